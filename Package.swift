@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target: warnings are errors, existentials are spelled out, imports say who sees them.
+let strict: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Targets that call C also mark each unsafe expression.
+let strictC: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+let package = Package(
+  name: "haul",
+  products: [
+    .executable(name: "haul", targets: ["haul"]),
+    .library(name: "Transfer", targets: ["Transfer"]),
+  ],
+  targets: [
+    // C libraries: typed faces only, no logic.
+    .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(
+      name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CLinux"),
+
+    // The rooms, lowest first.
+    .target(name: "Log", swiftSettings: strictC),
+    .target(name: "Postgres", dependencies: ["CLibpq", "CLinux"], swiftSettings: strictC),
+    .target(
+      name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux"],
+      swiftSettings: strictC),
+    .executableTarget(name: "EmbedSQL", swiftSettings: strict),
+    .plugin(name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"]),
+    .target(
+      name: "Schema",
+      exclude: ["Migrations", "Functions", "Views", "Roles"],
+      swiftSettings: strict,
+      plugins: ["EmbedSQLPlugin"]),
+    .target(name: "JobQueue", dependencies: ["Postgres", "Schema"], swiftSettings: strict),
+    .target(
+      name: "Worker", dependencies: ["JobQueue", "Transfer", "Log", "CLinux"],
+      swiftSettings: strictC),
+    .target(name: "Coordinator", dependencies: ["JobQueue", "Log"], swiftSettings: strict),
+    .target(name: "ListFormats", dependencies: ["Transfer"], swiftSettings: strict),
+    .target(name: "Arguments", swiftSettings: strict),
+    .target(name: "Terminal", swiftSettings: strictC),
+    .executableTarget(
+      name: "haul",
+      dependencies: [
+        "Worker", "Coordinator", "JobQueue", "ListFormats", "Arguments", "Terminal", "Log",
+      ],
+      swiftSettings: strictC),
+
+    // Tests: one folder a target; TestSupport holds the servers and databases they share.
+    .target(
+      name: "TestSupport", dependencies: ["Postgres", "JobQueue", "Schema"],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "WorkerTests", dependencies: ["Worker", "Log", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "ArgumentsTests",
+      dependencies: ["Arguments", "Terminal", "ListFormats", "Log", "haul"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["TestSupport", "JobQueue", "Postgres"],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,4 @@
+@main
+enum Haul {
+  static func main() async {}
+}
