@@ -1,0 +1,42 @@
+/// The head of the final answer to one HTTP request; 1xx answers are not part of it.
+///
+/// Field names are compared without regard to case and values are stored trimmed of white space
+/// (RFC 9110 §5.1, §5.5). Order and repetition are as received.
+public struct ResponseHead: Sendable, Equatable {
+  /// One header field as received.
+  public struct Field: Sendable, Equatable {
+    /// As sent; compare without regard to case.
+    public var name: String
+    /// Without leading or trailing white space.
+    public var value: String
+
+    /// A field; `value` is trimmed by the caller.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The status code, 200 to 599.
+  public var status: Int
+  /// All fields in the order received.
+  public var fields: [Field]
+
+  /// A head made of its parts.
+  public init(status: Int, fields: [Field]) {
+    self.status = status
+    self.fields = fields
+  }
+
+  /// Every value of `name`, in order; empty when the field is absent.
+  public func values(_ name: String) -> [String] {
+    let wanted = name.lowercased()
+    return fields.filter { $0.name.lowercased() == wanted }.map(\.value)
+  }
+
+  /// The value of `name` when the field stands exactly once, else nil.
+  public func value(_ name: String) -> String? {
+    let all = values(name)
+    return all.count == 1 ? all[0] : nil
+  }
+}
