@@ -46,7 +46,7 @@ let package = Package(
     .target(name: "Coordinator", dependencies: ["JobQueue", "Log"], swiftSettings: strict),
     .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
-    .target(name: "Terminal", dependencies: ["Log"], swiftSettings: strictC),
+    .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
