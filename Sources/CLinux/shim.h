@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,4 +26,10 @@ static inline int haul_open_beneath(int directory, const char *path, int flags, 
 static inline int haul_renameat2(int from_directory, const char *from, int to_directory,
                                  const char *to, unsigned flags) {
   return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
+}
+
+/// Columns of the terminal behind `descriptor` (TIOCGWINSZ), or 0.
+static inline int haul_terminal_columns(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
