@@ -118,7 +118,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
   SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
     'job', l.job, 'token', l.token, 'queue', q.name, 'store', s.name, 'instance', l.instance,
     'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt,
-    'resume', c.resume, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
+    'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
     'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN true END,
     'changes', CASE WHEN l.attempt > 1 THEN
       (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END)) ORDER BY l.token), '[]')

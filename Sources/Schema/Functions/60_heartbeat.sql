@@ -51,7 +51,8 @@ END
 $$;
 
 -- Records durable progress, after the bytes have reached the disk.
--- p_points   [{"job", "token", "instance", "durable" (int8multirange), "length", "resume", "intent"}, …]
+-- p_points   [{"job", "token", "instance", "durable" (int8multirange), "length", "resume" (JSON as text),
+--            "intent"}, …]
 -- Returns    the tokens that are live, whose rows are now durable. A stale token changes nothing.
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -66,9 +67,9 @@ BEGIN
     JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
     ORDER BY l.job FOR SHARE OF l) t;
   INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
-  SELECT e.job, e.token, e.instance, e.durable, e.length, e.resume, e.intent, clock_timestamp()
+  SELECT e.job, e.token, e.instance, e.durable, e.length, e.resume::jsonb, e.intent, clock_timestamp()
   FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint, instance integer,
-    durable int8multirange, length bigint, resume jsonb, intent text)
+    durable int8multirange, length bigint, resume text, intent text)
   WHERE e.token = ANY (v_live)
   ORDER BY e.job
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, instance = excluded.instance, durable = excluded.durable,
