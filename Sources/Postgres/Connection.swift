@@ -56,9 +56,8 @@ package final class Connection: Sendable {
   /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
   ///
   /// One round trip, nothing is prepared on the server. Outside a transaction its effects are durable
-  /// on return.
-  /// - Parameter timeout: instead of the configuration's.
-  /// - Throws: `PostgresError`. No row is not an error.
+  /// on return. `timeout` stands in for the configuration's. Throws `PostgresError` or
+  /// `CancellationError`; no row is not an error.
   package func query(
     _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
   ) async throws -> Rows {
