@@ -45,6 +45,8 @@ final class Link: Sendable {
       bufferingPolicy: .bufferingNewest(1_000))
   }
 
+  /// Why the connection has ended; nil while it has not.
+  var endReason: PostgresError? { state.withLock { $0.end } }
   var isLost: Bool { state.withLock { $0.end != nil || $0.isClosing } }
   var isClosing: Bool { state.withLock { $0.isClosing } }
 

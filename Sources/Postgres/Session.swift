@@ -10,7 +10,7 @@ package final class Session: Sendable {
   package enum Event: Sendable {
     /// Connected, and `onConnect` has returned.
     case connected(backendPID: Int32)
-    case lost
+    case lost(PostgresError)
     /// There is no connection, because of `error`; the next attempt is `after` from now.
     case retrying(after: Duration, error: any Error)
   }
@@ -111,13 +111,11 @@ package final class Session: Sendable {
     var backoff = Backoff(first: .milliseconds(50), limit: Self.longestWait)
     while !Task.isCancelled {
       let start = ContinuousClock.now
-      var failure: any Error = Self.closedError
+      let failure: any Error
       do {
         let connection = try await prepareConnection()
         guard publish(connection) else { return await connection.close() }
-        await forwardNotifications(of: connection)
-        observe(.lost)
-        failure = PostgresError.connectionLost("reconnecting")
+        failure = await forwardNotifications(of: connection)
       } catch {
         if giveUp(because: error) { return }
         failure = error
@@ -160,12 +158,18 @@ package final class Session: Sendable {
     return true
   }
 
-  /// Returns when the connection is lost.
-  private func forwardNotifications(of connection: Connection) async {
+  /// Returns when the connection is lost, and why it was.
+  private func forwardNotifications(of connection: Connection) async -> PostgresError {
     for await notification in connection.notifications {
       notificationsInput.yield(.notification(notification))
     }
-    state.withLock { $0.connection = nil }
+    let isClosed = state.withLock { state in
+      state.connection = nil
+      return state.isClosed
+    }
+    let reason = connection.link.endReason ?? Self.closedError
+    if !isClosed { observe(.lost(reason)) }
+    return reason
   }
 
   /// Fails all who wait, if this was the first connection and waiting will not help it.

@@ -27,7 +27,8 @@ import Testing
     let table = try await TestServer.makeTable(on: connections[0])
     try await connections[0].execute("INSERT INTO \(table) VALUES (0, ''), (1, '')")
     let hasLocked = [Gate("first has locked"), Gate("second has locked")]
-    // Each locks its own row, then, when both have, the other's. One must be undone and repeated.
+    // Each locks its own row, then, when both have, the other's. One must be undone and repeated,
+    // more than once if it takes its row again before the other has woken up.
     let attempts = try await withThrowingTaskGroup { group in
       for own in 0...1 {
         group.addTask {
@@ -45,7 +46,7 @@ import Testing
       }
       return try await group.reduce(0, +)
     }
-    #expect(attempts == 3)
+    #expect(attempts >= 3)
     let words = try await connections[0].query("SELECT word FROM \(table)")
     for row in words {
       #expect(["ownother", "otherown"].contains(try row.decode("word", as: String.self)))
