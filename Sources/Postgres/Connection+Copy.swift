@@ -3,8 +3,8 @@ extension Connection {
   ///
   /// All or nothing: an error, also one that `chunks` throws, or the task's cancellation ends the
   /// COPY as failed. A row the server refuses shows when all chunks are sent. The time-out holds for
-  /// each chunk and for the end.
-  /// - Parameter chunks: pieces of COPY's text or CSV, cut anywhere; some tens of KiB each is best.
+  /// each chunk and for the end. Chunks are pieces of COPY's text or CSV, cut anywhere; some tens of
+  /// KiB each is best.
   package func copyIn(
     _ sql: String, _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable
   ) async throws -> Int {

@@ -56,9 +56,8 @@ package final class Connection: Sendable {
   /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
   ///
   /// One round trip, nothing is prepared on the server. Outside a transaction its effects are durable
-  /// on return.
-  /// - Parameter timeout: instead of the configuration's.
-  /// - Throws: `PostgresError`. No row is not an error.
+  /// on return. `timeout` stands in for the configuration's. Throws `PostgresError` or
+  /// `CancellationError`; no row is not an error.
   package func query(
     _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
   ) async throws -> Rows {
@@ -72,15 +71,15 @@ package final class Connection: Sendable {
   /// Runs one statement as `query` does, for its effect. Returns the number of rows affected.
   @discardableResult
   package func execute(
-    _ sql: String, _ parameters: [(any PostgresEncodable)?] = []
+    _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
   ) async throws -> Int {
-    try await query(sql, parameters).affected
+    try await query(sql, parameters, timeout: timeout).affected
   }
 
   /// Runs several statements, separated by semicolons, in one implicit transaction unless they say
-  /// otherwise. All together must be done within the configuration's time-out.
-  package func script(_ sql: String) async throws {
-    _ = try await perform(.script(sql))
+  /// otherwise. The time-out, the configuration's unless given, holds for all together.
+  package func script(_ sql: String, timeout: Duration? = nil) async throws {
+    _ = try await perform(.script(sql), timeout: timeout)
   }
 
   /// Lets `notifications` receive what is sent to the channel from now on.

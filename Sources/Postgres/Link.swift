@@ -45,12 +45,14 @@ final class Link: Sendable {
       bufferingPolicy: .bufferingNewest(1_000))
   }
 
+  /// Why the connection has ended; nil while it has not.
+  var endReason: PostgresError? { state.withLock { $0.end } }
   var isLost: Bool { state.withLock { $0.end != nil || $0.isClosing } }
   var isClosing: Bool { state.withLock { $0.isClosing } }
 
   /// Has the thread do something and waits for it. Only one caller at a time (`Turns`).
   ///
-  /// - Parameter shielded: goes on when the task is cancelled, for what must be brought to an end.
+  /// If `shielded` it goes on when the task is cancelled, for what must be brought to an end.
   func perform(
     _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
   ) async throws -> Rows {

@@ -1,7 +1,7 @@
 /// A value that can be read from PostgreSQL's text format.
 package protocol PostgresDecodable: Sendable {
-  /// - Parameter postgresText: what the server's output function of the type wrote, in UTF-8.
-  /// - Returns: nil if it is not a value of this type, an integer out of range for instance.
+  /// Reads what the server's output function of the type wrote, in UTF-8; nil if it is not a value of
+  /// this type, an integer out of range for instance.
   init?(postgresText: ArraySlice<UInt8>)
   /// What SQL's NULL becomes; nil if it is an error.
   static var null: Self? { get }
