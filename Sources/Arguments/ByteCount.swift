@@ -8,7 +8,7 @@ package struct ByteCount: OptionValue, Hashable, Comparable {
   /// An amount in bytes.
   package init(bytes: Int64) { self.bytes = bytes }
 
-  package static var expected: String { "a size such as 64MiB, 1GB or a number of bytes" }
+  package static var expected: String { "a size such as 64MiB or 1GB" }
 
   /// Largest first.
   private static let units: [(name: String, bytes: Int64)] = [

@@ -34,10 +34,10 @@ package struct CommandTree: Sendable {
         try await command.run()
         return ExitCode.success.rawValue
       } catch let error as ExitError {
-        if let message = error.message { complain("\(path): \(message)") }
+        if let message = error.message { complain(path, message) }
         return error.code.rawValue
       } catch {
-        complain("\(path): \(error)")
+        complain(path, "\(error)")
         return ExitCode.failed.rawValue
       }
     case .text(let text):
@@ -48,7 +48,7 @@ package struct CommandTree: Sendable {
         return ExitCode.inputOutput.rawValue
       }
     case .usage(let message, let path):
-      complain("\(path): \(message)\nSee '\(path) --help'.")
+      complain(path, message, hint: "See '\(path) --help'.\n")
       return ExitCode.usage.rawValue
     }
   }
@@ -97,8 +97,9 @@ package struct CommandTree: Sendable {
     }
   }
 
-  private func complain(_ message: String) {
+  /// `message` may hold text from elsewhere; it stays on one line.
+  private func complain(_ path: String, _ message: String, hint: String = "") {
     // Nobody is left to tell when standard error is closed; the exit code still says it.
-    try? StandardStream.error.write(message + "\n")
+    try? StandardStream.error.write("\(path): \(SafeText.visible(message))\n\(hint)")
   }
 }

@@ -1,7 +1,7 @@
 /// `90s`, `5m`, `1h30m`, `250ms`, `1d`: whole numbers with units, largest first, each unit once; or
 /// `0`. A number without a unit is refused, since half of its readers would guess wrong.
 extension Duration: OptionValue {
-  package static var expected: String { "a duration such as 90s, 5m, 1h30m or 250ms" }
+  package static var expected: String { "a duration such as 90s or 1h30m" }
 
   /// Milliseconds of each unit, largest first.
   private static let units: [(name: String, milliseconds: Int64)] = [

@@ -50,7 +50,7 @@ struct HelpFormatter {
 
   private func describe(_ option: OptionSpec) -> String {
     option.help + notes(values: option.candidates, default: option.defaultText)
-      + (option.environment.map { " [env: \($0)]" } ?? "")
+      + (option.environment.map { " [env:\u{a0}\($0)]" } ?? "")
   }
 
   private func notes(values: [String], default text: String) -> String {
@@ -97,7 +97,8 @@ struct HelpFormatter {
     return lines.joined(separator: "\n")
   }
 
-  /// Words on lines of at most `width` columns, each indented; a longer word stands alone.
+  /// Words on lines of at most `width` columns, each indented; a longer word stands alone. A no-break
+  /// space (U+00A0) holds words together and is shown as a space.
   private func wrapped(_ text: String, indent: Int = 0) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines: [String] = []
@@ -110,6 +111,6 @@ struct HelpFormatter {
       line += line.isEmpty ? "\(word)" : " \(word)"
     }
     if !line.isEmpty { lines.append(margin + line) }
-    return lines.joined(separator: "\n")
+    return String(lines.joined(separator: "\n").map { $0 == "\u{a0}" ? " " : $0 })
   }
 }

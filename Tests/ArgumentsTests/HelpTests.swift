@@ -27,8 +27,8 @@ struct HelpTests {
           <store>                 Stores to serve.
 
         OPTIONS:
-          -c, --concurrency <n>   Transfers in flight. (default: 16) [env:
-                                  HAUL_CONCURRENCY]
+          -c, --concurrency <n>   Transfers in flight. (default: 16)
+                                  [env: HAUL_CONCURRENCY]
           -q, --queue <name>      A queue. (default: default) [env: HAUL_QUEUES]
           --drain-timeout <duration>
                                   How long a drain may take. (default: 30s)

@@ -78,6 +78,20 @@ struct ListTests {
     }
   }
 
+  @Test func `entries of a pipe arrive while its writer goes on`() async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "fifo-\(UUID())").path
+    try #require(mkfifo(path, 0o600) == 0)
+    defer { unlink(path) }
+    // Opened for reading too, so that opening does not wait for the reader.
+    let writer = open(path, O_RDWR)
+    defer { close(writer) }
+    var iterator = ListReader(.file(path)).makeAsyncIterator()
+    for (line, text) in ["http://h/1\n", "http://h/2\nhttp", "://h/3\n"].enumerated() {
+      try #require(write(writer, text, text.utf8.count) == text.utf8.count)
+      #expect(try await iterator.next()?.url == "http://h/\(line + 1)")
+    }
+  }
+
   @Test func `a list that cannot be read is an error`() async {
     await #expect(throws: ListError.unreadable(code: ENOENT)) {
       for try await _ in ListReader(.file("/nonexistent/list")) {}

@@ -63,7 +63,7 @@ struct StoreInit: Command {
   var name = ""
   var directory = ""
 
-  func run() async throws { throw ExitError(.configuration) }
+  func run() async throws { throw ExitError(.configuration, "no directory \(directory).") }
 }
 
 struct Secret: Command {
