@@ -24,7 +24,7 @@ struct Representation: Sendable, Hashable {
 /// What to do with an answer, decided from its head, before a byte of its body is written.
 enum Action: Sendable, Equatable {
   /// Take the body as bytes `start..<end`. Those before `compareUntil` are on disk already: compare
-  /// them, and a difference is CHANGED (`overlapDiffered`).
+  /// them, and a difference is CHANGED, see `TransferState.overlapDiffered`.
   case accept(start: Int64, compareUntil: Int64, end: Int64)
   /// Take the body from 0, into a new part file. `resumable`: a later request may ask for its rest.
   case wholeBody(Representation, resumable: Bool)
@@ -106,9 +106,6 @@ func decide(
     return failure(nil, .protocol, "status \(head.status) carries no representation", head)
   }
 }
-
-/// The same verdict as for row 5, reached when the overlap turns out to differ from the disk.
-let overlapDiffered = Ruling<Action>(5, .changedRestart)
 
 private func decideRedirect(_ state: TransferState, head: ResponseHead) -> Ruling<Action> {
   guard let location = head.value("Location"), !location.isEmpty else {

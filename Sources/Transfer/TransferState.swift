@@ -84,10 +84,23 @@ struct TransferState: Sendable, Hashable {
     return ruling
   }
 
-  /// Judges a body's end by `decideEnd` and counts what follows.
+  /// The overlap of an accepted range differs from the disk: row 5, reached late.
+  mutating func overlapDiffered() -> Ruling<Action> {
+    attempts.note(.changedRestart)
+    return Ruling(5, .changedRestart)
+  }
+
+  /// Judges a body's end by `decideEnd` and counts what follows. `checkpoint` is up to date by then.
   mutating func ended(_ body: Body) -> Ruling<Ending> {
     let ruling = decideEnd(self, body: body)
     attempts.note(ruling.verdict, progress: body.progress)
     return ruling
+  }
+
+  /// Judges a digest that does not fit by `decideMismatch` and counts what follows.
+  mutating func mismatched() -> Ending {
+    let ending = decideMismatch(self)
+    attempts.note(ending, progress: false)
+    return ending
   }
 }
