@@ -44,9 +44,9 @@ let package = Package(
       name: "Worker", dependencies: ["JobQueue", "Transfer", "Log", "CLinux"],
       swiftSettings: strictC),
     .target(name: "Coordinator", dependencies: ["JobQueue", "Log"], swiftSettings: strict),
-    .target(name: "ListFormats", dependencies: ["Transfer"], swiftSettings: strict),
-    .target(name: "Arguments", swiftSettings: strict),
-    .target(name: "Terminal", swiftSettings: strictC),
+    .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
+    .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
+    .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [

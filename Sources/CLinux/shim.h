@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -32,4 +33,10 @@ static inline int haul_renameat2(int from_directory, const char *from, int to_di
 static inline const char *haul_error_text(int number) {
   const char *text = strerrordesc_np(number);
   return text ? text : "unknown error";
+}
+
+/// Columns of the terminal behind `descriptor` (TIOCGWINSZ), or 0.
+static inline int haul_terminal_columns(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

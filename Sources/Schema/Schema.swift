@@ -1,1 +1,43 @@
-// Placeholder.
+/// One numbered migration: applied once to each database, in order.
+package struct Migration: Sendable {
+  /// 1, 2, 3, … without gaps.
+  package let version: Int
+  /// The file's name without number and ending.
+  package let name: String
+  package let sql: String
+}
+
+/// A group of statements applied again whenever its text changes.
+package struct Repeatable: Sendable {
+  package let name: String
+  package let sql: String
+}
+
+/// The database's schema, compiled into the program from the .sql files beside this one.
+package enum Schema {
+  /// `Migrations/NNNN_name.sql`, in the order of their numbers.
+  package static let migrations: [Migration] = files(in: "Migrations").map { path, sql in
+    let stem = path.dropFirst("Migrations/".count).dropLast(".sql".count)
+    let parts = stem.split(separator: "_", maxSplits: 1)
+    return Migration(version: Int(parts[0]) ?? 0, name: String(parts.last ?? ""), sql: sql)
+  }
+
+  /// The newest version this program knows.
+  package static let version = migrations.last?.version ?? 0
+
+  /// Roles: belongs to the cluster, applied before all else.
+  package static let roles = sqlFiles["Roles/roles.sql"] ?? ""
+
+  /// The schema and its record of what has been applied.
+  package static let base = sqlFiles["Roles/schema.sql"] ?? ""
+
+  /// Functions, views and grants: one group each, so that they change together.
+  package static let repeatables: [Repeatable] = ["Functions", "Views"].map { folder in
+    Repeatable(name: folder, sql: files(in: folder).map(\.sql).joined(separator: "\n"))
+  }
+
+  private static func files(in folder: String) -> [(path: String, sql: String)] {
+    sqlFiles.filter { $0.key.hasPrefix(folder + "/") }.map { (path: $0.key, sql: $0.value) }
+      .sorted { $0.path < $1.path }
+  }
+}

@@ -1,0 +1,83 @@
+/// A place in the tree of commands: one that runs, or a name with commands below it (`store init`).
+package struct CommandNode: Sendable {
+  package let name: String
+  package let abstract: String
+  package let discussion: String
+  package let examples: [Example]
+  package let isHidden: Bool
+  /// All options, `--help` included.
+  package let options: [OptionSpec]
+  package let operands: [OperandSpec]
+  /// Empty for a command that runs.
+  package let sections: [CommandSection]
+  /// Reads the arguments after the name; nil for a node with commands below it.
+  let parse: (@Sendable ([String], [String: String]) throws(ParseExit) -> any Command)?
+
+  /// A command that runs.
+  package init<C: Command>(_ command: C.Type) {
+    name = C.name
+    abstract = C.abstract
+    discussion = C.discussion
+    examples = C.examples
+    isHidden = C.isHidden
+    let defaults = C()
+    options =
+      C.options.map { option in
+        var spec = option.spec
+        spec.defaultText = option.setter.text(defaults)
+        return spec
+      } + [.help]
+    operands = C.operands.map(\.spec)
+    sections = []
+    parse = { (arguments, environment) throws(ParseExit) in
+      try CommandParser<C>(environment: environment).parse(arguments)
+    }
+  }
+
+  /// A name with commands below it.
+  package init(
+    group name: String, _ abstract: String, discussion: String = "", _ commands: [CommandNode]
+  ) {
+    let section = CommandSection("SUBCOMMANDS", commands)
+    self.init(group: name, abstract, discussion, [.help], [section])
+  }
+
+  init(
+    group name: String, _ abstract: String, _ discussion: String, _ options: [OptionSpec],
+    _ sections: [CommandSection]
+  ) {
+    self.name = name
+    self.abstract = abstract
+    self.discussion = discussion
+    self.options = options
+    self.sections = sections
+    examples = []
+    isHidden = false
+    operands = []
+    parse = nil
+  }
+
+  /// The commands below, in the order of help.
+  package var children: [CommandNode] { sections.flatMap(\.commands) }
+}
+
+/// Commands under one heading of help.
+package struct CommandSection: Sendable {
+  /// In capitals, as help shows it.
+  package let title: String
+  package let commands: [CommandNode]
+
+  /// Commands in the order of help.
+  package init(_ title: String, _ commands: [CommandNode]) {
+    self.title = title
+    self.commands = commands
+  }
+}
+
+/// Why reading a command line ended without a command to run.
+enum ParseExit: Error, Equatable {
+  case help
+  case version
+  /// One or two sentences, safe to print.
+  case usage(String)
+}

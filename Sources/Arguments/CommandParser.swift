@@ -1,0 +1,101 @@
+internal import Log
+
+/// Reads the arguments of one command into a new instance of it: a property takes its option's
+/// value, else its environment variable's, else keeps its default.
+struct CommandParser<C: Command> {
+  let environment: [String: String]
+
+  func parse(_ arguments: [String]) throws(ParseExit) -> C {
+    let options = C.options
+    let specs = options.map(\.spec) + [.help]
+    var given: [String: [String]] = [:]
+    var operands: [String] = []
+    var lexer = ArgumentLexer(arguments)
+    while let token = lexer.next() {
+      switch token {
+      case .operand(let text): operands.append(text)
+      case .option(let name):
+        let spec = try specs.named(name)
+        if spec == .help { throw .help }
+        given[spec.long, default: []].append(try lexer.value(of: spec, named: name))
+      }
+    }
+    var command = C()
+    for option in options { try apply(option, given[option.spec.long], to: &command) }
+    try apply(operands, to: &command)
+    return command
+  }
+
+  private func apply(
+    _ option: Option<C>, _ given: [String]?, to command: inout C
+  ) throws(ParseExit) {
+    let spec = option.spec
+    if let given {
+      try set(option.setter, given, to: &command, subject: "option '--\(spec.long)'")
+    } else if let name = spec.environment, let text = environment[name], !text.isEmpty {
+      let texts = spec.repeats ? text.split(separator: ",").map(String.init) : [text]
+      try set(option.setter, texts, to: &command, subject: "environment variable \(name)")
+    }
+  }
+
+  private func apply(_ texts: [String], to command: inout C) throws(ParseExit) {
+    var rest = texts[...]
+    for operand in C.operands {
+      let spec = operand.spec
+      let taken = spec.repeats ? rest : rest.prefix(1)
+      rest = rest.dropFirst(taken.count)
+      if taken.isEmpty && !spec.isRequired { continue }
+      if taken.isEmpty { throw .usage("operand <\(spec.name)> is missing.") }
+      try set(operand.setter, Array(taken), to: &command, subject: "operand <\(spec.name)>")
+    }
+    if let extra = rest.first { throw .usage("unexpected operand \(quoted(extra)).") }
+  }
+
+  private func set(
+    _ setter: Setter<C>, _ texts: [String], to command: inout C, subject: String
+  ) throws(ParseExit) {
+    do throws(Setter<C>.Mismatch) {
+      try setter.set(&command, texts)
+    } catch {
+      throw .usage("\(subject) must be \(error.expected), not \(quoted(error.text)).")
+    }
+  }
+}
+
+extension [OptionSpec] {
+  /// The option written `name`, dashes included. No abbreviations: they would make a new option a
+  /// breaking change.
+  func named(_ name: String) throws(ParseExit) -> OptionSpec {
+    if let spec = first(where: { $0.spellings.contains(name) }) { return spec }
+    var message = "unknown option \(quoted(name))."
+    let word = String(name.drop { $0 == "-" })
+    if let near = Suggestion.nearest(to: word, among: map(\.long)) {
+      message += " Did you mean '--\(near)'?"
+    }
+    throw .usage(message)
+  }
+}
+
+extension OptionSpec {
+  /// As written on a command line, the short one first.
+  var spellings: [String] { (short.map { ["-\($0)"] } ?? []) + ["--\(long)"] }
+}
+
+extension ArgumentLexer {
+  /// The value of the option `spec`, which the user wrote as `name`; `1` for a flag.
+  fileprivate mutating func value(
+    of spec: OptionSpec, named name: String
+  ) throws(ParseExit) -> String {
+    guard let placeholder = spec.placeholder else {
+      if hasUnclaimedValue { throw .usage("option '\(name)' takes no value.") }
+      return "1"
+    }
+    guard let value = value() else {
+      throw .usage("option '\(name)' needs a value \(placeholder).")
+    }
+    return value
+  }
+}
+
+/// What the user wrote, between quotation marks and safe to print.
+func quoted(_ text: String) -> String { "'\(SafeText.visible(text))'" }

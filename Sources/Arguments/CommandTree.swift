@@ -1,0 +1,105 @@
+internal import Log
+
+/// A program: its name and version, and the tree of its commands.
+package struct CommandTree: Sendable {
+  package let root: CommandNode
+  /// As `--version` prints it.
+  package let version: String
+
+  /// A program whose commands stand in `sections`.
+  package init(
+    name: String, version: String, _ abstract: String, discussion: String = "",
+    _ sections: [CommandSection]
+  ) {
+    root = CommandNode(group: name, abstract, discussion, [.version, .help], sections)
+    self.version = version
+  }
+
+  /// What a command line asks for.
+  enum Resolution: Sendable {
+    /// `path` is the command as typed, `haul store init`.
+    case command(any Command, path: String)
+    /// Help or version, for standard output.
+    case text(String)
+    /// `message` without the command's name.
+    case usage(String, path: String)
+  }
+
+  /// Runs the command that `arguments` (without the program's name) ask for, and says how it ended:
+  /// an `ExitCode`. Help goes to standard output; errors to standard error.
+  package func run(arguments: [String], environment: [String: String]) async -> Int32 {
+    switch resolve(arguments, environment: environment) {
+    case .command(let command, let path):
+      do {
+        try await command.run()
+        return ExitCode.success.rawValue
+      } catch let error as ExitError {
+        if let message = error.message { complain(path, message) }
+        return error.code.rawValue
+      } catch {
+        complain(path, "\(error)")
+        return ExitCode.failed.rawValue
+      }
+    case .text(let text):
+      do {
+        try StandardStream.output.write(text)
+        return ExitCode.success.rawValue
+      } catch {
+        return ExitCode.inputOutput.rawValue
+      }
+    case .usage(let message, let path):
+      complain(path, message, hint: "See '\(path) --help'.\n")
+      return ExitCode.usage.rawValue
+    }
+  }
+
+  /// Decides without doing anything; `environment` gives defaults, and COLUMNS the width of help.
+  func resolve(_ arguments: [String], environment: [String: String]) -> Resolution {
+    var node = root
+    var path = root.name
+    var rest = arguments
+    if rest.first == "help" {
+      rest = rest.dropFirst() + ["--help"]
+    }
+    while true {
+      do throws(ParseExit) {
+        if let parse = node.parse { return .command(try parse(rest, environment), path: path) }
+        (node, rest) = try step(from: node, rest)
+        path += " \(node.name)"
+      } catch {
+        switch error {
+        case .help:
+          return .text(HelpFormatter(environment: environment).help(of: node, path: path))
+        case .version: return .text("\(root.name) \(version)\n")
+        case .usage(let message): return .usage(message, path: path)
+        }
+      }
+    }
+  }
+
+  /// From a node with commands below it to the one that `arguments` name, and what follows.
+  private func step(
+    from node: CommandNode, _ arguments: [String]
+  ) throws(ParseExit) -> (CommandNode, [String]) {
+    var lexer = ArgumentLexer(arguments)
+    switch lexer.next() {
+    case nil: throw .usage("a command is missing.")
+    case .option(let name):
+      throw try node.options.named(name) == .version ? .version : .help
+    case .operand(let name):
+      if let child = node.children.first(where: { $0.name == name }) { return (child, lexer.rest) }
+      var message = "unknown command \(quoted(name))."
+      let names = node.children.filter { !$0.isHidden }.map(\.name)
+      if let near = Suggestion.nearest(to: name, among: names) {
+        message += " Did you mean '\(near)'?"
+      }
+      throw .usage(message)
+    }
+  }
+
+  /// `message` may hold text from elsewhere; it stays on one line.
+  private func complain(_ path: String, _ message: String, hint: String = "") {
+    // Nobody is left to tell when standard error is closed; the exit code still says it.
+    try? StandardStream.error.write("\(path): \(SafeText.visible(message))\n\(hint)")
+  }
+}

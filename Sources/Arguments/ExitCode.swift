@@ -1,0 +1,44 @@
+/// How a command ended, for scripts and service managers. Numbers above 63 are those of
+/// `sysexits.h`.
+package enum ExitCode: Int32, CaseIterable, Sendable {
+  case success = 0
+  /// Some jobs failed; the command itself did its work.
+  case failed = 1
+  case usage = 64
+  /// Bad input: the message names the line, and nothing was submitted.
+  case badInput = 65
+  case unavailable = 69
+  case inputOutput = 74
+  /// Nothing is wrong for good; the same command may work later.
+  case tryAgain = 75
+  case notPermitted = 77
+  case configuration = 78
+
+  /// A few words for help.
+  package var meaning: String {
+    switch self {
+    case .success: "success"
+    case .failed: "some jobs failed"
+    case .usage: "wrong usage"
+    case .badInput: "bad input"
+    case .unavailable: "database unreachable"
+    case .inputOutput: "input or output failed"
+    case .tryAgain: "try again later"
+    case .notPermitted: "not permitted"
+    case .configuration: "wrong configuration"
+    }
+  }
+}
+
+/// Ends a command with a code, and a sentence on standard error unless the command has said
+/// enough already.
+package struct ExitError: Error, Equatable {
+  package var code: ExitCode
+  package var message: String?
+
+  /// `message` is one sentence without the command's name and without secrets.
+  package init(_ code: ExitCode, _ message: String? = nil) {
+    self.code = code
+    self.message = message
+  }
+}

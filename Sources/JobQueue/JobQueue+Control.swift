@@ -1,0 +1,171 @@
+import FoundationEssentials
+import Postgres
+
+/// Which jobs an operator means. Parts narrow each other; an empty selector is refused.
+package struct JobSelector: Sendable, Encodable, Equatable {
+  package var ids: [Int64]?
+  package var batch: String?
+  package var queue: String?
+  package var host: String?
+  package var state: String?
+  package var error: String?
+
+  /// Nothing selected yet.
+  package init() {}
+}
+
+/// What operators call.
+extension JobQueue {
+  /// What `control` can do to jobs.
+  package enum Action: String, Sendable { case pause, resume, cancel, retry }
+
+  /// Does `action` to every job of `selector`, in steps that each commit, and returns how many it changed.
+  ///
+  /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
+  package func control(_ action: Action, _ selector: JobSelector) async throws -> Int {
+    let json = try Self.json(selector)
+    var total = 0
+    while true {
+      let changed: Int = try await call("SELECT haul.\(action.rawValue)($1::jsonb)", [json])
+      total += changed
+      if changed == 0 { return total }
+    }
+  }
+
+  /// Sets how many transfers at once a host may see; `name` may be a `*.suffix`.
+  package func setHostCap(_ name: String, _ cap: Int) async throws {
+    try await rows("SELECT haul.set_host_cap($1, $2::int)", [name, cap])
+  }
+
+  /// Records a store's marker; returns the id of the instance. Repeating it is not an error.
+  package func initStore(
+    name: String, marker: String, machine: String, root: String
+  ) async throws -> Int {
+    try await call(
+      "SELECT haul.init_store($1, $2::uuid, $3, $4)", [name, marker, machine, root])
+  }
+
+  /// Makes a queue on a store.
+  package func createQueue(_ name: String, store: String) async throws {
+    let _: Int = try await call("SELECT haul.create_queue($1, $2)", [name, store])
+  }
+
+  /// Asks a worker to drain; false if it is not running.
+  package func drainWorker(_ worker: Int64) async throws -> Bool {
+    try await call("SELECT haul.drain_worker($1)", [worker])
+  }
+}
+
+/// One job to submit.
+package struct SubmitLine: Sendable {
+  /// The number of the line it came from, for messages.
+  package var line: Int
+  package var url: String
+  /// The host it counts against, as `name` or `name:port`.
+  package var host: String
+  /// Final place below the store's root.
+  package var path: String
+  /// Wishes of this line; they go before those of the submission.
+  package var options: JobOptions?
+
+  /// A line made of its parts.
+  package init(line: Int, url: String, host: String, path: String, options: JobOptions? = nil) {
+    self.line = line
+    self.url = url
+    self.host = host
+    self.path = path
+    self.options = options
+  }
+}
+
+/// What all lines of a submission share.
+package struct Submission: Sendable {
+  package var queue: String
+  package var batch: String?
+  /// 0 (first) to 9.
+  package var priority: Int
+  package var options: JobOptions
+  /// Not before this long from now.
+  package var after: Duration?
+
+  /// A submission made of its parts.
+  package init(
+    queue: String, batch: String? = nil, priority: Int = 5, options: JobOptions = JobOptions(),
+    after: Duration? = nil
+  ) {
+    self.queue = queue
+    self.batch = batch
+    self.priority = priority
+    self.options = options
+    self.after = after
+  }
+}
+
+extension JobQueue {
+  /// Submits all lines or none, in one transaction. Durable on return. Lines that are there already are
+  /// skipped, so that a submission can be repeated.
+  /// - Throws: `JobQueueError.noSuchName` for the queue, `.refused` naming the line for a path that another URL
+  ///   has taken.
+  package func submit(_ submission: Submission, _ lines: [SubmitLine]) async throws -> SubmitReply {
+    let options = try Self.json(submission.options)
+    let after = submission.after.map { "\($0 / .seconds(1)) seconds" }
+    do {
+      return try await connection.transaction { connection in
+        _ = try await connection.copyIn(
+          "COPY haul.staging (line, url, host, path, options) FROM STDIN", CopyChunks(lines: lines))
+        return try await JobQueue(connection).callJSON(
+          "SELECT haul.submit($1, $2, $3::smallint, $4::jsonb, $5::interval)",
+          [submission.queue, submission.batch, submission.priority, options, after])
+      }
+    } catch let error as PostgresError {
+      throw JobQueueError(error) ?? error
+    }
+  }
+}
+
+/// Submission lines in COPY's text format, a thousand a chunk.
+private struct CopyChunks: AsyncSequence, Sendable {
+  typealias Element = [UInt8]
+  let lines: [SubmitLine]
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    let lines: [SubmitLine]
+    var next = 0
+
+    mutating func next() async throws -> [UInt8]? {
+      if next >= lines.count { return nil }
+      var chunk: [UInt8] = []
+      for line in lines[next..<Swift.min(next + 1000, lines.count)] {
+        let options = try line.options.map(JobQueue.json)
+        chunk.append(contentsOf: String(line.line).utf8)
+        for field in [line.url, line.host, line.path, options] {
+          chunk.append(UInt8(ascii: "\t"))
+          Self.append(field, to: &chunk)
+        }
+        chunk.append(UInt8(ascii: "\n"))
+      }
+      next += 1000
+      return chunk
+    }
+
+    /// PostgreSQL manual, COPY, "Text Format": backslash, newline, return and tab are escaped, NULL is `\N`.
+    static func append(_ field: String?, to chunk: inout [UInt8]) {
+      guard let field else {
+        chunk.append(contentsOf: "\\N".utf8)
+        return
+      }
+      for byte in field.utf8 {
+        switch byte {
+        case UInt8(ascii: "\\"): chunk.append(contentsOf: "\\\\".utf8)
+        case UInt8(ascii: "\n"): chunk.append(contentsOf: "\\n".utf8)
+        case UInt8(ascii: "\r"): chunk.append(contentsOf: "\\r".utf8)
+        case UInt8(ascii: "\t"): chunk.append(contentsOf: "\\t".utf8)
+        default: chunk.append(byte)
+        }
+      }
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(lines: lines) }
+}

@@ -1,0 +1,122 @@
+import Postgres
+import Schema
+
+/// What a worker calls. Every call after `register` carries the worker's id and secret.
+extension JobQueue {
+  /// A registered worker: who calls.
+  package struct Caller: Sendable {
+    package let worker: Int64
+    let secret: String
+
+    /// The caller that `registration` made.
+    package init(_ registration: Registration) {
+      worker = registration.worker
+      secret = registration.secret
+    }
+  }
+
+  /// A store as a worker found it on its disk.
+  package struct StoreMarker: Sendable, Encodable {
+    let store: String
+    let marker: String
+
+    /// The marker (a UUID) read from the directory mounted as `store`.
+    package init(store: String, marker: String) {
+      self.store = store
+      self.marker = marker
+    }
+  }
+
+  /// Registers this process.
+  /// - Throws: `JobQueueError.versionNotServed`, `.noSuchName` for a store or marker that is not known.
+  package func register(
+    program: String, machine: String, pid: Int, concurrency: Int, stores: [StoreMarker]
+  ) async throws -> Registration {
+    try await callJSON(
+      "SELECT haul.register($1::int, $2, $3, $4::int, $5::int, $6::jsonb)",
+      [Schema.version, program, machine, pid, concurrency, try Self.json(stores)])
+  }
+
+  /// Ties this connection's session to the worker: while it lives, the worker counts as connected.
+  package func attachSession(_ caller: Caller) async throws {
+    try await rows(
+      "SELECT haul.attach_session($1, $2)", [caller.worker, caller.secret])
+  }
+
+  /// Settles `endings`, then claims up to `room` jobs; one commit.
+  ///
+  /// `number` is 1, 2, 3, … for this worker: repeating one whose reply was lost gives that reply again.
+  /// `queues` nil means every queue whose store the worker mounts.
+  package func work(
+    _ caller: Caller, number: Int64, endings: [Ending], queues: [String]?, room: Int
+  ) async throws -> WorkReply {
+    try await callJSON(
+      "SELECT haul.work($1, $2, $3, $4::jsonb, $5::text[], $6::int)",
+      [caller.worker, caller.secret, number, try Self.json(endings), queues, room])
+  }
+
+  /// Extends all leases of the worker and reports progress; locks nothing that a claim holds.
+  /// `seen` is the last number of `work` whose reply was taken in.
+  package func heartbeat(
+    _ caller: Caller, seen: Int64, holding: [Progress]
+  ) async throws -> HeartbeatReply {
+    try await callJSON(
+      "SELECT haul.heartbeat($1, $2, $3, $4::jsonb)",
+      [caller.worker, caller.secret, seen, try Self.json(holding)])
+  }
+
+  /// Records durable progress. Returns the tokens that are live; their rows are durable on return. A stale
+  /// token is missing from the result and changed nothing; that is not an error.
+  package func checkpoint(_ caller: Caller, _ rows: [CheckpointRow]) async throws -> Set<Int64> {
+    let live: [Int64] = try await call(
+      "SELECT haul.checkpoint($1, $2, $3::jsonb)",
+      [caller.worker, caller.secret, try Self.json(rows)])
+    return Set(live)
+  }
+
+  /// Whether nothing is queued, scheduled, interrupted or running in `queues`.
+  package func isIdle(_ caller: Caller, queues: [String]?) async throws -> Bool {
+    try await call(
+      "SELECT haul.is_idle($1, $2, $3::text[])", [caller.worker, caller.secret, queues])
+  }
+
+  /// Which of the part files found in a store instance nobody needs any more.
+  package func unneededParts(
+    _ caller: Caller, instance: Int, _ parts: [HeartbeatReply.Held]
+  ) async throws -> [HeartbeatReply.Held] {
+    try await callJSON(
+      "SELECT haul.unneeded_parts($1, $2, $3::int, $4::jsonb)",
+      [caller.worker, caller.secret, instance, try Self.json(parts)])
+  }
+
+  /// The worker's last call: what it still holds may be rescued at once.
+  package func stopWorker(_ caller: Caller) async throws {
+    try await rows("SELECT haul.stop_worker($1, $2)", [caller.worker, caller.secret])
+  }
+}
+
+/// What the leader calls, once a second.
+extension JobQueue {
+  /// Tries to become the leader for as long as this connection lives.
+  package func lead() async throws -> Bool {
+    try await call("SELECT haul.lead()", [])
+  }
+
+  /// One round of rescue.
+  package func rescue() async throws -> RescueReply {
+    try await callJSON("SELECT haul.rescue()", [])
+  }
+
+  /// Moves up to `limit` due jobs to where they can be claimed; returns how many were due and how many
+  /// were held too long for a worker with their part file.
+  package func promote(limit: Int) async throws -> (due: Int, unheld: Int) {
+    let row = try await rows(
+      "SELECT due, unheld FROM haul.promote($1::int)", [limit])[0]
+    return (try row.decode("due"), try row.decode("unheld"))
+  }
+
+  /// Makes partitions until `room` more jobs fit.
+  package func ensurePartitions(room: Int64) async throws {
+    let _: Int = try await call("SELECT haul.ensure_partitions($1)", [room])
+  }
+}

@@ -1,0 +1,73 @@
+import FoundationEssentials
+package import Postgres
+import Schema
+
+/// The queue's SQL functions as typed calls, one method a function.
+///
+/// A value over one connection. A call that loses a deadlock or a serialization race is repeated here; a call whose connection is lost
+/// throws, and whether it took effect is then unknown: `work` may be repeated with its number.
+package struct JobQueue: Sendable {
+  let connection: Connection
+  /// Told of every repetition after 40P01 or 40001.
+  let onRetry: @Sendable (SQLState) -> Void
+
+  /// Calls over `connection`.
+  package init(
+    _ connection: Connection, onRetry: @escaping @Sendable (SQLState) -> Void = { _ in }
+  ) {
+    self.connection = connection
+    self.onRetry = onRetry
+  }
+
+  /// Checks that database and program fit.
+  /// - Throws: `JobQueueError.schemaTooNew` or `.schemaMissing`.
+  package func requireSchema() async throws {
+    let present = try await Migrator.version(connection)
+    if let present, present > Schema.version {
+      throw JobQueueError.schemaTooNew(database: present, program: Schema.version)
+    }
+    guard present == Schema.version else {
+      throw JobQueueError.schemaMissing(database: present, program: Schema.version)
+    }
+  }
+
+  /// A row of one value.
+  func call<T: PostgresDecodable>(
+    _ sql: String, _ parameters: [(any PostgresEncodable)?], as type: T.Type = T.self
+  ) async throws -> T {
+    try await rows(sql, parameters)[0].decode(0)
+  }
+
+  /// One statement: repeated on deadlock, with the queue's own errors told apart.
+  @discardableResult
+  func rows(_ sql: String, _ parameters: [(any PostgresEncodable)?]) async throws -> Rows {
+    var attempt: Int64 = 0
+    while true {
+      attempt += 1
+      do {
+        return try await connection.query(sql, parameters)
+      } catch let error as PostgresError {
+        if let refused = JobQueueError(error) { throw refused }
+        guard error.isRetryable, attempt < 20, let state = error.sqlState else { throw error }
+        onRetry(state)
+        try await Task.sleep(for: .milliseconds(Int64.random(in: 1...(10 * attempt))))
+      }
+    }
+  }
+
+  /// The same for functions that return JSON.
+  func callJSON<T: Decodable>(
+    _ sql: String, _ parameters: [(any PostgresEncodable)?], as type: T.Type = T.self
+  ) async throws -> T {
+    let text: String = try await call(sql, parameters)
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    return try decoder.decode(T.self, from: Data(text.utf8))
+  }
+
+  static func json(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}

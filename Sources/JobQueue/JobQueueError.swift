@@ -1,0 +1,47 @@
+import Postgres
+
+/// What the queue's functions refuse. Trouble with the database itself stays a `PostgresError`.
+///
+/// A stale token is not an error: such a write changes nothing and the reply says so.
+package enum JobQueueError: Error, Sendable, Equatable {
+  /// The database has migrations this program does not know.
+  case schemaTooNew(database: Int, program: Int)
+  /// The database has no Haul schema, or an older one than this program needs.
+  case schemaMissing(database: Int?, program: Int)
+  /// The database no longer serves workers of this version.
+  case versionNotServed(String)
+  /// The worker's id is unknown or its secret is not its own.
+  case unknownWorker(String)
+  /// A queue, store, batch, host or job of that name does not exist.
+  case noSuchName(String, hint: String?)
+  /// The input contradicts itself or what is there; nothing was changed.
+  case refused(String, hint: String?)
+
+  /// The queue's reading of a server error, or nil where it is none of the queue's own.
+  init?(_ error: PostgresError) {
+    guard case .server(let server) = error else { return nil }
+    switch server.state.rawValue {
+    case "HA001": self = .unknownWorker(server.message)
+    case "HA002": self = .versionNotServed(server.message)
+    case "HA003": self = .noSuchName(server.message, hint: server.hint)
+    case "HA004": self = .refused(server.message, hint: server.hint)
+    default: return nil
+    }
+  }
+}
+
+extension JobQueueError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .schemaTooNew(let database, let program):
+      "the database has schema version \(database), this program knows up to \(program): use a newer haul"
+    case .schemaMissing(nil, _):
+      "the database has no Haul schema: run 'haul migrate' first"
+    case .schemaMissing(let database?, let program):
+      "the database has schema version \(database), this program needs \(program): run 'haul migrate'"
+    case .versionNotServed(let message), .unknownWorker(let message): message
+    case .noSuchName(let message, let hint), .refused(let message, let hint):
+      hint.map { "\(message). \($0)" } ?? message
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/// What a job asks for beyond its URL and path; absent fields leave the choice to the worker.
+package struct JobOptions: Sendable, Codable, Equatable {
+  /// `sha-256=…` in hex or base64.
+  package var digest: String?
+  /// What to do when a file stands under the final name: `fail`, `skip`, `replace` or `rename`.
+  package var ifExists: String?
+  /// Charged failures after which the job fails; 5 unless given.
+  package var maxAttempts: Int?
+  /// Bytes above which the job fails.
+  package var maxBytes: Int64?
+  /// Take a body without length as complete when nothing else proves it.
+  package var acceptUnverifiedLength: Bool?
+
+  /// No wishes.
+  package init(
+    digest: String? = nil, ifExists: String? = nil, maxAttempts: Int? = nil, maxBytes: Int64? = nil,
+    acceptUnverifiedLength: Bool? = nil
+  ) {
+    self.digest = digest
+    self.ifExists = ifExists
+    self.maxAttempts = maxAttempts
+    self.maxBytes = maxBytes
+    self.acceptUnverifiedLength = acceptUnverifiedLength
+  }
+}
+
+/// A worker's time-limited right to a job, with all it needs to carry it out.
+package struct Lease: Sendable, Decodable, Equatable {
+  package let job: Int64
+  /// Fencing token: larger than that of any earlier lease; each later write carries it.
+  package let token: Int64
+  package let queue: String
+  /// Name of the store where the file ends up.
+  package let store: String
+  /// The worker's own instance of that store.
+  package let instance: Int
+  package let url: String
+  /// The origin the job counts against: `name` or `name:port`.
+  package let host: String
+  /// Final place below the store's root.
+  package let path: String
+  package let options: JobOptions
+  /// 1 for the job's first lease.
+  package let attempt: Int
+  /// The transfer's own record of durable progress, as JSON, if an earlier lease left one.
+  package let resume: String?
+  /// The store instance that record's part file is in.
+  package let resumeInstance: Int?
+  /// The token under which that record was written.
+  package let resumeToken: Int64?
+  /// The final name an earlier lease was about to give the part file.
+  package let intent: String?
+  /// True while the host is known to answer range requests wrongly.
+  package let rangeUnsafe: Bool?
+  /// How often the source has changed in earlier attempts.
+  package let changes: Int?
+}
+
+/// How a lease ends, as its worker sees it; what that means for the job is decided in the database.
+package struct Ending: Sendable, Encodable, Equatable {
+  /// `released`: given up in order, on drain, cancel, pause or because the job cannot go on here.
+  package enum Result: String, Sendable, Encodable { case completed, failed, released }
+
+  package var job: Int64
+  package var token: Int64
+  package var result: Result
+  /// Error class of a failure.
+  package var error: String?
+  package var message: String?
+  /// HTTP status of the last answer.
+  package var status: Int?
+  /// Seconds the server asked to wait.
+  package var retryAfter: Double?
+  /// The host that answered or failed to, where it is not the job's own.
+  package var host: String?
+  /// Length of the finished file.
+  package var bytes: Int64?
+  /// Where the finished file stands, below the store's root.
+  package var path: String?
+  package var digest: String?
+  /// Bytes received over the network in this attempt.
+  package var fetched: Int64?
+  /// The offset this attempt went on from; 0 = from the start.
+  package var resumedAt: Int64?
+  /// How often the source changed in this attempt.
+  package var changes: Int?
+  /// The host that answered a range request wrongly.
+  package var rangeUnsafe: String?
+
+  /// An ending with nothing else known of it.
+  package init(job: Int64, token: Int64, result: Result) {
+    self.job = job
+    self.token = token
+    self.result = result
+  }
+}

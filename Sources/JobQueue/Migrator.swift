@@ -1,0 +1,83 @@
+package import Postgres
+import Schema
+
+/// Brings a database to this program's schema.
+package enum Migrator {
+  /// What a run has done.
+  package struct Report: Sendable, Equatable {
+    /// Versions applied now, in order; empty when there was nothing to do.
+    package var applied: [Int] = []
+    /// Groups of functions and views applied now because their text differed.
+    package var refreshed: [String] = []
+  }
+
+  /// Applies what is missing: each file in a transaction of its own, under an advisory lock, so that any
+  /// number of runs at once do the work once. Running it on a live pool is safe.
+  ///
+  /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know;
+  ///   nothing is changed then. That there is nothing to do is not an error.
+  package static func migrate(_ connection: Connection) async throws -> Report {
+    try await connection.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
+    do {
+      let report = try await run(connection)
+      try await unlock(connection)
+      return report
+    } catch {
+      if !connection.isLost { try await unlock(connection) }
+      throw error
+    }
+  }
+
+  private static func unlock(_ connection: Connection) async throws {
+    try await connection.execute("SELECT pg_advisory_unlock(hashtextextended('haul.migrate', 0))")
+  }
+
+  private static func run(_ connection: Connection) async throws -> Report {
+    var report = Report()
+    // Read before anything is touched: a newer schema is left exactly as it is.
+    if let present = try await version(connection), present > Schema.version {
+      throw JobQueueError.schemaTooNew(database: present, program: Schema.version)
+    }
+    try await apply(connection, Schema.roles)
+    try await apply(connection, Schema.base)
+    let present = try await version(connection) ?? 0
+    for migration in Schema.migrations where migration.version > present {
+      try await apply(
+        connection,
+        """
+        SET LOCAL ROLE haul_admin;
+        INSERT INTO haul.migration (version, name) VALUES (\(migration.version), '\(migration.name)');
+        \(migration.sql)
+        """)
+      report.applied.append(migration.version)
+    }
+    for group in Schema.repeatables {
+      let known = try await connection.query(
+        "SELECT 1 FROM haul.repeatable WHERE name = $1 AND digest = md5($2)",
+        [group.name, group.sql])
+      if !known.isEmpty { continue }
+      try await connection.transaction { connection in
+        try await connection.script("SET LOCAL ROLE haul_admin")
+        try await connection.script(group.sql)
+        try await connection.execute(
+          """
+          INSERT INTO haul.repeatable (name, digest) VALUES ($1, md5($2))
+          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, applied_at = clock_timestamp()
+          """, [group.name, group.sql])
+      }
+      report.refreshed.append(group.name)
+    }
+    return report
+  }
+
+  /// The newest migration applied, or nil where Haul's schema is missing.
+  package static func version(_ connection: Connection) async throws -> Int? {
+    let there = try await connection.query("SELECT to_regclass('haul.migration') IS NOT NULL")
+    guard try there[0].decode(0, as: Bool.self) else { return nil }
+    return try await connection.query("SELECT max(version) FROM haul.migration")[0].decode(0)
+  }
+
+  private static func apply(_ connection: Connection, _ sql: String) async throws {
+    try await connection.transaction { try await $0.script(sql) }
+  }
+}

@@ -1,0 +1,138 @@
+/// What `haul.register` gives a worker.
+package struct Registration: Sendable, Decodable, Equatable {
+  /// A store the worker mounts, as the database knows it.
+  package struct Store: Sendable, Decodable, Equatable {
+    package let store: String
+    package let instance: Int
+  }
+  package let worker: Int64
+  /// Every later call carries it; it is not kept in the database.
+  package let secret: String
+  /// Tells this database's part files from another's on the same store.
+  package let pool: String
+  package let stores: [Store]
+}
+
+/// What `haul.work` gives: what was settled and what was claimed.
+package struct WorkReply: Sendable, Decodable, Equatable {
+  /// What became of a job whose lease ended.
+  package struct Settled: Sendable, Decodable, Equatable {
+    package let job: Int64
+    package let token: Int64
+    /// The job's state now, in the words of the `jobs` view.
+    package let state: String
+    /// Seconds until a scheduled job may start again.
+    package let delay: Double?
+  }
+  /// Endings whose token was live. One that is missing here was stale and changed nothing.
+  package let settled: [Settled]
+  package let claimed: [Lease]
+  /// Something was due that another session had locked: worth asking again soon.
+  package let contended: Bool
+  /// Seconds until something known becomes due; nil when nothing waits for a time.
+  package let wait: Double?
+  /// The worker has been asked to drain.
+  package let draining: Bool
+}
+
+/// What `haul.heartbeat` gives: how long the leases live and what is wanted of them.
+package struct HeartbeatReply: Sendable, Decodable, Equatable {
+  /// A lease of this worker, by job and token.
+  package struct Held: Sendable, Codable, Hashable {
+    package let job: Int64
+    package let token: Int64
+
+    /// The lease of `job` under `token`.
+    package init(job: Int64, token: Int64) {
+      self.job = job
+      self.token = token
+    }
+  }
+  /// `cancel` or `pause` for one lease.
+  package struct Command: Sendable, Decodable, Equatable {
+    package let job: Int64
+    package let token: Int64
+    package let command: String
+  }
+  /// Seconds the leases live, counted from the sending of the heartbeat.
+  package let expiry: Double
+  /// Tokens that are no lease any more.
+  package let lost: [Int64]
+  package let commands: [Command]
+  /// Leases the worker does not list although it has seen the reply that gave them: to be released.
+  package let unlisted: [Held]
+  package let draining: Bool
+}
+
+/// A running job as a heartbeat reports it.
+package struct Progress: Sendable, Encodable, Equatable {
+  package var job: Int64
+  package var token: Int64
+  /// Bytes of the file so far.
+  package var bytes: Int64
+  /// Complete length, where known.
+  package var total: Int64?
+  /// Bytes a second, lately.
+  package var rate: Int64
+
+  /// Progress made of its parts.
+  package init(job: Int64, token: Int64, bytes: Int64, total: Int64?, rate: Int64) {
+    self.job = job
+    self.token = token
+    self.bytes = bytes
+    self.total = total
+    self.rate = rate
+  }
+}
+
+/// Durable progress of a job, to be recorded after the bytes have reached the disk.
+package struct CheckpointRow: Sendable, Encodable, Equatable {
+  package var job: Int64
+  package var token: Int64
+  /// The store instance that holds the part file.
+  package var instance: Int
+  /// PostgreSQL's int8multirange: `{[0,4096)}`.
+  package var durable: String
+  package var length: Int64?
+  /// The transfer's own record, as JSON.
+  package var resume: String
+  /// The final name the part file is about to get.
+  package var intent: String?
+
+  /// A row made of its parts.
+  package init(
+    job: Int64, token: Int64, instance: Int, durable: String, length: Int64?, resume: String,
+    intent: String? = nil
+  ) {
+    self.job = job
+    self.token = token
+    self.instance = instance
+    self.durable = durable
+    self.length = length
+    self.resume = resume
+    self.intent = intent
+  }
+}
+
+/// What `haul.rescue` did in one round.
+package struct RescueReply: Sendable, Decodable, Equatable {
+  /// A job taken back, and its state now.
+  package struct Rescued: Sendable, Decodable, Equatable {
+    package let job: Int64
+    package let token: Int64
+    package let state: String
+  }
+  /// True while nothing is rescued, after a gap between rounds or a restart of the server.
+  package let grace: Bool
+  package let rescued: [Rescued]
+  package let workers: [Int64]
+}
+
+/// What `haul.submit` did.
+package struct SubmitReply: Sendable, Decodable, Equatable {
+  package let submitted: Int
+  /// The same path and URL was there already.
+  package let skipped: Int
+  /// Was there, had failed or been cancelled, and is queued again.
+  package let requeued: Int
+}

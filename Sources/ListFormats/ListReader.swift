@@ -1,0 +1,82 @@
+/// Where a list comes from.
+package enum ListSource: Sendable, Equatable {
+  case standardInput
+  case file(String)
+
+  /// `-` is standard input.
+  package init(argument: String) { self = argument == "-" ? .standardInput : .file(argument) }
+}
+
+/// The entries of a list, read as they are asked for: constant memory however long the list.
+///
+/// Each iteration reads the list from its start (standard input: from where it stands).
+/// Iterating throws `ListError`; an entry that makes no sense as a job is not an error here.
+package struct ListReader: AsyncSequence, Sendable {
+  package typealias Element = ListEntry
+  package typealias Failure = ListError
+
+  private let source: ListSource
+  private let format: ListFormat
+
+  /// Opens nothing yet.
+  package init(_ source: ListSource, format: ListFormat = .lines) {
+    self.source = source
+    self.format = format
+  }
+
+  /// Opens nothing yet.
+  package func makeAsyncIterator() -> Iterator {
+    Iterator(source: source, parser: format.makeParser())
+  }
+
+  /// One pass over a list.
+  package struct Iterator: AsyncIteratorProtocol {
+    private enum Stage {
+      case unopened
+      case reading(BlockingFile)
+      /// All bytes are in the splitter, which may hold lines still.
+      case ended
+      case finished
+    }
+
+    /// Bytes read at once.
+    private static let pieceSize = 256 << 10
+
+    private let source: ListSource
+    private var parser: any ListParser
+    private var splitter = LineSplitter()
+    private var stage = Stage.unopened
+
+    init(source: ListSource, parser: any ListParser) {
+      self.source = source
+      self.parser = parser
+    }
+
+    /// The next entry, nil at the end. Stays on the caller's actor: a hop for every line would cost
+    /// ten times the reading.
+    package mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(ListError) -> ListEntry? {
+      while true {
+        while let line = try splitter.next() {
+          if let entry = try parser.parse(line) { return entry }
+        }
+        switch stage {
+        case .unopened: stage = .reading(try await BlockingFile.open(source))
+        case .reading(let file):
+          let piece = try await file.read(atMost: Self.pieceSize)
+          if piece.isEmpty {
+            splitter.end()
+            stage = .ended
+          } else {
+            splitter.append(piece)
+          }
+        case .ended:
+          stage = .finished
+          if let entry = try parser.finish() { return entry }
+        case .finished: return nil
+        }
+      }
+    }
+  }
+}

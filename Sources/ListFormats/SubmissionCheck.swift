@@ -1,0 +1,39 @@
+/// What a URL and a path must be before they become a job. Pure; nothing is looked up on disk.
+package enum SubmissionCheck {
+  /// Bytes of UTF-8 that a Linux file system takes for one name.
+  static let longestComponent = 255
+  /// PATH_MAX without its NUL.
+  static let longestPath = 4095
+  /// The store's own directory.
+  static let reserved = ".haul"
+
+  /// Accepts a path relative to a store that names one file below it and cannot leave it.
+  package static func path(_ path: String) throws(SubmissionProblem) {
+    if path.isEmpty { throw .emptyPath }
+    if path.utf8.first == UInt8(ascii: "/") { throw .absolutePath(path) }
+    if path.utf8.count > longestPath { throw .pathTooLong(bytes: path.utf8.count) }
+    if hasControlCharacter(path) { throw .controlCharacterInPath(path) }
+    let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for component in components {
+      if [[], Array(".".utf8), Array("..".utf8)].contains(Array(component)) {
+        throw .unresolvedPath(path)
+      }
+      if component.count > longestComponent { throw .componentTooLong(path) }
+    }
+    if components.first.map({ $0.elementsEqual(reserved.utf8) }) == true {
+      throw .reservedPath(path)
+    }
+  }
+
+  /// Accepts a URL that a job may hold. `hasUserInfo` is what the URL parser found, since only it
+  /// knows what will be sent.
+  package static func url(_ url: String, hasUserInfo: Bool) throws(SubmissionProblem) {
+    if hasControlCharacter(url) { throw .controlCharacterInURL }
+    if hasUserInfo { throw .userInfoInURL }
+  }
+
+  /// C0, DEL or C1.
+  static func hasControlCharacter(_ text: String) -> Bool {
+    text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+}

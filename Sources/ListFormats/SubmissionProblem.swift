@@ -1,0 +1,40 @@
+internal import Log
+
+/// Why a URL or path cannot be submitted. Each description is one sentence without its final full
+/// stop, holds no secret and is safe to print.
+package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
+  case emptyPath
+  case absolutePath(String)
+  /// A `.`, `..` or empty component, which could leave the store or name one file twice.
+  case unresolvedPath(String)
+  case controlCharacterInPath(String)
+  /// A component of more than 255 bytes of UTF-8.
+  case componentTooLong(String)
+  /// More than 4095 bytes of UTF-8.
+  case pathTooLong(bytes: Int)
+  /// Below `.haul`, where a store keeps part files.
+  case reservedPath(String)
+  case controlCharacterInURL
+  case userInfoInURL
+
+  package var description: String {
+    switch self {
+    case .emptyPath: "the path is empty"
+    case .absolutePath(let path):
+      "the path '\(SafeText.visible(path))' must be relative to the store"
+    case .unresolvedPath(let path):
+      "the path '\(SafeText.visible(path))' has a '.', '..' or empty component"
+    case .controlCharacterInPath(let path):
+      "the path '\(SafeText.visible(path))' has a control character"
+    case .componentTooLong(let path):
+      "the path '\(SafeText.visible(path))' has a component of more than 255 bytes"
+    case .pathTooLong(let bytes): "the path has \(bytes) bytes, more than 4095"
+    case .reservedPath(let path):
+      "the path '\(SafeText.visible(path))' is in .haul, which belongs to the store"
+    case .controlCharacterInURL: "the URL has a control character"
+    case .userInfoInURL:
+      "the URL holds a user name or password; submit it without, and name a credential that the "
+        + "workers keep"
+    }
+  }
+}

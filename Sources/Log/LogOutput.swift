@@ -1,0 +1,15 @@
+/// Where finished lines go.
+package struct LogOutput: Sendable {
+  /// Called once a line with the whole line, its newline included; from any thread.
+  let write: @Sendable ([UInt8]) -> Void
+
+  /// An output of one's own, for tests.
+  package init(_ write: @escaping @Sendable ([UInt8]) -> Void) { self.write = write }
+
+  /// Standard error, one `write(2)` a line, unbuffered, so that a killed process has said all it
+  /// said. A reader that does not read holds the caller up; a line that cannot be written is lost,
+  /// since there is nowhere left to say so.
+  package static let standardError = LogOutput { line in
+    try? StandardStream.error.write(line)
+  }
+}

@@ -1,0 +1,26 @@
+/// The value of one field of a line.
+package enum LogValue: Sendable, Equatable {
+  case int(Int64)
+  case double(Double)
+  /// Any text, however hostile: control characters are escaped when the line is written.
+  case string(String)
+  case bool(Bool)
+
+  /// A number of any integer type; a value outside `Int64` is clamped to it.
+  package init(_ value: some BinaryInteger) { self = .int(Int64(clamping: value)) }
+
+  /// Text.
+  package init(_ value: String) { self = .string(value) }
+
+  /// A duration as seconds with its fraction.
+  package init(_ value: Duration) { self = .double(value / .seconds(1)) }
+}
+
+extension LogValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+  ExpressibleByStringInterpolation, ExpressibleByBooleanLiteral
+{
+  package init(integerLiteral value: Int64) { self = .int(value) }
+  package init(floatLiteral value: Double) { self = .double(value) }
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+}

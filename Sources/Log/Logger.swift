@@ -1,0 +1,85 @@
+/// Writes structured lines: an event, and fields that say which job, worker or host it is about.
+///
+///     12:00:00.123 info  job.started  job=1 worker=2 path="a b"
+///     {"time":"2026-11-21T12:00:00.123Z","level":"info","event":"job.started","component":"worker","job":1}
+///
+/// A value type: `with` gives a logger that adds fields to each of its lines. Times are the wall
+/// clock's, in UTC. A field given twice is written twice.
+package struct Logger: Sendable {
+  /// How a line looks.
+  package enum Format: String, CaseIterable, Sendable { case text, json }
+
+  /// How much a line matters; a logger writes its own level and all above.
+  package enum Level: String, CaseIterable, Comparable, Sendable {
+    case debug, info, warning, error
+
+    package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+      switch self {
+      case .debug: 0
+      case .info: 1
+      case .warning: 2
+      case .error: 3
+      }
+    }
+  }
+
+  private let format: Format
+  private let level: Level
+  private let component: String
+  private let output: LogOutput
+  private let clock: @Sendable () -> WallTime
+  /// The fields of `with`, rendered once.
+  private var bound: [UInt8] = []
+
+  /// A logger of `component`, which only JSON lines show.
+  package init(
+    format: Format, level: Level, component: String, output: LogOutput = .standardError,
+    clock: @escaping @Sendable () -> WallTime = WallTime.now
+  ) {
+    self.format = format
+    self.level = level
+    self.component = component
+    self.output = output
+    self.clock = clock
+  }
+
+  /// A logger whose lines carry `fields` too, before those of the call.
+  package func with(_ fields: (LogField, LogValue)...) -> Logger {
+    var logger = self
+    for (field, value) in fields { format.append(field, value, to: &logger.bound) }
+    return logger
+  }
+
+  /// For finding a fault: detail nobody needs while all is well.
+  package func debug(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
+    write(.debug, event, fields)
+  }
+
+  /// The normal course of things.
+  package func info(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
+    write(.info, event, fields)
+  }
+
+  /// Something that Haul deals with by itself but an operator may want to know.
+  package func warning(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
+    write(.warning, event, fields)
+  }
+
+  /// Something that stays wrong until somebody acts.
+  package func error(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
+    write(.error, event, fields)
+  }
+
+  private func write(_ level: Level, _ event: LogEvent, _ fields: [(LogField, LogValue)]) {
+    guard level >= self.level else { return }
+    var line: [UInt8] = []
+    line.reserveCapacity(256)
+    format.begin(&line, clock(), level, event, component)
+    line.append(contentsOf: bound)
+    for (field, value) in fields { format.append(field, value, to: &line) }
+    format.end(&line)
+    output.write(line)
+  }
+}

@@ -1,0 +1,70 @@
+/// Text from elsewhere (URLs, paths, server answers) made safe to show: the one place that knows
+/// which characters may not reach a terminal or a line of a log as they are.
+package enum SafeText {
+  /// True for what could forge a line or steer a terminal: control characters (C0, DEL, C1),
+  /// line and paragraph separators, and invisible format characters such as the bidirectional
+  /// overrides. Unicode general categories Cc, Cf, Zl, Zp.
+  package static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7f }
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: return true
+    default: return false
+    }
+  }
+
+  /// `text` with each unsafe character as `\u` and four hex digits of UTF-16; otherwise unchanged.
+  /// For people: a backslash already in `text` stays as it is, so this cannot be reversed.
+  package static func visible(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+    var bytes: [UInt8] = []
+    for scalar in text.unicodeScalars {
+      if isUnsafe(scalar) { appendEscape(scalar, to: &bytes) } else { bytes.append(scalar) }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Appends `text` as a JSON string (RFC 8259 §7) with its quotation marks; unsafe characters are
+  /// escaped although JSON would allow most of them.
+  package static func appendJSONString(_ text: String, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    if text.utf8.allSatisfy(isPlain) {
+      bytes.append(contentsOf: text.utf8)
+    } else {
+      for scalar in text.unicodeScalars { appendJSON(scalar, to: &bytes) }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Printable ASCII that needs no escape in a JSON string.
+  static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+
+  private static func appendJSON(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+    switch scalar {
+    case "\"": bytes.append(contentsOf: #"\""#.utf8)
+    case "\\": bytes.append(contentsOf: #"\\"#.utf8)
+    case "\n": bytes.append(contentsOf: #"\n"#.utf8)
+    case "\r": bytes.append(contentsOf: #"\r"#.utf8)
+    case "\t": bytes.append(contentsOf: #"\t"#.utf8)
+    case _ where isUnsafe(scalar): appendEscape(scalar, to: &bytes)
+    default: bytes.append(scalar)
+    }
+  }
+
+  private static func appendEscape(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+    for unit in scalar.utf16 {
+      bytes.append(contentsOf: #"\u"#.utf8)
+      for shift in [12, 8, 4, 0] {
+        let digit = UInt8(unit >> UInt16(shift) & 0xf)
+        bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+      }
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(_ scalar: Unicode.Scalar) {
+    append(contentsOf: scalar.utf8)
+  }
+}

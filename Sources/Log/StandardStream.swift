@@ -1,0 +1,34 @@
+import Glibc
+
+/// Standard output or standard error, written with `write(2)` at once and whole, without stdio's
+/// buffer. Blocks while the reader does not read.
+package enum StandardStream: Int32, Sendable {
+  case output = 1
+  case error = 2
+
+  /// What `write(2)` failed with.
+  package struct Failure: Error, Equatable {
+    package var errno: Int32
+  }
+
+  /// Writes all of `bytes`; one system call unless a signal or a full disk cuts it short.
+  /// - Throws: the first failure other than EINTR. A closed pipe raises SIGPIPE before that, unless
+  ///   the process ignores it.
+  package func write(_ bytes: [UInt8]) throws(Failure) {
+    var written = 0
+    while written < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe Glibc.write(
+          rawValue, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+      }
+      if count < 0 && errno == EINTR { continue }
+      if count <= 0 { throw Failure(errno: errno) }
+      written += count
+    }
+  }
+
+  /// Writes `text` as it is, so it must be safe for a terminal already.
+  package func write(_ text: String) throws(Failure) {
+    try write(Array(text.utf8))
+  }
+}

@@ -1,0 +1,28 @@
+/// Waits that grow: each is random between nothing and a bound that doubles up to a limit, so that
+/// many who fail together do not come back together.
+struct Backoff {
+  let first: Duration
+  let limit: Duration
+  private var bound: Duration
+
+  init(first: Duration, limit: Duration) {
+    self.first = first
+    self.limit = limit
+    bound = first
+  }
+
+  mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
+    let wait = bound * Double.random(in: 0...1, using: &generator)
+    bound = min(bound * 2, limit)
+    return wait
+  }
+
+  mutating func next() -> Duration {
+    var generator = SystemRandomNumberGenerator()
+    return next(using: &generator)
+  }
+
+  mutating func reset() {
+    bound = first
+  }
+}

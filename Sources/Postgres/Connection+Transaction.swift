@@ -1,0 +1,77 @@
+import Synchronization
+
+extension Connection {
+  /// The transaction whose body the current task runs.
+  @TaskLocal private static var current: Connection?
+
+  /// How often a transaction is begun in all.
+  private static let transactionAttempts = 8
+
+  /// Runs `body` in a transaction at READ COMMITTED; what it did is durable on return.
+  ///
+  /// `body` gets a connection of its own for the time it runs; other callers of this one wait.
+  /// After a deadlock or a serialization failure everything is rolled back and `body` runs again, a
+  /// few times with growing random waits, so it must do nothing else that cannot be repeated. On any
+  /// other error, and on cancellation, it is rolled back and the error thrown. When the connection is
+  /// lost while the commit is under way nobody knows whether it took effect.
+  package func transaction<T: Sendable>(
+    _ body: @Sendable (Connection) async throws -> T
+  ) async throws -> T {
+    var backoff = Backoff(first: .milliseconds(10), limit: .seconds(1))
+    for _ in 1..<Self.transactionAttempts {
+      do {
+        return try await attemptTransaction(body)
+      } catch let error as PostgresError where error.isRetryable {
+        try await Task.sleep(for: backoff.next())
+      }
+    }
+    return try await attemptTransaction(body)
+  }
+
+  private func attemptTransaction<T: Sendable>(
+    _ body: @Sendable (Connection) async throws -> T
+  ) async throws -> T {
+    if isTransaction { throw PostgresError.misuse("a transaction within a transaction") }
+    try await takeTurn(shielded: false)
+    defer { turns.giveBack() }
+    let inner = Connection(link: link, backendPID: backendPID, isTransaction: true)
+    defer { inner.isOver.store(true, ordering: .relaxed) }
+    do {
+      _ = try await inner.perform(.query("BEGIN ISOLATION LEVEL READ COMMITTED", []))
+      let value = try await Self.$current.withValue(inner) { try await body(inner) }
+      let commit = try await inner.perform(.query("COMMIT", []), shielded: true)
+      // The server answers a COMMIT after an error with ROLLBACK, and calls it a success.
+      guard commit.commandTag == "COMMIT" else {
+        throw PostgresError.misuse("a transaction's body hid an error: it was rolled back")
+      }
+      return value
+    } catch {
+      await inner.rollBack()
+      throw error
+    }
+  }
+
+  /// Whatever state the transaction is in, it is over afterwards, or the connection is.
+  private func rollBack() async {
+    do {
+      _ = try await perform(.query("ROLLBACK", []), shielded: true)
+    } catch {
+      link.requestClose()
+    }
+  }
+
+  /// Waits until no other call uses the connection; to be followed by `turns.giveBack()`.
+  func takeTurn(shielded: Bool) async throws {
+    if isTransaction, isOver.load(ordering: .relaxed) {
+      throw PostgresError.misuse("a transaction's connection was used after its end")
+    }
+    if !isTransaction, let current = Self.current, current.link === link,
+      !current.isOver.load(ordering: .relaxed)
+    {
+      // It would wait for the transaction, which waits for it.
+      throw PostgresError.misuse("a transaction's body must use the connection it is given")
+    }
+    if !shielded { try Task.checkCancellation() }
+    try await turns.take(shielded: shielded)
+  }
+}

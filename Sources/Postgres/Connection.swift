@@ -1,0 +1,105 @@
+import Synchronization
+
+/// One connection to PostgreSQL, with a thread of its own that makes all calls of libpq.
+///
+/// Any number of tasks may use it; their calls are served one at a time in the order they came.
+/// A task cancelled while it waits for its turn leaves; one whose statement runs has it cancelled on
+/// the server, and its call throws `CancellationError` once the server has answered, unless the
+/// statement was finished first. The connection closes when the last reference to it goes.
+package final class Connection: Sendable {
+  let link: Link
+  let turns = Turns()
+  /// Whether this is what the body of a transaction gets: it shares the link of another.
+  let isTransaction: Bool
+  /// Set when the transaction this belongs to has ended.
+  let isOver = Atomic(false)
+
+  /// The process that serves this connection; shown in `pg_stat_activity`.
+  package let backendPID: Int32
+
+  init(link: Link, backendPID: Int32, isTransaction: Bool) {
+    self.link = link
+    self.backendPID = backendPID
+    self.isTransaction = isTransaction
+  }
+
+  deinit {
+    if !isTransaction { link.requestClose() }
+  }
+
+  /// Returns a connection ready for statements.
+  ///
+  /// - Throws: `PostgresError.configuration` or `.connecting`; `CancellationError` at once, even
+  ///   while a name is being resolved.
+  package static func connect(_ configuration: ConnectionConfiguration) async throws -> Connection {
+    let link = try Link(queryTimeout: configuration.queryTimeout)
+    let connected = Promise<Int32>()
+    let isStarted = DetachedThread.start {
+      LinkThread.run(configuration, link: link, connected: connected)
+    }
+    guard isStarted else { throw PostgresError.connecting(nil, "no thread can be started") }
+    let pid = try await connected.value {
+      connected.settle(.failure(CancellationError()))
+      link.requestClose()
+    }
+    return Connection(link: link, backendPID: pid, isTransaction: false)
+  }
+
+  /// Whether the connection has ended, by `close()` or by itself. It does not come back.
+  package var isLost: Bool { link.isLost }
+
+  /// What arrives on the channels of `listen`, for one reader; ends when the connection does.
+  ///
+  /// At most 1,000 are kept for a reader that does not come, the newest.
+  package var notifications: AsyncStream<Notification> { link.notifications }
+
+  /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
+  ///
+  /// One round trip, nothing is prepared on the server. Outside a transaction its effects are durable
+  /// on return. `timeout` stands in for the configuration's. Throws `PostgresError` or
+  /// `CancellationError`; no row is not an error.
+  package func query(
+    _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
+  ) async throws -> Rows {
+    let texts = parameters.map { $0?.postgresText }
+    if texts.contains(where: { $0?.utf8.contains(0) ?? false }) {
+      throw PostgresError.misuse("a parameter holds a NUL character, which PostgreSQL cannot store")
+    }
+    return try await perform(.query(sql, texts), timeout: timeout)
+  }
+
+  /// Runs one statement as `query` does, for its effect. Returns the number of rows affected.
+  @discardableResult
+  package func execute(
+    _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], timeout: Duration? = nil
+  ) async throws -> Int {
+    try await query(sql, parameters, timeout: timeout).affected
+  }
+
+  /// Runs several statements, separated by semicolons, in one implicit transaction unless they say
+  /// otherwise. The time-out, the configuration's unless given, holds for all together.
+  package func script(_ sql: String, timeout: Duration? = nil) async throws {
+    _ = try await perform(.script(sql), timeout: timeout)
+  }
+
+  /// Lets `notifications` receive what is sent to the channel from now on.
+  package func listen(_ channel: String) async throws {
+    let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
+    _ = try await perform(.query("LISTEN \"\(quoted.joined(separator: "\"\""))\"", []))
+  }
+
+  /// Ends the connection without waiting for calls under way, which throw `connectionLost`; a
+  /// statement that runs is asked to stop. On return the server has been told.
+  package func close() async {
+    await link.close()
+  }
+
+  /// Waits for its turn, then for the answer.
+  func perform(
+    _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
+  ) async throws -> Rows {
+    try await takeTurn(shielded: shielded)
+    defer { turns.giveBack() }
+    return try await link.perform(request, timeout: timeout, shielded: shielded)
+  }
+}

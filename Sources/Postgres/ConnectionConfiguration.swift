@@ -1,0 +1,54 @@
+/// Where the database is, and how long to wait for it.
+package struct ConnectionConfiguration: Sendable {
+  let conninfo: String
+  let applicationName: String
+  let connectTimeout: Duration
+  let queryTimeout: Duration
+
+  /// - Parameters:
+  ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables.
+  ///     What it sets wins over the defaults made here (keepalives, `tcp_user_timeout`).
+  ///   - applicationName: shown in `pg_stat_activity` unless the string or environment sets another.
+  ///   - connectTimeout: for each host of the string until it is ready for queries. Name
+  ///     resolution inside libpq cannot be interrupted and is not counted.
+  ///   - queryTimeout: for one statement, from its sending to its last row.
+  package init(
+    conninfo: String,
+    applicationName: String,
+    connectTimeout: Duration = .seconds(10),
+    queryTimeout: Duration = .seconds(60)
+  ) {
+    self.conninfo = conninfo
+    self.applicationName = applicationName
+    self.connectTimeout = connectTimeout
+    self.queryTimeout = queryTimeout
+  }
+
+  /// What is used where the connection string says nothing (PostgreSQL manual, "Parameter Key
+  /// Words"). `tcp_user_timeout` also bounds a TCP connect, so that a dead first host of several
+  /// leaves time for the next.
+  var defaults: [String: String] {
+    [
+      "fallback_application_name": applicationName,
+      "keepalives_idle": "10",
+      "keepalives_interval": "5",
+      "keepalives_count": "3",
+      "tcp_user_timeout": String(connectTimeout.wholeMilliseconds),
+    ]
+  }
+}
+
+/// Leaves the connection string out: it may hold a password.
+extension ConnectionConfiguration: CustomStringConvertible {
+  package var description: String {
+    "ConnectionConfiguration(applicationName: \(applicationName))"
+  }
+}
+
+extension Duration {
+  /// Rounded up, so that a wait of this many milliseconds is never too short.
+  var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+  }
+}

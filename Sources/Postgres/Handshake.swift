@@ -1,0 +1,63 @@
+import Glibc
+
+/// Makes a connection ready for queries, on the connection's own thread.
+enum Handshake {
+  /// Returns the connection, or why there is none. Ends early when `link` is closed.
+  static func connect(
+    _ configuration: ConnectionConfiguration, link: Link
+  ) throws(PostgresError) -> Libpq {
+    var parameters = configuration.defaults
+    parameters.merge(try Conninfo.parse(configuration.conninfo)) { _, given in given }
+    parameters["client_encoding"] = "UTF8"
+    guard let libpq = Libpq(starting: parameters) else {
+      throw .connecting(nil, "out of memory")
+    }
+    // libpq counts no time here, and a host that does not answer must leave time for the next.
+    let deadline = ContinuousClock.now + configuration.connectTimeout * libpq.hostCount
+    var waitsFor = libpq.isBad ? Libpq.Polling.failed : .writing
+    while true {
+      switch waitsFor {
+      case .ready: return libpq
+      case .failed: throw error(libpq)
+      case .reading: try wait(libpq, events: POLLIN, until: deadline, link: link)
+      case .writing: try wait(libpq, events: POLLOUT, until: deadline, link: link)
+      }
+      waitsFor = libpq.pollConnecting()
+    }
+  }
+
+  private static func wait(
+    _ libpq: borrowing Libpq, events: Int32, until deadline: ContinuousClock.Instant, link: Link
+  ) throws(PostgresError) {
+    while true {
+      let socketEvents = link.wakeUp.wait(socket: libpq.socket, events: events, until: deadline)
+      if link.isClosing { throw .connectionLost("closed by this program") }
+      if socketEvents { return }
+      if ContinuousClock.now >= deadline { throw .connecting(nil, "no answer in time") }
+    }
+  }
+
+  private static func error(_ libpq: borrowing Libpq) -> PostgresError {
+    if libpq.needsPassword { return .configuration("the database demands a password") }
+    let message = libpq.errorMessage
+    return .connecting(sqlState(inVerbose: message), PostgresError.oneLine(message))
+  }
+
+  /// The code in the last "FATAL:  28P01: …" of a message of full verbosity, in any language.
+  static func sqlState(inVerbose message: String) -> SQLState? {
+    message.split(separator: "\n").reversed().lazy
+      .compactMap { line in line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) }
+      .first.map { SQLState(rawValue: String($0.1)) }
+  }
+}
+
+extension PostgresError {
+  /// libpq's messages end in a newline, have several when there were several hosts, and at full
+  /// verbosity name the server's source file.
+  static func oneLine(_ message: String) -> String {
+    message.split(separator: "\n")
+      .filter { !$0.contains(/\.c:[0-9]+$/) }
+      .map { String($0.drop { $0 == " " || $0 == "\t" }) }
+      .joined(separator: "; ")
+  }
+}

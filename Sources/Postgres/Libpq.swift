@@ -1,0 +1,127 @@
+import CLibpq
+import Glibc
+
+/// One `PGconn`, closed with its value; to be used by one thread only. Nothing here waits.
+@safe struct Libpq: ~Copyable {
+  /// What a connection being made waits for.
+  enum Polling {
+    case reading, writing, ready, failed
+  }
+
+  private let handle: OpaquePointer
+
+  /// Begins to connect, which resolves names and may take its time over it.
+  ///
+  /// Returns nil if there is no memory. (libpq: PQconnectStartParams)
+  init?(starting parameters: [String: String]) {
+    let keywords = Array(parameters.keys)
+    let handle = unsafe CStrings.with(keywords) { keywords in
+      unsafe CStrings.with(Array(parameters.values)) { values in
+        unsafe PQconnectStartParams(keywords, values, 0)
+      }
+    }
+    guard let handle = unsafe handle else { return nil }
+    unsafe self.handle = unsafe handle
+    // The default receiver prints to stderr.
+    unsafe PQsetNoticeReceiver(handle, { _, _ in }, nil)
+    // Refusals during connecting have no result to ask for the code: it must be in the message.
+    unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+    unsafe PQsetnonblocking(handle, 1)
+  }
+
+  deinit {
+    unsafe PQfinish(handle)
+  }
+
+  var isBad: Bool { unsafe PQstatus(handle) == CONNECTION_BAD }
+  var needsPassword: Bool { unsafe PQconnectionNeedsPassword(handle) == 1 }
+  var socket: Int32 { unsafe PQsocket(handle) }
+  var backendPID: Int32 { unsafe PQbackendPID(handle) }
+  var errorMessage: String { unsafe String(cString: PQerrorMessage(handle)) }
+  /// Whether the next result, or that there is no more, has not fully arrived.
+  var isBusy: Bool { unsafe PQisBusy(handle) == 1 }
+
+  /// How many hosts libpq tries in turn, wherever their names came from.
+  var hostCount: Int {
+    guard let options = unsafe PQconninfo(handle) else { return 1 }
+    defer { unsafe PQconninfoFree(options) }
+    let hosts = unsafe Conninfo.values(options)
+    return (hosts["host"] ?? hosts["hostaddr"] ?? "").count { $0 == "," } + 1
+  }
+
+  borrowing func pollConnecting() -> Polling {
+    switch unsafe PQconnectPoll(handle) {
+    case PGRES_POLLING_OK: .ready
+    case PGRES_POLLING_READING: .reading
+    case PGRES_POLLING_WRITING: .writing
+    default: .failed
+    }
+  }
+
+  /// The error that `errorMessage` tells of, when the connection itself is at fault.
+  func lost() -> PostgresError {
+    .connectionLost(PostgresError.oneLine(errorMessage))
+  }
+
+  /// Reads what has arrived. (libpq: PQconsumeInput)
+  func consumeInput() throws(PostgresError) {
+    if unsafe PQconsumeInput(handle) == 0 { throw lost() }
+  }
+
+  /// Sends what the socket takes. Returns whether everything is sent. (libpq: PQflush)
+  func flush() throws(PostgresError) -> Bool {
+    let status = unsafe PQflush(handle)
+    if status < 0 { throw lost() }
+    return status == 0
+  }
+
+  /// Queues one statement with parameters, in text form. (libpq: PQsendQueryParams)
+  func send(query: String, parameters: [String?]) throws(PostgresError) {
+    let accepted = unsafe CStrings.with(parameters) { values in
+      unsafe PQsendQueryParams(
+        handle, query, Int32(parameters.count), nil, values, nil, nil, 0)
+    }
+    if accepted == 0 { throw lost() }
+  }
+
+  /// Queues statements of the simple protocol. (libpq: PQsendQuery)
+  func send(script: String) throws(PostgresError) {
+    if unsafe PQsendQuery(handle, script) == 0 { throw lost() }
+  }
+
+  /// Queues a piece of COPY data. (libpq: PQputCopyData)
+  func send(copyData bytes: [UInt8]) throws(PostgresError) {
+    let status = unsafe bytes.withUnsafeBytes { buffer in
+      unsafe PQputCopyData(
+        handle, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
+    }
+    if status != 1 { throw lost() }
+  }
+
+  /// Ends COPY data, as failed if there is a `failure`. (libpq: PQputCopyEnd)
+  func sendCopyEnd(failure: String?) throws(PostgresError) {
+    let status = unsafe failure.map { unsafe PQputCopyEnd(handle, $0) } ?? PQputCopyEnd(handle, nil)
+    if status != 1 { throw lost() }
+  }
+
+  /// The next result; nil when the statement has no more. Only when not busy. (libpq: PQgetResult)
+  func nextResult() -> LibpqResult? {
+    guard let result = unsafe PQgetResult(handle) else { return nil }
+    return unsafe LibpqResult(result)
+  }
+
+  func nextNotification() -> Notification? {
+    guard let notify = unsafe PQnotifies(handle) else { return nil }
+    defer { unsafe PQfreemem(notify) }
+    return unsafe Notification(
+      channel: String(cString: notify.pointee.relname),
+      payload: String(cString: notify.pointee.extra),
+      backendPID: notify.pointee.be_pid)
+  }
+
+  /// What a cancel request needs; nil if there is no memory. (libpq: PQgetCancel)
+  func cancelKey() -> LibpqCancelKey? {
+    guard let key = unsafe PQgetCancel(handle) else { return nil }
+    return unsafe LibpqCancelKey(key)
+  }
+}

@@ -1,0 +1,58 @@
+import Synchronization
+
+/// One task's wait for one value, ended exactly once: by the value, an error or a cancellation.
+final class Promise<Value: Sendable>: Sendable {
+  private enum State {
+    /// May become waiting or settled.
+    case empty
+    /// May become settled.
+    case waiting(CheckedContinuation<Value, any Error>)
+    case settled(Result<Value, any Error>)
+  }
+
+  private let state = Mutex(State.empty)
+
+  var isSettled: Bool {
+    state.withLock { if case .settled = $0 { true } else { false } }
+  }
+
+  /// Ends the wait. Returns false, and changes nothing, if it has ended before.
+  @discardableResult
+  func settle(_ result: Result<Value, any Error>) -> Bool {
+    let (isFirst, continuation) = state.withLock { state in
+      switch state {
+      case .settled: return (false, nil as CheckedContinuation<Value, any Error>?)
+      case .empty:
+        state = .settled(result)
+        return (true, nil)
+      case .waiting(let continuation):
+        state = .settled(result)
+        return (true, continuation)
+      }
+    }
+    continuation?.resume(with: result)
+    return isFirst
+  }
+
+  /// Waits; to be called once. A cancelled task stops waiting at once with `CancellationError`.
+  func value() async throws -> Value {
+    try await value { self.settle(.failure(CancellationError())) }
+  }
+
+  /// Waits; to be called once. When the task is cancelled `onCancel` is told, and somebody else
+  /// must still settle.
+  func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let early = state.withLock { state -> Result<Value, any Error>? in
+          if case .settled(let result) = state { return result }
+          state = .waiting(continuation)
+          return nil
+        }
+        if let early { continuation.resume(with: early) }
+      }
+    } onCancel: {
+      onCancel()
+    }
+  }
+}

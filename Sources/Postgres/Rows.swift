@@ -1,0 +1,77 @@
+/// The rows of one statement, copied out of libpq: plain values, in the order the server sent.
+package struct Rows: Sendable {
+  /// The columns' names as the statement gave them, in its order.
+  package let columns: [String]
+  /// Rows inserted, updated, deleted, selected or copied; 0 for other statements.
+  package let affected: Int
+  /// What the server says it did, such as `COMMIT` or `INSERT 0 5`.
+  let commandTag: String
+  /// All values one after another.
+  private let bytes: [UInt8]
+  /// Where each value lies in `bytes`, row after row; nil is NULL.
+  private let cells: [Range<Int>?]
+  private let rowCount: Int
+
+  init(
+    columns: [String] = [], affected: Int = 0, commandTag: String = "", bytes: [UInt8] = [],
+    cells: [Range<Int>?] = [], rowCount: Int = 0
+  ) {
+    self.columns = columns
+    self.affected = affected
+    self.commandTag = commandTag
+    self.bytes = bytes
+    self.cells = cells
+    self.rowCount = rowCount
+  }
+
+  fileprivate func cell(row: Int, column: Int) -> ArraySlice<UInt8>? {
+    cells[row * columns.count + column].map { bytes[$0] }
+  }
+}
+
+extension Rows: RandomAccessCollection {
+  package var startIndex: Int { 0 }
+  package var endIndex: Int { rowCount }
+
+  package subscript(position: Int) -> Row {
+    precondition(indices.contains(position), "row out of range")
+    return Row(rows: self, index: position)
+  }
+}
+
+/// One row; reads its values as the types asked for.
+package struct Row: Sendable {
+  fileprivate let rows: Rows
+  fileprivate let index: Int
+
+  /// The value of a column by name; the first of several of that name.
+  ///
+  /// NULL is an error unless `T` is optional.
+  /// - Throws: `PostgresError.decoding`, which never quotes the value.
+  package func decode<T: PostgresDecodable>(
+    _ column: String, as type: T.Type = T.self
+  ) throws(PostgresError) -> T {
+    guard let position = rows.columns.firstIndex(of: column) else {
+      throw .decoding(column: column, "there is no such column")
+    }
+    return try decode(position, as: type)
+  }
+
+  /// The value of a column by position, from 0.
+  ///
+  /// NULL is an error unless `T` is optional.
+  /// - Throws: `PostgresError.decoding`, which never quotes the value.
+  package func decode<T: PostgresDecodable>(
+    _ position: Int, as type: T.Type = T.self
+  ) throws(PostgresError) -> T {
+    guard rows.columns.indices.contains(position) else {
+      throw .decoding(column: "\(position)", "there is no such column")
+    }
+    if let text = rows.cell(row: index, column: position) {
+      if let value = T(postgresText: text) { return value }
+      throw .decoding(column: rows.columns[position], "not a \(T.self)")
+    }
+    if let value = T.null { return value }
+    throw .decoding(column: rows.columns[position], "NULL where a \(T.self) is expected")
+  }
+}

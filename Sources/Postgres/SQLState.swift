@@ -1,0 +1,34 @@
+/// The five characters that say what kind of error the server met (PostgreSQL manual, appendix A).
+///
+/// Open: every code the server can send has a value, the named ones are those programs decide by.
+package struct SQLState: RawRepresentable, Hashable, Sendable {
+  package let rawValue: String
+
+  package init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  private init(_ code: String) {
+    rawValue = code
+  }
+
+  package static let uniqueViolation = SQLState("23505")
+  package static let invalidAuthorization = SQLState("28000")
+  package static let invalidPassword = SQLState("28P01")
+  package static let invalidCatalogName = SQLState("3D000")
+  package static let serializationFailure = SQLState("40001")
+  package static let deadlockDetected = SQLState("40P01")
+  package static let insufficientPrivilege = SQLState("42501")
+  package static let undefinedFunction = SQLState("42883")
+  package static let undefinedTable = SQLState("42P01")
+  package static let undefinedSchema = SQLState("3F000")
+  package static let lockNotAvailable = SQLState("55P03")
+  package static let queryCanceled = SQLState("57014")
+  package static let adminShutdown = SQLState("57P01")
+  package static let raisedException = SQLState("P0001")
+
+  /// Whether the first two characters, the error's class, are `code`, such as `"08"`.
+  package func isInClass(_ code: String) -> Bool {
+    rawValue.hasPrefix(code)
+  }
+}

@@ -1,0 +1,44 @@
+import CLinux
+import Glibc
+
+/// A descriptor that a thread waits on besides its socket; any thread may signal it.
+final class WakeUp: Sendable {
+  private let descriptor: Int32
+
+  init() throws(PostgresError) {
+    descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    if descriptor < 0 {
+      throw .connecting(nil, "no event descriptor (errno \(errno))")
+    }
+  }
+
+  deinit {
+    close(descriptor)
+  }
+
+  func signal() {
+    eventfd_write(descriptor, 1)
+  }
+
+  /// Blocks until the socket is ready for one of `events`, somebody signals, or the deadline, if
+  /// there is one. May return early. What the signals announce must be looked at after this.
+  ///
+  /// Returns whether the socket has something.
+  func wait(
+    socket: Int32, events: Int32, until deadline: ContinuousClock.Instant?
+  ) -> Bool {
+    var descriptors = [
+      pollfd(fd: socket, events: Int16(events), revents: 0),
+      pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    let wait = deadline.map { max(0, ($0 - .now).wholeMilliseconds) }
+    guard unsafe poll(&descriptors, 2, wait.map { Int32(min($0, 60_000)) } ?? -1) > 0 else {
+      return false
+    }
+    if descriptors[1].revents != 0 {
+      var count: eventfd_t = 0
+      unsafe eventfd_read(descriptor, &count)
+    }
+    return descriptors[0].revents != 0
+  }
+}

@@ -1,0 +1,110 @@
+-- What the other functions share. Names of files give the order in which they are applied.
+--
+-- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
+-- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last.
+--
+-- Lock order, everywhere: worker_call → worker → lease (job order) → scheduled, held, outcome (job
+-- order) → dedupe (key order) → host (id order) → lane (key order, in one pass). Rows of `ready` are
+-- deleted only under their lane's lock; whoever inserts some arms the lane as its last step. A claim takes lanes and
+-- hosts with SKIP LOCKED and never waits. What is read to decide is read in a statement that starts after the
+-- locks are held: within one statement a locked row is seen at its newest version, all else as it was before.
+
+CREATE OR REPLACE FUNCTION haul.require_read_committed() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'haul functions need READ COMMITTED, not %', current_setting('transaction_isolation')
+      USING ERRCODE = 'HA005';
+  END IF;
+END
+$$;
+
+-- The newest migration of this database, and the oldest program version that its functions still serve.
+CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT max(version) FROM haul.migration
+$$;
+
+CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT 1 $$;
+
+-- How long a lease lives without a heartbeat, and the shorter wait once the worker's session is gone.
+CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
+LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
+CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
+LANGUAGE sql IMMUTABLE AS $$ SELECT interval '3 seconds' $$;
+
+-- How long an interrupted job waits for a worker with its part file before anyone may start it from zero.
+CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
+LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
+
+-- The key of a path in `dedupe`.
+CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT AS $$
+  SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
+$$;
+
+-- Bytes in a multirange.
+CREATE OR REPLACE FUNCTION haul.range_bytes(p_ranges int8multirange) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT AS $$
+  SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r
+$$;
+
+-- The policy of a host: its exact name first, then the longest `*.suffix`, then the default.
+CREATE OR REPLACE FUNCTION haul.policy_of(p_host text, OUT cap integer, OUT min_interval interval)
+LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT coalesce(p.cap, 4), coalesce(p.min_interval, interval '0')
+  FROM (SELECT) one LEFT JOIN LATERAL (
+    SELECT p.cap, p.min_interval FROM haul.host_policy p
+    WHERE p.pattern = p_host
+       OR (p.pattern LIKE '*.%' AND right(p_host, length(p.pattern) - 1) = substr(p.pattern, 2))
+    ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
+$$;
+
+-- Makes host rows that are missing, in name order (two of these meet in the same order).
+CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[]) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
+  INSERT INTO haul.host (name, cap, min_interval)
+  SELECT n.name, p.cap, p.min_interval
+  FROM (SELECT DISTINCT name FROM unnest(p_names) AS u(name)) n
+  CROSS JOIN LATERAL haul.policy_of(n.name) p
+  WHERE NOT EXISTS (SELECT FROM haul.host h WHERE h.name = n.name)
+  ORDER BY n.name
+  ON CONFLICT (name) DO NOTHING
+$$;
+
+-- Arms lanes for rows just put into `ready` (or for parked lanes whose host is free again): makes the lane if
+-- need be, lowers its (priority, head) and lets it be found from now on. The last lock of every
+-- transaction that waits for locks, taken in key order in one pass.
+CREATE OR REPLACE FUNCTION haul.arm(
+  p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
+RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
+  INSERT INTO haul.lane AS l (host, queue, instance, priority, head, next_at)
+  SELECT DISTINCT ON (u.host, u.queue, u.instance)
+    u.host, u.queue, u.instance, u.priority, u.head, clock_timestamp()
+  FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads)
+    AS u(host, queue, instance, priority, head)
+  ORDER BY u.host, u.queue, u.instance, u.priority, u.head
+  ON CONFLICT (host, queue, instance) DO UPDATE SET
+    priority = CASE WHEN l.head IS NULL OR (excluded.priority, excluded.head) < (l.priority, l.head)
+      THEN excluded.priority ELSE l.priority END,
+    head = CASE WHEN l.head IS NULL OR (excluded.priority, excluded.head) < (l.priority, l.head)
+      THEN excluded.head ELSE l.head END,
+    -- A change of priority moves the row in the index: never to a time that claims have already passed.
+    next_at = CASE WHEN l.head IS NULL OR excluded.priority < l.priority
+      THEN greatest(l.next_at, excluded.next_at) ELSE coalesce(l.next_at, excluded.next_at) END
+$$;
+
+-- Who calls: the worker's id if the secret is its own. Raises HA001 otherwise.
+CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM FROM haul.worker w
+  WHERE w.id = p_worker AND w.secret_digest = sha256(convert_to(p_secret, 'UTF8'));
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'worker % is not known, or the secret is not its own', p_worker
+      USING ERRCODE = 'HA001';
+  END IF;
+END
+$$;

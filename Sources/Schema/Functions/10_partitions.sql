@@ -1,0 +1,37 @@
+-- Makes partitions of job, outcome and attempt until p_room ids above the last one drawn are covered.
+-- Tables are created apart and attached: that takes no lock a claim waits for, while CREATE … PARTITION OF
+-- would wait for every reader. Called before any other lock is taken.
+CREATE OR REPLACE FUNCTION haul.ensure_partitions(p_room bigint) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
+SET lock_timeout = '5s' AS $$
+DECLARE
+  c_size CONSTANT bigint := 1048576;
+  v_last bigint;
+  v_from bigint;
+  v_parent text;
+  v_name text;
+  v_made integer := 0;
+BEGIN
+  SELECT last_value INTO v_last FROM haul.job_id;
+  v_from := (v_last / c_size) * c_size;
+  WHILE v_from <= v_last + p_room LOOP
+    v_name := format('job_%s', v_from / c_size);
+    IF to_regclass('haul.' || v_name) IS NULL THEN
+      -- One at a time; whoever waited here finds the partition made.
+      PERFORM pg_advisory_xact_lock(hashtextextended('haul.partitions', 0));
+      IF to_regclass('haul.' || v_name) IS NULL THEN
+        FOREACH v_parent IN ARRAY ARRAY['job', 'outcome', 'attempt'] LOOP
+          v_name := format('%s_%s', v_parent, v_from / c_size);
+          EXECUTE format('CREATE TABLE haul.%I (LIKE haul.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)',
+            v_name, v_parent);
+          EXECUTE format('ALTER TABLE haul.%I ATTACH PARTITION haul.%I FOR VALUES FROM (%s) TO (%s)',
+            v_parent, v_name, v_from, v_from + c_size);
+        END LOOP;
+        v_made := v_made + 1;
+      END IF;
+    END IF;
+    v_from := v_from + c_size;
+  END LOOP;
+  RETURN v_made;
+END
+$$;

@@ -1,0 +1,89 @@
+-- Registers a worker. p_stores: [{"store": name, "marker": uuid}, …], read from the directories it mounts.
+-- Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. The secret is returned once and kept only as
+-- a digest; every later call carries it.
+CREATE OR REPLACE FUNCTION haul.register(
+  p_version integer, p_program text, p_machine text, p_pid integer, p_concurrency integer, p_stores jsonb)
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_secret text := replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+  v_now timestamptz := clock_timestamp();
+  v_worker bigint;
+  v_stores jsonb := '[]';
+  v_instances integer[] := '{}';
+  v_instance integer;
+  v_store record;
+BEGIN
+  PERFORM haul.require_read_committed();
+  IF p_version NOT BETWEEN haul.oldest_served_version() AND haul.schema_version() THEN
+    RAISE EXCEPTION 'this program knows schema version %, the database serves % to %',
+      p_version, haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
+  END IF;
+  FOR v_store IN SELECT * FROM jsonb_to_recordset(p_stores) AS s(store text, marker uuid) LOOP
+    SELECT i.id INTO v_instance FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
+    WHERE s.name = v_store.store AND i.marker = v_store.marker;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'store "%": the marker in its directory belongs to another store or another database', v_store.store
+        USING ERRCODE = 'HA003', HINT = 'Run ''haul store init'' for this directory.';
+    END IF;
+    v_instances := v_instances || v_instance;
+    v_stores := v_stores || jsonb_build_object('store', v_store.store, 'instance', v_instance);
+  END LOOP;
+  INSERT INTO haul.worker (secret_digest, machine, pid, version, concurrency, instances,
+    registered_at, heartbeat_at, expires_at)
+  VALUES (sha256(convert_to(v_secret, 'UTF8')), p_machine, p_pid, p_program, p_concurrency, v_instances,
+    v_now, v_now, v_now + haul.lease_expiry())
+  RETURNING id INTO v_worker;
+  INSERT INTO haul.worker_call VALUES (v_worker, 0);
+  RETURN jsonb_build_object('worker', v_worker, 'secret', v_secret, 'stores', v_stores,
+    'pool', (SELECT id FROM haul.pool));
+END
+$$;
+
+-- Ties the calling session to the worker: while the session lives it holds an advisory lock under a key
+-- that was never used before. When the lock is free, the process or its connection is gone.
+CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_key bigint := haul.session_lock(nextval('haul.session_key'));
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.authenticate(p_worker, p_secret);
+  PERFORM pg_advisory_lock(v_key);
+  UPDATE haul.worker SET session_key = v_key WHERE id = p_worker;
+END
+$$;
+
+-- Advisory lock keys: 'Ha' in the upper 16 bits, then the number. 0 is the leader's.
+CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
+
+-- Tries to become the leader for as long as the session lives; true if it is now.
+CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT pg_try_advisory_lock(haul.session_lock(0))
+$$;
+
+-- The last call of a worker that stops in order: what it still holds may be rescued at once.
+CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.authenticate(p_worker, p_secret);
+  UPDATE haul.worker SET stopped_at = clock_timestamp(), expires_at = clock_timestamp()
+  WHERE id = p_worker;
+END
+$$;
+
+-- Asks a worker to drain; it learns so by its next heartbeat.
+CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL;
+  IF FOUND THEN
+    PERFORM pg_notify('haul', 'worker:' || p_worker);
+  END IF;
+  RETURN FOUND;
+END
+$$;

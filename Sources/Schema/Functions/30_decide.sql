@@ -1,0 +1,75 @@
+-- What an error class means for the job and for its host. The one place that says so.
+--   permanent: asking again will not change it; the job fails
+--   job:       the job's own trouble; back off, counted against max_attempts
+--   host:      the host's trouble; the host that answered is blocked, the job's attempts are not used up
+CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE
+    WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
+    WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
+      'digest', 'disk_full', 'io', 'tls', 'suspect_page') THEN 'job'
+    ELSE 'permanent'
+  END
+$$;
+
+-- The retry decision, pure: what becomes of a job whose lease ends. All durations as intervals; p_dice in [0, 1).
+--   p_result      completed | failed | released (by the worker) | rescued (from a dead one)
+--   p_command     cancel | pause | NULL: what the operator had asked for meanwhile
+--   p_failures, p_rescues   charged ones before this
+--   p_progressed  this attempt made durable progress
+--   p_resumable   there is a checkpoint
+--   p_trouble     for how long the host has been in trouble for this job
+CREATE OR REPLACE FUNCTION haul.decide(
+  p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
+  p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
+  p_retry_after interval, p_host_failures integer, p_trouble interval, p_max_host_wait interval,
+  p_dice double precision,
+  OUT state haul.job_state, OUT charged boolean, OUT delay interval, OUT error text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_waiting haul.job_state := CASE WHEN p_resumable THEN 'interrupted' ELSE 'queued' END;
+BEGIN
+  charged := false;
+  error := p_error;
+  CASE
+    WHEN p_result = 'completed' THEN
+      state := 'completed';
+    WHEN p_command = 'cancel' THEN
+      state := 'cancelled';
+    WHEN p_result = 'released' THEN
+      state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE v_waiting END;
+    WHEN p_result = 'rescued' THEN
+      charged := NOT p_progressed;
+      IF charged AND p_rescues + 1 > p_max_rescues THEN
+        state := 'failed';
+        error := 'rescued_too_often';
+      ELSE
+        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE v_waiting END;
+      END IF;
+    WHEN haul.disposition(p_error) = 'permanent' THEN
+      charged := true;
+      state := 'failed';
+    WHEN haul.disposition(p_error) = 'host' THEN
+      IF p_trouble > p_max_host_wait THEN
+        state := 'failed';
+        error := 'host_unreachable';
+      ELSE
+        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
+        -- Half of the bound is certain: a blocked host must not be asked again at once.
+        delay := greatest(p_retry_after,
+          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10))
+            * (0.5 + p_dice / 2));
+      END IF;
+    ELSE
+      charged := true;
+      IF p_failures + 1 >= p_max_attempts THEN
+        state := 'failed';
+      ELSE
+        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
+        -- Full jitter, never less than what the server asked for.
+        delay := greatest(p_retry_after,
+          p_dice * least(interval '10 minutes', interval '2 seconds' * 2 ^ least(p_failures, 10)));
+      END IF;
+  END CASE;
+END
+$$;

@@ -1,0 +1,186 @@
+-- Ends leases: the one way out of `running`, for settlements, releases and rescues alike.
+--
+-- p_worker   the worker that says so, or NULL for rescue
+-- p_endings  [{"job", "token", "result": completed|failed|released|rescued, and what is known of: "error", "message",
+--            "status", "retry_after" (seconds), "host" (the host that answered), "bytes", "path", "digest",
+--            "fetched", "resumed_at", "changes", "range_unsafe" (a host's name)}, …]
+-- Returns    [{"job", "token", "state", "delay" (seconds)}, …] of those whose token was live; a stale one changes
+--            nothing and is not in it.
+CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_tokens bigint[];
+  v_done jsonb;
+BEGIN
+  -- Lock in job order. Whoever comes second finds the lease gone.
+  SELECT array_agg(t.token) INTO v_tokens FROM (
+    SELECT l.token
+    FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
+    JOIN haul.lease l ON l.job = e.job AND l.token = e.token
+    WHERE p_worker IS NULL OR l.worker = p_worker
+    ORDER BY l.job FOR UPDATE OF l) t;
+  IF v_tokens IS NULL THEN
+    RETURN '[]';
+  END IF;
+
+  -- A new statement: the leases are ours, all else is read as committed by now.
+  WITH ended AS MATERIALIZED (
+    SELECT e.*, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
+      c.job IS NOT NULL AS resumable, c.instance AS part_instance,
+      coalesce(c.token = l.token, false) AS progressed,
+      coalesce(haul.range_bytes(c.durable), 0) AS durable,
+      coalesce(e.fetched, p.bytes, 0) AS seen, j.options, j.path AS job_path, h.failures AS host_failures
+    FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
+      status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
+      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text)
+    JOIN haul.lease l ON l.job = e.job AND l.token = e.token
+    JOIN haul.job j ON j.id = l.job
+    JOIN haul.host h ON h.id = l.host
+    LEFT JOIN haul.checkpoint c ON c.job = l.job
+    LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
+    WHERE l.token = ANY (v_tokens)
+  ), decided AS MATERIALIZED (
+    SELECT n.*, d.state, d.charged, d.delay, d.error AS cause,
+      CASE WHEN n.resumable THEN n.part_instance ELSE 0 END AS wait_instance
+    FROM ended n
+    CROSS JOIN LATERAL haul.past_of(n.job, n.result <> 'completed') past
+    CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
+      past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues, 3,
+      n.progressed, n.resumable, make_interval(secs => n.retry_after), n.host_failures, past.trouble,
+      interval '1 day', random()) d
+  ), gone AS (
+    DELETE FROM haul.lease l USING decided d WHERE l.job = d.job AND l.token = d.token
+  ), kept AS (
+    INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at, resumed_at, fetched,
+      durable, changes, status, error, message)
+    SELECT d.job, d.token, d.worker,
+      CASE WHEN d.state IN ('cancelled', 'paused') THEN d.state::text ELSE d.result END::haul.attempt_result,
+      d.charged, d.started_at, clock_timestamp(), coalesce(d.resumed_at, 0), d.seen, d.durable,
+      coalesce(d.changes, 0), d.status, d.error, left(d.message, 2000)
+    FROM decided d
+  ), ended_for_good AS (
+    INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, error, message)
+    SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
+      d.digest, CASE WHEN d.state = 'failed' THEN d.cause END,
+      CASE WHEN d.state = 'failed' THEN left(coalesce(d.message,
+        'its workers died ' || (3 + 1) || ' times without any progress'), 2000) END
+    FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
+  ), no_checkpoint AS (
+    DELETE FROM haul.checkpoint c USING decided d
+    WHERE c.job = d.job AND d.resumable AND d.state IN ('completed', 'failed', 'cancelled')
+  ), later AS (
+    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+    SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay
+    FROM decided d WHERE d.state = 'scheduled'
+  ), paused AS (
+    INSERT INTO haul.held (job, queue, host, instance, priority, run_at, held_at)
+    SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay, clock_timestamp()
+    FROM decided d WHERE d.state = 'paused'
+  ), again AS (
+    INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+    SELECT d.queue, d.host_id, d.wait_instance, d.priority, d.job,
+      CASE WHEN d.wait_instance <> 0 THEN clock_timestamp() + haul.hold_time() END
+    FROM decided d WHERE d.state IN ('queued', 'interrupted')
+  )
+  SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
+    'delay', extract(epoch FROM d.delay), 'queue', d.queue, 'host_id', d.host_id,
+    'instance', d.wait_instance, 'priority', d.priority, 'result', d.result, 'error', d.error,
+    'blocks', coalesce(d.host, h.name), 'range_unsafe', d.range_unsafe)) INTO v_done
+  FROM decided d JOIN haul.host h ON h.id = d.host_id;
+
+  PERFORM haul.settle_hosts(v_done);
+  RETURN v_done;
+END
+$$;
+
+-- What a job's earlier attempts say: charged failures, charged rescues, and for how long its host has been in trouble
+-- without anything else in between. Not read at all for a completed job.
+CREATE OR REPLACE FUNCTION haul.past_of(
+  p_job bigint, p_wanted boolean, OUT failures integer, OUT rescues integer, OUT trouble interval)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF p_wanted THEN
+    SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
+      count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
+      clock_timestamp() - min(a.ended_at) FILTER (WHERE haul.disposition(a.error) = 'host' AND a.token > coalesce(
+        (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
+         AND haul.disposition(o.error) IS DISTINCT FROM 'host'), 0))
+    INTO failures, rescues, trouble
+    FROM haul.attempt a WHERE a.job = p_job;
+  END IF;
+END
+$$;
+
+-- The second half of end_leases: gives back the hosts' places, blocks the hosts that asked for it, and arms
+-- the lanes of what waits again and of hosts that were full and are not any more.
+CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_ids integer[];
+  v_blocked text[];
+  v_unsafe text[];
+  v_freed integer[];
+  v_queues text;
+BEGIN
+  SELECT array_agg(DISTINCT d.host_id),
+    array_agg(DISTINCT d.blocks) FILTER (WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host'),
+    array_agg(DISTINCT d.range_unsafe) FILTER (WHERE d.range_unsafe IS NOT NULL),
+    string_agg(DISTINCT d.queue::text, ',') FILTER (WHERE d.state IN ('queued', 'interrupted'))
+  INTO v_ids, v_blocked, v_unsafe, v_queues
+  FROM jsonb_to_recordset(p_done)
+    AS d(host_id integer, state haul.job_state, error text, blocks text, range_unsafe text, queue integer);
+
+  IF v_blocked IS NOT NULL OR v_unsafe IS NOT NULL THEN
+    PERFORM haul.ensure_hosts(v_blocked || v_unsafe);  -- a redirect's target may be new here
+    SELECT array_agg(h.id) INTO v_ids FROM haul.host h
+    WHERE h.id = ANY (v_ids) OR h.name = ANY (v_blocked || v_unsafe);
+  END IF;
+  PERFORM FROM haul.host h WHERE h.id = ANY (v_ids) ORDER BY h.id FOR UPDATE;
+
+  WITH back AS (
+    UPDATE haul.host h SET
+      in_flight = h.in_flight - n.ended,
+      failures = CASE WHEN n.success THEN 0 ELSE h.failures END
+    FROM (
+      SELECT d.host_id, count(*) AS ended, bool_or(d.result = 'completed') AS success
+      FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text) GROUP BY d.host_id) n
+    WHERE h.id = n.host_id
+    RETURNING h.id, h.in_flight + n.ended >= h.cap AND h.in_flight < h.cap AS freed)
+  SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;
+
+  IF v_blocked IS NOT NULL THEN
+    UPDATE haul.host h SET
+      blocked_until = greatest(h.blocked_until, v_now + make_interval(secs => b.delay)),
+      -- Several transfers that fail together are one failure.
+      failures = h.failures + CASE WHEN h.blocked_until > v_now THEN 0 ELSE 1 END
+    FROM (
+      SELECT d.blocks AS name, max(d.delay) AS delay
+      FROM jsonb_to_recordset(p_done)
+        AS d(blocks text, delay double precision, state haul.job_state, error text)
+      WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) b
+    WHERE h.name = b.name;
+  END IF;
+  IF v_unsafe IS NOT NULL THEN
+    UPDATE haul.host SET range_unsafe_until = v_now + interval '1 day' WHERE name = ANY (v_unsafe);
+  END IF;
+
+  IF v_freed IS NOT NULL OR v_queues IS NOT NULL THEN
+    PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
+      array_agg(a.head))
+    FROM (
+      SELECT d.host_id AS host, d.queue, d.instance, d.priority, d.job AS head
+      FROM jsonb_to_recordset(p_done) AS d(host_id integer, queue integer, instance integer,
+        priority smallint, job bigint, state haul.job_state)
+      WHERE d.state IN ('queued', 'interrupted')
+      UNION ALL
+      -- Their hosts are locked, so nobody parks or unparks these meanwhile.
+      SELECT l.host, l.queue, l.instance, l.priority, l.head
+      FROM haul.lane l WHERE l.host = ANY (v_freed) AND l.next_at IS NULL AND l.head IS NOT NULL) a;
+  END IF;
+  IF v_queues IS NOT NULL THEN
+    PERFORM pg_notify('haul', 'queues:' || v_queues);
+  END IF;
+END
+$$;

@@ -1,0 +1,234 @@
+-- Claims from one queue's lanes of one instance at one priority. Leases are made under (p_worker, p_call).
+-- Returns how many; takes what it can lock and never waits.
+CREATE OR REPLACE FUNCTION haul.claim_band(
+  p_worker bigint, p_call bigint, p_queue integer, p_instance integer, p_part_instance integer,
+  p_priority smallint, p_room integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_claimed integer := 0;
+  v_skipped integer[] := '{}';
+  v_hosts integer[];
+  v_free integer[];
+  v_jobs bigint[];
+BEGIN
+  WHILE v_claimed < p_room LOOP
+    -- 1. Due lanes, those due longest first.
+    SELECT array_agg(t.host) INTO v_hosts FROM (
+      SELECT l.host FROM haul.lane l
+      WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
+        AND l.next_at <= v_now AND l.next_at IS NOT NULL AND l.host <> ALL (v_skipped)
+      ORDER BY l.next_at LIMIT p_room - v_claimed
+      FOR UPDATE SKIP LOCKED) t;
+    EXIT WHEN v_hosts IS NULL;
+
+    -- 2. Their hosts. A host that somebody is settling keeps its lane due for the next claim.
+    SELECT array_agg(t.id) INTO v_free FROM (
+      SELECT h.id FROM haul.host h WHERE h.id = ANY (v_hosts) ORDER BY h.id FOR UPDATE SKIP LOCKED) t;
+    v_skipped := v_skipped || ARRAY(SELECT unnest(v_hosts) EXCEPT SELECT unnest(v_free));
+    CONTINUE WHEN v_free IS NULL;
+
+    -- 3. In a new statement, what may start: one from each host, then a second from each, and so on.
+    SELECT array_agg(p.job) INTO v_jobs FROM (
+      SELECT r.job
+      FROM haul.host h
+      JOIN haul.lane l ON l.host = h.id AND l.queue = p_queue AND l.instance = p_instance
+      CROSS JOIN LATERAL (
+        SELECT r.job, row_number() OVER (ORDER BY r.priority, r.job) AS nth
+        FROM haul.ready r
+        WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
+          AND r.priority = p_priority AND r.job >= CASE WHEN l.priority = p_priority THEN l.head ELSE 0 END
+        ORDER BY r.priority, r.job
+        LIMIT least(greatest(h.cap - h.in_flight, 0), p_room - v_claimed)) r
+      WHERE h.id = ANY (v_free) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
+      ORDER BY r.nth, l.next_at, l.host
+      LIMIT p_room - v_claimed) p;
+
+    IF v_jobs IS NOT NULL THEN
+      WITH taken AS (
+        DELETE FROM haul.ready r USING unnest(v_jobs) AS u(job) WHERE r.job = u.job
+        RETURNING r.job, r.host, r.priority
+      ), leased AS (
+        INSERT INTO haul.lease (job, token, worker, call, queue, host, instance, priority, attempt, started_at)
+        SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, t.host, p_part_instance, t.priority,
+          1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job), clock_timestamp()
+        FROM taken t
+      )
+      UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = clock_timestamp()
+      FROM (SELECT t.host, count(*) AS started FROM taken t GROUP BY t.host) n WHERE h.id = n.host;
+      v_claimed := v_claimed + array_length(v_jobs, 1);
+    END IF;
+
+    -- 4. Again a new statement: what is next in each lane, and when. Full or empty: parked.
+    UPDATE haul.lane l SET
+      priority = coalesce(n.priority, l.priority),
+      head = n.job,
+      next_at = CASE
+        WHEN n.job IS NULL OR h.in_flight >= h.cap THEN NULL
+        WHEN h.blocked_until > v_now THEN h.blocked_until
+        ELSE clock_timestamp() END
+    FROM haul.host h
+    JOIN haul.lane k ON k.host = h.id AND k.queue = p_queue AND k.instance = p_instance
+    LEFT JOIN LATERAL (
+      SELECT r.priority, r.job FROM haul.ready r
+      WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
+        AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
+      ORDER BY r.priority, r.job LIMIT 1) n ON true
+    WHERE h.id = ANY (v_free) AND l.host = k.host AND l.queue = k.queue AND l.instance = k.instance;
+  END LOOP;
+  RETURN v_claimed;
+END
+$$;
+
+-- Claims up to p_room jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
+-- store instance first.
+CREATE OR REPLACE FUNCTION haul.claim_queue(
+  p_worker bigint, p_call bigint, p_queue integer, p_instance integer, p_room integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+DECLARE
+  v_priority smallint := -1;
+  v_instance integer;
+  v_claimed integer := 0;
+BEGIN
+  LOOP
+    -- The next band that has an armed lane, in either instance.
+    SELECT min(b.priority) INTO v_priority FROM unnest(ARRAY[p_instance, 0]) AS i(instance)
+    CROSS JOIN LATERAL (
+      SELECT l.priority FROM haul.lane l
+      WHERE l.queue = p_queue AND l.instance = i.instance AND l.priority > v_priority AND l.next_at IS NOT NULL
+      ORDER BY l.priority LIMIT 1) b;
+    EXIT WHEN v_priority IS NULL;
+    FOREACH v_instance IN ARRAY ARRAY[p_instance, 0] LOOP
+      v_claimed := v_claimed + haul.claim_band(
+        p_worker, p_call, p_queue, v_instance, p_instance, v_priority, p_room - v_claimed);
+      EXIT WHEN v_claimed >= p_room;
+    END LOOP;
+    EXIT WHEN v_claimed >= p_room;
+  END LOOP;
+  RETURN v_claimed;
+END
+$$;
+
+-- The leases of one call, as the worker needs them.
+CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+  SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+    'job', l.job, 'token', l.token, 'queue', q.name, 'store', s.name, 'instance', l.instance,
+    'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt,
+    'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
+    'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN true END,
+    'changes', CASE WHEN l.attempt > 1 THEN
+      (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END)) ORDER BY l.token), '[]')
+  FROM haul.lease l
+  JOIN haul.job j ON j.id = l.job
+  JOIN haul.host h ON h.id = l.host
+  JOIN haul.queue q ON q.id = l.queue
+  JOIN haul.store s ON s.id = q.store
+  LEFT JOIN haul.checkpoint c ON c.job = l.job
+  WHERE l.worker = p_worker AND l.call = p_call
+$$;
+
+-- Settles what a worker has finished, then claims what it has room for: one call, one commit.
+--
+-- p_call      1, 2, 3, … per worker. A number that has already taken effect changes nothing and returns what the
+--             first call gave: a lost reply loses nothing.
+-- p_endings   as in end_leases(); results completed, failed, released
+-- p_queues    names, or NULL for every queue whose store the worker mounts
+-- p_room      how many jobs it can take; 0 only settles
+-- Returns     {"settled": [{"job", "token", "state", "delay"}], "claimed": […], "contended": true when somebody else
+--             held what was due (ask again soon), "wait": seconds until something known becomes due, "draining"}
+CREATE OR REPLACE FUNCTION haul.work(
+  p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_room integer)
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_last bigint;
+  v_worker record;
+  v_settled jsonb;
+  v_room integer := p_room;
+  v_wait double precision;
+  v_next record;
+  v_due boolean := false;
+  v_queue record;
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.authenticate(p_worker, p_secret);
+  SELECT call INTO v_last FROM haul.worker_call WHERE worker = p_worker FOR UPDATE;
+  IF p_call < v_last THEN
+    RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last
+      USING ERRCODE = 'HA006';
+  ELSIF p_call = v_last THEN
+    RETURN jsonb_build_object('settled', haul.settled_before(p_endings),
+      'claimed', haul.leases_of(p_worker, p_call), 'contended', true, 'draining', false);
+  END IF;
+  UPDATE haul.worker_call SET call = p_call WHERE worker = p_worker;
+  v_settled := haul.end_leases(p_worker, p_endings);
+
+  SELECT w.instances, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining INTO v_worker
+  FROM haul.worker w WHERE w.id = p_worker;
+  IF v_room > 0 AND NOT v_worker.closed THEN
+    FOR v_queue IN
+      SELECT q.id, i.id AS instance FROM haul.queue q
+      JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
+      WHERE NOT q.paused AND (p_queues IS NULL OR q.name = ANY (p_queues))
+      ORDER BY (q.id + p_call) % 1024
+    LOOP
+      v_room := v_room - haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.instance, v_room);
+      EXIT WHEN v_room <= 0;
+      -- Room is left: is something due that others held, and when is the next due?
+      SELECT min(n.next_at) - clock_timestamp() AS wait INTO v_next FROM haul.next_due(v_queue.id, v_queue.instance) n;
+      v_due := v_due OR coalesce(v_next.wait <= '0', false);
+      v_wait := least(v_wait, extract(epoch FROM v_next.wait));
+    END LOOP;
+  END IF;
+  RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
+    'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
+    'contended', v_due, 'wait', CASE WHEN v_wait > 0 THEN v_wait WHEN v_wait IS NOT NULL THEN 0 END, 'draining', v_worker.draining);
+END
+$$;
+
+-- When the next lane of a queue becomes due, for each instance and priority that has one armed.
+CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer) RETURNS TABLE (next_at timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  SELECT n.next_at FROM unnest(ARRAY[p_instance, 0]) AS i(instance)
+  CROSS JOIN generate_series(0, 9) AS p(priority)
+  CROSS JOIN LATERAL (
+    SELECT l.next_at FROM haul.lane l
+    WHERE l.queue = p_queue AND l.instance = i.instance AND l.priority = p.priority AND l.next_at IS NOT NULL
+    ORDER BY l.next_at LIMIT 1) n
+$$;
+
+-- What became of endings whose call had already taken effect.
+CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', a.result)), '[]')
+  FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
+  JOIN haul.attempt a ON a.job = e.job AND a.token = e.token WHERE a.result <> 'rescued'
+$$;
+
+-- True when nothing is queued, scheduled, interrupted or running in these queues (NULL: all that the worker mounts).
+CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_queue record;
+BEGIN
+  PERFORM haul.authenticate(p_worker, p_secret);
+  FOR v_queue IN
+    SELECT q.id FROM haul.queue q
+    JOIN haul.store_instance i ON i.store = q.store
+    JOIN haul.worker w ON w.id = p_worker AND i.id = ANY (w.instances)
+    WHERE p_queues IS NULL OR q.name = ANY (p_queues)
+  LOOP
+    IF EXISTS (SELECT FROM haul.ready r WHERE r.queue = v_queue.id)
+      OR EXISTS (SELECT FROM haul.scheduled s WHERE s.queue = v_queue.id)
+      OR EXISTS (SELECT FROM haul.lease l WHERE l.queue = v_queue.id) THEN
+      RETURN false;
+    END IF;
+  END LOOP;
+  RETURN true;
+END
+$$;

@@ -1,0 +1,94 @@
+-- A worker's sign of life: extends all its leases by one expiry and reports progress. Locks nothing but the
+-- worker's own rows, so that it cannot wait behind a claim.
+--
+-- p_seen      the last call whose reply the worker has taken in
+-- p_holding   all it believes it holds: [{"job", "token", "bytes", "total", "rate"}, …]
+-- Returns     {"expiry": seconds, "lost": [tokens that are no lease any more], "commands": [{"job", "token", "command"}],
+--             "unlisted": [{"job", "token"}: leases of calls up to p_seen that it does not list; it should release
+--             them], "draining"}
+-- The caller may count on its leases for `expiry` seconds from the moment it *sent* this.
+CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb)
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now timestamptz;
+  v_draining boolean;
+  v_reply jsonb;
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.authenticate(p_worker, p_secret);
+  -- A rescue that is looking at this worker holds the row: after that wait all is read anew.
+  PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
+  v_now := clock_timestamp();
+  UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry()
+  WHERE id = p_worker RETURNING draining INTO v_draining;
+
+  DELETE FROM haul.progress p WHERE p.worker = p_worker AND NOT EXISTS (
+    SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = p.token);
+  INSERT INTO haul.progress AS p (job, token, worker, bytes, total, rate, updated_at)
+  SELECT e.job, e.token, p_worker, coalesce(e.bytes, 0), e.total, coalesce(e.rate, 0), v_now
+  FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint, bytes bigint, total bigint, rate bigint)
+  JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+  ORDER BY e.job
+  ON CONFLICT (job) DO UPDATE SET token = excluded.token, worker = excluded.worker, bytes = excluded.bytes,
+    total = excluded.total, rate = excluded.rate, updated_at = excluded.updated_at
+  WHERE p.token <= excluded.token;
+
+  SELECT jsonb_build_object(
+    'expiry', extract(epoch FROM haul.lease_expiry()),
+    'draining', v_draining,
+    'lost', coalesce((SELECT jsonb_agg(e.token) FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint)
+      WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = e.job AND l.token = e.token)), '[]'),
+    'commands', coalesce((SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token, 'command', l.command))
+      FROM haul.lease l WHERE l.worker = p_worker AND l.command IS NOT NULL), '[]'),
+    'unlisted', coalesce((SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token))
+      FROM haul.lease l WHERE l.worker = p_worker AND l.call <= p_seen AND NOT EXISTS (
+        SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = l.token)), '[]'))
+  INTO v_reply;
+  RETURN v_reply;
+END
+$$;
+
+-- Records durable progress, after the bytes have reached the disk.
+-- p_points   [{"job", "token", "instance", "durable" (int8multirange), "length", "resume" (JSON as text),
+--            "intent"}, …]
+-- Returns    the tokens that are live, whose rows are now durable. A stale token changes nothing.
+CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_live bigint[];
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.authenticate(p_worker, p_secret);
+  SELECT coalesce(array_agg(t.token), '{}') INTO v_live FROM (
+    SELECT l.token FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint)
+    JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+    ORDER BY l.job FOR SHARE OF l) t;
+  INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
+  SELECT e.job, e.token, e.instance, e.durable, e.length, e.resume::jsonb, e.intent, clock_timestamp()
+  FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint, instance integer,
+    durable int8multirange, length bigint, resume text, intent text)
+  WHERE e.token = ANY (v_live)
+  ORDER BY e.job
+  ON CONFLICT (job) DO UPDATE SET token = excluded.token, instance = excluded.instance, durable = excluded.durable,
+    length = excluded.length, resume = excluded.resume, intent = excluded.intent, saved_at = excluded.saved_at
+  WHERE c.token <= excluded.token;
+  RETURN v_live;
+END
+$$;
+
+-- Which of these part files nobody needs any more: the job has ended or is gone, or waits without a checkpoint in this
+-- instance; and no live lease has the token. p_parts: [{"job", "token"}, …]. Returns the same for those to remove.
+CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
+RETURNS jsonb
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  PERFORM haul.authenticate(p_worker, p_secret);
+  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', e.job, 'token', e.token)), '[]')
+    FROM jsonb_to_recordset(p_parts) AS e(job bigint, token bigint)
+    WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = e.job)
+      AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = e.job AND c.instance = p_instance));
+END
+$$;

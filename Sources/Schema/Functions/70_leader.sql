@@ -1,0 +1,109 @@
+-- One round of rescue, every second, by whoever holds the leader lock: takes back the leases of dead workers.
+--
+-- A worker is dead when its leases have expired, or when its session is gone and the last heartbeat is older than
+-- session_grace(). A gap of more than 3 s between rounds, a restart or a crash of the server start one expiry of grace in
+-- which nothing is rescued: then it was not the workers that were away.
+-- Returns {"grace": true|false, "rescued": [{"job", "token", "state"}], "workers": [ids]}.
+CREATE OR REPLACE FUNCTION haul.rescue() RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_now timestamptz;
+  v_grace timestamptz;
+  v_workers bigint[] := '{}';
+  v_endings jsonb;
+  v_rescued jsonb := '[]';
+  v_suspect record;
+BEGIN
+  PERFORM haul.require_read_committed();
+  -- Whoever waits here for another round sees its stamp afterwards.
+  INSERT INTO haul.pulse AS p (server_start, round_at, grace_until)
+  VALUES (pg_postmaster_start_time(), '-infinity', '-infinity')
+  ON CONFLICT (id) DO UPDATE SET round_at = p.round_at;
+  v_now := clock_timestamp();
+  UPDATE haul.pulse SET round_at = v_now, server_start = pg_postmaster_start_time(),
+    grace_until = CASE
+      WHEN round_at >= v_now - interval '3 seconds' AND server_start = pg_postmaster_start_time() THEN grace_until
+      WHEN EXISTS (SELECT FROM haul.lease) THEN v_now + haul.lease_expiry()
+      ELSE v_now END
+  RETURNING grace_until INTO v_grace;
+  IF v_now < v_grace THEN
+    RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
+  END IF;
+
+  -- A worker that is heartbeating right now holds its row, and is alive.
+  FOR v_suspect IN
+    SELECT w.id, w.session_key, w.expires_at <= v_now AS expired,
+      w.heartbeat_at <= v_now - haul.session_grace() AS quiet
+    FROM haul.worker w
+    WHERE w.id IN (SELECT l.worker FROM haul.lease l)
+      AND (w.expires_at <= v_now OR w.heartbeat_at <= v_now - haul.session_grace())
+    ORDER BY w.id FOR UPDATE SKIP LOCKED
+  LOOP
+    IF v_suspect.expired OR (v_suspect.quiet
+      AND (v_suspect.session_key IS NULL OR pg_try_advisory_xact_lock(v_suspect.session_key))) THEN
+      v_workers := v_workers || v_suspect.id;
+    END IF;
+  END LOOP;
+  IF v_workers <> '{}' THEN
+    UPDATE haul.worker SET expires_at = least(expires_at, v_now) WHERE id = ANY (v_workers);
+    SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token, 'result', 'rescued')) INTO v_endings
+    FROM haul.lease l WHERE l.worker = ANY (v_workers);
+    v_rescued := coalesce(haul.end_leases(NULL, coalesce(v_endings, '[]')), '[]');
+  END IF;
+  RETURN jsonb_build_object('grace', false, 'workers', to_jsonb(v_workers), 'rescued', v_rescued);
+END
+$$;
+
+-- Moves up to p_limit scheduled jobs that are due to their lanes, and interrupted ones that nobody with their part file
+-- took in time to where anyone may take them. Returns how many of each.
+CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+DECLARE
+  v_moved jsonb;
+  v_held bigint[];
+  v_queues text;
+BEGIN
+  PERFORM haul.require_read_committed();
+  WITH moved AS (
+    DELETE FROM haul.scheduled s USING (
+      SELECT d.job FROM haul.scheduled d WHERE d.run_at <= clock_timestamp()
+      ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED) d
+    WHERE s.job = d.job RETURNING s.*
+  ), ready AS (
+    INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+    SELECT m.queue, m.host, m.instance, m.priority, m.job,
+      CASE WHEN m.instance <> 0 THEN clock_timestamp() + haul.hold_time() END FROM moved m
+  )
+  SELECT coalesce(jsonb_agg(to_jsonb(m)), '[]'), count(*) INTO v_moved, due FROM moved m;
+
+  -- Held too long: lock both lanes of each, in key order with those above, then look again and move.
+  SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
+    SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
+    ORDER BY r.hold_until LIMIT p_limit) t;
+  PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
+    array_agg(a.job))
+  FROM (
+    SELECT m.host, m.queue, m.instance, m.priority, m.job
+    FROM jsonb_to_recordset(v_moved) AS m(host integer, queue integer, instance integer, priority smallint, job bigint)
+    UNION ALL
+    SELECT r.host, r.queue, i.instance, r.priority, r.job
+    FROM haul.ready r CROSS JOIN LATERAL unnest(ARRAY[0, r.instance]) AS i(instance)
+    WHERE r.job = ANY (v_held)) a;
+  -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here.
+  UPDATE haul.ready r SET instance = 0, hold_until = NULL
+  WHERE r.job = ANY (v_held) AND r.instance <> 0 AND r.hold_until <= clock_timestamp();
+  GET DIAGNOSTICS unheld = ROW_COUNT;
+  SELECT string_agg(DISTINCT m.queue::text, ',') INTO v_queues FROM jsonb_to_recordset(v_moved) AS m(queue integer);
+  IF unheld > 0 THEN
+    v_queues := concat_ws(',', v_queues, 'all');
+  END IF;
+  IF v_queues IS NOT NULL THEN
+    PERFORM pg_notify('haul', 'queues:' || v_queues);
+  END IF;
+  -- Progress that belongs to no lease any more.
+  DELETE FROM haul.progress p WHERE p.job IN (
+    SELECT g.job FROM haul.progress g
+    WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.token = g.token) FOR UPDATE SKIP LOCKED);
+END
+$$;

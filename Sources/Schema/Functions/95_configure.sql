@@ -1,0 +1,62 @@
+-- Records a directory's marker under a store's name; makes the store, and a queue of the same name on it (the first
+-- store also gets the queue `default`). Repeating it with the same marker only refreshes machine and root.
+CREATE OR REPLACE FUNCTION haul.init_store(p_name text, p_marker uuid, p_machine text, p_root text) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_store integer;
+  v_instance integer;
+BEGIN
+  PERFORM haul.require_read_committed();
+  INSERT INTO haul.store (name) VALUES (p_name) ON CONFLICT (name) DO NOTHING;
+  SELECT id INTO v_store FROM haul.store WHERE name = p_name;
+  INSERT INTO haul.store_instance AS i (store, marker, machine, root) VALUES (v_store, p_marker, p_machine, p_root)
+  ON CONFLICT (marker) DO UPDATE SET machine = excluded.machine, root = excluded.root WHERE i.store = excluded.store
+  RETURNING id INTO v_instance;
+  IF v_instance IS NULL THEN
+    RAISE EXCEPTION 'this directory is an instance of another store already' USING ERRCODE = 'HA004';
+  END IF;
+  INSERT INTO haul.queue (name, store) VALUES (p_name, v_store) ON CONFLICT (name) DO NOTHING;
+  IF NOT EXISTS (SELECT FROM haul.queue WHERE name = 'default') THEN
+    INSERT INTO haul.queue (name, store) VALUES ('default', v_store) ON CONFLICT (name) DO NOTHING;
+  END IF;
+  RETURN v_instance;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION haul.create_queue(p_name text, p_store text) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_queue integer;
+BEGIN
+  INSERT INTO haul.queue (name, store) SELECT p_name, s.id FROM haul.store s WHERE s.name = p_store
+  RETURNING id INTO v_queue;
+  IF v_queue IS NULL THEN
+    RAISE EXCEPTION 'there is no store "%"', p_store USING ERRCODE = 'HA003';
+  END IF;
+  RETURN v_queue;
+END
+$$;
+
+-- How many transfers at once a host may see, pool-wide. p_name may be a `*.suffix`. A lower cap holds for
+-- starts from now on; what runs above it runs out.
+CREATE OR REPLACE FUNCTION haul.set_host_cap(p_name text, p_cap integer) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_ids integer[];
+BEGIN
+  PERFORM haul.require_read_committed();
+  INSERT INTO haul.host_policy (pattern, cap) VALUES (p_name, p_cap)
+  ON CONFLICT (pattern) DO UPDATE SET cap = excluded.cap;
+  SELECT array_agg(t.id) INTO v_ids FROM (
+    SELECT h.id FROM haul.host h
+    WHERE h.name = p_name OR (p_name LIKE '*.%' AND right(h.name, length(p_name) - 1) = substr(p_name, 2))
+    ORDER BY h.id FOR UPDATE) t;
+  UPDATE haul.host h SET cap = p.cap, min_interval = p.min_interval
+  FROM haul.host i CROSS JOIN LATERAL haul.policy_of(i.name) p
+  WHERE h.id = ANY (v_ids) AND i.id = h.id;
+  PERFORM haul.arm(array_agg(l.host), array_agg(l.queue), array_agg(l.instance), array_agg(l.priority), array_agg(l.head))
+  FROM haul.lane l JOIN haul.host h ON h.id = l.host AND h.in_flight < h.cap
+  WHERE l.host = ANY (v_ids) AND l.next_at IS NULL AND l.head IS NOT NULL;
+  PERFORM pg_notify('haul', 'queues:all');
+END
+$$;

@@ -1,0 +1,27 @@
+-- The four roles. Roles belong to the whole cluster, so several databases may be migrated at the
+-- same moment: whoever loses the race finds the role there and goes on.
+DO $$
+DECLARE
+  v_role text;
+BEGIN
+  FOREACH v_role IN ARRAY ARRAY['haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor'] LOOP
+    FOR v_try IN 1..20 LOOP
+      EXIT WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = v_role);
+      BEGIN
+        EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
+      EXCEPTION WHEN duplicate_object OR unique_violation OR internal_error THEN
+        NULL;  -- made by another migration between the look and the act
+      END;
+    END LOOP;
+  END LOOP;
+  -- Whoever migrates must be able to act as the owner.
+  FOR v_try IN 1..20 LOOP
+    EXIT WHEN pg_has_role(current_user, 'haul_admin', 'MEMBER');
+    BEGIN
+      EXECUTE format('GRANT haul_admin TO %I', current_user);
+    EXCEPTION WHEN unique_violation OR internal_error THEN
+      NULL;
+    END;
+  END LOOP;
+END
+$$;

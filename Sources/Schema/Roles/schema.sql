@@ -1,0 +1,18 @@
+-- The schema and the record of what has been applied to it.
+CREATE SCHEMA IF NOT EXISTS haul AUTHORIZATION haul_admin;
+SET LOCAL ROLE haul_admin;
+
+CREATE TABLE IF NOT EXISTS haul.migration (
+  version integer PRIMARY KEY,
+  name text NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE haul.migration IS 'Numbered migrations applied to this database, each once.';
+
+CREATE TABLE IF NOT EXISTS haul.repeatable (
+  name text PRIMARY KEY,
+  digest text NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+COMMENT ON TABLE haul.repeatable IS
+  'Functions and views as last applied: applied again only when their text has changed.';

@@ -1,0 +1,238 @@
+-- The monitoring interface. Views run with their owner's rights and show no credentials; every SELECT reads a
+-- snapshot and takes no lock that a claim waits for.
+
+-- A URL for people: no userinfo, values of parameters that sign or authorise blanked.
+CREATE OR REPLACE FUNCTION haul.redacted(p_url text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT AS $$
+  SELECT regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]*@', '\1'),
+    '([?&][^=&#]*(?:sig|token|key|secret|password|credential|auth|expires|policy)[^=&#]*=)[^&#]*', '\1…', 'gi')
+$$;
+
+CREATE OR REPLACE VIEW haul.jobs AS
+SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
+  CASE
+    WHEN o.job IS NOT NULL THEN o.state
+    WHEN l.job IS NOT NULL THEN 'running'
+    WHEN s.job IS NOT NULL THEN 'scheduled'
+    WHEN d.job IS NOT NULL THEN 'paused'
+    WHEN r.instance <> 0 THEN 'interrupted'
+    WHEN r.job IS NOT NULL THEN 'queued'
+  END::haul.job_state AS state,
+  coalesce(r.priority, s.priority, d.priority, l.priority, j.priority) AS priority,
+  coalesce(o.path, j.path) AS path, haul.redacted(j.url) AS url, j.submitted_at,
+  coalesce(s.run_at, d.run_at) AS run_at, o.finished_at, l.worker, l.token,
+  coalesce(o.bytes, p.bytes, haul.range_bytes(c.durable), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
+  haul.range_bytes(c.durable) AS durable, o.digest, o.error, o.message
+FROM haul.job j
+JOIN haul.queue q ON q.id = j.queue
+JOIN haul.host h ON h.id = j.host
+LEFT JOIN haul.batch b ON b.id = j.batch
+LEFT JOIN haul.outcome o ON o.job = j.id
+LEFT JOIN haul.lease l ON l.job = j.id
+LEFT JOIN haul.scheduled s ON s.job = j.id
+LEFT JOIN haul.held d ON d.job = j.id
+LEFT JOIN haul.ready r ON r.job = j.id
+LEFT JOIN haul.checkpoint c ON c.job = j.id
+LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token;
+COMMENT ON VIEW haul.jobs IS 'Every job with its state. Filter by job, batch or queue, or use LIMIT, on large pools.';
+COMMENT ON COLUMN haul.jobs.job IS 'Id; grows in the order of submission.';
+COMMENT ON COLUMN haul.jobs.queue IS 'Name of its queue.';
+COMMENT ON COLUMN haul.jobs.batch IS 'Name it was submitted under, if any.';
+COMMENT ON COLUMN haul.jobs.host IS 'The origin its URL points at, with the port when it is not the usual one.';
+COMMENT ON COLUMN haul.jobs.state IS 'queued, scheduled, running, interrupted, paused, completed, failed or cancelled.';
+COMMENT ON COLUMN haul.jobs.priority IS '0 (first) to 9.';
+COMMENT ON COLUMN haul.jobs.path IS 'Where its file ends up, below the root of the store.';
+COMMENT ON COLUMN haul.jobs.url IS 'Its URL, with values of signing parameters blanked.';
+COMMENT ON COLUMN haul.jobs.submitted_at IS 'When it was submitted.';
+COMMENT ON COLUMN haul.jobs.run_at IS 'Not before this time, for a scheduled job.';
+COMMENT ON COLUMN haul.jobs.finished_at IS 'When it was completed, failed or cancelled.';
+COMMENT ON COLUMN haul.jobs.worker IS 'The worker that runs it now.';
+COMMENT ON COLUMN haul.jobs.token IS 'The token of its live lease.';
+COMMENT ON COLUMN haul.jobs.bytes IS 'Bytes of the file so far, or in all when completed.';
+COMMENT ON COLUMN haul.jobs.total IS 'Complete length in bytes, where known.';
+COMMENT ON COLUMN haul.jobs.durable IS 'Bytes that would survive a crash of the worker now.';
+COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, where one was asked for.';
+COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
+COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
+
+CREATE OR REPLACE VIEW haul.running AS
+SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
+  coalesce(p.bytes, 0) AS bytes, p.total, haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
+  CASE WHEN p.rate > 0 THEN make_interval(secs => (p.total - p.bytes) / p.rate) END AS time_left,
+  l.started_at, p.updated_at, l.command
+FROM haul.lease l
+JOIN haul.job j ON j.id = l.job
+JOIN haul.queue q ON q.id = l.queue
+JOIN haul.host h ON h.id = l.host
+JOIN haul.worker w ON w.id = l.worker
+LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
+LEFT JOIN haul.checkpoint c ON c.job = l.job;
+COMMENT ON VIEW haul.running IS 'Jobs under lease now, with progress as of the last heartbeat.';
+COMMENT ON COLUMN haul.running.job IS 'Id of the job.';
+COMMENT ON COLUMN haul.running.worker IS 'Id of the worker that holds it.';
+COMMENT ON COLUMN haul.running.machine IS 'Host name of that worker''s machine.';
+COMMENT ON COLUMN haul.running.queue IS 'Name of its queue.';
+COMMENT ON COLUMN haul.running.host IS 'The origin it counts against.';
+COMMENT ON COLUMN haul.running.path IS 'Where its file will end up.';
+COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 for the second, …';
+COMMENT ON COLUMN haul.running.token IS 'Fencing token of the lease.';
+COMMENT ON COLUMN haul.running.bytes IS 'Bytes of the file so far.';
+COMMENT ON COLUMN haul.running.total IS 'Complete length in bytes, where known.';
+COMMENT ON COLUMN haul.running.durable IS 'Bytes that would survive a crash of the worker now.';
+COMMENT ON COLUMN haul.running.rate IS 'Bytes a second, lately.';
+COMMENT ON COLUMN haul.running.time_left IS 'Time left at that rate.';
+COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
+COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
+COMMENT ON COLUMN haul.running.command IS 'cancel or pause, when an operator has asked and the worker has not yet done so.';
+
+CREATE OR REPLACE VIEW haul.workers AS
+SELECT w.id AS worker, w.machine, w.pid, w.version,
+  CASE
+    WHEN w.stopped_at IS NOT NULL THEN 'stopped'
+    WHEN w.expires_at <= clock_timestamp() THEN 'dead'
+    WHEN w.draining THEN 'draining'
+    WHEN w.heartbeat_at < clock_timestamp() - haul.session_grace() THEN 'silent'
+    ELSE 'alive' END AS state,
+  (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id) AS running, w.concurrency,
+  (SELECT coalesce(sum(p.rate), 0)::bigint FROM haul.progress p WHERE p.worker = w.id) AS rate,
+  (SELECT array_agg(s.name ORDER BY s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
+   WHERE i.id = ANY (w.instances)) AS stores,
+  w.registered_at, w.heartbeat_at, w.expires_at
+FROM haul.worker w;
+COMMENT ON VIEW haul.workers IS 'Every worker process that has registered.';
+COMMENT ON COLUMN haul.workers.worker IS 'Id; never used again.';
+COMMENT ON COLUMN haul.workers.machine IS 'Host name of its machine.';
+COMMENT ON COLUMN haul.workers.pid IS 'Process id there.';
+COMMENT ON COLUMN haul.workers.version IS 'Version of its program.';
+COMMENT ON COLUMN haul.workers.state IS
+  'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped (in order).';
+COMMENT ON COLUMN haul.workers.running IS 'Jobs it holds.';
+COMMENT ON COLUMN haul.workers.concurrency IS 'Jobs it may hold at once.';
+COMMENT ON COLUMN haul.workers.rate IS 'Bytes a second over all its transfers, lately.';
+COMMENT ON COLUMN haul.workers.stores IS 'Stores it mounts.';
+COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
+COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Its last sign of life.';
+COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases end unless it gives another.';
+
+CREATE OR REPLACE VIEW haul.queues AS
+SELECT q.name AS queue, s.name AS store, q.paused,
+  (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance = 0) AS queued,
+  (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance <> 0) AS interrupted,
+  (SELECT count(*) FROM haul.scheduled d WHERE d.queue = q.id) AS scheduled,
+  (SELECT count(*) FROM haul.held d WHERE d.queue = q.id) AS held,
+  (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id) AS running,
+  (SELECT coalesce(sum(p.rate), 0)::bigint FROM haul.progress p JOIN haul.lease l ON l.job = p.job AND l.token = p.token
+   WHERE l.queue = q.id) AS rate
+FROM haul.queue q JOIN haul.store s ON s.id = q.store;
+COMMENT ON VIEW haul.queues IS 'Queues with what waits and runs in them.';
+COMMENT ON COLUMN haul.queues.queue IS 'Name.';
+COMMENT ON COLUMN haul.queues.store IS 'Name of the store where its files end up.';
+COMMENT ON COLUMN haul.queues.paused IS 'Nothing is claimed from it while true.';
+COMMENT ON COLUMN haul.queues.queued IS 'Jobs that anyone may claim.';
+COMMENT ON COLUMN haul.queues.interrupted IS 'Jobs with a part file, waiting for a worker that mounts its store instance.';
+COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs not to be claimed before a time.';
+COMMENT ON COLUMN haul.queues.held IS 'Paused jobs.';
+COMMENT ON COLUMN haul.queues.running IS 'Jobs under lease.';
+COMMENT ON COLUMN haul.queues.rate IS 'Bytes a second over all its transfers, lately.';
+
+CREATE OR REPLACE VIEW haul.hosts AS
+SELECT h.name AS host, h.in_flight AS running, h.cap,
+  w.waiting,
+  CASE
+    WHEN h.blocked_until > clock_timestamp() THEN 'blocked'
+    WHEN h.in_flight >= h.cap THEN 'full'
+    WHEN NOT w.waiting THEN 'empty'
+    WHEN w.all_paused THEN 'paused'
+  END AS why_idle,
+  CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
+  h.failures, h.last_start, h.range_unsafe_until > clock_timestamp() AS range_unsafe
+FROM haul.host h
+CROSS JOIN LATERAL (
+  SELECT coalesce(bool_or(l.head IS NOT NULL), false) AS waiting,
+    coalesce(bool_and(q.paused) FILTER (WHERE l.head IS NOT NULL), false) AS all_paused
+  FROM haul.lane l JOIN haul.queue q ON q.id = l.queue WHERE l.host = h.id) w;
+COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
+COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
+COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';
+COMMENT ON COLUMN haul.hosts.cap IS 'How many may run at once, pool-wide.';
+COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it.';
+COMMENT ON COLUMN haul.hosts.why_idle IS 'Why nothing more starts: blocked, full, empty or paused; NULL when something may start.';
+COMMENT ON COLUMN haul.hosts.blocked_until IS 'Nothing starts before this time, at the host''s own wish or after failures.';
+COMMENT ON COLUMN haul.hosts.failures IS 'Failures to reach it in a row.';
+COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for it was last claimed.';
+COMMENT ON COLUMN haul.hosts.range_unsafe IS 'It answered a range request wrongly within the last day; no ranges are asked of it.';
+
+CREATE OR REPLACE VIEW haul.attempts AS
+SELECT a.job, row_number() OVER (PARTITION BY a.job ORDER BY a.token) AS attempt, a.token, a.worker, w.machine, a.result,
+  a.charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message
+FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker;
+COMMENT ON VIEW haul.attempts IS 'History: one row for every lease that has ended. Filter by job.';
+COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';
+COMMENT ON COLUMN haul.attempts.attempt IS '1 for the first lease of the job, 2 for the second, …';
+COMMENT ON COLUMN haul.attempts.token IS 'Fencing token of the lease.';
+COMMENT ON COLUMN haul.attempts.worker IS 'Id of the worker that held it.';
+COMMENT ON COLUMN haul.attempts.machine IS 'Host name of that worker''s machine.';
+COMMENT ON COLUMN haul.attempts.result IS 'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
+COMMENT ON COLUMN haul.attempts.charged IS 'Whether it counts against the job''s limits.';
+COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
+COMMENT ON COLUMN haul.attempts.ended_at IS 'When it ended.';
+COMMENT ON COLUMN haul.attempts.resumed_at IS 'Offset at which it went on with earlier work; 0 = from the start.';
+COMMENT ON COLUMN haul.attempts.fetched IS 'Bytes received over the network; for a rescued one, as last reported.';
+COMMENT ON COLUMN haul.attempts.durable IS 'Durable bytes of the job when it ended.';
+COMMENT ON COLUMN haul.attempts.changes IS 'How often the source turned out to have changed.';
+COMMENT ON COLUMN haul.attempts.status IS 'The last HTTP status, where there was an answer.';
+COMMENT ON COLUMN haul.attempts.error IS 'Error class.';
+COMMENT ON COLUMN haul.attempts.message IS 'What went wrong, in a sentence.';
+
+CREATE OR REPLACE VIEW haul.handoffs AS
+SELECT n.job, p.worker AS from_worker, n.worker AS to_worker, p.result AS how, p.ended_at AS released_at,
+  n.started_at AS taken_at, n.started_at - p.ended_at AS waited, n.resumed_at AS bytes_resumed,
+  greatest(p.resumed_at + p.fetched - n.resumed_at, 0) AS bytes_refetched
+FROM (
+  SELECT a.job, a.token, a.worker, a.started_at, a.resumed_at FROM haul.attempt a
+  UNION ALL
+  SELECT l.job, l.token, l.worker, l.started_at, coalesce(haul.range_bytes(c.durable), 0)
+  FROM haul.lease l LEFT JOIN haul.checkpoint c ON c.job = l.job AND c.token < l.token) n
+JOIN LATERAL (
+  SELECT a.* FROM haul.attempt a WHERE a.job = n.job AND a.token < n.token ORDER BY a.token DESC LIMIT 1) p
+  ON p.result IN ('released', 'rescued');
+COMMENT ON VIEW haul.handoffs IS 'Jobs that one worker gave up, or lost, and another went on with.';
+COMMENT ON COLUMN haul.handoffs.job IS 'Id of the job.';
+COMMENT ON COLUMN haul.handoffs.from_worker IS 'The worker that had it.';
+COMMENT ON COLUMN haul.handoffs.to_worker IS 'The worker that took it.';
+COMMENT ON COLUMN haul.handoffs.how IS 'released: given up in order; rescued: taken from a dead worker.';
+COMMENT ON COLUMN haul.handoffs.released_at IS 'When the earlier lease ended.';
+COMMENT ON COLUMN haul.handoffs.taken_at IS 'When the later lease began.';
+COMMENT ON COLUMN haul.handoffs.waited IS 'The time between.';
+COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Bytes that did not have to be fetched again.';
+COMMENT ON COLUMN haul.handoffs.bytes_refetched IS 'Bytes fetched a second time, as far as the earlier worker had reported them.';
+
+CREATE OR REPLACE VIEW haul.health AS
+SELECT 'host_in_flight' AS check, count(*) AS violations,
+  'hosts whose count of running jobs differs from their leases' AS meaning
+FROM haul.host h WHERE h.in_flight <> (SELECT count(*) FROM haul.lease l WHERE l.host = h.id)
+UNION ALL
+SELECT 'one_state', count(*), 'jobs that are not in exactly one state'
+FROM (
+  SELECT j.id FROM haul.job j LEFT JOIN (
+    SELECT job FROM haul.ready UNION ALL SELECT job FROM haul.scheduled UNION ALL SELECT job FROM haul.held
+    UNION ALL SELECT job FROM haul.lease UNION ALL SELECT job FROM haul.outcome) s ON s.job = j.id
+  GROUP BY j.id HAVING count(s.job) <> 1) j
+UNION ALL
+SELECT 'lost_lane', count(*), 'lanes where something waits that no claim would find'
+FROM (SELECT DISTINCT r.host, r.queue, r.instance FROM haul.ready r) r
+LEFT JOIN haul.lane l ON l.host = r.host AND l.queue = r.queue AND l.instance = r.instance
+LEFT JOIN haul.host h ON h.id = r.host
+WHERE l.head IS NULL OR (l.next_at IS NULL AND h.in_flight < h.cap)
+UNION ALL
+SELECT 'lane_head', count(*), 'lanes whose head is behind what waits in them'
+FROM haul.lane l WHERE l.head IS NOT NULL AND EXISTS (
+  SELECT FROM haul.ready r WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
+    AND (r.priority, r.job) < (l.priority, l.head))
+UNION ALL
+SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended'
+FROM haul.checkpoint c WHERE EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job);
+COMMENT ON VIEW haul.health IS 'Invariants; every count should be 0. Reads everything: for tests and for trouble.';
+COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
+COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';
+COMMENT ON COLUMN haul.health.meaning IS 'What they are.';

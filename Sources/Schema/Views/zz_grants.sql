@@ -1,0 +1,34 @@
+-- Who may call and see what: functions and views, no tables (staging takes inserts of its submitter's own lines).
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA haul FROM PUBLIC;
+GRANT USAGE ON SCHEMA haul TO haul_worker, haul_submitter, haul_monitor;
+
+GRANT EXECUTE ON FUNCTION haul.schema_version() TO haul_worker, haul_submitter, haul_monitor;
+
+GRANT EXECUTE ON FUNCTION
+  haul.register(integer, text, text, integer, integer, jsonb),
+  haul.attach_session(bigint, text),
+  haul.stop_worker(bigint, text),
+  haul.lead(),
+  haul.work(bigint, text, bigint, jsonb, text[], integer),
+  haul.is_idle(bigint, text, text[]),
+  haul.heartbeat(bigint, text, bigint, jsonb),
+  haul.checkpoint(bigint, text, jsonb),
+  haul.unneeded_parts(bigint, text, integer, jsonb),
+  haul.rescue(),
+  haul.promote(integer),
+  haul.ensure_partitions(bigint)
+TO haul_worker;
+
+GRANT INSERT (line, url, host, path, options) ON haul.staging TO haul_submitter;
+GRANT EXECUTE ON FUNCTION
+  haul.submit(text, text, smallint, jsonb, interval),
+  haul.pause(jsonb, integer),
+  haul.resume(jsonb, integer),
+  haul.cancel(jsonb, integer),
+  haul.retry(jsonb, integer)
+TO haul_submitter;
+
+GRANT EXECUTE ON FUNCTION haul.redacted(text), haul.range_bytes(int8multirange), haul.session_grace()
+TO haul_monitor, haul_submitter, haul_worker;
+GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.queues, haul.hosts, haul.attempts, haul.handoffs, haul.health
+TO haul_monitor, haul_submitter, haul_worker;

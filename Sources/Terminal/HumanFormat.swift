@@ -1,0 +1,63 @@
+/// Amounts as people read them. Programs get plain numbers of bytes and seconds instead.
+package enum HumanFormat {
+  /// `512 B`, `1.5 GiB`, `120 MiB`: powers of 1024, a decimal below 100, rounded to nearest.
+  package static func bytes(_ bytes: Int64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    if bytes.magnitude < 1024 { return "\(bytes) B" }
+    var value = Double(bytes) / 1024
+    var unit = 0
+    // From 1023.5 on rounding would show 1024.
+    while abs(value) >= 1023.5 && unit < units.count - 1 {
+      value /= 1024
+      unit += 1
+    }
+    return "\(short(value)) \(units[unit])"
+  }
+
+  /// `12.3 MiB/s`.
+  package static func rate(bytesPerSecond: Double) -> String {
+    bytes(Int64(clamping: bytesPerSecond)) + "/s"
+  }
+
+  /// `850ms`, `12s`, `3m04s`, `2h05m`, `5d03h`: the two largest units, rounded down; `0s` for less
+  /// than nothing.
+  package static func duration(_ duration: Duration) -> String {
+    let seconds = max(duration.components.seconds, 0)
+    switch seconds {
+    case 0 where duration >= .milliseconds(1):
+      return "\(duration.components.attoseconds / 1_000_000_000_000_000)ms"
+    case ..<60: return "\(seconds)s"
+    case ..<3600: return "\(seconds / 60)m\(padded(seconds % 60))s"
+    case ..<86_400: return "\(seconds / 3600)h\(padded(seconds / 60 % 60))m"
+    default: return "\(seconds / 86_400)d\(padded(seconds / 3600 % 24))h"
+    }
+  }
+
+  /// How long ago, in one unit, rounded down: `12s`, `3m`, `2h`, `5d`.
+  package static func age(_ age: Duration) -> String {
+    let seconds = max(age.components.seconds, 0)
+    switch seconds {
+    case ..<60: return "\(seconds)s"
+    case ..<3600: return "\(seconds / 60)m"
+    case ..<86_400: return "\(seconds / 3600)h"
+    default: return "\(seconds / 86_400)d"
+    }
+  }
+
+  private static func short(_ value: Double) -> String {
+    let tenths = Int64((value * 10).rounded())
+    if tenths.magnitude >= 1000 { return String(Int64(value.rounded())) }
+    let sign = tenths < 0 ? "-" : ""
+    return "\(sign)\(tenths.magnitude / 10).\(tenths.magnitude % 10)"
+  }
+
+  private static func padded(_ number: Int64) -> String {
+    number < 10 ? "0\(number)" : String(number)
+  }
+}
+
+extension Int64 {
+  fileprivate init(clamping value: Double) {
+    self = Int64(exactly: value.rounded()) ?? (value > 0 ? .max : 0)
+  }
+}

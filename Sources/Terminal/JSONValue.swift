@@ -1,0 +1,66 @@
+internal import Log
+
+/// A JSON value to print; an object keeps its members in order.
+package enum JSONValue: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  case int(Int64)
+  /// Not finite is printed as null, since JSON has no such numbers.
+  case double(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([Member])
+
+  /// A name and its value.
+  package struct Member: Sendable, Equatable {
+    package var name: String
+    package var value: JSONValue
+
+    /// A member of an object.
+    package init(_ name: String, _ value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// A number of any integer type; one outside `Int64` is clamped to it. nil is null.
+  package static func number(_ value: (some BinaryInteger)?) -> JSONValue {
+    value.map { .int(Int64(clamping: $0)) } ?? .null
+  }
+
+  /// Text, or null for nil.
+  package static func text(_ value: String?) -> JSONValue { value.map(JSONValue.string) ?? .null }
+
+  /// On one line, without a line end; safe for a terminal, since control characters are escaped.
+  package var line: String {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func append(to bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes += "null".utf8
+    case .bool(let flag): bytes += (flag ? "true" : "false").utf8
+    case .int(let number): bytes += String(number).utf8
+    case .double(let number): bytes += (number.isFinite ? String(number) : "null").utf8
+    case .string(let text): SafeText.appendJSONString(text, to: &bytes)
+    case .array(let values):
+      bytes.append(UInt8(ascii: "["))
+      for (index, value) in values.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        value.append(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "]"))
+    case .object(let members):
+      bytes.append(UInt8(ascii: "{"))
+      for (index, member) in members.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        SafeText.appendJSONString(member.name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        member.value.append(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "}"))
+    }
+  }
+}

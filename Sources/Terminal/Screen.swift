@@ -1,0 +1,42 @@
+internal import CLinux
+package import Log
+
+/// What there is to know about the reader of a stream: a person at a terminal, or a program.
+package struct Screen: Sendable, Equatable {
+  /// Columns of the terminal; nil when the stream is not one, and then nothing is cut.
+  package var width: Int?
+  /// True where colours may be used: a terminal, unless NO_COLOR (no-color.org) or TERM say no.
+  package var hasColors: Bool
+
+  /// A screen as given, for tests and fixed layouts.
+  package init(width: Int?, hasColors: Bool = false) {
+    self.width = width
+    self.hasColors = hasColors
+  }
+
+  /// Looks at `stream` as it is now. A terminal that does not know its width is 80 wide.
+  package init(_ stream: StandardStream, environment: [String: String]) {
+    guard isatty(stream.rawValue) == 1 else {
+      self.init(width: nil)
+      return
+    }
+    let columns = Int(haul_terminal_columns(stream.rawValue))
+    let isPlain = environment["NO_COLOR", default: ""] != "" || environment["TERM"] == "dumb"
+    self.init(width: columns > 0 ? columns : 80, hasColors: !isPlain)
+  }
+
+  /// `text` in `style` where there are colours, else as it is.
+  package func paint(_ text: String, _ style: Style?) -> String {
+    guard hasColors, let style else { return text }
+    return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
+  }
+}
+
+/// How text stands out; the raw value is its SGR parameter (ECMA-48 §8.3.117).
+package enum Style: Int, Sendable {
+  case bold = 1
+  case dim = 2
+  case red = 31
+  case green = 32
+  case yellow = 33
+}

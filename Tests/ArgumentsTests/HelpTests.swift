@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Arguments
+
+private func help(_ line: String, environment: [String: String] = [:]) -> String? {
+  let words = line.split(separator: " ").map(String.init)
+  guard case .text(let text) = sample.resolve(words, environment: environment) else { return nil }
+  return text
+}
+
+struct HelpTests {
+  @Test(arguments: ["worker --help", "worker -h", "help worker", "worker -vh", "worker x --help"])
+  func `help of a command`(line: String) {
+    #expect(
+      help(line) == """
+        OVERVIEW: Run a worker.
+
+        Claims jobs of its queues and transfers them until it is told to stop; a second
+        paragraph is rewrapped to the width of the terminal.
+
+          kept   as it is
+
+        USAGE: haul worker [<options>] [<priority>] [<store> ...]
+
+        ARGUMENTS:
+          <priority>              Only jobs of this priority.
+          <store>                 Stores to serve.
+
+        OPTIONS:
+          -c, --concurrency <n>   Transfers in flight. (default: 16)
+                                  [env: HAUL_CONCURRENCY]
+          -q, --queue <name>      A queue. (default: default) [env: HAUL_QUEUES]
+          --drain-timeout <duration>
+                                  How long a drain may take. (default: 30s)
+          --limit-rate <size>     Bytes a second.
+          --log-format <format>   How lines of the log look. (values: text, json;
+                                  default: text)
+          -1, --once              Stop when idle. [env: HAUL_ONCE]
+          -v, --verbose           Say more.
+          -h, --help              Show help information.
+
+        DATABASE OPTIONS:
+          --database <conninfo>   How to reach the database. [env: HAUL_DATABASE_URL]
+
+        EXAMPLES:
+          haul worker --queue films
+              Transfers the queue films.
+
+        """)
+  }
+
+  @Test(arguments: ["--help", "help", "-h"])
+  func `help of the program lists commands but not hidden ones`(line: String) {
+    #expect(
+      help(line) == """
+        OVERVIEW: A distributed download worker pool.
+
+        USAGE: haul [<options>] <command>
+
+        OPTIONS:
+          --version               Show the version.
+          -h, --help              Show help information.
+
+        RUN:
+          worker                  Run a worker.
+
+        MANAGE:
+          store                   Manage stores.
+
+          See 'haul <command> --help' for more.
+
+        EXIT CODES:
+          0                       success
+          1                       some jobs failed
+          64                      wrong usage
+          65                      bad input
+          69                      database unreachable
+          74                      input or output failed
+          75                      try again later
+          77                      not permitted
+          78                      wrong configuration
+
+        """)
+  }
+
+  @Test func `help fills the width that COLUMNS gives`() {
+    let lines = help("worker -h", environment: ["COLUMNS": "60"])?.split(separator: "\n")
+    #expect(lines?.map(\.count).max() == 60)
+  }
+
+  @Test func `the version stands alone on a line`() {
+    #expect(help("--version") == "haul 1.2.3\n")
+  }
+}
