@@ -80,11 +80,10 @@ func decide(
     return decideRedirect(state, head: head)
 
   // Row 18: behind a redirect the address may have expired, so once more from the start.
-  case 401, 403, 404, 410:
-    if state.attempts.redirects > 0, !state.attempts.askedOriginal {
-      return Ruling(18, .fromOriginal)
-    }
-    return failure(18, .http4xx, "the server answered \(head.status)", head)
+  case let status where state.attempts.redirects > 0 && [401, 403, 404, 410].contains(status):
+    if !state.attempts.askedOriginal { return Ruling(18, .fromOriginal) }
+    return failure(
+      18, .http4xx, "the server answered \(head.status) behind a redirect, twice", head)
 
   // Row 19: the host asks for less, or has trouble of its own.
   case 429:

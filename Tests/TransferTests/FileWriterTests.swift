@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Transfer
@@ -87,15 +88,15 @@ import Testing
   @Test func `whoever is ahead is told to wait, and when to go on`() async throws {
     let part = try scratch.parts().create("1-1")
     let one = try IOPool(threads: 1)
-    let blocked = Gate()
-    let ready = Gate()
+    let blocked = Gate("thread taken")
+    let ready = Gate("ready")
     let calls = Atomic(0)
-    let release = Semaphore()
+    let release = Gate("release")
     one.submit {
       blocked.open()
-      release.wait()
+      #expect(throws: Never.self) { try release.waitBlocking() }
     }
-    await blocked.wait()
+    try await blocked.wait()
     let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: one, limit: 3) {
       calls.add(1, ordering: .relaxed)
       ready.open()
@@ -105,24 +106,22 @@ import Testing
     #expect(writer.write(try buffer("c"), at: 2) == .behind)
     #expect(writer.write(try buffer("d"), at: 3) == .behind)
     #expect(calls.load(ordering: .relaxed) == 0)
-    release.post()
-    await ready.wait()
+    release.open()
+    try await ready.wait()
     #expect(try await writer.flush() == ByteRanges(0..<4))
     #expect(calls.load(ordering: .relaxed) == 1)
     #expect(writer.write(try buffer("e"), at: 4) == .ready)
     #expect(try await writer.flush() == ByteRanges(0..<5))
   }
 
-  @Test func `a full disk fails the sync, and nothing is called durable`() async throws {
-    try #require(getuid() == 0, "mounting a small file system takes root")
-    let path = scratch.path + "/small"
-    mkdir(path, 0o777)
-    try #require(mount("tmpfs", path, "tmpfs", 0, "size=64k") == 0, "cannot mount: \(errno)")
-    defer { umount2(path, 2) }
-    let part = try PartDirectory(FileDescriptor.directory(path)).create("1-1")
+  @Test(.enabled(if: getuid() == 0, "mounting takes root"))
+  func `a full disk fails the sync, and nothing is called durable`() async throws {
+    let small = try await TestFileSystem(tmpfs: 65_536)
+    let parts = PartDirectory(try FileDescriptor.directory(small.path))
+    let part = try parts.create("1-1")
     let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
     _ = writer.write(try buffer("fits"), at: 0)
-    let filler = try PartDirectory(FileDescriptor.directory(path)).create("2-1")
+    let filler = try parts.create("2-1")
     #expect(try await writer.sync() == ByteRanges(0..<4))
     #expect(throws: TransferError.self) {
       try write(String(repeating: "x", count: 70_000), to: filler, at: 0)
@@ -160,7 +159,7 @@ import Testing
   }
 
   @Test func `what was submitted runs, though the pool is let go`() async throws {
-    let gate = Gate()
+    let gate = Gate("all ran")
     let ran = Atomic(0)
     do {
       let pool = try IOPool(threads: 2)
@@ -168,7 +167,7 @@ import Testing
         pool.submit { if ran.add(1, ordering: .relaxed).newValue == 50 { gate.open() } }
       }
     }
-    await gate.wait()
+    try await gate.wait()
     #expect(ran.load(ordering: .relaxed) == 50)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Transfer
@@ -81,13 +82,20 @@ import Testing
     #expect(try parts.names(startingWith: "") == ["2-1"])
   }
 
-  @Test func `a full file system is told apart`() throws {
-    try #require(getuid() == 0, "mounting a small file system takes root")
-    let path = scratch.path + "/small"
-    mkdir(path, 0o777)
-    try #require(mount("tmpfs", path, "tmpfs", 0, "size=64k") == 0, "cannot mount: \(errno)")
-    defer { umount2(path, 2) }
-    let small = PartDirectory(try FileDescriptor.directory(path))
+  @Test(arguments: [
+    (ENOSPC, TransferError.Class.diskFull), (EDQUOT, .diskFull), (ENOTDIR, .pathConflict),
+    (EISDIR, .pathConflict), (ELOOP, .pathConflict), (EIO, .io), (EACCES, .io), (EROFS, .io),
+    (ESTALE, .io), (12345, .io),
+  ])
+  func `error numbers and their classes`(_ number: Int32, _ errorClass: TransferError.Class) {
+    #expect(TransferError.file(number, "x").errorClass == errorClass)
+    #expect(TransferError.file(number, "x").message.hasPrefix("x: "))
+  }
+
+  @Test(.enabled(if: getuid() == 0, "mounting takes root"))
+  func `a full file system is told apart`() async throws {
+    let system = try await TestFileSystem(tmpfs: 65_536)
+    let small = PartDirectory(try FileDescriptor.directory(system.path))
     let part = try small.create("1-1")
     let error = #expect(throws: TransferError.self) {
       try write(String(repeating: "x", count: 200_000), to: part, at: 0)

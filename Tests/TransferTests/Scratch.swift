@@ -1,28 +1,21 @@
 import Foundation
-import Glibc
-import Synchronization
+import TestSupport
 
 @testable import Transfer
 
-/// A directory that lasts as long as the object, with `store` and `parts` in it.
+/// A directory of a test's own, with `store` and `parts` in it.
 final class Scratch: Sendable {
-  let path: String
+  private let directory: TemporaryDirectory
 
   init() throws {
-    path = NSTemporaryDirectory() + "haul-" + UUID().uuidString
+    directory = try TemporaryDirectory()
     for name in ["store", "parts"] {
       try FileManager.default.createDirectory(
-        atPath: "\(path)/\(name)", withIntermediateDirectories: true)
+        atPath: directory.path(name), withIntermediateDirectories: true)
     }
   }
 
-  deinit {
-    do {
-      try FileManager.default.removeItem(atPath: path)
-    } catch {
-      print("left behind: \(path): \(error)")
-    }
-  }
+  var path: String { directory.path }
 
   var store: String { path + "/store" }
 
@@ -55,28 +48,4 @@ final class Scratch: Sendable {
 func write(_ text: String, to part: PartFile, at offset: Int64) throws {
   let bytes = Array(text.utf8)
   try bytes.withUnsafeBytes { try part.write($0, at: offset) }
-}
-
-/// Opens once; whoever waits goes on.
-final class Gate: Sendable {
-  private let state = Mutex<(open: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
-
-  func open() {
-    let waiting = state.withLock { state in
-      state.open = true
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for one in waiting { one.resume() }
-  }
-
-  func wait() async {
-    await withCheckedContinuation { continuation in
-      let open = state.withLock { state in
-        if !state.open { state.waiting.append(continuation) }
-        return state.open
-      }
-      if open { continuation.resume() }
-    }
-  }
 }
