@@ -53,6 +53,12 @@ struct Attempts: Sendable, Hashable {
     wholeOnly = rangeUnsafe || changes >= Self.maximumChanges
   }
 
+  /// Takes in what earlier attempts without a checkpoint had counted.
+  mutating func restore(changes earlier: Int) {
+    changes = max(changes, earlier)
+    if changes >= Self.maximumChanges { wholeOnly = true }
+  }
+
   /// Counts what follows from an answer's head.
   mutating func note(_ action: Action) {
     switch action {
