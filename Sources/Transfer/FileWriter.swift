@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread, and
-/// says when the network should wait.
+/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread,
+/// and says when the network should wait.
 ///
 /// One writer serves one part file, through as many answers as it takes.
 package final class FileWriter: Sendable {
@@ -49,23 +49,25 @@ package final class FileWriter: Sendable {
   ///   - digest: computed on the way where the bytes come in order from 0.
   ///   - pool: whose threads write.
   ///   - limit: buffers waiting to be written before the caller is asked to wait.
-  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them are
-  ///     written or a failure ends the waiting.
+  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them
+  ///     are written or a failure ends the waiting.
+  /// - Throws: `digest` where libcrypto lacks the algorithm.
   package init(
     _ part: PartFile, durable: ByteRanges, digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
     whenReady: @escaping @Sendable () -> Void
-  ) {
+  ) throws(TransferError) {
     precondition(limit > 0)
+    let context = try Self.context(digest)
     self.part = part
     self.limit = limit
     self.whenReady = whenReady
     io = SerialIO(pool)
     state = Mutex(State(written: durable))
-    running = Mutex(Running(context: digest.map { DigestContext($0) }))
+    running = Mutex(Running(context: context))
   }
 
-  /// Takes a buffer to be written at `offset`; returns at once. Bytes before `compareUntil` are on disk
-  /// already: they are compared and not written.
+  /// Takes a buffer to be written at `offset`; returns at once. Bytes before `compareUntil` are on
+  /// disk already: they are compared and not written.
   package func write(_ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0) -> Pressure
   {
     let pressure = state.withLock { state -> Pressure in
@@ -108,6 +110,13 @@ package final class FileWriter: Sendable {
     await io.run {
       self.running.withLock { $0.end == length ? $0.context?.finish() : nil }
     }
+  }
+
+  private static func context(
+    _ algorithm: DigestAlgorithm?
+  ) throws(TransferError) -> DigestContext? {
+    guard let algorithm else { return nil }
+    return try DigestContext(algorithm)
   }
 
   private func written() throws(Failure) -> ByteRanges {
