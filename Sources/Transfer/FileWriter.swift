@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread, and
-/// says when the network should wait.
+/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread,
+/// and says when the network should wait.
 ///
 /// One writer serves one part file, through as many answers as it takes.
 package final class FileWriter: Sendable {
@@ -52,8 +52,8 @@ package final class FileWriter: Sendable {
   ///   - digest: computed on the way where the bytes come in order from 0.
   ///   - pool: whose threads write.
   ///   - limit: buffers waiting to be written before the caller is asked to wait.
-  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them are
-  ///     written or a failure ends the waiting.
+  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them
+  ///     are written or a failure ends the waiting.
   package init(
     opening: @escaping @Sendable () throws(TransferError) -> PartFile, durable: ByteRanges,
     digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
@@ -65,7 +65,8 @@ package final class FileWriter: Sendable {
     self.whenReady = whenReady
     io = SerialIO(pool)
     state = Mutex(State(written: durable))
-    running = Mutex(Running(context: digest.map { DigestContext($0) }))
+    // Where libcrypto lacks the algorithm nothing is computed here, and reading back says so.
+    running = Mutex(Running(context: digest.flatMap { try? DigestContext($0) }))
   }
 
   /// A writer of a file that is open already.

@@ -53,9 +53,10 @@ extension PartTransfer {
 
   /// Starts a body from 0: into a part file of its own, or, the second of two, into a digest.
   private func begin(_ new: Representation, _ shared: inout Shared) {
-    if shared.state.attempts.secondDownload {
+    // The first download's digest was computed by the same algorithm, so this one is there.
+    if shared.state.attempts.secondDownload, let context = try? DigestContext(.sha256) {
       shared.body = PartBody(
-        .compare(DigestContext(.sha256)), record: nil, length: new.completeLength,
+        .compare(context), record: nil, length: new.completeLength,
         generation: shared.generation)
       return
     }
