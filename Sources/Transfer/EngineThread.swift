@@ -7,6 +7,7 @@ internal import Glibc
   private let mailbox: EngineMailbox
   private let configuration: Engine.Configuration
   private let pool: BufferPool
+  private let sockets = OpenSockets()
   private var running: [ObjectIdentifier: RunningExchange] = [:]
   private var idle: [EasyHandle]
   private var isEnding = false
@@ -72,6 +73,8 @@ internal import Glibc
     blockSignals()
     while !isEnding {
       for message in mailbox.takeAll() { obey(message) }
+      // Before libcurl has its turn: what is cancelled before its start sends nothing.
+      sweep()
       var stillRunning: Int32 = 0
       unsafe curl_multi_perform(multi, &stillRunning)
       settle()
@@ -103,7 +106,7 @@ internal import Glibc
       let easy: EasyHandle
       if let used = idle.popLast() { easy = used } else { easy = try EasyHandle(configuration) }
       let exchange = RunningExchange(
-        order, easy: easy, pool: pool, limits: configuration, now: .now)
+        order, easy: easy, pool: pool, sockets: sockets, limits: configuration, now: .now)
       try join(exchange)
     } catch {
       order.refuse(.failed(error))
@@ -114,14 +117,17 @@ internal import Glibc
 
   private func join(_ exchange: RunningExchange) throws(TransferError) {
     let handle = exchange.order.handle
+    precondition(running[ObjectIdentifier(handle)] == nil, "a handle serves one exchange")
     let box = unsafe Unmanaged.passRetained(exchange)
     do throws(TransferError) {
       try unsafe exchange.easy.prepare(exchange.order.request, context: box.toOpaque())
+      guard unsafe curl_multi_add_handle(multi, exchange.easy.raw) == CURLM_OK else {
+        throw TransferError(.io, "libcurl takes no further exchange")
+      }
     } catch {
       unsafe box.release()
       throw error
     }
-    unsafe curl_multi_add_handle(multi, exchange.easy.raw)
     running[ObjectIdentifier(handle)] = exchange
     handle.attach { [mailbox] in mailbox.post(.attend(handle)) }
     exchange.attend()

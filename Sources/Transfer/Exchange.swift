@@ -40,7 +40,8 @@ package protocol BodySink: AnyObject, Sendable {
 
   /// The next bytes of the body; the sink owns the buffer from here on.
   ///
-  /// A `.pause` given to the last bytes of a body is of no effect.
+  /// While paused nothing comes, but for what was gathered already when the exchange ends: then once more,
+  /// and the verdict counts only if it is `.stop`.
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 
