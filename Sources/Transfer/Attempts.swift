@@ -1,8 +1,8 @@
 /// What has already been tried for one download, so that strictness ends in one whole download and
 /// never goes round in circles.
 ///
-/// Every counter only grows and every flag is only set, but for `mode` and `zeroProgress`, which start
-/// again with a new body or with progress; both are bounded by the others and by the length.
+/// Every counter only grows and every flag is only set, but for `mode` and `zeroProgress`, which
+/// start again with a new body or with progress; both are bounded by the others and by the length.
 struct Attempts: Sendable, Hashable {
   /// So many times CHANGED, and there is no more resuming.
   static let maximumChanges = 3
@@ -51,6 +51,12 @@ struct Attempts: Sendable, Hashable {
     changes = checkpoint?.changes ?? 0
     spliced = checkpoint != nil
     wholeOnly = rangeUnsafe || changes >= Self.maximumChanges
+  }
+
+  /// Takes in what earlier attempts without a checkpoint had counted.
+  mutating func restore(changes earlier: Int) {
+    changes = max(changes, earlier)
+    if changes >= Self.maximumChanges { wholeOnly = true }
   }
 
   /// Counts what follows from an answer's head.

@@ -109,8 +109,8 @@ private func shortRow(_ framing: Framing) -> Int {
   framing == .broken ? 24 : 20
 }
 
-/// What a digest that does not fit means: bytes of several answers deserve one whole download, those
-/// of a single answer are what the source has.
+/// What a digest that does not fit means: bytes of several answers deserve one whole download,
+/// those of a single answer are what the source has.
 func decideMismatch(_ state: TransferState) -> Ending {
   if state.attempts.spliced { return .restart }
   return .fail(

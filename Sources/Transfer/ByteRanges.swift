@@ -1,7 +1,7 @@
 /// A set of byte offsets as disjoint, sorted, half-open ranges that never touch.
 ///
-/// Its text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`; it
-/// is encoded as that text too.
+/// Its text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`;
+/// it is encoded as that text too.
 public struct ByteRanges: Sendable, Hashable {
   /// The ranges in ascending order; none is empty, and between two there is a gap.
   public private(set) var ranges: [Range<Int64>] = []
@@ -23,7 +23,8 @@ public struct ByteRanges: Sendable, Hashable {
   /// One past the last offset, 0 for the empty set.
   public var end: Int64 { ranges.last?.upperBound ?? 0 }
 
-  /// One past the last offset that can be reached from 0 without a gap, 0 where 0 is not in the set.
+  /// One past the last offset that can be reached from 0 without a gap, 0 where 0 is not in the
+  /// set.
   public var prefixEnd: Int64 {
     guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
     return first.upperBound
@@ -80,8 +81,8 @@ extension ByteRanges: LosslessStringConvertible, Codable {
     "{" + ranges.map { "[\($0.lowerBound),\($0.upperBound))" }.joined(separator: ",") + "}"
   }
 
-  /// Reads what `description` and PostgreSQL write: finite ranges `[a,b)` without spaces, from 0 on.
-  /// Order, overlap and touching are normalised; empty ranges are not accepted.
+  /// Reads what `description` and PostgreSQL write: finite ranges `[a,b)` without spaces, from 0
+  /// on. Order, overlap and touching are normalised; empty ranges are not accepted.
   public init?(_ text: String) {
     var scanner = TextScanner(text)
     guard scanner.take("{") else { return nil }

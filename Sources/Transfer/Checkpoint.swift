@@ -3,8 +3,8 @@ import FoundationEssentials
 /// Durable progress of one download, and in its JSON form the *resume data* that another process or
 /// machine goes on from.
 ///
-/// Everything in it is true of the disk at the moment it is made: it is recorded only after the bytes
-/// of `durable` were synced.
+/// Everything in it is true of the disk at the moment it is made: it is recorded only after the
+/// bytes of `durable` were synced.
 public struct Checkpoint: Sendable, Hashable {
   /// The original URL, never one that a redirect named; nil where the owner keeps it elsewhere.
   public var url: String?
@@ -24,7 +24,8 @@ public struct Checkpoint: Sendable, Hashable {
   public var inode: UInt64
   /// How often the source was found replaced; at three there is no more resuming.
   public var changes: Int
-  /// The intent to publish: the final path, set just before the rename and only when all is durable.
+  /// The intent to publish: the final path, set just before the rename and only when all is
+  /// durable.
   public var publishing: String?
 
   /// Progress made of its parts.

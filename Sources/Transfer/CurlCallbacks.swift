@@ -38,9 +38,11 @@ let openSocket:
     let address = unsafe IPAddress(
       socketAddress: name, length: Int(target.pointee.addrlen))
     guard unsafe exchange(context).mayConnect(to: address) else { return CURL_SOCKET_BAD }
-    return unsafe socket(
+    let descriptor = unsafe socket(
       target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
       target.pointee.protocol)
+    unsafe exchange(context).opened(descriptor)
+    return descriptor
   }
 
 /// CURLOPT_PREREQFUNCTION: a connection is ready, perhaps one that an exchange with a wider policy opened.
@@ -48,11 +50,13 @@ let beforeRequest:
   @convention(c) (
     UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32,
     Int32
-  ) -> Int32 = { context, remote, _, _, _ in
+  ) -> Int32 = { context, remote, _, remotePort, localPort in
     guard let remote = unsafe remote else { return CURL_PREREQFUNC_ABORT }
     let text = unsafe String(cString: remote)
-    return unsafe exchange(context).maySend(to: text)
-      ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    let mayGo = unsafe exchange(context).maySend(
+      to: text, remotePort: UInt16(truncatingIfNeeded: remotePort),
+      localPort: UInt16(truncatingIfNeeded: localPort))
+    return mayGo ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
   }
 
 private func exchange(_ context: UnsafeMutableRawPointer?) -> RunningExchange {

@@ -54,8 +54,8 @@ enum Action: Sendable, Equatable {
 
 /// The table: what the head of an answer means, given what is durable and what was asked.
 ///
-/// Rows 206 in `decidePart`, 200 in `decideWhole`, 416 in `decideUnsatisfied`; rows 20 to 24 are about
-/// a body's end, see `decideEnd`.
+/// Rows 206 in `decidePart`, 200 in `decideWhole`, 416 in `decideUnsatisfied`; rows 20 to 24 are
+/// about a body's end, see `decideEnd`.
 func decide(
   _ state: TransferState, asked: Asked, head: ResponseHead, now: HTTPDate
 ) -> Ruling<Action> {

@@ -87,8 +87,8 @@ package struct Destination: Sendable {
     return Parent(directory: directory, changed: changed)
   }
 
-  /// Gives the part file its final name, in one step or, where the file system has none, by link and
-  /// unlink. The file's bytes must be synced before, the parent after.
+  /// Gives the part file its final name, in one step or, where the file system has none, by link
+  /// and unlink. The file's bytes must be synced before, the parent after.
   ///
   /// - Throws: `exists` under the policy `fail`; `path_conflict` where a directory has the name.
   package func place(

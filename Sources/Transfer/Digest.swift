@@ -48,20 +48,23 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   private let algorithm: DigestAlgorithm
 
   /// An empty message.
-  init(_ algorithm: DigestAlgorithm) {
+  ///
+  /// - Throws: `digest` where libcrypto does not have the algorithm, as MD5 under FIPS.
+  init(_ algorithm: DigestAlgorithm) throws(TransferError) {
     guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
+    guard unsafe EVP_DigestInit_ex(context, algorithm.method, nil) == 1 else {
+      unsafe EVP_MD_CTX_free(context)
+      throw TransferError(.digest, "libcrypto does not compute \(algorithm.rawValue) here")
+    }
     unsafe self.context = unsafe context
     self.algorithm = algorithm
-    // MD5 is missing where libcrypto runs in FIPS mode: a demand for it cannot be met there.
-    let begun = unsafe EVP_DigestInit_ex(context, algorithm.method, nil)
-    precondition(begun == 1, "libcrypto does not have \(algorithm.rawValue)")
   }
 
   deinit {
     unsafe EVP_MD_CTX_free(context)
   }
 
-  /// Adds `bytes` to the message. EVP fails here only for a finished context, which `finish` prevents.
+  /// Adds `bytes` to the message; fails only for a finished context, which this never is.
   func update(_ bytes: UnsafeRawBufferPointer) {
     unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
   }

@@ -40,7 +40,8 @@ package protocol BodySink: AnyObject, Sendable {
 
   /// The next bytes of the body; the sink owns the buffer from here on.
   ///
-  /// A `.pause` given to the last bytes of a body is of no effect.
+  /// While paused nothing comes, but for what was gathered already when the exchange ends: then once more,
+  /// and the verdict counts only if it is `.stop`.
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 
@@ -61,7 +62,8 @@ package struct ExchangeResult: Sendable {
 package enum ExchangeOutcome: Sendable, Equatable {
   /// The framing says so: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
   case complete
-  /// Ended by the peer's orderly close, and no length told where the end is (RFC 9112 §6.3).
+  /// Ended by the peer's close, and no length told where the end is (RFC 9112 §6.3): proof of nothing. Over
+  /// TLS libcurl 7.88 does not tell a close without close_notify from an orderly one.
   case closed
   /// The body ended early or its framing broke. What came before is valid.
   case truncated(String)

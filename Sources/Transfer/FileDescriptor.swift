@@ -91,8 +91,8 @@ struct FileStatus: Equatable {
 }
 
 extension TransferError {
-  /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where the
-  /// kinds of files are in each other's way, else `io`.
+  /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where
+  /// the kinds of files are in each other's way, else `io`.
   static func file(_ number: Int32, _ what: String) -> TransferError {
     let reason = unsafe String(cString: haul_error_text(number))
     let message = "\(what): \(reason)"

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread, and
-/// says when the network should wait.
+/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread,
+/// and says when the network should wait.
 ///
 /// One writer serves one part file, through as many answers as it takes.
 package final class FileWriter: Sendable {
@@ -35,7 +35,10 @@ package final class FileWriter: Sendable {
     var end: Int64 = 0
   }
 
-  private let part: PartFile
+  /// Makes or has the file; called once, on a thread of the pool.
+  private let open: @Sendable () throws(TransferError) -> PartFile
+  /// The file once it is open; used by the serial closures only.
+  private let opened = Mutex<PartFile?>(nil)
   private let io: SerialIO
   private let limit: Int
   private let whenReady: @Sendable () -> Void
@@ -44,30 +47,43 @@ package final class FileWriter: Sendable {
   private let running: Mutex<Running>
 
   /// - Parameters:
-  ///   - part: the file; nobody else writes to it.
+  ///   - opening: makes or opens the file; nobody else writes to it. Called before the first write.
   ///   - durable: what of it is durable already.
   ///   - digest: computed on the way where the bytes come in order from 0.
   ///   - pool: whose threads write.
   ///   - limit: buffers waiting to be written before the caller is asked to wait.
-  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them are
-  ///     written or a failure ends the waiting.
+  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them
+  ///     are written or a failure ends the waiting.
   package init(
-    _ part: PartFile, durable: ByteRanges, digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
+    opening: @escaping @Sendable () throws(TransferError) -> PartFile, durable: ByteRanges,
+    digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
     whenReady: @escaping @Sendable () -> Void
   ) {
     precondition(limit > 0)
-    self.part = part
+    open = opening
     self.limit = limit
     self.whenReady = whenReady
     io = SerialIO(pool)
     state = Mutex(State(written: durable))
-    running = Mutex(Running(context: digest.map { DigestContext($0) }))
+    // Where libcrypto lacks the algorithm nothing is computed here, and reading back says so.
+    running = Mutex(Running(context: digest.flatMap { try? DigestContext($0) }))
+  }
+
+  /// A writer of a file that is open already.
+  package convenience init(
+    _ part: PartFile, durable: ByteRanges, digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
+    whenReady: @escaping @Sendable () -> Void
+  ) {
+    self.init(
+      opening: { part }, durable: durable, digest: digest, pool: pool, limit: limit,
+      whenReady: whenReady)
   }
 
   /// Takes a buffer to be written at `offset`; returns at once. Bytes before `compareUntil` are on disk
-  /// already: they are compared and not written.
-  package func write(_ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0) -> Pressure
-  {
+  /// already: they are compared and not written. Only the first `count` bytes count, where that is given.
+  package func write(
+    _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0, count: Int = .max
+  ) -> Pressure {
     let pressure = state.withLock { state -> Pressure in
       guard state.failure == nil else { return .failed }
       state.outstanding += 1
@@ -75,7 +91,7 @@ package final class FileWriter: Sendable {
       return state.isBehind ? .behind : .ready
     }
     guard pressure != .failed else { return .failed }
-    io.submit { self.perform(buffer, at: offset, compareUntil: compareUntil) }
+    io.submit { self.perform(buffer, at: offset, compareUntil: compareUntil, count: count) }
     return pressure
   }
 
@@ -93,12 +109,30 @@ package final class FileWriter: Sendable {
     try await io.run { () throws(Failure) in
       let written = try self.written()
       do throws(TransferError) {
-        try self.part.syncData()
+        try self.file().syncData()
       } catch {
         throw self.fail(.file(error))
       }
       return written
     }
+  }
+
+  /// The file, made if it was not yet: also where no byte ever came.
+  package func part() async throws(Failure) -> PartFile {
+    try await io.run { () throws(Failure) in
+      do throws(TransferError) {
+        return try self.file()
+      } catch {
+        throw self.fail(.file(error))
+      }
+    }
+  }
+
+  private func file() throws(TransferError) -> PartFile {
+    if let file = opened.withLock({ $0 }) { return file }
+    let file = try open()
+    opened.withLock { $0 = file }
+    return file
   }
 
   /// The digest of the first `length` bytes, where they all came through this writer in order.
@@ -125,11 +159,14 @@ package final class FileWriter: Sendable {
     }
   }
 
-  private func perform(_ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64) {
+  private func perform(
+    _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64, count: Int
+  ) {
     if state.withLock({ $0.failure == nil }) {
       let failure = unsafe buffer.withBytes { bytes -> Failure? in
         do throws(Failure) {
-          try unsafe put(bytes, at: offset, compareUntil: compareUntil)
+          let wanted = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
+          try unsafe put(wanted, at: offset, compareUntil: compareUntil)
           return nil
         } catch {
           return error
@@ -154,6 +191,7 @@ package final class FileWriter: Sendable {
     let fresh = unsafe UnsafeRawBufferPointer(rebasing: bytes[known...])
     let holds: Bool
     do throws(TransferError) {
+      let part = try file()
       holds = try unsafe part.holds(overlap, at: offset)
       if holds { try unsafe part.write(fresh, at: offset + Int64(known)) }
     } catch {

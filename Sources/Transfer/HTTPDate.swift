@@ -112,8 +112,8 @@ private struct CalendarFields {
 
   private static let daysBefore1970 = 719_162
 
-  /// The year of a moment in UTC, by the mean length of a year: some hours off around New Year, which
-  /// does not matter to a century.
+  /// The year of a moment in UTC, by the mean length of a year: some hours off around New Year,
+  /// which does not matter to a century.
   static func year(of moment: HTTPDate) -> Int {
     1970 + Int(moment.seconds / 31_556_952)
   }

@@ -105,9 +105,9 @@ private final class IOQueue: Sendable {
 
 /// sem_t(3).
 ///
-/// `@unchecked Sendable` holds because the semaphore is made to be used from several threads and its
-/// address never changes.
-@safe final class Semaphore: @unchecked Sendable {
+/// `@unchecked Sendable` holds because the semaphore is made to be used from several threads and
+/// its address never changes.
+@safe private final class Semaphore: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
   init() {

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// The directory of part files, on the same file system as the results. Names are single components;
-/// every call blocks.
+/// The directory of part files, on the same file system as the results. Names are single
+/// components; every call blocks.
 package struct PartDirectory: Sendable {
   let directory: FileDescriptor
 
@@ -25,9 +25,9 @@ package struct PartDirectory: Sendable {
 
   /// Opens the part file that a checkpoint means.
   ///
-  /// - Returns: nil where it is gone, replaced by another file or link, or shorter than `length`, all
-  ///   of which mean that nothing of it may be used. On NFS another machine's rename may show late:
-  ///   look again before concluding that it is gone.
+  /// - Returns: nil where it is gone, replaced by another file or link, or shorter than `length`,
+  ///   all of which mean that nothing of it may be used. On NFS another machine's rename may show
+  ///   late: look again before concluding that it is gone.
   package func open(
     _ name: String, inode: UInt64, holding length: Int64
   ) throws(TransferError) -> PartFile? {
@@ -43,8 +43,8 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Gives a part file a new name, so that whoever knows only the old one finds nothing. What had the
-  /// new name is replaced.
+  /// Gives a part file a new name, so that whoever knows only the old one finds nothing. What had
+  /// the new name is replaced.
   ///
   /// - Returns: false where there is nothing of the old name.
   package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {

@@ -74,11 +74,11 @@ package final class PartFile: Sendable {
 
   /// The digest of the first `length` bytes, read back in blocks of 1 MiB.
   ///
-  /// - Throws: `io` where the file ends before.
+  /// - Throws: `io` where the file ends before; `digest` where libcrypto lacks the algorithm.
   package func digest(
     _ algorithm: DigestAlgorithm, length: Int64
   ) throws(TransferError) -> [UInt8] {
-    let context = DigestContext(algorithm)
+    let context = try DigestContext(algorithm)
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { unsafe block.deallocate() }
     var offset: Int64 = 0

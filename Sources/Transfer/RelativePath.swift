@@ -54,8 +54,8 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { components.joined(separator: "/") }
 
-  /// The path in the same directory with `.number` before the name's extension: `a.1.txt`. A name that
-  /// would become longer than 255 bytes loses the end of its stem.
+  /// The path in the same directory with `.number` before the name's extension: `a.1.txt`. A name
+  /// that would become longer than 255 bytes loses the end of its stem.
   func numbered(_ number: Int) -> RelativePath {
     let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
     var stem = name[..<dot]

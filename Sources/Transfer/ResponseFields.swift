@@ -50,8 +50,8 @@ extension ResponseHead {
     return .bytes(first)
   }
 
-  /// How long the server asks to wait (RFC 9110 §10.2.3), never more than a year; nil where the field
-  /// is absent, repeated or unreadable.
+  /// How long the server asks to wait (RFC 9110 §10.2.3), never more than a year; nil where the
+  /// field is absent, repeated or unreadable.
   ///
   /// A date counts from the answer's own Date, so that a wrong clock here or there does not matter,
   /// and from `now` only where there is none.

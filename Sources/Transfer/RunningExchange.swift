@@ -22,8 +22,11 @@ final class RunningExchange {
 
   let easy: EasyHandle
   let order: ExchangeOrder
+  /// On a new connection, not on one used before.
+  let isFresh: Bool
   private let policy: AddressPolicy
   private let pool: BufferPool
+  private let sockets: OpenSockets
   private let limits: Engine.Configuration
   private var parser: HeadParser
   private var parsed: HeadParser.Parsed?
@@ -32,19 +35,21 @@ final class RunningExchange {
   private var watch: StallWatch
   private var brakes: Brakes = []
   private var bytes: Int64 = 0
-  private var triedAddress = false
+  private var openedSockets: [Int32] = []
   private var connectedTo: String?
   private var refused: IPAddress?
   /// Why we end it ourselves; nil while it runs.
   private(set) var ending: ExchangeOutcome?
 
   init(
-    _ order: ExchangeOrder, easy: EasyHandle, pool: BufferPool, limits: Engine.Configuration,
-    now: ContinuousClock.Instant
+    _ order: ExchangeOrder, isFresh: Bool, easy: EasyHandle, pool: BufferPool, sockets: OpenSockets,
+    limits: Engine.Configuration, now: ContinuousClock.Instant
   ) {
     self.order = order
+    self.isFresh = isFresh
     self.easy = easy
     self.pool = pool
+    self.sockets = sockets
     self.limits = limits
     policy = order.request.addressPolicy ?? limits.addressPolicy
     parser = HeadParser(isSecure: order.request.url.lowercased().hasPrefix("https:"))
@@ -62,16 +67,23 @@ final class RunningExchange {
       refused = address
       return false
     }
-    triedAddress = true
     return true
   }
 
+  /// A socket was made for an allowed address.
+  func opened(_ socket: Int32) {
+    openedSockets.append(socket)
+  }
+
   /// A connection is ready and the request about to go out; `text` is the peer's address.
-  func maySend(to text: String) -> Bool {
+  ///
+  /// - Returns: false if the exchange is to end.
+  func maySend(to text: String, remotePort: UInt16, localPort: UInt16) -> Bool {
     guard let address = IPAddress(text), policy.allows(address) else {
       refused = IPAddress(text)
       return false
     }
+    sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
     connectedTo = text
     startWatch(limit: limits.responseTimeout, quota: .max)
     return true
@@ -150,9 +162,17 @@ final class RunningExchange {
     ending = ending ?? outcome
   }
 
-  /// The last word: hands over what is gathered and says how it ended.
-  ///
-  /// - Parameter finished: what libcurl said; nil if it was ended by us.
+  /// Whether what came instead of a head may have been left over from the connection's last answer, so that
+  /// it says nothing of this request.
+  func deservesFreshConnection(after finished: CurlEnd) -> Bool {
+    guard !isFresh, parsed == nil, connectedTo != nil, openedSockets.isEmpty,
+      case .failed(let error) = ending ?? judge(finished)
+    else { return false }
+    return error.errorClass == .protocol
+  }
+
+  /// The last word: hands over what is gathered and says how it ended. `finished` is what libcurl said,
+  /// nil if it was ended by us.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
     if ending != .stopped && ending != .rejected { deliver() }
     let outcome = ending ?? finished.map(judge) ?? .cancelled
@@ -165,12 +185,12 @@ final class RunningExchange {
 
   private func judge(_ finished: CurlEnd) -> ExchangeOutcome {
     guard let parsed else {
-      if connectedTo == nil, !triedAddress, let refused {
+      if connectedTo == nil, openedSockets.isEmpty, let refused {
         return .failed(
           failure(.blockedAddress, "the address \(refused) is not public and not allowed"))
       }
       let progress: CurlEnd.Progress =
-        connectedTo != nil ? .connected : triedAddress ? .connecting : .resolving
+        connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
       return .failed(failure(finished.errorClass(progress), finished.sentence))
     }
     guard finished.isOK else {

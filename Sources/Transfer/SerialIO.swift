@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Runs what blocks for one file, one after another in the order of submission, on a pool's threads.
+/// Runs what blocks for one file, one after another in the order of submission, on a pool's
+/// threads.
 final class SerialIO: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []

@@ -10,9 +10,7 @@ struct StallWatch {
   private var bytes: Int64 = 0
   private var isPaused = false
 
-  /// - Parameters:
-  ///   - limit: the longest time `quota` bytes may take.
-  ///   - quota: bytes; 1 or more.
+  /// `limit` is the longest time `quota` bytes may take.
   init(limit: Duration, quota: Int64, now: ContinuousClock.Instant) {
     self.limit = limit
     self.quota = max(1, quota)

@@ -90,7 +90,8 @@ struct TransferState: Sendable, Hashable {
     return Ruling(5, .changedRestart)
   }
 
-  /// Judges a body's end by `decideEnd` and counts what follows. `checkpoint` is up to date by then.
+  /// Judges a body's end by `decideEnd` and counts what follows. `checkpoint` is up to date by
+  /// then.
   mutating func ended(_ body: Body) -> Ruling<Ending> {
     let ruling = decideEnd(self, body: body)
     attempts.note(ruling.verdict, progress: body.progress)

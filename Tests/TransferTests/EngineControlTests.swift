@@ -46,7 +46,7 @@ struct EngineControlTests {
     let origin = try origin()
     try await withEngine { engine in
       let handle = ExchangeHandle()
-      let sink = Recorder { log in
+      let sink = Recorder(keepsBytes: false) { log in
         if log.buffers == 1 { handle.pause() }
         return .more
       }
@@ -55,7 +55,7 @@ struct EngineControlTests {
       try await sink.received(1)
       handle.resume()
       // A second exchange goes through while the first is held.
-      let (other, _) = await engine.fetch(origin.url("/other"), Recorder { _ in .more })
+      let (other, _) = await engine.fetch(origin.url("/other"), Recorder(keepsBytes: false))
       #expect(other.outcome == .complete)
       #expect(sink.log.value.count < Self.size)
       #expect(!origin.log.value.exchanges[0].isOver)
@@ -110,7 +110,7 @@ struct EngineControlTests {
   @Test func `cancelling the task cancels, also before the start`() async throws {
     let origin = try origin()
     try await withEngine { engine in
-      let sink = Recorder(keepsBytes: false)
+      let sink = Recorder(keepsBytes: false) { _ in .pause }
       let task = Task {
         await engine.perform(ExchangeRequest(url: origin.url("/")), sink: sink)
       }

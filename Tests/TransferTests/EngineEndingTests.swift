@@ -113,9 +113,24 @@ struct EngineEndingTests {
     }
   }
 
-  @Test func `a connection with excess bytes is not used again`() async throws {
+  @Test func `bytes beyond the announced length never become the next answer`() async throws {
     let origin = try OriginServer { _, reply in
-      try reply.answer("Content-Length: 5", "1234567")
+      try reply.answer("Content-Length: 5", "12345HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+    }
+    try await withEngine { engine in
+      for _ in 0..<10 {
+        let (result, log) = await engine.fetch(origin.url("/"))
+        #expect(result.outcome == .complete)
+        #expect(log.bytes == Array("12345".utf8))
+      }
+    }
+    #expect(origin.log.value.connections == 10)
+  }
+
+  @Test func `what came late from the last answer is not taken for this one`() async throws {
+    let origin = try OriginServer { request, reply in
+      if request.number == 2 { try reply.body("67") }
+      try reply.answer("Content-Length: 5", "12345")
     }
     try await withEngine { engine in
       for _ in 0..<2 {
@@ -124,7 +139,7 @@ struct EngineEndingTests {
         #expect(log.bytes == Array("12345".utf8))
       }
     }
-    #expect(origin.log.value.connections == 2)
+    #expect(origin.log.value.exchanges.map(\.request.connection) == [1, 1, 2])
   }
 
   @Test func `silence before the head is a time-out, after it a stall`() async throws {

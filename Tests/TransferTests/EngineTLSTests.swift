@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 import Transfer
@@ -10,7 +9,7 @@ struct EngineTLSTests {
 
   private func origin() async throws -> TLSOrigin {
     let large = Pattern(seed: 4).bytes(in: 0..<Self.size)
-    return try await TLSOrigin(files: ["large": Data(large), "small": Data("12345".utf8)])
+    return try await TLSOrigin(files: ["large": large, "small": Array("12345".utf8)])
   }
 
   private func configuration(_ origin: TLSOrigin, trusting: Bool = true) -> Engine.Configuration {
@@ -37,7 +36,7 @@ struct EngineTLSTests {
       #expect(missing.outcome == .complete)
       #expect(missing.head?.status == 404)
     }
-    let seen = try origin.requests().map { $0.split(separator: " ") }
+    let seen = try origin.requests()
     #expect(seen.allSatisfy { $0[0] == "HTTP/2.0" })
     #expect(Set(seen.map { $0[1] }).count == 1)
   }

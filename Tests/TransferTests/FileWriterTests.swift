@@ -28,15 +28,16 @@ import Testing
     return String(decoding: bytes[..<count], as: UTF8.self)
   }
 
-  private func digest(_ text: String) -> [UInt8] {
-    let context = DigestContext(.sha256)
+  private func digest(_ text: String) throws -> [UInt8] {
+    let context = try DigestContext(.sha256)
     Array(text.utf8).withUnsafeBytes { context.update($0) }
     return context.finish()
   }
 
   @Test func `buffers are written in order and the digest runs along`() async throws {
     let part = try scratch.parts().create("1-1")
-    let writer = FileWriter(part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
+    let writer = try FileWriter(
+      part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
     var offset: Int64 = 0
     for text in ["one ", "two ", "three"] {
       #expect(writer.write(try buffer(text), at: offset) != .failed)
@@ -45,13 +46,13 @@ import Testing
     #expect(try await writer.flush() == ByteRanges(0..<13))
     #expect(try await writer.sync() == ByteRanges(0..<13))
     #expect(try contents(part) == "one two three")
-    #expect(await writer.digest(length: 13) == digest("one two three"))
+    #expect(try await writer.digest(length: 13) == digest("one two three"))
     #expect(await writer.digest(length: 12) == nil)
   }
 
   @Test func `an overlap that is equal is skipped`() async throws {
     let part = try scratch.part("1-1", "one two ")
-    let writer = FileWriter(
+    let writer = try FileWriter(
       part, durable: ByteRanges(0..<8), digest: .sha256, pool: pool, whenReady: {})
     _ = writer.write(try buffer("two three"), at: 4, compareUntil: 8)
     #expect(try await writer.sync() == ByteRanges(0..<13))
@@ -62,12 +63,13 @@ import Testing
 
   @Test func `an overlap within one writer keeps the digest`() async throws {
     let part = try scratch.parts().create("1-1")
-    let writer = FileWriter(part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
+    let writer = try FileWriter(
+      part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
     _ = writer.write(try buffer("one two "), at: 0)
     _ = writer.write(try buffer("two "), at: 4, compareUntil: 8)
     _ = writer.write(try buffer("three"), at: 8, compareUntil: 8)
     #expect(try await writer.sync() == ByteRanges(0..<13))
-    #expect(await writer.digest(length: 13) == digest("one two three"))
+    #expect(try await writer.digest(length: 13) == digest("one two three"))
   }
 
   @Test(arguments: ["twO three", "tw", "Two "])
@@ -75,7 +77,7 @@ import Testing
     _ text: String
   ) async throws {
     let part = try scratch.part("1-1", "one two ")
-    let writer = FileWriter(
+    let writer = try FileWriter(
       part, durable: ByteRanges(0..<8), digest: nil, pool: pool, whenReady: {})
     _ = writer.write(try buffer(text), at: 4, compareUntil: 8)
     _ = writer.write(try buffer("XX"), at: 6, compareUntil: 8)
@@ -97,7 +99,7 @@ import Testing
       #expect(throws: Never.self) { try release.waitBlocking() }
     }
     try await blocked.wait()
-    let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: one, limit: 3) {
+    let writer = try FileWriter(part, durable: ByteRanges(), digest: nil, pool: one, limit: 3) {
       calls.add(1, ordering: .relaxed)
       ready.open()
     }
@@ -119,7 +121,7 @@ import Testing
     let small = try await TestFileSystem(tmpfs: 65_536)
     let parts = PartDirectory(try FileDescriptor.directory(small.path))
     let part = try parts.create("1-1")
-    let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
+    let writer = try FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
     _ = writer.write(try buffer("fits"), at: 0)
     let filler = try parts.create("2-1")
     #expect(try await writer.sync() == ByteRanges(0..<4))

@@ -2,8 +2,8 @@ import Testing
 
 @testable import Transfer
 
-/// A source that changes while it is read, behind a server that breaks the rules of ranges at random:
-/// what is published is always one of its versions, never a mixture.
+/// A source that changes while it is read, behind a server that breaks the rules of ranges at
+/// random: what is published is always one of its versions, never a mixture.
 @Suite struct SpliceTests {
   static let length = 9000
 
