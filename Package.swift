@@ -51,7 +51,8 @@ let package = Package(
     .executableTarget(
       name: "haul",
       dependencies: [
-        "Worker", "Coordinator", "JobQueue", "ListFormats", "Arguments", "Terminal", "Log",
+        "Worker", "Coordinator", "JobQueue", "Postgres", "Transfer", "ListFormats", "Arguments",
+        "Terminal", "Log",
       ],
       swiftSettings: strictC),
 
