@@ -41,9 +41,9 @@ let package = Package(
       plugins: ["EmbedSQLPlugin"]),
     .target(name: "JobQueue", dependencies: ["Postgres", "Schema"], swiftSettings: strict),
     .target(
-      name: "Worker", dependencies: ["JobQueue", "Transfer", "Log", "CLinux"],
+      name: "Worker", dependencies: ["Coordinator", "JobQueue", "Postgres", "Transfer", "Log"],
       swiftSettings: strictC),
-    .target(name: "Coordinator", dependencies: ["JobQueue", "Log"], swiftSettings: strict),
+    .target(name: "Coordinator", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),
     .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),

@@ -5,6 +5,7 @@
 package enum LogEvent: String, CaseIterable, Sendable {
   case jobStarted = "job.started"
   case jobResumed = "job.resumed"
+  case jobRuling = "job.ruling"
   case jobCheckpoint = "job.checkpoint"
   case jobCompleted = "job.completed"
   case jobFailed = "job.failed"
@@ -34,6 +35,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case rescueDone = "rescue.done"
   case promoteDone = "promote.done"
   case janitorRemoved = "janitor.removed"
+  case janitorFailed = "janitor.failed"
 
   case databaseLost = "database.lost"
   case databaseRestored = "database.restored"

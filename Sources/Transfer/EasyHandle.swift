@@ -32,11 +32,12 @@ internal import CLibcurl
   /// What libcurl says about the last failure; empty if it says nothing.
   var errorSentence: String { unsafe String(cString: sentence) }
 
-  /// Sets what differs from one exchange to the next. `context` is handed to every callback.
+  /// Sets what differs from one exchange to the next. `isFresh` asks for a new connection; `context` is
+  /// handed to every callback.
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(
-    _ request: ExchangeRequest, context: UnsafeMutableRawPointer?
+    _ request: ExchangeRequest, isFresh: Bool, context: UnsafeMutableRawPointer?
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
     unsafe fields = nil
@@ -44,6 +45,8 @@ internal import CLibcurl
     unsafe sentence.pointee = 0
     try unsafe check(haul_easy_set_string(raw, CURLOPT_URL, request.url), CURLOPT_URL)
     try unsafe check(haul_easy_set_list(raw, CURLOPT_HTTPHEADER, fields), CURLOPT_HTTPHEADER)
+    try unsafe check(
+      haul_easy_set_long(raw, CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0), CURLOPT_FRESH_CONNECT)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
       CURLOPT_PREREQDATA,

@@ -101,26 +101,28 @@ internal import Glibc
     }
   }
 
-  private func start(_ order: ExchangeOrder) {
+  private func start(_ order: ExchangeOrder, isFresh: Bool = false) {
     do throws(TransferError) {
       let easy: EasyHandle
       if let used = idle.popLast() { easy = used } else { easy = try EasyHandle(configuration) }
       let exchange = RunningExchange(
-        order, easy: easy, pool: pool, sockets: sockets, limits: configuration, now: .now)
+        order, isFresh: isFresh, easy: easy, pool: pool, sockets: sockets, limits: configuration,
+        now: .now)
       try join(exchange)
     } catch {
       order.refuse(.failed(error))
     }
   }
 
-  // The box that libcurl's callbacks get is retained in join and released in leave, nowhere else.
+  // The box that libcurl's callbacks get is retained in join and released in leave.
 
   private func join(_ exchange: RunningExchange) throws(TransferError) {
     let handle = exchange.order.handle
     precondition(running[ObjectIdentifier(handle)] == nil, "a handle serves one exchange")
     let box = unsafe Unmanaged.passRetained(exchange)
     do throws(TransferError) {
-      try unsafe exchange.easy.prepare(exchange.order.request, context: box.toOpaque())
+      try unsafe exchange.easy.prepare(
+        exchange.order.request, isFresh: exchange.isFresh, context: box.toOpaque())
       guard unsafe curl_multi_add_handle(multi, exchange.easy.raw) == CURLM_OK else {
         throw TransferError(.io, "libcurl takes no further exchange")
       }
@@ -133,16 +135,19 @@ internal import Glibc
     exchange.attend()
   }
 
-  private func leave(_ exchange: RunningExchange, _ finished: CurlEnd?) {
+  private func leave(_ exchange: RunningExchange) {
     let handle = exchange.order.handle
     handle.detach()
     running[ObjectIdentifier(handle)] = nil
     // Closes the connection when the exchange was not through.
     unsafe curl_multi_remove_handle(multi, exchange.easy.raw)
-    let result = exchange.finish(finished)
     if idle.count < configuration.maxConnections { idle.append(exchange.easy) }
     unsafe Unmanaged.passUnretained(exchange).release()
-    exchange.order.continuation.resume(returning: result)
+  }
+
+  private func finish(_ exchange: RunningExchange, _ finished: CurlEnd?) {
+    leave(exchange)
+    exchange.order.continuation.resume(returning: exchange.finish(finished))
   }
 
   /// Exchanges that libcurl is through with.
@@ -155,7 +160,13 @@ internal import Glibc
         continue
       }
       let exchange = unsafe Unmanaged<RunningExchange>.fromOpaque(context).takeUnretainedValue()
-      leave(exchange, CurlEnd(code, detail: exchange.easy.errorSentence))
+      let finished = CurlEnd(code, detail: exchange.easy.errorSentence)
+      if exchange.deservesFreshConnection(after: finished) {
+        leave(exchange)
+        start(exchange.order, isFresh: true)
+      } else {
+        finish(exchange, finished)
+      }
     }
   }
 
@@ -168,7 +179,7 @@ internal import Glibc
 
   /// Exchanges that end for a reason of ours while libcurl would go on.
   private func sweep() {
-    for exchange in running.values where exchange.ending != nil { leave(exchange, nil) }
+    for exchange in running.values where exchange.ending != nil { finish(exchange, nil) }
   }
 
   private func wait() {
@@ -183,7 +194,7 @@ internal import Glibc
     }
     for exchange in running.values {
       exchange.end(.cancelled)
-      leave(exchange, nil)
+      finish(exchange, nil)
     }
     idle = []
     unsafe curl_multi_cleanup(multi)

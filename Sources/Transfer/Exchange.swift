@@ -62,7 +62,8 @@ package struct ExchangeResult: Sendable {
 package enum ExchangeOutcome: Sendable, Equatable {
   /// The framing says so: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
   case complete
-  /// Ended by the peer's orderly close, and no length told where the end is (RFC 9112 §6.3).
+  /// Ended by the peer's close, and no length told where the end is (RFC 9112 §6.3): proof of nothing. Over
+  /// TLS libcurl 7.88 does not tell a close without close_notify from an orderly one.
   case closed
   /// The body ended early or its framing broke. What came before is valid.
   case truncated(String)

@@ -54,6 +54,9 @@ package enum TransferOutcome: Sendable {
 
 /// What a transfer tells its owner besides its outcome.
 package struct TransferReport: Sendable, Equatable {
+  /// Nothing done yet.
+  package init() {}
+
   /// Bytes received over the network.
   package var fetched: Int64 = 0
   /// The offset that work of an earlier attempt was good for.

@@ -22,6 +22,8 @@ final class RunningExchange {
 
   let easy: EasyHandle
   let order: ExchangeOrder
+  /// On a new connection, not on one used before.
+  let isFresh: Bool
   private let policy: AddressPolicy
   private let pool: BufferPool
   private let sockets: OpenSockets
@@ -40,10 +42,11 @@ final class RunningExchange {
   private(set) var ending: ExchangeOutcome?
 
   init(
-    _ order: ExchangeOrder, easy: EasyHandle, pool: BufferPool, sockets: OpenSockets,
+    _ order: ExchangeOrder, isFresh: Bool, easy: EasyHandle, pool: BufferPool, sockets: OpenSockets,
     limits: Engine.Configuration, now: ContinuousClock.Instant
   ) {
     self.order = order
+    self.isFresh = isFresh
     self.easy = easy
     self.pool = pool
     self.sockets = sockets
@@ -157,6 +160,15 @@ final class RunningExchange {
   /// Ends it from outside, unless it is ending already.
   func end(_ outcome: ExchangeOutcome) {
     ending = ending ?? outcome
+  }
+
+  /// Whether what came instead of a head may have been left over from the connection's last answer, so that
+  /// it says nothing of this request.
+  func deservesFreshConnection(after finished: CurlEnd) -> Bool {
+    guard !isFresh, parsed == nil, connectedTo != nil, openedSockets.isEmpty,
+      case .failed(let error) = ending ?? judge(finished)
+    else { return false }
+    return error.errorClass == .protocol
   }
 
   /// The last word: hands over what is gathered and says how it ended. `finished` is what libcurl said,

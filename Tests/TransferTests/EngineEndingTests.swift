@@ -127,6 +127,21 @@ struct EngineEndingTests {
     #expect(origin.log.value.connections == 10)
   }
 
+  @Test func `what came late from the last answer is not taken for this one`() async throws {
+    let origin = try OriginServer { request, reply in
+      if request.number == 2 { try reply.body("67") }
+      try reply.answer("Content-Length: 5", "12345")
+    }
+    try await withEngine { engine in
+      for _ in 0..<2 {
+        let (result, log) = await engine.fetch(origin.url("/"))
+        #expect(result.outcome == .complete)
+        #expect(log.bytes == Array("12345".utf8))
+      }
+    }
+    #expect(origin.log.value.exchanges.map(\.request.connection) == [1, 1, 2])
+  }
+
   @Test func `silence before the head is a time-out, after it a stall`() async throws {
     let never = Gate("never opened while the exchange runs")
     let origin = try OriginServer { request, reply in

@@ -82,7 +82,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL;
   IF FOUND THEN
-    PERFORM pg_notify('haul', 'worker:' || p_worker);
+    PERFORM pg_notify('haul', 'workers:' || p_worker);
   END IF;
   RETURN FOUND;
 END

@@ -1,0 +1,111 @@
+import JobQueue
+package import Log
+package import Postgres
+import Synchronization
+
+/// The pool's one housekeeper: whoever holds the leader lock rescues, promotes and makes partitions, every second.
+///
+/// The coordinator runs it, and every worker does too, so that a pool without a coordinator keeps house all the same. The lock is the
+/// session's: when the process dies, another takes it within a second.
+package final class Leadership: Sendable {
+  private static let round = Duration.seconds(1)
+  /// Jobs moved in one step of promotion.
+  private static let promoteLimit = 1000
+  /// Ids that must be covered by partitions ahead of the last one drawn.
+  private static let partitionRoom: Int64 = 2_000_000
+
+  private struct State {
+    /// The server process of the session that holds the lock.
+    var heldBy: Int32?
+    var rounds = 0
+    var hasSaidStandby = false
+  }
+
+  private let lock: Session
+  private let work: Session
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  /// `lock` is the session that holds the leader lock; `work` carries the calls, and may be another one.
+  package init(lock: Session, work: Session, logger: Logger) {
+    self.lock = lock
+    self.work = work
+    self.logger = logger
+  }
+
+  /// Whether this process led in its last round.
+  package var isLeading: Bool { state.withLock { $0.heldBy != nil } }
+
+  /// Rounds, one a second, until the task is cancelled or a session is closed. Trouble with the database is
+  /// logged and the round tried again.
+  package func run() async {
+    while !Task.isCancelled {
+      let start = ContinuousClock.now
+      await runRound()
+      try? await Task.sleep(until: start + Self.round, clock: .continuous)
+    }
+  }
+
+  /// One round: takes the lock if it is free, and keeps house if it is ours.
+  package func runRound() async {
+    do {
+      guard try await leads() else { return }
+      try await keepHouse()
+    } catch let error as PostgresError {
+      logger.warning(.databaseLost, (.reason, LogValue(error.description)))
+    } catch {
+      if !Task.isCancelled { logger.error(.databaseLost, (.reason, LogValue("\(error)"))) }
+    }
+  }
+
+  private func leads() async throws -> Bool {
+    let pid = try await lock.withConnection { connection -> Int32? in
+      let held = self.state.withLock { $0.heldBy }
+      if held == connection.backendPID { return held }
+      if held != nil { self.logger.warning(.leaderLost) }
+      return try await JobQueue(connection).lead() ? connection.backendPID : nil
+    }
+    let (isNew, standsBy) = state.withLock { state in
+      defer {
+        state.heldBy = pid
+        state.hasSaidStandby = pid == nil
+      }
+      return (pid != nil && state.heldBy != pid, pid == nil && !state.hasSaidStandby)
+    }
+    if isNew { logger.info(.leaderElected) }
+    if standsBy { logger.debug(.leaderStandby) }
+    return pid != nil
+  }
+
+  private func keepHouse() async throws {
+    let rounds = state.withLock { state in
+      defer { state.rounds += 1 }
+      return state.rounds
+    }
+    let rescued = try await work.withConnection { try await JobQueue($0).rescue() }
+    if rescued.grace, rounds % 5 == 0 { logger.info(.rescueDone, (.reason, "grace")) }
+    for worker in rescued.workers {
+      logger.warning(
+        .rescueDone, (.worker, LogValue(worker)), (.count, LogValue(rescued.rescued.count)))
+    }
+    for job in rescued.rescued {
+      logger.info(
+        .jobReleased, (.job, LogValue(job.job)), (.token, LogValue(job.token)),
+        (.state, LogValue(job.state)), (.reason, "rescued"))
+    }
+    while true {
+      let moved = try await work.withConnection {
+        try await JobQueue($0).promote(limit: Self.promoteLimit)
+      }
+      if moved.due > 0 || moved.unheld > 0 {
+        logger.info(.promoteDone, (.count, LogValue(moved.due + moved.unheld)))
+      }
+      if moved.due < Self.promoteLimit { break }
+    }
+    if rounds % 60 == 0 {
+      try await work.withConnection {
+        try await JobQueue($0).ensurePartitions(room: Self.partitionRoom)
+      }
+    }
+  }
+}

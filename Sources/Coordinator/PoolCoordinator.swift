@@ -1,0 +1,56 @@
+import JobQueue
+package import Log
+import Postgres
+import Synchronization
+
+/// A process that does nothing but keep house. Any number may run; one leads, the others stand by.
+package final class PoolCoordinator: Sendable {
+  private let conninfo: String
+  private let logger: Logger
+  private let leadership = Mutex<Task<Void, Never>?>(nil)
+
+  /// Nothing runs yet; `conninfo` as libpq takes it.
+  package init(conninfo: String, logger: Logger) {
+    self.conninfo = conninfo
+    self.logger = logger
+  }
+
+  /// Runs until ``stop()``.
+  /// - Throws: at the start what keeps it from the database, such as a schema that is too new. Later trouble is
+  ///   logged and waited out.
+  package func run() async throws {
+    let first = try await Connection.connect(
+      ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"))
+    try await JobQueue(first).requireSchema()
+    await first.close()
+
+    let session = Session(
+      ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"),
+      observe: { [logger] event in
+        switch event {
+        case .connected: logger.debug(.databaseRestored)
+        case .lost(let error): logger.warning(.databaseLost, (.reason, LogValue(error.description)))
+        case .retrying(let after, let error):
+          logger.warning(.databaseRetry, (.after, LogValue(after)), (.reason, LogValue("\(error)")))
+        }
+      })
+    logger.info(.coordinatorStarted)
+    let housekeeper = Leadership(lock: session, work: session, logger: logger)
+    let task = leadership.withLock { running in
+      let task = running ?? Task { await housekeeper.run() }
+      running = task
+      return task
+    }
+    await task.value
+    await session.close()
+    logger.info(.coordinatorStopped)
+  }
+
+  /// Ends ``run()``; another coordinator, or a worker, takes over within a second.
+  package func stop() {
+    leadership.withLock { running in
+      if running == nil { running = Task {} }
+      running?.cancel()
+    }
+  }
+}

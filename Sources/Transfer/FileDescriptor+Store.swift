@@ -1,0 +1,77 @@
+import CLinux
+import Glibc
+
+/// What the owner of a store needs besides part files: directories made, and small files in them.
+extension FileDescriptor {
+  /// Opens the directory `path` below this one and makes what is missing of it; each new entry is durable on
+  /// return. Follows no symbolic link.
+  package func makeDirectories(_ path: String) throws(TransferError) -> FileDescriptor {
+    if case .success(let directory) = openBeneath(path, O_RDONLY | O_DIRECTORY) {
+      return directory
+    }
+    var directory = self
+    for component in path.split(separator: "/").map(String.init) {
+      if unsafe mkdirat(directory.raw, component, 0o777) == 0 {
+        try directory.sync()
+      } else if errno != EEXIST {
+        throw .file(errno, "cannot make the directory \(component)")
+      }
+      switch directory.openBeneath(component, O_RDONLY | O_DIRECTORY) {
+      case .success(let next): directory = next
+      case .failure(let error):
+        throw .file(error.number, "cannot open the directory \(component)")
+      }
+    }
+    return directory
+  }
+
+  /// Makes a file in this directory and removes it, to see that it can be written.
+  package func probeWritable() throws(TransferError) {
+    let parts = PartDirectory(self)
+    let name = "probe.\(getpid())"
+    try parts.remove(name)
+    _ = try parts.create(name)
+    try parts.remove(name)
+  }
+
+  /// The names in this directory, in no order, without `.` and `..`.
+  package func names() throws(TransferError) -> [String] {
+    try PartDirectory(self).names(startingWith: "")
+  }
+}
+
+extension PartDirectory {
+  /// Gives the file `name` the further name `other`, unless that is taken.
+  ///
+  /// Returns false where it is taken.
+  package func linkNew(_ name: String, as other: String) throws(TransferError) -> Bool {
+    if unsafe linkat(directory.raw, name, directory.raw, other, 0) == 0 { return true }
+    if errno == EEXIST { return false }
+    throw .file(errno, "cannot make \(other)")
+  }
+
+  /// Makes the entries of this directory durable.
+  package func sync() throws(TransferError) { try directory.sync() }
+}
+
+extension PartFile {
+  /// Writes a small file whole, from 0, and syncs it.
+  package func write(_ bytes: [UInt8]) throws(TransferError) {
+    let error = unsafe bytes.withUnsafeBytes { bytes -> TransferError? in
+      do throws(TransferError) {
+        try unsafe write(bytes, at: 0)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let error { throw error }
+    try sync()
+  }
+
+  /// Whether the first `length` bytes of both files are the same and neither goes on.
+  package func hasSameBytes(as other: PartFile, length: Int64) throws(TransferError) -> Bool {
+    guard try size() == length, try other.size() == length else { return false }
+    return try digest(.sha256, length: length) == other.digest(.sha256, length: length)
+  }
+}

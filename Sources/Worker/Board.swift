@@ -1,0 +1,105 @@
+import JobQueue
+import Synchronization
+
+/// What the worker holds: jobs running, endings not yet settled. The one place that claims, heartbeats and jobs share.
+final class Board: Sendable {
+  private struct State {
+    var running: [Int64: JobRun] = [:]
+    /// Ended, to be settled by the next call.
+    var endings: [Ending] = []
+    /// In the call under way.
+    var settling: [Ending] = []
+    /// The last call whose reply was taken in.
+    var seen: Int64 = 0
+    var rates: [Int64: (fetched: Int64, at: ContinuousClock.Instant, rate: Int64)] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Jobs that run now.
+  var running: [JobRun] { state.withLock { Array($0.running.values) } }
+  var runningCount: Int { state.withLock { $0.running.count } }
+  var hasEndings: Bool { state.withLock { !$0.endings.isEmpty } }
+  var isEmpty: Bool {
+    state.withLock { $0.running.isEmpty && $0.endings.isEmpty && $0.settling.isEmpty }
+  }
+
+  /// A run by its token.
+  func run(_ token: Int64) -> JobRun? { state.withLock { $0.running[token] } }
+
+  /// A job has ended and is to be settled; nil: its lease is lost and there is nothing to say.
+  func end(_ token: Int64, with ending: Ending?) {
+    state.withLock { state in
+      state.running[token] = nil
+      state.rates[token] = nil
+      if let ending { state.endings.append(ending) }
+    }
+  }
+
+  /// Endings for the next call; kept until `took`.
+  func takeEndings() -> [Ending] {
+    state.withLock { state in
+      state.settling += state.endings
+      state.endings = []
+      return state.settling
+    }
+  }
+
+  /// The reply to call `number` was taken in: its endings are settled, its leases run. Returns those that are new
+  /// here: a repeated call may bring some a second time.
+  func took(_ number: Int64, _ leases: [Lease], makeRun: (Lease) -> JobRun) -> [JobRun] {
+    state.withLock { state in
+      state.seen = number
+      state.settling = []
+      return leases.compactMap { lease in
+        guard state.running[lease.token] == nil else { return nil }
+        let run = makeRun(lease)
+        state.running[lease.token] = run
+        return run
+      }
+    }
+  }
+
+  /// What a heartbeat reports: the last call taken in and everything held, in one moment.
+  func report(now: ContinuousClock.Instant) -> (seen: Int64, holding: [Progress]) {
+    state.withLock { state in
+      var holding = (state.endings + state.settling).map {
+        Progress(job: $0.job, token: $0.token, bytes: $0.bytes ?? 0, total: $0.bytes, rate: 0)
+      }
+      for (token, run) in state.running {
+        let progress = run.progress
+        let last = state.rates[token]
+        let rate = Self.rate(last, fetched: progress.fetched, now: now)
+        state.rates[token] = (progress.fetched, now, rate)
+        holding.append(
+          Progress(
+            job: run.lease.job, token: token, bytes: progress.bytes, total: progress.total,
+            rate: rate))
+      }
+      return (state.seen, holding)
+    }
+  }
+
+  /// Leases that the database has and this worker does not know: released by the next call.
+  func release(unlisted: [HeartbeatReply.Held]) {
+    state.withLock { state in
+      for held in unlisted
+      where state.running[held.token] == nil
+        && !(state.endings + state.settling).contains(where: { $0.token == held.token })
+      {
+        state.endings.append(Ending(job: held.job, token: held.token, result: .released))
+      }
+    }
+  }
+
+  /// Bytes a second since the last report, smoothed over about three of them.
+  private static func rate(
+    _ last: (fetched: Int64, at: ContinuousClock.Instant, rate: Int64)?, fetched: Int64,
+    now: ContinuousClock.Instant
+  ) -> Int64 {
+    guard let last else { return 0 }
+    let seconds = max((now - last.at) / .seconds(1), 0.001)
+    let present = Double(fetched - last.fetched) / seconds
+    return last.rate == 0 ? Int64(present) : Int64(0.5 * present + 0.5 * Double(last.rate))
+  }
+}

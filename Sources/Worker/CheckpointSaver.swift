@@ -1,0 +1,54 @@
+import JobQueue
+import Log
+import Synchronization
+import Transfer
+
+/// Turns one transfer's durable progress into its row. The bytes are synced when it is called; the part file's name is made
+/// durable here, once.
+final class CheckpointSaver: Sendable {
+  let lease: Lease
+  let parts: PartDirectory
+  let environment: RunEnvironment
+  let logger: Logger
+  private let saved = Mutex<Set<String>>([])
+
+  init(lease: Lease, parts: PartDirectory, environment: RunEnvironment, logger: Logger) {
+    self.lease = lease
+    self.parts = parts
+    self.environment = environment
+    self.logger = logger
+  }
+
+  /// Whether the database knows a checkpoint of this transfer.
+  var hasSaved: Bool { saved.withLock { !$0.isEmpty } }
+
+  /// Records `checkpoint`; false when the lease is gone.
+  func save(_ checkpoint: Checkpoint) async -> Bool {
+    let isFirst = saved.withLock { !$0.contains(checkpoint.part) }
+    if isFirst {
+      let isSynced = await environment.io.run { [parts] in (try? parts.sync()) != nil }
+      // The disk does not keep it: nothing is claimed of it, and the transfer goes on without a checkpoint.
+      guard isSynced else { return true }
+    }
+    guard let row = CheckpointRow(lease, checkpoint, intent: nil) else { return true }
+    let isLive = await environment.checkpoints.save(row)
+    if isLive {
+      saved.withLock { _ = $0.insert(checkpoint.part) }
+      logger.info(
+        .jobCheckpoint, (.offset, LogValue(checkpoint.durable.prefixEnd)),
+        (.bytes, LogValue(checkpoint.durable.count)), (.total, LogValue(checkpoint.completeLength)))
+    }
+    return isLive
+  }
+}
+
+extension CheckpointRow {
+  /// The row of `checkpoint` under `lease`; nil where it cannot be written as JSON.
+  init?(_ lease: Lease, _ checkpoint: Checkpoint, intent: String?) {
+    guard let resume = try? checkpoint.resumeData() else { return nil }
+    self.init(
+      job: lease.job, token: lease.token, instance: lease.instance,
+      durable: checkpoint.durable.description, length: checkpoint.completeLength,
+      resume: String(decoding: resume, as: UTF8.self), intent: intent)
+  }
+}

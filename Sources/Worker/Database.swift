@@ -1,0 +1,75 @@
+import JobQueue
+import Log
+import Postgres
+
+/// The worker's two connections and the calls made over them.
+///
+/// `work` carries claims, settlements and checkpoints; `control` carries heartbeats and notifications, so that nothing that
+/// waits for a lock can keep a heartbeat from its time.
+struct Database: Sendable {
+  let caller: JobQueue.Caller
+  let work: Session
+  let control: Session
+  let logger: Logger
+
+  /// Both sessions for a registered worker. `observe` is told what happens to the control session.
+  init(
+    conninfo: String, caller: JobQueue.Caller, logger: Logger,
+    observe: @escaping @Sendable (Session.Event) -> Void
+  ) {
+    self.caller = caller
+    self.logger = logger
+    work = Session(
+      ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-worker"),
+      observe: { Self.log($0, logger) })
+    control = Session(
+      ConnectionConfiguration(
+        conninfo: conninfo, applicationName: "haul-worker-control", connectTimeout: .seconds(5),
+        queryTimeout: .seconds(5)),
+      onConnect: { connection in
+        try await JobQueue(connection).attachSession(caller)
+        try await connection.listen("haul")
+      }, observe: observe)
+  }
+
+  /// The queue over a live work connection; waits for one.
+  func queue<T: Sendable>(
+    _ body: @Sendable (JobQueue) async throws -> T
+  ) async throws -> T {
+    try await work.withConnection { connection in
+      try await body(
+        JobQueue(connection) { state in
+          logger.info(.databaseRetry, (.code, LogValue(state.rawValue)))
+        })
+    }
+  }
+
+  /// The same, again and again until it has an answer: for calls that may be repeated. Errors that waiting does
+  /// not mend are logged, and tried again too: somebody may mend them.
+  func persist<T: Sendable>(
+    _ body: @Sendable (JobQueue) async throws -> T
+  ) async throws -> T {
+    while true {
+      do {
+        return try await queue(body)
+      } catch let error as PostgresError {
+        logger.warning(.databaseLost, (.reason, LogValue(error.description)))
+        try await Task.sleep(for: error.isTransient ? .milliseconds(50) : .seconds(1))
+      }
+    }
+  }
+
+  static func log(_ event: Session.Event, _ logger: Logger) {
+    switch event {
+    case .connected(let pid): logger.debug(.databaseRestored, (.pid, LogValue(pid)))
+    case .lost(let error): logger.warning(.databaseLost, (.reason, LogValue(error.description)))
+    case .retrying(let after, let error):
+      logger.warning(.databaseRetry, (.after, LogValue(after)), (.reason, LogValue("\(error)")))
+    }
+  }
+
+  func close() async {
+    await work.close()
+    await control.close()
+  }
+}

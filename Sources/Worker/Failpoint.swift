@@ -1,0 +1,24 @@
+import Glibc
+
+/// Named points at which a test stops or kills the process. Debug builds only: in a release build the
+/// calls are empty.
+enum Failpoint: String {
+  case afterClaim = "after_claim"
+  case afterSync = "after_sync"
+  case beforeRename = "before_rename"
+  case afterRename = "after_rename"
+  case beforeSettle = "before_settle"
+
+  /// Acts as `HAUL_FAILPOINT` says: `before_rename=stop` (SIGSTOP) or `before_rename=kill`, for every job, or with
+  /// `@path` behind it for the job of that path alone.
+  static func hit(_ point: Failpoint, path: String) {
+    #if DEBUG
+      guard let text = unsafe getenv("HAUL_FAILPOINT") else { return }
+      let halves = unsafe String(cString: text).split(separator: "@", maxSplits: 1)
+      let rule = (halves.first ?? "").split(separator: "=")
+      guard rule.count == 2, rule[0] == point.rawValue, halves.count == 1 || halves[1] == path
+      else { return }
+      kill(getpid(), rule[1] == "kill" ? SIGKILL : SIGSTOP)
+    #endif
+  }
+}

@@ -1,0 +1,65 @@
+import JobQueue
+import Log
+import Transfer
+
+/// Removes part files that nobody needs: of jobs that have ended or are gone, or that wait without a checkpoint. Never one whose job
+/// is running. Parts of another pool are not touched.
+struct Janitor: Sendable {
+  static let interval = Duration.seconds(60)
+
+  let database: Database
+  let stores: [String: Store]
+  let registration: Registration
+  let io: IOPool
+  let logger: Logger
+
+  /// A sweep now and then, until the task is cancelled.
+  func run() async {
+    while (try? await Task.sleep(for: Self.interval)) != nil { await sweep() }
+  }
+
+  /// Looks once through all stores.
+  func sweep() async {
+    for known in registration.stores {
+      guard let store = stores[known.store] else { continue }
+      do {
+        try await sweep(store, instance: known.instance)
+      } catch {
+        logger.warning(
+          .janitorFailed, (.store, LogValue(known.store)), (.reason, LogValue("\(error)")))
+      }
+    }
+  }
+
+  private func sweep(_ store: Store, instance: Int) async throws {
+    let pool = registration.pool
+    let shards = try await io.run { () throws(TransferError) in
+      try store.root.makeDirectories(Store.partsPath(pool)).names()
+    }
+    for shard in shards {
+      let parts = try await io.run { () throws(TransferError) in
+        PartDirectory(try store.root.makeDirectories("\(Store.partsPath(pool))/\(shard)"))
+      }
+      let names = try await io.run { () throws(TransferError) in
+        try parts.names(startingWith: "")
+      }
+      let found = Set(
+        names.compactMap(PartName.init).map {
+          HeartbeatReply.Held(job: $0.job, token: $0.token)
+        })
+      if found.isEmpty { continue }
+      let caller = database.caller
+      let unneeded = Set(
+        try await database.queue {
+          try await $0.unneededParts(caller, instance: instance, Array(found))
+        })
+      let doomed = names.filter { name in
+        PartName(name).map { unneeded.contains(.init(job: $0.job, token: $0.token)) } ?? false
+      }
+      try await io.run { () throws(TransferError) in
+        for name in doomed { try parts.remove(name) }
+      }
+      for name in doomed { logger.info(.janitorRemoved, (.part, LogValue(name))) }
+    }
+  }
+}

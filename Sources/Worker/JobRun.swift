@@ -1,0 +1,239 @@
+import JobQueue
+import Log
+import Synchronization
+import Transfer
+
+/// What the runs of a worker share.
+struct RunEnvironment: Sendable {
+  let engine: Engine
+  let io: IOPool
+  let stores: [String: Store]
+  let pool: String
+  let checkpoints: CheckpointWriter
+  /// Whether the lease `token` is certain to live for another five seconds; asks the database where it is not.
+  let confirm: @Sendable (_ token: Int64) async -> Bool
+  let logger: Logger
+}
+
+/// One lease carried out: take over what is on the disk, transfer, publish.
+final class JobRun: Sendable {
+  let lease: Lease
+  let environment: RunEnvironment
+  let logger: Logger
+  private let state = Mutex(State())
+
+  private struct State {
+    var transfer: PartTransfer?
+    var isStopped = false
+    var isAbandoned = false
+    var isSuspended = false
+  }
+
+  init(_ lease: Lease, _ environment: RunEnvironment) {
+    self.lease = lease
+    self.environment = environment
+    logger = environment.logger.with(
+      (.job, LogValue(lease.job)), (.token, LogValue(lease.token)))
+  }
+
+  /// How far it is.
+  var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
+    state.withLock { $0.transfer }?.progress ?? (0, nil, 0)
+  }
+
+  /// Ends it with its progress saved: drain, cancel, pause. A file that is being published is finished.
+  func stop() { transfer { $0.isStopped = true }?.stop() }
+
+  /// The lease is lost: ends it and says nothing of it.
+  func abandon() {
+    transfer {
+      $0.isStopped = true
+      $0.isAbandoned = true
+    }?.stop()
+  }
+
+  /// Holds the transfer until the lease is confirmed; its socket stays open.
+  func suspend() { transfer { $0.isSuspended = true }?.pause() }
+
+  /// Takes back `suspend`.
+  func resume() { transfer { $0.isSuspended = false }?.unpause() }
+
+  var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+  private func transfer(_ change: (inout State) -> Void) -> PartTransfer? {
+    state.withLock { state in
+      change(&state)
+      return state.transfer
+    }
+  }
+
+  /// Runs to the end. nil: the lease is lost and there is nothing to settle.
+  func run() async -> Ending? {
+    Failpoint.hit(.afterClaim, path: lease.path)
+    do throws(TransferError) {
+      return try await carryOut()
+    } catch {
+      return isAbandoned ? nil : failure(error, report: TransferReport())
+    }
+  }
+
+  private func carryOut() async throws(TransferError) -> Ending? {
+    guard let store = environment.stores[lease.store] else {
+      throw TransferError(.io, "this worker does not mount the store \(lease.store)")
+    }
+    let url = try WebURL(lease.url)
+    guard !url.hasCredentials else {
+      throw TransferError(
+        .blockedURL, "credentials in a URL are not sent; name a credential instead")
+    }
+    guard let path = try? RelativePath(lease.path) else {
+      throw TransferError(.pathConflict, "\(lease.path) is not a path below a store")
+    }
+    let parts = try await environment.io.run { [lease, environment] () throws(TransferError) in
+      try store.parts(pool: environment.pool, job: lease.job)
+    }
+    let takeOver = TakeOver(
+      lease: lease, parts: parts, store: store, path: path, io: environment.io)
+    var order = TransferOrder(
+      url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
+    switch try await takeOver.look() {
+    case .published(let bytes):
+      logger.info(.jobResumed, (.path, LogValue(lease.path)), (.reason, "already published"))
+      return completed(bytes: bytes, path: lease.path, report: TransferReport(), digest: nil)
+    case .part(let checkpoint, let part):
+      order.resuming = (checkpoint, part)
+      logger.info(
+        .jobResumed, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),
+        (.offset, LogValue(checkpoint.durable.prefixEnd)),
+        (.total, LogValue(checkpoint.completeLength)),
+        (.attempt, LogValue(lease.attempt)))
+    case .nothing:
+      logger.info(
+        .jobStarted, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),
+        (.attempt, LogValue(lease.attempt)))
+    }
+    return await transfer(order, to: path, in: store)
+  }
+
+  /// The order completed by the job's wishes.
+  private func completedOrder(_ order: TransferOrder) throws(TransferError) -> TransferOrder {
+    var order = order
+    order.rangeUnsafe = lease.rangeUnsafe ?? false
+    order.changes = lease.changes ?? 0
+    order.maximumLength = lease.options.maxBytes
+    order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
+    if let text = lease.options.digest {
+      guard let digest = ExpectedDigest(text) else {
+        throw TransferError(.digest, "the job's digest \(text) is not one that can be checked")
+      }
+      order.digest = digest
+    }
+    return order
+  }
+
+  private func transfer(
+    _ order: TransferOrder, to path: RelativePath, in store: Store
+  ) async -> Ending? {
+    let saver = CheckpointSaver(
+      lease: lease, parts: order.parts, environment: environment, logger: logger)
+    let transfer: PartTransfer
+    do throws(TransferError) {
+      transfer = PartTransfer(
+        try completedOrder(order), engine: environment.engine, io: environment.io,
+        save: { await saver.save($0) },
+        observe: { [logger] row, verdict in
+          logger.debug(.jobRuling, (.row, LogValue(row)), (.reason, LogValue(verdict)))
+        })
+    } catch {
+      return failure(error, report: TransferReport())
+    }
+    let (isStopped, isSuspended) = state.withLock { state in
+      state.transfer = transfer
+      return (state.isStopped, state.isSuspended)
+    }
+    if isSuspended { transfer.pause() }
+    if isStopped { transfer.stop() }
+    let outcome = await transfer.run()
+    let report = transfer.report
+    let isKept = order.resuming != nil || saver.hasSaved
+    switch outcome {
+    case .complete(let part, let length):
+      let publisher = Publisher(
+        lease: lease, environment: environment, store: store, parts: order.parts, path: path)
+      do throws(TransferError) {
+        guard let placed = try await publisher.publish(part, length: length, isKept: isKept) else {
+          return lost()
+        }
+        await removeParts(report.leftover, in: order.parts)
+        return completed(
+          bytes: length, path: placed.description, report: report, digest: lease.options.digest)
+      } catch {
+        // Nothing of it is of use to a later attempt unless a checkpoint means it.
+        if !isKept { await removeParts([part.name], in: order.parts) }
+        return failure(error, report: report)
+      }
+    case .stopped:
+      if isAbandoned { return lost() }
+      if !isKept { await removeOwnParts(order.parts) }
+      var ending = Ending(job: lease.job, token: lease.token, result: .released)
+      fill(&ending, report)
+      return ending
+    case .lost:
+      return lost()
+    case .failed(let error):
+      if !isKept { await removeOwnParts(order.parts) }
+      return failure(error, report: report)
+    }
+  }
+
+  private func lost() -> Ending? {
+    logger.warning(.leaseLost, (.path, LogValue(lease.path)))
+    return nil
+  }
+
+  private func removeOwnParts(_ parts: PartDirectory) async {
+    let own = PartName(job: lease.job, token: lease.token).text
+    let names = await environment.io.run { (try? parts.names(startingWith: own)) ?? [] }
+    await removeParts(names, in: parts)
+  }
+
+  private func removeParts(_ names: [String], in parts: PartDirectory) async {
+    guard !names.isEmpty else { return }
+    await environment.io.run {
+      // What cannot be removed now is the janitor's.
+      for name in names { try? parts.remove(name) }
+    }
+  }
+
+  // MARK: - Endings
+
+  private func completed(
+    bytes: Int64, path: String, report: TransferReport, digest: String?
+  ) -> Ending {
+    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    fill(&ending, report)
+    ending.bytes = bytes
+    ending.path = path
+    ending.digest = digest
+    return ending
+  }
+
+  private func failure(_ error: TransferError, report: TransferReport) -> Ending {
+    var ending = Ending(job: lease.job, token: lease.token, result: .failed)
+    fill(&ending, report)
+    ending.error = error.errorClass.rawValue
+    ending.message = error.message
+    ending.status = error.status ?? report.status
+    ending.retryAfter = error.retryAfter.map { $0 / .seconds(1) }
+    if let host = error.host, host != lease.host { ending.host = host }
+    return ending
+  }
+
+  private func fill(_ ending: inout Ending, _ report: TransferReport) {
+    ending.fetched = report.fetched
+    ending.resumedAt = report.resumedAt
+    ending.changes = report.changes
+    ending.rangeUnsafe = report.rangeUnsafeHost
+    ending.status = report.status
+  }
+}

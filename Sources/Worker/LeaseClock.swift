@@ -1,0 +1,71 @@
+/// What a worker may still believe of its leases, by the monotonic clock. Pure: time is passed in.
+///
+/// A lease lives for `expiry` from the *sending* of the last heartbeat that was acknowledged: the database cannot have
+/// started counting before that. Without its session the worker counts as dead after three seconds without a heartbeat, so
+/// half a second before that it stops its transfers from making progress until its leases are confirmed.
+struct LeaseClock: Sendable {
+  typealias Instant = ContinuousClock.Instant
+
+  /// What the leases are good for.
+  enum Standing: Sendable, Equatable {
+    /// Transfers run. To: suspended, fenced.
+    case confirmed
+    /// Transfers are paused, sockets open. To: confirmed, fenced.
+    case suspended
+    /// The leases may have expired: everything has stopped. To: confirmed, with what is left.
+    case fenced
+  }
+
+  /// What the owner is to do.
+  enum Action: Sendable, Equatable { case suspend, resume, fence }
+
+  /// So long without an acknowledged heartbeat and without a session, and transfers pause.
+  static let quietTime = Duration.milliseconds(2500)
+  /// So long before the leases can have expired, everything stops.
+  static let margin = Duration.seconds(1)
+
+  private(set) var standing = Standing.confirmed
+  /// When the last acknowledged heartbeat was sent.
+  private var sent: Instant
+  private var expiry: Duration
+  private var hasSession = true
+
+  /// Leases that a registration or heartbeat sent at `sent` has granted for `expiry`.
+  init(sent: Instant, expiry: Duration) {
+    self.sent = sent
+    self.expiry = expiry
+  }
+
+  /// How long the leases are certain to live on.
+  func remaining(now: Instant) -> Duration { sent + expiry - now }
+
+  /// The connection that the database knows the worker by is gone or is back.
+  mutating func session(isThere: Bool) { hasSession = isThere }
+
+  /// A heartbeat sent at `sent` was acknowledged.
+  mutating func acknowledged(sent: Instant, expiry: Duration, now: Instant) -> Action? {
+    self.sent = max(self.sent, sent)
+    self.expiry = expiry
+    return look(now: now)
+  }
+
+  /// Looks at the clock.
+  mutating func look(now: Instant) -> Action? {
+    let next: Standing =
+      if remaining(now: now) <= Self.margin {
+        .fenced
+      } else if !hasSession && now - sent >= Self.quietTime {
+        .suspended
+      } else {
+        .confirmed
+      }
+    defer { standing = next }
+    switch (standing, next) {
+    case (.confirmed, .suspended): return .suspend
+    case (.confirmed, .fenced), (.suspended, .fenced): return .fence
+    case (.suspended, .confirmed): return .resume
+    // From fenced nothing is suspended or resumed: it has stopped, and what is left starts anew.
+    default: return nil
+    }
+  }
+}

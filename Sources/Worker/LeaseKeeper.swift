@@ -1,0 +1,152 @@
+import JobQueue
+import Log
+import Postgres
+import Synchronization
+
+/// Keeps the worker's leases alive: heartbeats, and what follows when they fail.
+final class LeaseKeeper: Sendable {
+  static let interval = Duration.seconds(2)
+  /// A rename needs a lease that is certain to live so long.
+  static let renameTime = Duration.seconds(5)
+
+  private struct State {
+    var clock: LeaseClock
+    /// Tasks that wait for the next acknowledged heartbeat.
+    var waiting: [CheckedContinuation<Void, Never>] = []
+    var isClosed = false
+  }
+
+  private let board: Board
+  private let logger: Logger
+  private let state: Mutex<State>
+  private let wake = Wake()
+  /// Called when the database asks this worker to drain.
+  private let onDrain: @Sendable () -> Void
+  /// Called when there is something for the next `work` call.
+  private let onUnlisted: @Sendable () -> Void
+
+  init(
+    board: Board, registered: ContinuousClock.Instant, expiry: Duration, logger: Logger,
+    onDrain: @escaping @Sendable () -> Void, onUnlisted: @escaping @Sendable () -> Void
+  ) {
+    self.board = board
+    self.logger = logger
+    self.onDrain = onDrain
+    self.onUnlisted = onUnlisted
+    state = Mutex(State(clock: LeaseClock(sent: registered, expiry: expiry)))
+  }
+
+  /// Heartbeats until the task is cancelled.
+  func run(_ database: Database) async {
+    while !Task.isCancelled {
+      await beat(database)
+      await wake.wait(upTo: Self.interval)
+    }
+  }
+
+  /// Looks at the clock four times a second, until the task is cancelled: suspends and fences in time, also while a
+  /// heartbeat hangs or the process was stopped.
+  func watch() async {
+    while !Task.isCancelled {
+      act(state.withLock { $0.clock.look(now: .now) })
+      try? await Task.sleep(for: .milliseconds(250))
+    }
+  }
+
+  /// Has the next heartbeat sent now: there are commands, or somebody needs a confirmation.
+  func beatNow() { wake.post() }
+
+  /// The control session was lost or is back.
+  func session(isThere: Bool) {
+    state.withLock { $0.clock.session(isThere: isThere) }
+    if isThere { wake.post() }
+  }
+
+  /// Whether the lease `token` is ours and certain to live long enough for a rename; waits for a heartbeat where
+  /// it is not certain yet. False when the lease is lost or the worker stops.
+  func confirm(_ token: Int64) async -> Bool {
+    while !Task.isCancelled {
+      guard let run = board.run(token), !run.isAbandoned else { return false }
+      let (isSure, isClosed) = state.withLock { state in
+        (
+          state.clock.standing == .confirmed
+            && state.clock.remaining(now: .now) >= Self.renameTime, state.isClosed
+        )
+      }
+      if isSure { return true }
+      if isClosed { return false }
+      wake.post()
+      await withCheckedContinuation { continuation in
+        let isClosed = state.withLock { state in
+          if !state.isClosed { state.waiting.append(continuation) }
+          return state.isClosed
+        }
+        if isClosed { continuation.resume() }
+      }
+    }
+    return false
+  }
+
+  /// Nobody waits for a confirmation any more.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }.forEach { $0.resume() }
+  }
+
+  private func beat(_ database: Database) async {
+    let sent = ContinuousClock.now
+    let (seen, holding) = board.report(now: sent)
+    do {
+      let reply = try await database.control.withConnection { connection in
+        try await JobQueue(connection).heartbeat(database.caller, seen: seen, holding: holding)
+      }
+      take(reply, sent: sent)
+    } catch let error as PostgresError {
+      logger.warning(.databaseLost, (.reason, LogValue(error.description)))
+    } catch let error as JobQueueError {
+      logger.error(.workerFenced, (.reason, LogValue(error.description)))
+    } catch {
+      // The task was cancelled: the worker stops.
+    }
+  }
+
+  private func take(_ reply: HeartbeatReply, sent: ContinuousClock.Instant) {
+    for token in reply.lost { board.run(token)?.abandon() }
+    for command in reply.commands {
+      guard let run = board.run(command.token) else { continue }
+      run.logger.info(.commandReceived, (.command, LogValue(command.command)))
+      run.stop()
+    }
+    if !reply.unlisted.isEmpty {
+      board.release(unlisted: reply.unlisted)
+      onUnlisted()
+    }
+    if reply.draining { onDrain() }
+    let (action, waiting) = state.withLock { state in
+      let action = state.clock.acknowledged(
+        sent: sent, expiry: .seconds(reply.expiry), now: .now)
+      defer { state.waiting = [] }
+      return (action, state.waiting)
+    }
+    act(action)
+    waiting.forEach { $0.resume() }
+  }
+
+  private func act(_ action: LeaseClock.Action?) {
+    switch action {
+    case nil: return
+    case .suspend:
+      logger.warning(.workerSuspended, (.count, LogValue(board.runningCount)))
+      board.running.forEach { $0.suspend() }
+    case .resume:
+      logger.info(.workerConfirmed, (.count, LogValue(board.runningCount)))
+      board.running.forEach { $0.resume() }
+    case .fence:
+      logger.error(.workerFenced, (.count, LogValue(board.runningCount)))
+      board.running.forEach { $0.stop() }
+    }
+  }
+}

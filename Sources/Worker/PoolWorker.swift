@@ -1,0 +1,162 @@
+import Coordinator
+import Glibc
+import JobQueue
+package import Log
+import Postgres
+import Synchronization
+import Transfer
+
+/// One worker process of a pool: claims jobs, transfers, hands over.
+///
+/// It also stands ready to keep house (`Leadership`), so that a pool needs no coordinator.
+package final class PoolWorker: Sendable {
+  private struct State {
+    var loop: WorkLoop?
+    var isDraining = false
+  }
+
+  private let configuration: WorkerConfiguration
+  private let logger: Logger
+  private let stores: [String: Store]
+  private let state = Mutex(State())
+
+  /// Opens the stores; nothing runs yet.
+  /// - Throws: `StoreError` for a directory without marker or that cannot be written.
+  package init(_ configuration: WorkerConfiguration, logger: Logger) throws(StoreError) {
+    self.configuration = configuration
+    self.logger = logger
+    var stores: [String: Store] = [:]
+    for mount in configuration.stores { stores[mount.name] = try Store(mount) }
+    self.stores = stores
+  }
+
+  /// Stops claiming, saves what is durable, gives everything back; ``run()`` then returns. From any thread; again is no error.
+  package func drain() {
+    state.withLock { state in
+      state.isDraining = true
+      return state.loop
+    }?.drain()
+  }
+
+  /// Runs until drained, or, if so configured, until nothing is left to do.
+  /// - Throws: at the start what keeps it from working: `PostgresError`, `JobQueueError`, `TransferError`. Later
+  ///   trouble with the database is waited out.
+  package func run() async throws {
+    let sent = ContinuousClock.now
+    let registration = try await register()
+    let worker = registration.worker
+    let logger = logger.with((.worker, LogValue(worker)))
+    logger.info(
+      .workerRegistered, (.machine, LogValue(Self.machine)), (.pid, LogValue(getpid())),
+      (.count, LogValue(configuration.concurrency)))
+
+    var engineConfiguration = Engine.Configuration()
+    engineConfiguration.addressPolicy = AddressPolicy(allowing: configuration.allowedNetworks)
+    engineConfiguration.userAgent = "haul/\(configuration.version)"
+    engineConfiguration.maxConnections = configuration.concurrency * 2
+    let engine = try Engine(engineConfiguration)
+    let io = try IOPool(threads: min(max(configuration.concurrency, 4), 16))
+    let board = Board()
+    let keeper = LeaseKeeper(
+      board: board, registered: sent, expiry: .seconds(15), logger: logger,
+      onDrain: { [weak self] in self?.drain() },
+      onUnlisted: { [weak self] in self?.state.withLock { $0.loop }?.settleSoon() })
+    let database = Database(
+      conninfo: configuration.conninfo, caller: JobQueue.Caller(registration), logger: logger,
+      observe: { event in
+        switch event {
+        case .connected:
+          logger.info(.workerSessionRestored)
+          keeper.session(isThere: true)
+        case .lost(let error):
+          logger.warning(.workerSessionLost, (.reason, LogValue(error.description)))
+          keeper.session(isThere: false)
+        case .retrying: Database.log(event, logger)
+        }
+      })
+    let environment = RunEnvironment(
+      engine: engine, io: io, stores: stores, pool: registration.pool,
+      checkpoints: CheckpointWriter(database), confirm: { await keeper.confirm($0) },
+      logger: logger)
+    let loop = WorkLoop(
+      database, configuration, board: board, environment: environment, logger: logger)
+    let janitor = Janitor(
+      database: database, stores: stores, registration: registration, io: io, logger: logger)
+    let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
+    let isDraining = state.withLock { state in
+      state.loop = loop
+      return state.isDraining
+    }
+    if isDraining { loop.drain() }
+
+    // The first round before the first claim: then nothing of this worker's can look like a gap.
+    await leadership.runRound()
+    logger.info(.workerStarted)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await keeper.run(database) }
+      group.addTask { await keeper.watch() }
+      group.addTask { await leadership.run() }
+      group.addTask { await janitor.run() }
+      group.addTask { await Self.listen(database, loop, keeper, worker: worker) }
+      do {
+        try await loop.run()
+        await janitor.sweep()
+      } catch {
+        group.cancelAll()
+        keeper.close()
+        await database.close()
+        throw error
+      }
+      // The leases that the database still knows of are none: tell it that this worker is gone.
+      try? await database.queue { try await $0.stopWorker(database.caller) }
+      keeper.close()
+      group.cancelAll()
+      await database.close()
+    }
+    await engine.shutdown()
+    logger.info(.workerStopped)
+  }
+
+  /// Checks the schema and registers, over a connection of its own, so that what is wrong shows at once.
+  private func register() async throws -> Registration {
+    let connection = try await Connection.connect(
+      ConnectionConfiguration(conninfo: configuration.conninfo, applicationName: "haul-worker"))
+    let queue = JobQueue(connection)
+    try await queue.requireSchema()
+    let registration = try await queue.register(
+      program: configuration.version, machine: Self.machine, pid: Int(getpid()),
+      concurrency: configuration.concurrency,
+      stores: stores.values.map { .init(store: $0.name, marker: $0.marker) })
+    await connection.close()
+    return registration
+  }
+
+  /// Notifications: something to claim, or a command for this worker.
+  private static func listen(
+    _ database: Database, _ loop: WorkLoop, _ keeper: LeaseKeeper, worker: Int64
+  ) async {
+    for await message in database.control.notifications {
+      switch message {
+      case .renewed:
+        loop.claimSoon()
+        keeper.beatNow()
+      case .notification(let notification):
+        let parts = notification.payload.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2 else { continue }
+        let names = parts[1].split(separator: ",")
+        switch parts[0] {
+        case "queues": loop.claimSoon()
+        case "workers" where names.contains("\(worker)"):
+          keeper.beatNow()
+        default: continue
+        }
+      }
+    }
+  }
+
+  private static let machine: String = {
+    var name = [CChar](repeating: 0, count: 256)
+    unsafe gethostname(&name, 255)
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }()
+}

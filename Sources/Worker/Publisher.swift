@@ -1,0 +1,65 @@
+import JobQueue
+import Log
+import Transfer
+
+/// The last steps of a job: sync, be sure of the lease, rename, sync the directory.
+struct Publisher: Sendable {
+  let lease: Lease
+  let environment: RunEnvironment
+  let store: Store
+  let parts: PartDirectory
+  let path: RelativePath
+
+  /// Gives the part file its final name. Durable on return. nil: the lease is lost, or somebody else has taken the part over; that
+  /// is not an error.
+  ///
+  /// `isKept`: the database has a checkpoint of this part; then the intent is recorded first, so that the next worker recognises the
+  /// file if this one dies between the rename and the settlement.
+  func publish(
+    _ part: PartFile, length: Int64, isKept: Bool
+  ) async throws(TransferError) -> RelativePath? {
+    let io = environment.io
+    try await io.run { () throws(TransferError) in try part.sync() }
+    Failpoint.hit(.afterSync, path: lease.path)
+    guard await hasRight(part, length: length, isKept: isKept) else { return nil }
+    Failpoint.hit(.beforeRename, path: lease.path)
+    let policy = CollisionPolicy(rawValue: lease.options.ifExists ?? "") ?? .fail
+    return try await io.run { () throws(TransferError) -> RelativePath? in
+      let parent = try store.destination.makeParent(of: path)
+      // After a lost attempt the file may stand there already: then it is ours, if it is the same.
+      if lease.attempt > 1, try isThere(part, length: length) {
+        try parts.remove(part.name)
+        try parent.sync()
+        return path
+      }
+      let placement = try store.destination.place(
+        part: part.name, of: parts, at: path, in: parent, policy: policy)
+      switch placement {
+      case .placed(let placed):
+        Failpoint.hit(.afterRename, path: lease.path)
+        try parent.sync()
+        return placed
+      case .skipped:
+        try parts.remove(part.name)
+        return path
+      case .partMissing:
+        return nil
+      }
+    }
+  }
+
+  private func isThere(_ part: PartFile, length: Int64) throws(TransferError) -> Bool {
+    guard let present = try store.destination.open(path) else { return false }
+    return try present.hasSameBytes(as: part, length: length)
+  }
+
+  /// Whether the lease is certainly ours for long enough to rename.
+  private func hasRight(_ part: PartFile, length: Int64, isKept: Bool) async -> Bool {
+    guard isKept else { return await environment.confirm(lease.token) }
+    let checkpoint = Checkpoint(
+      completeLength: length, validator: nil, durable: ByteRanges(0..<length), part: part.name,
+      inode: part.inode, publishing: path.description)
+    guard let row = CheckpointRow(lease, checkpoint, intent: path.description) else { return false }
+    return await environment.checkpoints.save(row)
+  }
+}

@@ -1,0 +1,131 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+import Transfer
+
+/// Why a directory cannot serve as a store. The description is a sentence for the operator.
+package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+  case noDirectory(String)
+  /// The share is not mounted, or the directory was never initialised.
+  case noMarker(store: String, directory: String)
+  case unreadableMarker(String)
+  case unwritable(String, reason: String)
+
+  package var description: String {
+    switch self {
+    case .noDirectory(let directory): "\(directory) is not a directory that can be opened"
+    case .noMarker(let store, let directory):
+      "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(store) \(directory)'"
+    case .unreadableMarker(let directory):
+      "the marker \(directory)/.haul/store.json cannot be read"
+    case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"
+    }
+  }
+}
+
+/// A directory of results, with its marker and part files in `.haul` below it.
+package struct Store: Sendable {
+  /// The marker's content: `{"instance":"…uuid…"}`.
+  private struct Marker: Codable { var instance: UUID }
+
+  let name: String
+  /// The instance id in the marker.
+  let marker: String
+  let root: FileDescriptor
+  let destination: Destination
+
+  private static let markerPath = ".haul/store.json"
+
+  /// Opens a directory that was initialised before, and makes sure that it can be written.
+  package init(_ mount: StoreMount) throws(StoreError) {
+    guard let root = try? FileDescriptor.directory(mount.directory) else {
+      throw .noDirectory(mount.directory)
+    }
+    guard let text = Self.read("\(mount.directory)/\(Self.markerPath)") else {
+      throw .noMarker(store: mount.name, directory: mount.directory)
+    }
+    guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {
+      throw .unreadableMarker(mount.directory)
+    }
+    do throws(TransferError) {
+      let parts = try root.makeDirectories(".haul/parts")
+      try parts.probeWritable()
+    } catch {
+      throw .unwritable(mount.directory, reason: error.message)
+    }
+    name = mount.name
+    self.marker = marker.instance.uuidString.lowercased()
+    self.root = root
+    destination = Destination(root: root)
+  }
+
+  /// Writes the marker into `directory`, or reads the one that is there. Durable on return.
+  ///
+  /// Two runs at once agree: the marker is linked into place, and whoever comes second reads the first's.
+  package static func initialise(
+    directory: String
+  ) throws(StoreError) -> (marker: String, root: String) {
+    guard let root = try? FileDescriptor.directory(directory),
+      let path = unsafe realpath(directory, nil)
+    else { throw .noDirectory(directory) }
+    defer { unsafe free(path) }
+    let absolute = unsafe String(cString: path)
+    if Self.read("\(directory)/\(markerPath)") == nil {
+      do throws(TransferError) {
+        let folder = try root.makeDirectories(".haul")
+        let parts = PartDirectory(folder)
+        let marker = (try? JSONEncoder().encode(Marker(instance: UUID()))) ?? Data()
+        let temporary = "store.json.\(getpid())"
+        try parts.remove(temporary)
+        try parts.create(temporary).write(Array(marker))
+        _ = try parts.linkNew(temporary, as: "store.json")
+        try parts.remove(temporary)
+        try folder.sync()
+        try root.sync()
+      } catch {
+        throw .unwritable(directory, reason: error.message)
+      }
+    }
+    let store = try Store(StoreMount(name: "", directory: directory))
+    return (store.marker, absolute)
+  }
+
+  private static func read(_ path: String) -> Data? {
+    try? Data(contentsOf: URL(filePath: path))
+  }
+
+  /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing.
+  func parts(pool: String, job: Int64) throws(TransferError) -> PartDirectory {
+    PartDirectory(try root.makeDirectories("\(Self.partsPath(pool))/\(Self.shard(job))"))
+  }
+
+  /// Below the root: `.haul/parts/POOL`.
+  static func partsPath(_ pool: String) -> String { ".haul/parts/\(pool)" }
+
+  /// Two hexadecimal digits of the job's id.
+  static func shard(_ job: Int64) -> String {
+    let digits = String(job & 0xff, radix: 16)
+    return digits.utf8.count == 1 ? "0" + digits : digits
+  }
+}
+
+/// The name of a part file: job and token, and a number once the source has changed within one attempt.
+struct PartName: Sendable, Equatable {
+  let job: Int64
+  let token: Int64
+
+  var text: String { "\(job).\(token)" }
+
+  init(job: Int64, token: Int64) {
+    self.job = job
+    self.token = token
+  }
+
+  /// nil for a name that Haul would not give.
+  init?(_ text: String) {
+    let parts = text.split(separator: ".")
+    guard (2...3).contains(parts.count), let job = Int64(parts[0]), let token = Int64(parts[1])
+    else { return nil }
+    self.init(job: job, token: token)
+  }
+}

@@ -1,0 +1,64 @@
+import JobQueue
+import Transfer
+
+/// The disk side of taking a job over: which part file the checkpoint means, and that nobody else can publish it.
+///
+/// Parts are looked up by job, so that a crash between renaming one and recording it costs nothing. The one that the checkpoint means (by
+/// inode) gets this lease's name, the others are removed: from then on an earlier worker that still runs finds nothing to rename.
+struct TakeOver: Sendable {
+  /// What was found.
+  enum Found: Sendable {
+    /// Start from zero.
+    case nothing
+    case part(Checkpoint, PartFile)
+    /// An earlier worker had published the file and died before it could say so.
+    case published(bytes: Int64)
+  }
+
+  let lease: Lease
+  let parts: PartDirectory
+  let store: Store
+  let path: RelativePath
+  let io: IOPool
+
+  func look() async throws(TransferError) -> Found {
+    // Nobody has had this job before.
+    guard lease.attempt > 1 || lease.resume != nil else { return .nothing }
+    let found = try await io.run { () throws(TransferError) in try self.lookOnce() }
+    if case .nothing = found, checkpoint != nil {
+      // On NFS another machine's rename may show late: look again before believing it.
+      try? await Task.sleep(for: .milliseconds(300))
+      return try await io.run { () throws(TransferError) in try self.lookOnce() }
+    }
+    return found
+  }
+
+  /// What the checkpoint says, where it is about a part file in this instance.
+  private var checkpoint: Checkpoint? {
+    guard let text = lease.resume, lease.resumeInstance == lease.instance else { return nil }
+    return try? Checkpoint(resumeData: Array(text.utf8))
+  }
+
+  private func lookOnce() throws(TransferError) -> Found {
+    let own = PartName(job: lease.job, token: lease.token).text
+    var found: Found = .nothing
+    for name in try parts.names(startingWith: "\(lease.job).") {
+      if let checkpoint, case .nothing = found,
+        let part = try parts.open(name, inode: checkpoint.inode, holding: checkpoint.durable.end)
+      {
+        let isOwn = try name == own ? true : parts.rename(name, to: own)
+        guard isOwn else { continue }
+        found = .part(checkpoint, part)
+      } else {
+        try parts.remove(name)
+      }
+    }
+    if case .nothing = found, let checkpoint, lease.intent != nil,
+      try store.destination.holds(path, inode: checkpoint.inode, length: checkpoint.completeLength)
+    {
+      try store.destination.makeParent(of: path).sync()
+      return .published(bytes: checkpoint.completeLength)
+    }
+    return found
+  }
+}

@@ -1,0 +1,161 @@
+import JobQueue
+import Log
+import Synchronization
+
+/// Settles what has ended and claims what there is room for, in one call after another.
+final class WorkLoop: Sendable {
+  private struct State {
+    var isDraining = false
+    /// A claim is worth a call: room was made, something was announced, or the wait is over.
+    var isClaimDue = true
+    var number: Int64 = 0
+    /// How long the last reply says to wait before the next claim.
+    var wait = Duration.zero
+  }
+
+  /// Without any news a worker asks again after about this long.
+  private static let pollTime = Duration.seconds(5)
+
+  private let database: Database
+  private let configuration: WorkerConfiguration
+  private let board: Board
+  private let environment: RunEnvironment
+  private let logger: Logger
+  private let wake = Wake()
+  private let state = Mutex(State())
+
+  init(
+    _ database: Database, _ configuration: WorkerConfiguration, board: Board,
+    environment: RunEnvironment, logger: Logger
+  ) {
+    self.database = database
+    self.configuration = configuration
+    self.board = board
+    self.environment = environment
+    self.logger = logger
+  }
+
+  /// Something may be there to claim: a submission, a release, a promotion.
+  func claimSoon() {
+    state.withLock { $0.isClaimDue = true }
+    wake.post()
+  }
+
+  /// There is something to settle.
+  func settleSoon() { wake.post() }
+
+  /// Stop claiming, stop what runs with its progress kept, settle, end. Again is no error.
+  func drain() {
+    let isFirst = state.withLock { state in
+      defer { state.isDraining = true }
+      return !state.isDraining
+    }
+    guard isFirst else { return }
+    logger.info(.workerDraining, (.count, LogValue(board.runningCount)))
+    board.running.forEach { $0.stop() }
+    wake.post()
+  }
+
+  /// Runs until drained, or, with `exitWhenIdle`, until nothing is left in the queues.
+  func run() async throws {
+    while true {
+      let (isDraining, isClaimDue) = state.withLock { ($0.isDraining, $0.isClaimDue) }
+      let room = isDraining ? 0 : configuration.concurrency - board.runningCount
+      if board.hasEndings || (room > 0 && isClaimDue) {
+        try await call(room: isClaimDue || board.hasEndings ? room : 0)
+        continue
+      }
+      if isDraining, board.isEmpty { return }
+      if configuration.exitWhenIdle, board.isEmpty, try await isIdle() {
+        logger.info(.workerIdle)
+        return
+      }
+      await wake.wait(upTo: room > 0 ? state.withLock { $0.wait } : nil)
+      // Room without news: the wait is over.
+      if room > 0 { state.withLock { $0.isClaimDue = true } }
+    }
+  }
+
+  private func isIdle() async throws -> Bool {
+    let caller = database.caller
+    let queues = configuration.queues
+    return try await database.persist { try await $0.isIdle(caller, queues: queues) }
+  }
+
+  private func call(room: Int) async throws {
+    let number = state.withLock { state in
+      state.number += 1
+      state.isClaimDue = false
+      return state.number
+    }
+    let endings = board.takeEndings()
+    if let first = endings.first, first.result == .completed {
+      Failpoint.hit(.beforeSettle, path: first.path ?? "")
+    }
+    let caller = database.caller
+    let queues = configuration.queues
+    // The same number until there is an answer: whether an earlier try took effect does not matter.
+    let reply = try await database.persist {
+      try await $0.work(caller, number: number, endings: endings, queues: queues, room: room)
+    }
+    take(reply, number: number, endings: endings, room: room)
+  }
+
+  private func take(_ reply: WorkReply, number: Int64, endings: [Ending], room: Int) {
+    log(reply, endings)
+    let runs = board.took(number, reply.claimed) { JobRun($0, environment) }
+    for run in runs { start(run) }
+    if reply.draining { drain() }
+    let isFull = reply.claimed.count >= room
+    state.withLock { state in
+      // A drain that came during the call stops what the call has brought.
+      if state.isDraining { runs.forEach { $0.stop() } }
+      if reply.contended, !isFull {
+        state.wait = .milliseconds(Int64.random(in: 5...40))
+      } else {
+        let jitter = Double.random(in: 0.75...1.25)
+        let known = reply.wait.map { Duration.seconds($0) } ?? Self.pollTime
+        state.wait = min(known, Self.pollTime * jitter)
+      }
+    }
+  }
+
+  private func start(_ run: JobRun) {
+    Task {
+      let ending = await run.run()
+      board.end(run.lease.token, with: ending)
+      state.withLock { $0.isClaimDue = true }
+      wake.post()
+    }
+  }
+
+  private func log(_ reply: WorkReply, _ endings: [Ending]) {
+    let states = Dictionary(
+      reply.settled.map { ($0.token, $0) }, uniquingKeysWith: { first, _ in first })
+    for ending in endings {
+      let settled = states[ending.token]
+      let line = logger.with(
+        (.job, LogValue(ending.job)), (.token, LogValue(ending.token)),
+        (.fetched, LogValue(ending.fetched ?? 0)), (.resumed, LogValue(ending.resumedAt ?? 0)))
+      switch settled?.state {
+      case "completed":
+        line.info(
+          .jobCompleted, (.bytes, LogValue(ending.bytes ?? 0)), (.path, LogValue(ending.path ?? ""))
+        )
+      case "failed":
+        line.warning(
+          .jobFailed, (.error, LogValue(ending.error ?? "")),
+          (.message, LogValue(ending.message ?? "")))
+      case "scheduled":
+        line.info(
+          .jobRetry, (.error, LogValue(ending.error ?? "")),
+          (.message, LogValue(ending.message ?? "")),
+          (.after, LogValue(Duration.seconds(settled?.delay ?? 0))))
+      case "paused": line.info(.jobPaused)
+      case "cancelled": line.info(.jobCancelled)
+      case let state?: line.info(.jobReleased, (.state, LogValue(state)))
+      case nil: line.warning(.jobStale, (.state, LogValue(ending.result.rawValue)))
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package import Transfer
+
+/// A directory that a worker mounts as a store.
+package struct StoreMount: Sendable, Equatable {
+  package let name: String
+  package let directory: String
+
+  /// `directory` holds an instance of the store `name`.
+  package init(name: String, directory: String) {
+    self.name = name
+    self.directory = directory
+  }
+}
+
+/// What a worker is told when it starts.
+package struct WorkerConfiguration: Sendable {
+  /// libpq's string or URI; empty = libpq's environment.
+  package var conninfo: String
+  package var stores: [StoreMount]
+  /// nil = every queue whose store is mounted.
+  package var queues: [String]?
+  /// Jobs held at once.
+  package var concurrency: Int
+  /// Blocks of addresses allowed besides the public ones.
+  package var allowedNetworks: [CIDR]
+  /// Stop in order once nothing is queued, scheduled, interrupted or running in the queues.
+  package var exitWhenIdle: Bool
+  /// The program's version, shown in the `workers` view.
+  package var version: String
+
+  /// A configuration made of its parts.
+  package init(
+    conninfo: String, stores: [StoreMount], queues: [String]? = nil, concurrency: Int = 16,
+    allowedNetworks: [CIDR] = [], exitWhenIdle: Bool = false, version: String
+  ) {
+    self.conninfo = conninfo
+    self.stores = stores
+    self.queues = queues
+    self.concurrency = concurrency
+    self.allowedNetworks = allowedNetworks
+    self.exitWhenIdle = exitWhenIdle
+    self.version = version
+  }
+}
