@@ -110,6 +110,8 @@ extension JobQueue {
   package func submit(_ submission: Submission, _ lines: [SubmitLine]) async throws -> SubmitReply {
     let options = try Self.json(submission.options)
     let after = submission.after.map { "\($0 / .seconds(1)) seconds" }
+    // Committed before the submission begins: another one need not wait for its end to use them.
+    try await ensurePartitions(room: Int64(lines.count + 100_000))
     do {
       return try await connection.transaction { connection in
         _ = try await connection.copyIn(
