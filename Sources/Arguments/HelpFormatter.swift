@@ -31,6 +31,10 @@ struct HelpFormatter {
       blocks.append("  See '\(path) <command> --help' for more.")
     }
     blocks.append(examples(node.examples))
+    if node.options.contains(.version) {
+      let rows = ExitCode.allCases.map { (label: String($0.rawValue), help: $0.meaning) }
+      blocks.append(section("EXIT CODES", rows))
+    }
     return blocks.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
   }
 

@@ -1,2 +1,61 @@
+// libcurl's calls that Swift cannot make: curl_easy_setopt and its kin are variadic.
+// One face a type of argument; nothing else happens here.
 #pragma once
+#define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
+
+/// curl_easy_setopt(3) for options that take a long.
+static inline CURLcode haul_easy_set_long(CURL *easy, CURLoption option, long value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+/// curl_easy_setopt(3) for options that take a string, which libcurl copies.
+static inline CURLcode haul_easy_set_string(CURL *easy, CURLoption option, const char *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+/// curl_easy_setopt(3) for options that take a pointer handed back to callbacks.
+static inline CURLcode haul_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+/// curl_easy_setopt(3) for options that take a list, which libcurl does not copy.
+static inline CURLcode haul_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
+/// CURLOPT_HEADERFUNCTION, CURLOPT_WRITEFUNCTION.
+static inline CURLcode haul_easy_set_receive(CURL *easy, CURLoption option,
+                                             size_t (*function)(char *, size_t, size_t, void *)) {
+  return curl_easy_setopt(easy, option, function);
+}
+
+/// CURLOPT_OPENSOCKETFUNCTION.
+static inline CURLcode haul_easy_set_open_socket(CURL *easy, curl_opensocket_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
+}
+
+/// CURLOPT_PREREQFUNCTION.
+static inline CURLcode haul_easy_set_before_request(CURL *easy, curl_prereq_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+}
+
+/// curl_easy_getinfo(3) for information that is a string; it lives as long as the handle.
+static inline CURLcode haul_easy_get_string(CURL *easy, CURLINFO info, const char **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+/// curl_easy_getinfo(3) for information that is a pointer.
+static inline CURLcode haul_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+/// curl_easy_getinfo(3) for information that is a 64-bit number.
+static inline CURLcode haul_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+/// curl_multi_setopt(3) for options that take a long.
+static inline CURLMcode haul_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}

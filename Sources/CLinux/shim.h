@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -26,6 +27,12 @@ static inline int haul_open_beneath(int directory, const char *path, int flags, 
 static inline int haul_renameat2(int from_directory, const char *from, int to_directory,
                                  const char *to, unsigned flags) {
   return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
+}
+
+/// strerrordesc_np(3), which needs no buffer and no lock: the sentence for an error number, in English.
+static inline const char *haul_error_text(int number) {
+  const char *text = strerrordesc_np(number);
+  return text ? text : "unknown error";
 }
 
 /// Columns of the terminal behind `descriptor` (TIOCGWINSZ), or 0.

@@ -12,16 +12,15 @@
 ///
 /// Two URLs can have one path (`a%62` and `ab`); the queue tells that when both are submitted.
 package enum DefaultPath {
-  /// The path for a URL's parts as the URL parser returns them, still percent-encoded. `port` is
-  /// nil where it is the scheme's own, `query` is without `?`, and `digest` makes the SHA-256 of a
-  /// text's UTF-8 in lower-case hex.
+  /// The path for a URL's parts as the URL parser returns them, still percent-encoded: `hostKey` is
+  /// `example.org`, or `example.org:8443` where the port is not the scheme's own; `query` is without
+  /// `?`. `digest` makes the SHA-256 of a text's UTF-8 in lower-case hex.
   ///
   /// - Throws: what `SubmissionCheck.path` finds: only a path of more than 4095 bytes, or parts no
   ///   URL parser returns.
   package static func path(
-    host: String, port: Int?, path: String, query: String?, digest: (String) -> String
+    hostKey: String, path: String, query: String?, digest: (String) -> String
   ) throws(SubmissionProblem) -> String {
-    let directory = port.map { "\(host)_\($0)" } ?? host
     var names: [String] = []
     var isDirectory = true
     let slash = UInt8(ascii: "/")
@@ -36,11 +35,17 @@ package enum DefaultPath {
     if let query, !query.isEmpty { suffix = "-" + digest(query).prefix(16) }
     let last = names.removeLast()
     let components =
-      ([directory] + names).map { shortened($0, room: 255, digest) }
+      ([directory(hostKey)] + names).map { shortened($0, room: 255, digest) }
       + [shortened(last, room: 255 - suffix.utf8.count, digest) + suffix]
     let result = components.joined(separator: "/")
     try SubmissionCheck.path(result)
     return result
+  }
+
+  /// The host's directory; the colons of an IPv6 address in brackets stay.
+  private static func directory(_ hostKey: String) -> String {
+    guard let colon = hostKey.lastIndex(of: ":"), hostKey.last != "]" else { return hostKey }
+    return "\(hostKey[..<colon])_\(hostKey[colon...].dropFirst())"
   }
 
   /// The segment with its escapes replaced, or as written where that would not be a file's name.

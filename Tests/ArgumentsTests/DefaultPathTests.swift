@@ -10,9 +10,9 @@ private func digest(_ text: String) -> String {
 }
 
 private func path(
-  _ path: String, host: String = "h", port: Int? = nil, query: String? = nil
+  _ path: String, host: String = "h", query: String? = nil
 ) throws -> String {
-  try DefaultPath.path(host: host, port: port, path: path, query: query, digest: digest)
+  try DefaultPath.path(hostKey: host, path: path, query: query, digest: digest)
 }
 
 struct DefaultPathTests {
@@ -30,7 +30,9 @@ struct DefaultPathTests {
   }
 
   @Test func `port and query are part of the path`() throws {
-    #expect(try path("/a", port: 8443) == "h_8443/a")
+    #expect(try path("/a", host: "h:8443") == "h_8443/a")
+    #expect(try path("/a", host: "[::1]") == "[::1]/a")
+    #expect(try path("/a", host: "[::1]:80") == "[::1]_80/a")
     #expect(try path("/a.zip", query: "x=1") == "h/a.zip-0000000000000003")
     #expect(try path("/a/", query: "x=1") == "h/a/index.html-0000000000000003")
     #expect(try path("/a", query: "") == "h/a")

@@ -69,6 +69,17 @@ struct HelpTests {
 
           See 'haul <command> --help' for more.
 
+        EXIT CODES:
+          0                       success
+          1                       some jobs failed
+          64                      wrong usage
+          65                      bad input
+          69                      database unreachable
+          74                      input or output failed
+          75                      try again later
+          77                      not permitted
+          78                      wrong configuration
+
         """)
   }
 

@@ -10,7 +10,7 @@ package struct LogLine: Sendable, CustomStringConvertible {
   private let fields: [String: String]
 
   /// The value of a field; numbers and truth values in JSON's spelling.
-  package subscript(field: String) -> String? { fields[field] }
+  package subscript(field name: String) -> String? { fields[name] }
 
   package var description: String { text }
 
@@ -58,12 +58,13 @@ package final class HaulProcess: Sendable {
     return directory.path + "/haul"
   }
 
-  /// Starts `haul` with these arguments; pass `--log-format json` to read events.
+  /// Starts `haul`, or another program that logs as it does; pass `--log-format json` to read events.
   package init(
-    _ arguments: [String], environment: [String: String] = [:], directory: String? = nil
+    _ arguments: [String], program: String = path, environment: [String: String] = [:],
+    directory: String? = nil
   ) throws {
     child = try ChildProcess(
-      Self.path, arguments, environment: environment, directory: directory)
+      program, arguments, environment: environment, directory: directory)
   }
 
   /// Waits for the first line of that event in the log, of those that came before the call too.

@@ -48,18 +48,17 @@ package final class Nginx: Sendable {
 
   /// Answers all further requests by another `location`; those under way go on as they began.
   ///
-  /// On return the new configuration is in force.
+  /// On return the new configuration is in force. One reload at a time.
+  ///
+  /// - Throws: ``TimedOut``, also when nginx refuses the configuration.
   package func reload(location: String) async throws {
-    let generation = UUID().uuidString
-    try Self.configuration(
-      port: port, directory: directory.path, location: location, generation: generation
-    ).write(toFile: directory.path("nginx.conf"), atomically: true, encoding: .utf8)
+    let before = try retirements()
+    try Self.configuration(port: port, directory: directory.path, location: location)
+      .write(toFile: directory.path("nginx.conf"), atomically: true, encoding: .utf8)
     child.signal(SIGHUP)
-    let (port, probe) = (port, "/-generation")
+    // Old and new workers listen together for a moment; the old one says when it has ended that.
     try await eventually("nginx to take its new configuration") {
-      let answer = try await ChildProcess.run(
-        "curl", ["-s", "--noproxy", "*", "http://127.0.0.1:\(port)\(probe)"])
-      return answer.standardOutput == [generation]
+      try self.retirements() > before
     }
   }
 
@@ -85,19 +84,26 @@ package final class Nginx: Sendable {
     return try accessLog()
   }
 
+  /// How many workers have stopped to listen, one each reload.
+  private func retirements() throws -> Int {
+    try String(contentsOfFile: directory.path("error.log"), encoding: .utf8)
+      .split(separator: "\n").count { $0.hasSuffix("gracefully shutting down") }
+  }
+
   private static func arguments(_ directory: String) -> [String] {
     ["-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"]
   }
 
   /// `user` counts only where nginx is started by root, and keeps its workers able to read the files.
   private static func configuration(
-    port: UInt16, directory: String, location: String, generation: String = "first"
+    port: UInt16, directory: String, location: String
   ) -> String {
     """
     daemon off;
     \(getuid() == 0 ? "user root;" : "")
     worker_processes 1;
     pid \(directory)/nginx.pid;
+    error_log \(directory)/error.log notice;
     events { worker_connections 4096; }
     http {
       \(["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -110,7 +116,6 @@ package final class Nginx: Sendable {
       server {
         listen 127.0.0.1:\(port) backlog=4096;
         root \(directory)/root;
-        location = /-generation { access_log off; return 200 "\(generation)\\n"; }
         location / { \(location) }
       }
     }

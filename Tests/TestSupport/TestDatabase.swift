@@ -13,34 +13,29 @@ package struct TestDatabase: Sendable {
 
   package let name: String
 
-  /// For libpq, as a superuser; `user=…` appended to it makes it another role's.
-  package var conninfo: String { "\(Self.server) dbname=\(name)" }
+  /// For libpq, as a superuser; ` user=…` appended to it makes it another role's.
+  package let conninfo: String
+
+  fileprivate init(name: String) throws {
+    self.name = name
+    conninfo = "\(try Self.server()) dbname=\(name)"
+  }
 
   package func connect(applicationName: String = "haul-tests") async throws -> Connection {
-    try await Self.connect(to: name, applicationName: applicationName)
+    try await Connection.connect(
+      ConnectionConfiguration(
+        conninfo: conninfo, applicationName: applicationName, connectTimeout: .seconds(30)))
   }
 
   /// The server's conninfo, in libpq's key=value form, where a later key wins over an earlier one.
-  static var server: String {
+  private static func server() throws -> String {
     let conninfo = ProcessInfo.processInfo.environment["HAUL_TEST_POSTGRES"] ?? ""
-    precondition(
-      conninfo.contains("=") && !conninfo.contains("://"),
-      "HAUL_TEST_POSTGRES must hold a conninfo in key=value form: run scripts/with-postgres swift test"
-    )
+    guard conninfo.contains("="), !conninfo.contains("://") else { throw NoTestServer() }
     return conninfo
   }
 
-  fileprivate static func connect(to name: String, applicationName: String) async throws
-    -> Connection
-  {
-    try await Connection.connect(
-      ConnectionConfiguration(
-        conninfo: "\(server) dbname=\(name)", applicationName: applicationName,
-        connectTimeout: .seconds(30)))
-  }
-
   fileprivate static func administer(_ statement: String) async throws {
-    let connection = try await connect(to: "postgres", applicationName: "haul-tests-admin")
+    let connection = try await TestDatabase(name: "postgres").connect()
     do {
       try await connection.execute(statement)
     } catch {
@@ -49,6 +44,12 @@ package struct TestDatabase: Sendable {
     }
     await connection.close()
   }
+}
+
+/// There is no server to make test databases on.
+package struct NoTestServer: Error, CustomStringConvertible {
+  package let description =
+    "HAUL_TEST_POSTGRES holds no conninfo in key=value form: run scripts/with-postgres swift test"
 }
 
 /// Gives `body` a database of its own, dropped afterwards whoever is still connected to it.
@@ -77,7 +78,7 @@ private func withDatabase<Result: Sendable>(
     case .empty: "template0"
     case .migrated: try await TemplateDatabase.shared.name()
     }
-  let database = TestDatabase(name: "haul_test_" + UUID().uuidString.lowercased().prefix(13))
+  let database = try TestDatabase(name: "haul_test_" + UUID().uuidString.lowercased().prefix(13))
   try await TestDatabase.administer("CREATE DATABASE \"\(database.name)\" TEMPLATE \"\(template)\"")
   let result: Swift.Result<Result, any Error>
   do {
@@ -110,7 +111,7 @@ private actor TemplateDatabase {
     let name = "haul_template_\(getpid())"
     try await TestDatabase.administer("DROP DATABASE IF EXISTS \"\(name)\"")
     try await TestDatabase.administer("CREATE DATABASE \"\(name)\" TEMPLATE template0")
-    let connection = try await TestDatabase.connect(to: name, applicationName: "haul-template")
+    let connection = try await TestDatabase(name: name).connect()
     do {
       try await prepareTemplate(connection)
     } catch {

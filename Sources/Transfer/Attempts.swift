@@ -1,0 +1,128 @@
+/// What has already been tried for one download, so that strictness ends in one whole download and
+/// never goes round in circles.
+///
+/// Every counter only grows and every flag is only set, but for `mode` and `zeroProgress`, which
+/// start again with a new body or with progress; both are bounded by the others and by the length.
+struct Attempts: Sendable, Hashable {
+  /// So many times CHANGED, and there is no more resuming.
+  static let maximumChanges = 3
+  /// So many range answers in a row without a new byte, and there is no more resuming.
+  static let maximumZeroProgress = 3
+
+  /// What to ask for next.
+  enum Mode: Sendable, Hashable {
+    /// The rest with If-Range, where there is something to resume. To: any other.
+    case resume
+    /// The rest without If-Range; the answer must repeat the validator. To: `restart`.
+    case plainRange
+    /// One byte, to learn the complete length and validator. To: `resume`, `plainRange`, `restart`.
+    case probe
+    /// Everything, in one answer. To: `resume`, once the new body begins.
+    case restart
+  }
+
+  /// What to ask for next.
+  var mode = Mode.resume
+  /// Times that the source was found replaced; kept in the checkpoint.
+  var changes = 0
+  /// Range answers in a row that brought no new byte.
+  var zeroProgress = 0
+  /// Row 7 has been answered by asking once more.
+  var askedForValidator = false
+  /// Row 10 has been answered by a Range without If-Range.
+  var askedPlainRange = false
+  /// Row 15 has been answered by a probe.
+  var probed = false
+  /// Row 18 has been answered by starting at the original URL once more.
+  var askedOriginal = false
+  /// Row 23: a first body of unknown length is there, this one is to equal it.
+  var secondDownload = false
+  /// No Range is sent any more.
+  var wholeOnly = false
+  /// The part file holds bytes of more than one answer.
+  var spliced = false
+  /// Redirects followed since the original URL.
+  var redirects = 0
+
+  /// The counters of a download that starts or goes on from `checkpoint`.
+  ///
+  /// `rangeUnsafe`: the host is known to answer ranges wrongly.
+  init(checkpoint: Checkpoint?, rangeUnsafe: Bool) {
+    changes = checkpoint?.changes ?? 0
+    spliced = checkpoint != nil
+    wholeOnly = rangeUnsafe || changes >= Self.maximumChanges
+  }
+
+  /// Takes in what earlier attempts without a checkpoint had counted.
+  mutating func restore(changes earlier: Int) {
+    changes = max(changes, earlier)
+    if changes >= Self.maximumChanges { wholeOnly = true }
+  }
+
+  /// Counts what follows from an answer's head.
+  mutating func note(_ action: Action) {
+    switch action {
+    case .accept:
+      spliced = true
+    case .wholeBody(_, let resumable):
+      beginBody(resumable: resumable)
+    case .changedUseBody:
+      noteChange()
+      beginBody(resumable: true)
+    case .changedRestart:
+      noteChange()
+      mode = .restart
+    case .restart:
+      giveUpRanges()
+    case .oncePlainRange:
+      askedPlainRange = true
+      mode = .plainRange
+    case .onceMore:
+      askedForValidator = true
+    case .probe:
+      probed = true
+      mode = .probe
+    case .askForRest:
+      mode = askedPlainRange ? .plainRange : .resume
+    case .redirect:
+      redirects += 1
+    case .fromOriginal:
+      askedOriginal = true
+      redirects = 0
+    case .verify, .fail:
+      break
+    }
+  }
+
+  /// Counts what follows from a body's end. `progress`: it brought a byte that was not there.
+  mutating func note(_ ending: Ending, progress: Bool) {
+    switch ending {
+    case .askForRest:
+      zeroProgress = progress ? 0 : zeroProgress + 1
+    case .restart:
+      giveUpRanges()
+    case .secondDownload:
+      secondDownload = true
+      mode = .restart
+    case .verify, .dropExcessAndVerify, .compareWithFirst, .fail:
+      break
+    }
+  }
+
+  private mutating func beginBody(resumable: Bool) {
+    mode = .resume
+    zeroProgress = 0
+    spliced = false
+    if !resumable { wholeOnly = true }
+  }
+
+  private mutating func noteChange() {
+    changes += 1
+    if changes >= Self.maximumChanges { wholeOnly = true }
+  }
+
+  private mutating func giveUpRanges() {
+    wholeOnly = true
+    mode = .restart
+  }
+}

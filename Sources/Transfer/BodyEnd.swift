@@ -1,0 +1,124 @@
+/// How a body came to its end, as libcurl tells it.
+enum Framing: Sendable, Hashable, CaseIterable {
+  /// The announced length was reached, the last chunk or END_STREAM came.
+  case complete
+  /// The connection was closed and nothing had announced a length.
+  case closed
+  /// The connection broke, a chunk or frame was malformed, or the last chunk is missing.
+  case broken
+  /// More bytes came than were announced; they were not written.
+  case excess
+}
+
+/// A body that has ended, every byte of it written.
+struct Body: Sendable, Hashable {
+  /// What was accepted.
+  enum Kind: Sendable, Hashable {
+    /// From 0, of this length where it is known.
+    case whole(length: Int64?)
+    /// Up to `end`, exclusive. `allThere`: with it no byte of the representation is missing.
+    case part(end: Int64, allThere: Bool)
+  }
+
+  var kind: Kind
+  var framing: Framing
+  /// One past the last byte that was kept.
+  var end: Int64
+  /// Whether a byte was kept that was not durable before.
+  var progress: Bool
+}
+
+/// What to do at a body's end.
+enum Ending: Sendable, Equatable {
+  /// Every byte of `length` is there: check the digest, if one is wanted, and publish.
+  case verify(length: Int64)
+  /// As `verify`, but the connection sent too much: close it, and let the digest decide.
+  case dropExcessAndVerify(length: Int64)
+  /// What came is valid; ask for what is missing.
+  case askForRest
+  /// Ask for everything, never again for a range.
+  case restart
+  /// Nothing says that this is all: download once more, to compare length and digest.
+  case secondDownload
+  /// This is the second download: equal to the first in length and digest is complete, else the
+  /// transfer fails as `unverified_length`.
+  case compareWithFirst
+  /// Give up for now; the part file stays.
+  case fail(TransferError)
+}
+
+/// Rows 20 to 24: what the end of a body means.
+func decideEnd(_ state: TransferState, body: Body) -> Ruling<Ending> {
+  switch (body.kind, body.framing) {
+  // Row 21: an answer that contradicts itself proves nothing; only a digest can.
+  case (.part(_, allThere: true), .excess) where state.policy.digestWanted:
+    return Ruling(21, .dropExcessAndVerify(length: state.checkpoint?.completeLength ?? body.end))
+  case (.whole(let length?), .excess) where state.policy.digestWanted:
+    return Ruling(21, .dropExcessAndVerify(length: length))
+  case (_, .excess):
+    if state.attempts.wholeOnly {
+      return failure(21, .protocol, "the server sent more bytes than it announced")
+    }
+    return Ruling(21, .restart)
+
+  case (.part(_, allThere: true), _):
+    return Ruling(nil, .verify(length: state.checkpoint?.completeLength ?? body.end))
+  // Row 2: the answer ended early as it had announced. Rows 20, 22, 24: it broke off.
+  case (.part(let end, _), _):
+    return rest(state, progress: body.progress, row: body.end == end ? 2 : shortRow(body.framing))
+
+  case (.whole(let length?), _):
+    if body.end == length { return Ruling(nil, .verify(length: length)) }
+    return rest(state, progress: body.progress, row: shortRow(body.framing))
+
+  case (.whole(nil), .complete):
+    return Ruling(nil, .verify(length: body.end))
+  // Row 22: the last chunk is missing, so nobody knows how much is.
+  case (.whole(nil), .broken):
+    return failure(22, .interrupted, "the body broke off and its length is not known")
+  case (.whole(nil), .closed):
+    return decideClosed(state, body: body)
+  }
+}
+
+/// Row 23: no length, and closed by the peer, which looks the same whether it was the end or not.
+private func decideClosed(_ state: TransferState, body: Body) -> Ruling<Ending> {
+  if let expected = state.policy.expectedLength {
+    if body.end == expected { return Ruling(23, .verify(length: expected)) }
+    return failure(
+      23, .interrupted, "\(body.end) bytes came and \(expected) were expected")
+  }
+  if state.policy.digestWanted || state.policy.acceptUnverifiedLength {
+    return Ruling(23, .verify(length: body.end))
+  }
+  return Ruling(23, state.attempts.secondDownload ? .compareWithFirst : .secondDownload)
+}
+
+/// Row 20 and its kin: the rest, where it can be asked for and asking has not been in vain.
+private func rest(_ state: TransferState, progress: Bool, row: Int) -> Ruling<Ending> {
+  guard !state.attempts.wholeOnly, let checkpoint = state.checkpoint, checkpoint.isResumable else {
+    return failure(row, .interrupted, "the body ended early and cannot be resumed now")
+  }
+  if !progress, state.attempts.zeroProgress + 1 >= Attempts.maximumZeroProgress {
+    return Ruling(row, .restart)
+  }
+  return Ruling(row, .askForRest)
+}
+
+private func shortRow(_ framing: Framing) -> Int {
+  framing == .broken ? 24 : 20
+}
+
+/// What a digest that does not fit means: bytes of several answers deserve one whole download,
+/// those of a single answer are what the source has.
+func decideMismatch(_ state: TransferState) -> Ending {
+  if state.attempts.spliced { return .restart }
+  return .fail(
+    TransferError(.digest, "the file does not have the digest that the job demands"))
+}
+
+private func failure(
+  _ row: Int, _ errorClass: TransferError.Class, _ message: String
+) -> Ruling<Ending> {
+  Ruling(row, .fail(TransferError(errorClass, message)))
+}

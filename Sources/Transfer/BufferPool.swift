@@ -1,0 +1,108 @@
+import Synchronization
+
+/// Body bytes gathered on their way to the disk: one owner at a time.
+///
+/// The engine appends, then passes the buffer to a ``BodySink`` for good. The memory goes back to its
+/// pool when the last reference is dropped, from whatever thread.
+///
+/// `@unchecked Sendable` holds because `count` and the memory change in ``append(_:)`` only, which the
+/// engine calls before it lets the buffer go and never after.
+@safe package final class GatherBuffer: @unchecked Sendable {
+  /// Bytes gathered so far.
+  package private(set) var count = 0
+  /// The most bytes it can hold.
+  package let capacity: Int
+  private let block: Block
+  private let pool: BufferPool
+
+  fileprivate init(_ block: Block, capacity: Int, pool: BufferPool) {
+    self.block = block
+    self.capacity = capacity
+    self.pool = pool
+  }
+
+  deinit {
+    pool.giveBack(block)
+  }
+
+  /// Bytes that still fit.
+  var room: Int { capacity - count }
+
+  /// Copies `bytes` behind what is there; the caller has made sure of ``room``.
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress else { return }
+    precondition(bytes.count <= room)
+    unsafe (block.start + count).copyMemory(from: source, byteCount: bytes.count)
+    count += bytes.count
+  }
+
+  /// The gathered bytes, valid during `body`.
+  package func withBytes<Result>(
+    _ body: (UnsafeRawBufferPointer) throws -> Result
+  ) rethrows -> Result {
+    try unsafe body(UnsafeRawBufferPointer(start: block.start, count: count))
+  }
+}
+
+/// A fixed number of equal buffers, made when first needed and kept for the pool's life.
+///
+/// When all are out, exchanges pause until a sink gives one back: memory stays bounded however slow the
+/// disk is.
+package final class BufferPool: Sendable {
+  private struct State {
+    var free: [Block] = []
+    var made = 0
+    var missed = false
+  }
+
+  private let state = Mutex(State())
+  private let capacity: Int
+  private let limit: Int
+  private let whenFreed: @Sendable () -> Void
+
+  /// - Parameters:
+  ///   - capacity: bytes a buffer.
+  ///   - limit: the most buffers.
+  ///   - whenFreed: called once after a failed ``take()``, when a buffer has come back, from the
+  ///     thread that dropped it.
+  package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
+    self.capacity = capacity
+    self.limit = limit
+    self.whenFreed = whenFreed
+  }
+
+  deinit {
+    state.withLock { state in
+      for block in state.free { unsafe block.start.deallocate() }
+    }
+  }
+
+  /// An empty buffer, or nil when all are out.
+  package func take() -> GatherBuffer? {
+    let block: Block? = state.withLock { state in
+      // The one used last: its pages are in the caches.
+      if let last = state.free.popLast() { return last }
+      guard state.made < limit else {
+        state.missed = true
+        return nil
+      }
+      state.made += 1
+      return unsafe Block(start: .allocate(byteCount: capacity, alignment: 4096))
+    }
+    return block.map { GatherBuffer($0, capacity: capacity, pool: self) }
+  }
+
+  fileprivate func giveBack(_ block: Block) {
+    let wanted = state.withLock { state in
+      state.free.append(block)
+      defer { state.missed = false }
+      return state.missed
+    }
+    if wanted { whenFreed() }
+  }
+}
+
+/// Memory of a pool. `@unchecked Sendable` holds because either the pool or one buffer has it.
+@safe private struct Block: @unchecked Sendable {
+  let start: UnsafeMutableRawPointer
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+
+/// Durable progress of one download, and in its JSON form the *resume data* that another process or
+/// machine goes on from.
+///
+/// Everything in it is true of the disk at the moment it is made: it is recorded only after the
+/// bytes of `durable` were synced.
+public struct Checkpoint: Sendable, Hashable {
+  /// The original URL, never one that a redirect named; nil where the owner keeps it elsewhere.
+  public var url: String?
+  /// Length of the whole representation in bytes.
+  public var completeLength: Int64
+  /// What a resume is conditional on; without one nothing is resumed.
+  public var validator: Validator?
+  /// Content codings as sent, lower case, joined by commas; nil for none.
+  public var contentEncoding: String?
+  /// Type and subtype as sent, lower case; nil where the server sent none.
+  public var mediaType: String?
+  /// Which bytes of the part file survive a crash.
+  public var durable: ByteRanges
+  /// The part file's name in its directory.
+  public var part: String
+  /// The part file's inode: a file of that name with another inode is not this one.
+  public var inode: UInt64
+  /// How often the source was found replaced; at three there is no more resuming.
+  public var changes: Int
+  /// The intent to publish: the final path, set just before the rename and only when all is
+  /// durable.
+  public var publishing: String?
+
+  /// Progress made of its parts.
+  public init(
+    url: String? = nil, completeLength: Int64, validator: Validator?,
+    contentEncoding: String? = nil, mediaType: String? = nil, durable: ByteRanges, part: String,
+    inode: UInt64, changes: Int = 0, publishing: String? = nil
+  ) {
+    self.url = url
+    self.completeLength = completeLength
+    self.validator = validator
+    self.contentEncoding = contentEncoding
+    self.mediaType = mediaType
+    self.durable = durable
+    self.part = part
+    self.inode = inode
+    self.changes = changes
+    self.publishing = publishing
+  }
+
+  /// Whether every byte of the representation is durable.
+  public var isComplete: Bool { durable.contains(0..<completeLength) }
+
+  /// Whether the rest may be asked for: some bytes are durable, a validator guards them, and the
+  /// source did not change three times. That the part file is there is for the disk to say.
+  public var isResumable: Bool {
+    validator != nil && !durable.isEmpty && changes < Attempts.maximumChanges
+  }
+}
+
+extension Checkpoint: Codable {
+  /// The version of the JSON form that this code writes, and the only one it reads.
+  public static let version = 1
+
+  private enum CodingKeys: String, CodingKey {
+    case version, url, completeLength, validator, contentEncoding, mediaType, durable, part, inode
+    case changes, publishing
+  }
+
+  /// The JSON form.
+  public init(resumeData: [UInt8]) throws(DecodingError) {
+    do {
+      self = try JSONDecoder().decode(Checkpoint.self, from: Data(resumeData))
+    } catch let error as DecodingError {
+      throw error
+    } catch {
+      throw .dataCorrupted(
+        .init(codingPath: [], debugDescription: "unreadable resume data", underlyingError: error))
+    }
+  }
+
+  /// Writes the JSON form, keys sorted.
+  public func resumeData() throws(EncodingError) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      return Array(try encoder.encode(self))
+    } catch let error as EncodingError {
+      throw error
+    } catch {
+      throw .invalidValue(
+        self, .init(codingPath: [], debugDescription: "cannot be encoded", underlyingError: error))
+    }
+  }
+
+  /// Reads a keyed form. Another version, a negative length or durable bytes beyond the length are
+  /// corrupt data.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    let version = try values.decode(Int.self, forKey: .version)
+    guard version == Self.version else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .version, in: values, debugDescription: "resume data of version \(version)")
+    }
+    url = try values.decodeIfPresent(String.self, forKey: .url)
+    completeLength = try values.decode(Int64.self, forKey: .completeLength)
+    validator = try values.decodeIfPresent(Validator.self, forKey: .validator)
+    contentEncoding = try values.decodeIfPresent(String.self, forKey: .contentEncoding)
+    mediaType = try values.decodeIfPresent(String.self, forKey: .mediaType)
+    durable = try values.decode(ByteRanges.self, forKey: .durable)
+    part = try values.decode(String.self, forKey: .part)
+    inode = try values.decode(UInt64.self, forKey: .inode)
+    changes = try values.decode(Int.self, forKey: .changes)
+    publishing = try values.decodeIfPresent(String.self, forKey: .publishing)
+    guard completeLength >= 0, durable.end <= completeLength, changes >= 0 else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .durable, in: values, debugDescription: "durable bytes beyond the length")
+    }
+  }
+
+  /// Writes a keyed form with its version.
+  public func encode(to encoder: any Encoder) throws {
+    var values = encoder.container(keyedBy: CodingKeys.self)
+    try values.encode(Self.version, forKey: .version)
+    try values.encodeIfPresent(url, forKey: .url)
+    try values.encode(completeLength, forKey: .completeLength)
+    try values.encodeIfPresent(validator, forKey: .validator)
+    try values.encodeIfPresent(contentEncoding, forKey: .contentEncoding)
+    try values.encodeIfPresent(mediaType, forKey: .mediaType)
+    try values.encode(durable, forKey: .durable)
+    try values.encode(part, forKey: .part)
+    try values.encode(inode, forKey: .inode)
+    try values.encode(changes, forKey: .changes)
+    try values.encodeIfPresent(publishing, forKey: .publishing)
+  }
+}

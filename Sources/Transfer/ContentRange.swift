@@ -1,0 +1,46 @@
+/// A Content-Range field in bytes (RFC 9110 §14.4).
+enum ContentRange: Sendable, Equatable {
+  /// `bytes first-last/length`: what a 206 carries. `length` is nil where the server wrote `*`.
+  case part(first: Int64, last: Int64, length: Int64?)
+  /// `bytes */length`: what a 416 says about the representation.
+  case unsatisfied(length: Int64)
+
+  /// Why there is no range to read.
+  enum Malformed: Error, Equatable {
+    /// The field is absent.
+    case missing
+    /// The field stands more than once, even with equal values.
+    case repeated
+    /// The unit is not `bytes`.
+    case otherUnit
+    /// The value breaks the grammar, exceeds 63 bits, or contradicts itself (last before first,
+    /// length not beyond last), which §14.4 calls invalid.
+    case garbage
+  }
+
+  /// Reads the field of an answer. White space between unit and range may be longer than one space.
+  init(_ head: ResponseHead) throws(Malformed) {
+    let values = head.values("Content-Range")
+    guard let text = values.first else { throw .missing }
+    guard values.count == 1 else { throw .repeated }
+
+    var scanner = TextScanner(text)
+    let unit = scanner.takeWhile(\.isTokenCharacter)
+    guard !scanner.takeWhile(\.isBlank).isEmpty else { throw .garbage }
+    guard unit.lowercased() == "bytes" else { throw .otherUnit }
+    guard let range = Self.readRange(&scanner), scanner.atEnd else { throw .garbage }
+    self = range
+  }
+
+  private static func readRange(_ scanner: inout TextScanner) -> ContentRange? {
+    if scanner.take("*/") {
+      return scanner.integer().map { .unsatisfied(length: $0) }
+    }
+    guard let first = scanner.integer(), scanner.take("-"), let last = scanner.integer(),
+      scanner.take("/"), first <= last, last < .max
+    else { return nil }
+    if scanner.take("*") { return .part(first: first, last: last, length: nil) }
+    guard let length = scanner.integer(), last < length else { return nil }
+    return .part(first: first, last: last, length: length)
+  }
+}

@@ -1,0 +1,73 @@
+internal import CLibcurl
+internal import Glibc
+
+// What libcurl calls, always on the engine thread, inside curl_multi_perform or curl_easy_pause. The last
+// or first argument is the running exchange, which the engine keeps alive while its handle is joined.
+
+/// CURLOPT_HEADERFUNCTION: one whole header line. Any other number than the line's length ends the exchange.
+let receiveHeader:
+  @convention(c) (
+    UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
+  ) -> Int = { bytes, size, count, context in
+    let line = unsafe headerText(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    return unsafe exchange(context).receiveHeader(line) ? size * count : 0
+  }
+
+/// CURLOPT_WRITEFUNCTION: at most 16 KiB (`CURL_MAX_WRITE_SIZE`) of the body.
+let receiveBody:
+  @convention(c) (
+    UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
+  ) -> Int = { bytes, size, count, context in
+    let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    switch unsafe exchange(context).receiveBody(piece) {
+    case .taken: return size * count
+    // libcurl keeps the piece and shows it again after curl_easy_pause.
+    case .pause: return Int(CURL_WRITEFUNC_PAUSE)
+    // Any other number than the piece's length ends the exchange; a piece is never empty.
+    case .end: return 0
+    }
+  }
+
+/// CURLOPT_OPENSOCKETFUNCTION: the address policy sees every address, after DNS and before connecting.
+let openSocket:
+  @convention(c) (
+    UnsafeMutableRawPointer?, curlsocktype, UnsafeMutablePointer<curl_sockaddr>?
+  ) -> curl_socket_t = { context, _, target in
+    guard let target = unsafe target else { return CURL_SOCKET_BAD }
+    let name = unsafe withUnsafePointer(to: &target.pointee.addr) { unsafe UnsafeRawPointer($0) }
+    let address = unsafe IPAddress(
+      socketAddress: name, length: Int(target.pointee.addrlen))
+    guard unsafe exchange(context).mayConnect(to: address) else { return CURL_SOCKET_BAD }
+    let descriptor = unsafe socket(
+      target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+      target.pointee.protocol)
+    unsafe exchange(context).opened(descriptor)
+    return descriptor
+  }
+
+/// CURLOPT_PREREQFUNCTION: a connection is ready, perhaps one that an exchange with a wider policy opened.
+let beforeRequest:
+  @convention(c) (
+    UnsafeMutableRawPointer?, UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?, Int32,
+    Int32
+  ) -> Int32 = { context, remote, _, remotePort, localPort in
+    guard let remote = unsafe remote else { return CURL_PREREQFUNC_ABORT }
+    let text = unsafe String(cString: remote)
+    let mayGo = unsafe exchange(context).maySend(
+      to: text, remotePort: UInt16(truncatingIfNeeded: remotePort),
+      localPort: UInt16(truncatingIfNeeded: localPort))
+    return mayGo ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  }
+
+private func exchange(_ context: UnsafeMutableRawPointer?) -> RunningExchange {
+  guard let context = unsafe context else {
+    preconditionFailure("every handle is joined with its exchange")
+  }
+  return unsafe Unmanaged<RunningExchange>.fromOpaque(context).takeUnretainedValue()
+}
+
+/// UTF-8 where it is, else ISO 8859-1: no two different field values may become equal.
+private func headerText(_ bytes: UnsafeRawBufferPointer) -> String {
+  if let text = unsafe String(validating: bytes, as: UTF8.self) { return text }
+  return unsafe String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+}

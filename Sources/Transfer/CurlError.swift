@@ -1,0 +1,55 @@
+internal import CLibcurl
+
+/// How libcurl says an exchange ended.
+struct CurlEnd {
+  /// How far the exchange had come.
+  enum Progress {
+    case resolving
+    /// An address was tried; TLS belongs here.
+    case connecting
+    /// The request went out, or could have.
+    case connected
+  }
+
+  let code: CURLcode
+  /// libcurl's own words; they name the host, never the whole URL.
+  let sentence: String
+
+  init(_ code: CURLcode, detail: String) {
+    self.code = code
+    sentence = detail.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : detail
+  }
+
+  var isOK: Bool { code == CURLE_OK }
+  var isTimeout: Bool { code == CURLE_OPERATION_TIMEDOUT }
+
+  /// The class of a failure without a head.
+  func errorClass(_ progress: Progress) -> TransferError.Class {
+    switch code {
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+      return .dns
+    case CURLE_COULDNT_CONNECT:
+      return .connect
+    case CURLE_OPERATION_TIMEDOUT:
+      return progress == .resolving ? .dns : progress == .connecting ? .connect : .timeout
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
+      CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+      CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      return .tls
+    case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
+      return .blockedURL
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      // libcurl: a scheme that is not allowed, or an answer that is not HTTP/1 or 2.
+      return progress == .connected ? .protocol : .blockedURL
+    case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_OK:
+      return .protocol
+    case CURLE_OUT_OF_MEMORY where progress == .connected:
+      // libcurl: a header line of more than 100 KiB (`CURL_MAX_HTTP_HEADER`).
+      return .protocol
+    default:
+      // Reset, closed without an answer, HTTP/2 errors: the connection broke.
+      return .interrupted
+    }
+  }
+}

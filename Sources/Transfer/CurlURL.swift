@@ -1,0 +1,158 @@
+internal import CLibcurl
+
+/// A URL as libcurl understands it, so that what is checked is what is fetched.
+///
+/// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, the
+/// fragment is dropped; otherwise path and query stay as submitted, dot segments included.
+public struct WebURL: Sendable, Hashable {
+  /// The whole URL as it is fetched, with credentials if there are any. Do not show: ``redacted``.
+  public let text: String
+  /// In lower case.
+  public let scheme: String
+  /// In lower case, IPv6 in brackets; a name in other scripts stays as written.
+  public let host: String
+  /// The port connected to, given or the scheme's default.
+  public let port: Int
+  /// Begins with `/`, still percent-encoded.
+  public let path: String
+  /// Without `?`; nil if there is none.
+  public let query: String?
+  /// Whether a user name or password stands in the URL. The engine refuses such URLs.
+  public let hasCredentials: Bool
+  /// The unit of politeness: `example.org`, or `example.org:8443` if that is not the scheme's port.
+  public let hostKey: String
+
+  /// Parses an absolute URL.
+  ///
+  /// - Parameters:
+  ///   - text: may hold spaces inside; none around.
+  ///   - schemes: in lower case.
+  /// - Throws: `.blockedURL` if it cannot be parsed or its scheme is not one of `schemes`.
+  public init(
+    _ text: String, schemes: Set<String> = ["http", "https"]
+  ) throws(TransferError) {
+    let parser = try URLParser()
+    try parser.set(text, UInt32(CURLU_PATH_AS_IS))
+    try self.init(parser, schemes: schemes)
+  }
+
+  /// The URL a Location field means (RFC 9110 §10.2.2, RFC 3986 §5).
+  ///
+  /// This URL's credentials are not carried over; those that `location` spells out are kept, to be refused.
+  ///
+  /// - Throws: `.blockedURL` as for ``init(_:schemes:)``.
+  public func resolving(
+    location: String, schemes: Set<String> = ["http", "https"]
+  ) throws(TransferError) -> WebURL {
+    let parser = try URLParser()
+    try parser.set(text, UInt32(CURLU_PATH_AS_IS))
+    parser.clear(CURLUPART_USER)
+    parser.clear(CURLUPART_PASSWORD)
+    let reference = location.prefix { $0 != "#" }
+    // libcurl 7.88 takes an empty reference for the directory; RFC 3986 §5.2.2 for the same document.
+    if !reference.isEmpty { try parser.set(String(reference), 0) }
+    return try WebURL(parser, schemes: schemes)
+  }
+
+  private init(_ parser: borrowing URLParser, schemes: Set<String>) throws(TransferError) {
+    parser.clear(CURLUPART_FRAGMENT)
+    scheme = (parser.get(CURLUPART_SCHEME) ?? "").lowercased()
+    guard schemes.contains(scheme) else {
+      let allowed = schemes.sorted().joined(separator: ", ")
+      throw TransferError(
+        .blockedURL, "the URL's scheme is '\(scheme)'; allowed: \(allowed)")
+    }
+    guard let text = parser.get(CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT)),
+      let host = parser.get(CURLUPART_HOST), !host.isEmpty,
+      let port = parser.get(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
+    else { throw TransferError(.blockedURL, "the URL has no host") }
+    self.text = text
+    self.host = host.lowercased()
+    self.port = port
+    path = parser.get(CURLUPART_PATH) ?? "/"
+    query = parser.get(CURLUPART_QUERY)
+    hasCredentials = parser.get(CURLUPART_USER) != nil || parser.get(CURLUPART_PASSWORD) != nil
+    // `example.org.` is the same host.
+    let name = self.host.hasSuffix(".") ? String(self.host.dropLast()) : self.host
+    let isDefault = parser.get(CURLUPART_PORT, UInt32(CURLU_NO_DEFAULT_PORT)) == nil
+    hostKey = isDefault ? name : "\(name):\(port)"
+  }
+
+  /// Whether scheme, host and port are equal (RFC 9110 §4.3.1).
+  public func isSameOrigin(as other: WebURL) -> Bool {
+    scheme == other.scheme && host == other.host && port == other.port
+  }
+
+  /// For people and logs: no user, no password, and `***` for the values that sign or grant.
+  public var redacted: String {
+    var shown = "\(scheme)://\(hostKey)\(path)"
+    if let query {
+      let pairs = query.split(separator: "&", omittingEmptySubsequences: false)
+      shown += "?" + pairs.map(Self.redact).joined(separator: "&")
+    }
+    return shown
+  }
+
+  private static func redact(_ pair: Substring) -> Substring {
+    guard let equals = pair.firstIndex(of: "=") else { return pair }
+    let name = pair[..<equals].lowercased()
+    let isSecret =
+      secretNames.contains(name) || secretPrefixes.contains { name.hasPrefix($0) }
+      || secretParts.contains { name.contains($0) }
+    return isSecret ? pair[...equals] + "***" : pair
+  }
+
+  /// Parameters of signed URLs (S3, GCS, Azure SAS, CloudFront) and usual names of keys, in lower case.
+  private static let secretNames: Set<String> = [
+    "sig", "sign", "key", "auth", "authorization", "code", "expires", "policy", "pwd", "pass", "se",
+    "sp", "sv", "sr", "st", "skoid", "sktid", "key-pair-id", "googleaccessid", "awsaccesskeyid",
+    "hmac", "jwt", "sid", "session",
+  ]
+  private static let secretPrefixes = ["x-amz-", "x-goog-", "x-oss-", "x-cos-"]
+  private static let secretParts = [
+    "signature", "token", "secret", "password", "apikey", "api_key", "api-key", "credential",
+  ]
+}
+
+/// A `CURLU` handle.
+@safe private struct URLParser: ~Copyable {
+  private let handle: OpaquePointer
+
+  init() throws(TransferError) {
+    guard let handle = unsafe curl_url() else {
+      throw TransferError(.io, "out of memory while parsing a URL")
+    }
+    unsafe self.handle = unsafe handle
+  }
+
+  deinit {
+    unsafe curl_url_cleanup(handle)
+  }
+
+  /// Sets the URL, or resolves a reference against the one that is set.
+  func set(_ text: String, _ flags: UInt32) throws(TransferError) {
+    // libcurl would make a `+` of a space in the query, which not every server reads as one.
+    let encoded = text.split(separator: " ", omittingEmptySubsequences: false)
+      .joined(separator: "%20")
+    let flags = flags | UInt32(CURLU_NON_SUPPORT_SCHEME) | UInt32(CURLU_URLENCODE)
+    let result = unsafe curl_url_set(handle, CURLUPART_URL, encoded, flags)
+    guard result == CURLUE_OK, !text.utf8.contains(0) else {
+      // The text may hold credentials and cannot be redacted: it stays out of the sentence.
+      let why = result == CURLUE_OK ? "NUL byte" : unsafe String(cString: curl_url_strerror(result))
+      throw TransferError(.blockedURL, "the URL cannot be parsed: \(why)")
+    }
+  }
+
+  func clear(_ part: CURLUPart) {
+    _ = unsafe curl_url_set(handle, part, nil, 0)
+  }
+
+  /// nil if the part is not there.
+  func get(_ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text
+    else { return nil }
+    defer { unsafe curl_free(text) }
+    return unsafe String(cString: text)
+  }
+}

@@ -1,0 +1,128 @@
+/// A verdict and the row of the table that gave it, for logs and tests.
+struct Ruling<Verdict: Sendable & Equatable>: Sendable, Equatable {
+  /// 1 to 25; nil for an ordinary answer that no row is about.
+  var row: Int?
+  var verdict: Verdict
+
+  init(_ row: Int?, _ verdict: Verdict) {
+    self.row = row
+    self.verdict = verdict
+  }
+}
+
+/// What an answer's head says about the representation that its body carries from offset 0.
+struct Representation: Sendable, Hashable {
+  /// In bytes; nil where only the end of the body tells.
+  var completeLength: Int64?
+  var validator: Validator?
+  /// As `Checkpoint.contentEncoding`.
+  var contentEncoding: String?
+  /// As `Checkpoint.mediaType`.
+  var mediaType: String?
+}
+
+/// What to do with an answer, decided from its head, before a byte of its body is written.
+enum Action: Sendable, Equatable {
+  /// Take the body as bytes `start..<end`. Those before `compareUntil` are on disk already: compare
+  /// them, and a difference is CHANGED, see `TransferState.overlapDiffered`.
+  case accept(start: Int64, compareUntil: Int64, end: Int64)
+  /// Take the body from 0, into a new part file. `resumable`: a later request may ask for its rest.
+  case wholeBody(Representation, resumable: Bool)
+  /// CHANGED, and this body is the new representation: take it from 0, into a new part file.
+  case changedUseBody(Representation)
+  /// CHANGED: end this answer unread and ask for everything.
+  case changedRestart
+  /// End this answer unread and ask for everything, never again for a range.
+  case restart(markRangeUnsafe: Bool)
+  /// Ask for the same range without If-Range.
+  case oncePlainRange
+  /// Ask the same once more.
+  case onceMore
+  /// Ask for one byte, to learn what the source is.
+  case probe
+  /// The source is what was recorded: ask for what is missing.
+  case askForRest
+  /// Everything is durable: go to verify.
+  case verify
+  /// Follow, with scheme and address policy applied again; credentials stay with their origin.
+  case redirect(to: String)
+  /// Begin at the original URL once more: what redirects named may have expired.
+  case fromOriginal
+  /// Give up for now or for ever, as the class says. The part file stays. The caller adds the host.
+  case fail(TransferError)
+}
+
+/// The table: what the head of an answer means, given what is durable and what was asked.
+///
+/// Rows 206 in `decidePart`, 200 in `decideWhole`, 416 in `decideUnsatisfied`; rows 20 to 24 are
+/// about a body's end, see `decideEnd`.
+func decide(
+  _ state: TransferState, asked: Asked, head: ResponseHead, now: HTTPDate
+) -> Ruling<Action> {
+  switch head.status {
+  case 200:
+    return decideWhole(state, asked: asked, head: head, now: now)
+  case 206:
+    return decidePart(state, asked: asked, head: head)
+  case 416:
+    return decideUnsatisfied(state, asked: asked, head: head)
+
+  // Row 16: a condition failed that only a range request carries.
+  case 412 where asked != .whole:
+    return Ruling(16, .changedRestart)
+
+  // Row 17: nothing was conditional on If-None-Match or If-Modified-Since.
+  case 304:
+    return failure(17, .protocol, "304 Not Modified, though the request was not conditional", head)
+
+  // Row 25.
+  case 301, 302, 303, 307, 308:
+    return decideRedirect(state, head: head)
+
+  // Row 18: behind a redirect the address may have expired, so once more from the start.
+  case let status where state.attempts.redirects > 0 && [401, 403, 404, 410].contains(status):
+    if !state.attempts.askedOriginal { return Ruling(18, .fromOriginal) }
+    return failure(
+      18, .http4xx, "the server answered \(head.status) behind a redirect, twice", head)
+
+  // Row 19: the host asks for less, or has trouble of its own.
+  case 429:
+    return failure(
+      19, .rateLimited, "the server asks for fewer requests (429)", head,
+      retryAfter: head.retryAfter(now: now))
+  case 503 where head.retryAfter(now: now) != nil:
+    return failure(
+      19, .rateLimited, "the server asks to come back later (503)", head,
+      retryAfter: head.retryAfter(now: now))
+  case 408, 425, 500...599:
+    return failure(
+      19, .http5xx, "the server answered \(head.status)", head,
+      retryAfter: head.retryAfter(now: now))
+
+  case 400...499:
+    return failure(nil, .http4xx, "the server answered \(head.status)", head)
+  default:
+    return failure(nil, .protocol, "status \(head.status) carries no representation", head)
+  }
+}
+
+private func decideRedirect(_ state: TransferState, head: ResponseHead) -> Ruling<Action> {
+  guard let location = head.value("Location"), !location.isEmpty else {
+    return failure(25, .protocol, "status \(head.status) without one Location", head)
+  }
+  guard state.attempts.redirects < state.policy.maximumRedirects else {
+    return failure(
+      25, .redirects, "more than \(state.policy.maximumRedirects) redirects in a row", head)
+  }
+  return Ruling(25, .redirect(to: location))
+}
+
+/// A ruling that ends the transfer.
+func failure(
+  _ row: Int?, _ errorClass: TransferError.Class, _ message: String, _ head: ResponseHead,
+  retryAfter: Duration? = nil
+) -> Ruling<Action> {
+  Ruling(
+    row,
+    .fail(TransferError(errorClass, message, status: head.status, retryAfter: retryAfter)))
+}

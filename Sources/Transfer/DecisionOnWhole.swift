@@ -1,0 +1,48 @@
+/// Rows 10 to 12, and the ordinary answer to an ordinary request: 200 OK.
+func decideWhole(
+  _ state: TransferState, asked: Asked, head: ResponseHead, now: HTTPDate
+) -> Ruling<Action> {
+  let new = Representation(head, now: now)
+  if head.bodyLength == .malformed {
+    return failure(nil, .protocol, "Content-Length is no number, or several", head)
+  }
+  if let limit = state.policy.maximumLength, let length = new.completeLength, length > limit {
+    return failure(
+      nil, .tooLarge, "the file has \(length) bytes and \(limit) are allowed", head)
+  }
+  guard let record = state.checkpoint else {
+    return Ruling(nil, .wholeBody(new, resumable: true))
+  }
+  // Row 12: a log-in page where a file used to be.
+  if let old = record.mediaType, old != "text/html", new.mediaType == "text/html" {
+    return failure(
+      12, .suspectPage,
+      "the server sent a page in HTML where \(old) used to be; the partial file is kept", head)
+  }
+  guard asked != .whole else { return Ruling(nil, .wholeBody(new, resumable: true)) }
+
+  // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
+  guard record.validator?.compared(with: head) == .same,
+    new.contentEncoding == record.contentEncoding,
+    (new.completeLength ?? record.completeLength) == record.completeLength
+  else {
+    return Ruling(11, .changedUseBody(new))
+  }
+  // A probe has told that the source is what was recorded, and nothing is missing.
+  if asked == .probe, record.isComplete { return Ruling(15, .verify) }
+  // Row 10: the same, and the range refused. Once without If-Range, then one stream from 0.
+  if case .part(_, _, ifRange: true) = asked, !state.attempts.askedPlainRange {
+    return Ruling(10, .oncePlainRange)
+  }
+  return Ruling(10, .wholeBody(new, resumable: false))
+}
+
+extension Representation {
+  /// What the head of a 200 says.
+  init(_ head: ResponseHead, now: HTTPDate) {
+    if case .bytes(let length) = head.bodyLength { completeLength = length }
+    validator = Validator(head, now: now)
+    contentEncoding = head.contentEncoding
+    mediaType = head.mediaType
+  }
+}

@@ -1,0 +1,181 @@
+import CLinux
+import Glibc
+
+/// What to do where a file stands under the final name.
+package enum CollisionPolicy: String, Sendable, CaseIterable {
+  /// Fail as `exists`.
+  case fail
+  /// Leave the file that is there, and call it done.
+  case skip
+  /// Put the new file in its place, in one step.
+  case replace
+  /// Take the next free name: `a.1.txt`, `a.2.txt`, …
+  case rename
+}
+
+/// The tree that results are published in. Nothing is made, opened or renamed outside of it, nor
+/// through a symbolic link. Every call blocks.
+///
+/// The steps are apart, so that a caller can record its intent before the rename, and sync the
+/// directories of many files at once: `makeParent`, intent, `place`, `Parent.sync`.
+package struct Destination: Sendable {
+  /// renameat2(2): descriptor and name, twice, and flags; returns 0 or the error number.
+  typealias Rename = @Sendable (FileDescriptor, String, FileDescriptor, String, UInt32) -> Int32
+
+  private let root: FileDescriptor
+  private let renameat2: Rename
+
+  /// Results go below `root`.
+  package init(root: FileDescriptor) {
+    self.init(root: root, renameat2: Self.systemRename)
+  }
+
+  /// As `init(root:)`, with another renameat2: file systems that refuse its flags are rare.
+  init(root: FileDescriptor, renameat2: @escaping Rename) {
+    self.root = root
+    self.renameat2 = renameat2
+  }
+
+  /// A directory for one result or more.
+  package struct Parent: Sendable {
+    let directory: FileDescriptor
+    /// Directories that got a new entry on the way here.
+    let changed: [FileDescriptor]
+
+    /// Makes the names in this directory, and the directory itself, durable.
+    package func sync() throws(TransferError) {
+      try directory.sync()
+      for directory in changed { try directory.sync() }
+    }
+  }
+
+  /// How placing ended.
+  package enum Placement: Sendable, Equatable {
+    /// The file stands at this path now.
+    case placed(RelativePath)
+    /// Another file stands there, and the policy is `skip`. The part file is still there.
+    case skipped
+    /// There is no part file of this name: somebody else took it over. Not an error of the disk; on
+    /// NFS look again before believing it.
+    case partMissing
+  }
+
+  /// Opens the directory of `path`, and makes it and those above it where they are missing.
+  ///
+  /// - Throws: `path_conflict` where a file or a symbolic link stands in the way.
+  package func makeParent(of path: RelativePath) throws(TransferError) -> Parent {
+    switch root.openBeneath(path.directory, O_RDONLY | O_DIRECTORY) {
+    case .success(let directory): return Parent(directory: directory, changed: [])
+    case .failure(let error) where error.number != ENOENT:
+      throw .file(error.number, "cannot open the directory of \(path)")
+    case .failure: break
+    }
+    var directory = root
+    var changed: [FileDescriptor] = []
+    for component in path.components.dropLast() {
+      if unsafe mkdirat(directory.raw, component, 0o777) == 0 {
+        changed.append(directory)
+      } else if errno != EEXIST {
+        throw .file(errno, "cannot make the directory \(component) of \(path)")
+      }
+      switch directory.openBeneath(component, O_RDONLY | O_DIRECTORY) {
+      case .success(let next): directory = next
+      case .failure(let error):
+        throw .file(error.number, "cannot open the directory \(component) of \(path)")
+      }
+    }
+    return Parent(directory: directory, changed: changed)
+  }
+
+  /// Gives the part file its final name, in one step or, where the file system has none, by link
+  /// and unlink. The file's bytes must be synced before, the parent after.
+  ///
+  /// - Throws: `exists` under the policy `fail`; `path_conflict` where a directory has the name.
+  package func place(
+    part: String, of parts: PartDirectory, at path: RelativePath, in parent: Parent,
+    policy: CollisionPolicy
+  ) throws(TransferError) -> Placement {
+    var candidate = path
+    var number = 0
+    while true {
+      switch move(part, of: parts, to: candidate.name, in: parent, replacing: policy == .replace) {
+      case 0:
+        return .placed(candidate)
+      case EEXIST where policy == .rename && number < 9999:
+        number += 1
+        candidate = path.numbered(number)
+      case EEXIST:
+        if try parent.directory.status(of: candidate.name)?.isDirectory == true {
+          throw .file(EISDIR, "cannot publish \(candidate)")
+        }
+        if policy == .skip { return .skipped }
+        throw TransferError(
+          .exists, "a file stands at \(candidate) already; --if-exists says what to do then")
+      case let error:
+        if error == ENOENT, try parts.directory.status(of: part) == nil { return .partMissing }
+        throw .file(error, "cannot publish \(candidate)")
+      }
+    }
+  }
+
+  /// Whether the file at `path` is the one that an intent means: how a rename is recognised whose
+  /// confirmation was lost.
+  package func holds(
+    _ path: RelativePath, inode: UInt64, length: Int64
+  ) throws(TransferError) -> Bool {
+    guard let file = try open(path) else { return false }
+    let size = try file.size()
+    return file.inode == inode && size == length
+  }
+
+  /// Opens a finished file for reading, to compare it with a length and digest.
+  ///
+  /// - Returns: nil where no regular file stands there.
+  package func open(_ path: RelativePath) throws(TransferError) -> PartFile? {
+    switch root.openBeneath(path.description, O_RDONLY | O_NONBLOCK) {
+    case .success(let file):
+      let status = try file.status()
+      return status.isRegular
+        ? PartFile(name: path.description, inode: status.inode, file: file) : nil
+    case .failure(let error) where [ENOENT, ENOTDIR, ELOOP].contains(error.number):
+      return nil
+    case .failure(let error):
+      throw .file(error.number, "cannot open \(path)")
+    }
+  }
+
+  /// Returns 0 or the error number, EEXIST where the name is taken and must not be replaced.
+  private func move(
+    _ part: String, of parts: PartDirectory, to name: String, in parent: Parent, replacing: Bool
+  ) -> Int32 {
+    let noReplace: UInt32 = 1
+    let error = renameat2(
+      parts.directory, part, parent.directory, name, replacing ? 0 : noReplace)
+    guard !replacing, error == EINVAL || error == ENOSYS else { return error }
+
+    let linked = unsafe linkat(parts.directory.raw, part, parent.directory.raw, name, 0)
+    if linked != 0 {
+      // Over NFS a repeated request finds the work of the first, whose answer was lost.
+      let linkError = errno
+      guard linkError == EEXIST, areSame(part, of: parts, and: name, in: parent) else {
+        return linkError
+      }
+    }
+    return unsafe unlinkat(parts.directory.raw, part, 0) == 0 ? 0 : errno
+  }
+
+  private func areSame(
+    _ part: String, of parts: PartDirectory, and name: String, in parent: Parent
+  ) -> Bool {
+    guard let one = try? parts.directory.status(of: part),
+      let other = try? parent.directory.status(of: name)
+    else { return false }
+    return one.inode == other.inode && one.isRegular
+  }
+
+  @Sendable private static func systemRename(
+    _ from: FileDescriptor, _ name: String, _ to: FileDescriptor, _ newName: String, _ flags: UInt32
+  ) -> Int32 {
+    unsafe haul_renameat2(from.raw, name, to.raw, newName, flags) == 0 ? 0 : errno
+  }
+}

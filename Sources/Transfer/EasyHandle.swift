@@ -1,0 +1,141 @@
+internal import CLibcurl
+
+/// A `CURL` handle, set up once for an engine and used for one exchange after another.
+///
+/// Reuse keeps what is costly (libcurl's own memory), and nothing of an exchange: URL, fields and context
+/// are set anew each time.
+@safe final class EasyHandle {
+  let raw: UnsafeMutableRawPointer
+  /// Filled by libcurl with a sentence about the last failure.
+  private let sentence: UnsafeMutablePointer<CChar>
+  private var fields: UnsafeMutablePointer<curl_slist>?
+  private var resolve: UnsafeMutablePointer<curl_slist>?
+
+  /// - Throws: `.io` when this libcurl refuses an option that safety depends on.
+  init(_ configuration: Engine.Configuration) throws(TransferError) {
+    guard let raw = unsafe curl_easy_init() else {
+      throw TransferError(.io, "libcurl gives no handle")
+    }
+    unsafe self.raw = unsafe raw
+    unsafe sentence = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    unsafe sentence.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    try setUp(configuration)
+  }
+
+  deinit {
+    unsafe curl_easy_cleanup(raw)
+    unsafe curl_slist_free_all(fields)
+    unsafe curl_slist_free_all(resolve)
+    unsafe sentence.deallocate()
+  }
+
+  /// What libcurl says about the last failure; empty if it says nothing.
+  var errorSentence: String { unsafe String(cString: sentence) }
+
+  /// Sets what differs from one exchange to the next. `context` is handed to every callback.
+  ///
+  /// - Throws: `.protocol` for a request field that would break the request's head.
+  func prepare(
+    _ request: ExchangeRequest, context: UnsafeMutableRawPointer?
+  ) throws(TransferError) {
+    unsafe curl_slist_free_all(fields)
+    unsafe fields = nil
+    for field in request.fields { try append(field) }
+    unsafe sentence.pointee = 0
+    try unsafe check(haul_easy_set_string(raw, CURLOPT_URL, request.url), CURLOPT_URL)
+    try unsafe check(haul_easy_set_list(raw, CURLOPT_HTTPHEADER, fields), CURLOPT_HTTPHEADER)
+    for option in [
+      CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
+      CURLOPT_PREREQDATA,
+    ] {
+      try unsafe check(haul_easy_set_pointer(raw, option, context), option)
+    }
+  }
+
+  /// What ``prepare(_:context:)`` was given for this `CURL`.
+  static func context(of raw: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    var context: UnsafeMutableRawPointer?
+    _ = unsafe haul_easy_get_pointer(raw, CURLINFO_PRIVATE, &context)
+    return unsafe context
+  }
+
+  /// Lets a paused exchange receive again; libcurl may call back before this returns.
+  func unpause() {
+    // It fails when there is no connection yet, and then there is nothing to lift, or when the
+    // callback ended the exchange, which the exchange knows itself.
+    _ = unsafe curl_easy_pause(raw, CURLPAUSE_CONT)
+  }
+
+  private func append(_ field: ResponseHead.Field) throws(TransferError) {
+    let isName =
+      !field.name.isEmpty && field.name.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != 58 }
+    guard isName, field.value.utf8.allSatisfy({ $0 >= 32 && $0 != 127 || $0 == 9 }) else {
+      throw TransferError(
+        .protocol, "a request field holds a control character or has no usable name")
+    }
+    // libcurl: `Name:` would remove the field, `Name;` sends it empty.
+    let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+    guard let longer = unsafe curl_slist_append(fields, line) else {
+      throw TransferError(.io, "out of memory while making a request")
+    }
+    unsafe fields = unsafe longer
+  }
+
+  private func setUp(_ configuration: Engine.Configuration) throws(TransferError) {
+    let numbers: [(CURLoption, Int)] = [
+      // Signals and resolver threads must not reach into the process.
+      (CURLOPT_NOSIGNAL, 1), (CURLOPT_QUICK_EXIT, 1),
+      (CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds),
+      (CURLOPT_DNS_CACHE_TIMEOUT, configuration.dnsCacheTime.milliseconds / 1000),
+      // The body as sent, the URL as submitted, one hop.
+      (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0),
+      (CURLOPT_HTTP09_ALLOWED, 0), (CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
+      // Nothing from the environment, no credentials but the caller's.
+      (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
+      (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+      (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 64 * 1024), (CURLOPT_NOPROGRESS, 1),
+    ]
+    for (option, value) in numbers {
+      try unsafe check(haul_easy_set_long(raw, option, value), option)
+    }
+    var strings: [(CURLoption, String)] = [
+      (CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.sorted().joined(separator: ",")),
+      (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, configuration.userAgent),
+    ]
+    if let caFile = configuration.caFile { strings.append((CURLOPT_CAINFO, caFile)) }
+    for (option, value) in strings {
+      try unsafe check(haul_easy_set_string(raw, option, value), option)
+    }
+    try setCallbacks()
+    try setResolve(configuration.resolve)
+  }
+
+  private func setCallbacks() throws(TransferError) {
+    try unsafe check(
+      haul_easy_set_receive(raw, CURLOPT_HEADERFUNCTION, receiveHeader), CURLOPT_HEADERFUNCTION)
+    try unsafe check(
+      haul_easy_set_receive(raw, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
+    try unsafe check(haul_easy_set_open_socket(raw, openSocket), CURLOPT_OPENSOCKETFUNCTION)
+    try unsafe check(haul_easy_set_before_request(raw, beforeRequest), CURLOPT_PREREQFUNCTION)
+    try unsafe check(
+      haul_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, sentence), CURLOPT_ERRORBUFFER)
+  }
+
+  /// libcurl does not copy the list: it lives as long as the handle.
+  private func setResolve(_ entries: [String]) throws(TransferError) {
+    for entry in entries { unsafe resolve = unsafe curl_slist_append(resolve, entry) }
+    try unsafe check(haul_easy_set_list(raw, CURLOPT_RESOLVE, resolve), CURLOPT_RESOLVE)
+  }
+
+  private func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
+    guard code == CURLE_OK else {
+      let why = unsafe String(cString: curl_easy_strerror(code))
+      throw TransferError(.io, "libcurl refuses option \(option.rawValue): \(why)")
+    }
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds, rounded down.
+  var milliseconds: Int { Int(self / .milliseconds(1)) }
+}

@@ -1,0 +1,73 @@
+/// Fetches over HTTP: one thread, one `curl_multi`.
+///
+/// Each exchange has a connection of its own, also with HTTP/2: with libcurl 7.88 a paused stream holds up
+/// all others of its connection. Connections and handles are kept and reused between exchanges.
+public final class Engine: Sendable {
+  /// Limits and rules, the same for all exchanges of an engine.
+  public struct Configuration: Sendable {
+    /// For DNS, TCP and TLS together.
+    public var connectTimeout = Duration.seconds(10)
+    /// From the request to the end of the head.
+    public var responseTimeout = Duration.seconds(60)
+    /// A body must bring ``stallFloor`` bytes a second, taken over this time.
+    public var stallTime = Duration.seconds(60)
+    /// Bytes a second.
+    public var stallFloor: Int64 = 1
+    /// The most idle connections kept for reuse.
+    public var maxConnections = 128
+    /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk.
+    public var maxBuffers = 96
+    /// How long an answer of DNS is kept.
+    public var dnsCacheTime = Duration.seconds(60)
+    /// Sent as User-Agent.
+    public var userAgent = "haul/0.1"
+    /// Certificates to trust instead of the system's (PEM).
+    public var caFile: String?
+    /// Which addresses may be connected to, unless a request has its own.
+    public var addressPolicy = AddressPolicy.publicOnly
+    /// In lower case.
+    public var allowedSchemes: Set<String> = ["http", "https"]
+    /// Names answered without DNS, each `host:port:address` (libcurl: CURLOPT_RESOLVE).
+    public var resolve: [String] = []
+
+    /// The defaults.
+    public init() {}
+  }
+
+  private let mailbox: EngineMailbox
+
+  /// Starts the thread.
+  ///
+  /// - Throws: `.io` when libcurl or the system cannot provide what an engine needs.
+  public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
+    mailbox = try EngineThread.start(configuration)
+  }
+
+  deinit {
+    mailbox.post(.shutdown)
+  }
+
+  /// Runs one request; redirects are not followed.
+  ///
+  /// Returns when the exchange is over and every accepted body byte has been handed to the sink. Cancelling
+  /// the task cancels the exchange. Nothing is thrown: see ``ExchangeResult/outcome``.
+  package func perform(
+    _ request: ExchangeRequest, sink: any BodySink, handle: ExchangeHandle = ExchangeHandle()
+  ) async -> ExchangeResult {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let order = ExchangeOrder(
+          request: request, sink: sink, handle: handle, continuation: continuation)
+        if !mailbox.post(.start(order)) { order.refuse(.cancelled) }
+      }
+    } onCancel: {
+      handle.cancel()
+    }
+  }
+
+  /// Ends all exchanges as `.cancelled`, closes all connections and returns when the thread has let go of
+  /// everything. A second call is no error.
+  public func shutdown() async {
+    await withCheckedContinuation { mailbox.shutdown($0) }
+  }
+}

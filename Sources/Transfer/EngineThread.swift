@@ -1,0 +1,192 @@
+internal import CLibcurl
+internal import Glibc
+
+/// The engine's loop and all that only its thread may touch.
+@safe final class EngineThread {
+  private let multi: UnsafeMutableRawPointer
+  private let mailbox: EngineMailbox
+  private let configuration: Engine.Configuration
+  private let pool: BufferPool
+  private let sockets = OpenSockets()
+  private var running: [ObjectIdentifier: RunningExchange] = [:]
+  private var idle: [EasyHandle]
+  private var isEnding = false
+  private var nextTick = ContinuousClock.now
+
+  private static let tickInterval = Duration.milliseconds(250)
+  /// curl_global_init(3), once a process.
+  private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+  private init(
+    _ multi: UnsafeMutableRawPointer, _ mailbox: EngineMailbox, _ first: EasyHandle,
+    _ configuration: Engine.Configuration
+  ) {
+    unsafe self.multi = unsafe multi
+    self.mailbox = mailbox
+    self.configuration = configuration
+    idle = [first]
+    pool = BufferPool(capacity: 256 * 1024, limit: configuration.maxBuffers) {
+      [mailbox] in mailbox.post(.buffersFreed)
+    }
+  }
+
+  /// Makes the multi handle and starts the thread that owns it from then on.
+  ///
+  /// - Throws: `.io`
+  static func start(_ configuration: Engine.Configuration) throws(TransferError) -> EngineMailbox {
+    guard isReady, let multi = unsafe curl_multi_init() else {
+      throw TransferError(.io, "libcurl cannot be started")
+    }
+    do throws(TransferError) {
+      // A handle made here shows at once whether libcurl knows all options.
+      let first = try EasyHandle(configuration)
+      let mailbox = unsafe EngineMailbox(multi)
+      unsafe haul_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+      unsafe haul_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxConnections)
+      try unsafe EngineThread(multi, mailbox, first, configuration).detach()
+      return mailbox
+    } catch {
+      unsafe curl_multi_cleanup(multi)
+      throw error
+    }
+  }
+
+  /// The thread's box: retained here, released as the thread's first act.
+  private func detach() throws(TransferError) {
+    let box = unsafe Unmanaged.passRetained(self)
+    var thread = pthread_t()
+    let result = unsafe pthread_create(
+      &thread, nil,
+      { box in
+        guard let box = unsafe box else { return nil }
+        unsafe Unmanaged<EngineThread>.fromOpaque(box).takeRetainedValue().run()
+        return nil
+      }, box.toOpaque())
+    guard result == 0 else {
+      unsafe box.release()
+      throw TransferError(.io, "no thread for the engine: error \(result)")
+    }
+    pthread_detach(thread)
+  }
+
+  private func run() {
+    blockSignals()
+    while !isEnding {
+      for message in mailbox.takeAll() { obey(message) }
+      // Before libcurl has its turn: what is cancelled before its start sends nothing.
+      sweep()
+      var stillRunning: Int32 = 0
+      unsafe curl_multi_perform(multi, &stillRunning)
+      settle()
+      tick()
+      sweep()
+      if !isEnding { wait() }
+    }
+    letGo()
+  }
+
+  /// Signals are other threads' business; SIGPIPE could come from libraries below libcurl.
+  private func blockSignals() {
+    var all = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+
+  private func obey(_ message: EngineMailbox.Message) {
+    switch message {
+    case .start(let order): start(order)
+    case .attend(let handle): running[ObjectIdentifier(handle)]?.attend()
+    case .buffersFreed: for exchange in running.values { exchange.attendPool() }
+    case .shutdown: isEnding = true
+    }
+  }
+
+  private func start(_ order: ExchangeOrder) {
+    do throws(TransferError) {
+      let easy: EasyHandle
+      if let used = idle.popLast() { easy = used } else { easy = try EasyHandle(configuration) }
+      let exchange = RunningExchange(
+        order, easy: easy, pool: pool, sockets: sockets, limits: configuration, now: .now)
+      try join(exchange)
+    } catch {
+      order.refuse(.failed(error))
+    }
+  }
+
+  // The box that libcurl's callbacks get is retained in join and released in leave, nowhere else.
+
+  private func join(_ exchange: RunningExchange) throws(TransferError) {
+    let handle = exchange.order.handle
+    precondition(running[ObjectIdentifier(handle)] == nil, "a handle serves one exchange")
+    let box = unsafe Unmanaged.passRetained(exchange)
+    do throws(TransferError) {
+      try unsafe exchange.easy.prepare(exchange.order.request, context: box.toOpaque())
+      guard unsafe curl_multi_add_handle(multi, exchange.easy.raw) == CURLM_OK else {
+        throw TransferError(.io, "libcurl takes no further exchange")
+      }
+    } catch {
+      unsafe box.release()
+      throw error
+    }
+    running[ObjectIdentifier(handle)] = exchange
+    handle.attach { [mailbox] in mailbox.post(.attend(handle)) }
+    exchange.attend()
+  }
+
+  private func leave(_ exchange: RunningExchange, _ finished: CurlEnd?) {
+    let handle = exchange.order.handle
+    handle.detach()
+    running[ObjectIdentifier(handle)] = nil
+    // Closes the connection when the exchange was not through.
+    unsafe curl_multi_remove_handle(multi, exchange.easy.raw)
+    let result = exchange.finish(finished)
+    if idle.count < configuration.maxConnections { idle.append(exchange.easy) }
+    unsafe Unmanaged.passUnretained(exchange).release()
+    exchange.order.continuation.resume(returning: result)
+  }
+
+  /// Exchanges that libcurl is through with.
+  private func settle() {
+    var left: Int32 = 0
+    while let message = unsafe curl_multi_info_read(multi, &left) {
+      guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
+      let code = unsafe message.pointee.data.result
+      guard let context = unsafe EasyHandle.context(of: message.pointee.easy_handle) else {
+        continue
+      }
+      let exchange = unsafe Unmanaged<RunningExchange>.fromOpaque(context).takeUnretainedValue()
+      leave(exchange, CurlEnd(code, detail: exchange.easy.errorSentence))
+    }
+  }
+
+  private func tick() {
+    let now = ContinuousClock.now
+    guard now >= nextTick else { return }
+    nextTick = now + Self.tickInterval
+    for exchange in running.values { exchange.tick(now: now) }
+  }
+
+  /// Exchanges that end for a reason of ours while libcurl would go on.
+  private func sweep() {
+    for exchange in running.values where exchange.ending != nil { leave(exchange, nil) }
+  }
+
+  private func wait() {
+    // With nothing to watch only a message can bring something to do, and that wakes.
+    let limit: Duration = running.isEmpty ? .seconds(60) : Self.tickInterval
+    unsafe curl_multi_poll(multi, nil, 0, Int32(limit.milliseconds), nil)
+  }
+
+  private func letGo() {
+    for message in mailbox.close() {
+      if case .start(let order) = message { order.refuse(.cancelled) }
+    }
+    for exchange in running.values {
+      exchange.end(.cancelled)
+      leave(exchange, nil)
+    }
+    idle = []
+    unsafe curl_multi_cleanup(multi)
+    mailbox.ended()
+  }
+}

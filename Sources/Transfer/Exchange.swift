@@ -1,0 +1,79 @@
+/// One HTTP GET. Redirects are not followed.
+package struct ExchangeRequest: Sendable {
+  /// Absolute; ``WebURL/text`` makes sure that what was checked is what is fetched.
+  package var url: String
+  /// Request fields as decided by the caller: Range, If-Range, Accept-Encoding, Authorization.
+  package var fields: [ResponseHead.Field]
+  /// Overrides the engine's policy for this exchange; nil takes the engine's.
+  package var addressPolicy: AddressPolicy?
+
+  /// A request made of its parts.
+  package init(
+    url: String, fields: [ResponseHead.Field] = [], addressPolicy: AddressPolicy? = nil
+  ) {
+    self.url = url
+    self.fields = fields
+    self.addressPolicy = addressPolicy
+  }
+}
+
+/// What a sink says to a head.
+package enum HeadVerdict: Sendable {
+  case accept
+  /// The body is not read and the connection closed.
+  case reject
+}
+
+/// What a sink says to a piece of body.
+package enum BodyVerdict: Sendable {
+  case more
+  /// The sink is behind: nothing more until ``ExchangeHandle/resume()``.
+  case pause
+  /// Ends the exchange at once.
+  case stop
+}
+
+/// Where an exchange's answer goes. Called on the engine thread only, and must not block it.
+package protocol BodySink: AnyObject, Sendable {
+  /// The final head, once, before any body byte.
+  func head(_ head: ResponseHead) -> HeadVerdict
+
+  /// The next bytes of the body; the sink owns the buffer from here on.
+  ///
+  /// While paused nothing comes, but for what was gathered already when the exchange ends: then once more,
+  /// and the verdict counts only if it is `.stop`.
+  func body(_ buffer: GatherBuffer) -> BodyVerdict
+}
+
+/// How an exchange ended, and with what.
+package struct ExchangeResult: Sendable {
+  /// The final head, if one came.
+  package var head: ResponseHead?
+  package var outcome: ExchangeOutcome
+  /// Body bytes handed to the sink.
+  package var bytes: Int64
+  /// The address the connection went to; nil if there was none.
+  package var primaryAddress: String?
+  /// The last address that the policy refused, even if another one answered.
+  package var refusedAddress: String?
+}
+
+/// How an exchange ended.
+package enum ExchangeOutcome: Sendable, Equatable {
+  /// The framing says so: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
+  case complete
+  /// Ended by the peer's orderly close, and no length told where the end is (RFC 9112 §6.3).
+  case closed
+  /// The body ended early or its framing broke. What came before is valid.
+  case truncated(String)
+  /// After the head, fewer bytes than the floor for too long. What came before is valid.
+  case stalled(String)
+  /// ``BodySink/head(_:)`` said `.reject`.
+  case rejected
+  /// ``BodySink/body(_:)`` said `.stop`.
+  case stopped
+  /// By ``ExchangeHandle/cancel()``, the task's cancellation or the engine's shutdown.
+  case cancelled
+  /// No usable head.
+  case failed(TransferError)
+}

@@ -1,0 +1,59 @@
+import FoundationEssentials
+
+/// The digest that a job demands of the whole file as stored.
+public struct ExpectedDigest: Sendable, Hashable {
+  /// Which checksum.
+  public var algorithm: DigestAlgorithm
+  /// As many as the algorithm gives.
+  public var bytes: [UInt8]
+
+  /// Reads `algorithm=digest`: the algorithm as in RFC 9530 or without its hyphen, in any case; the
+  /// digest in hexadecimal, in base64, or as RFC 9530 writes base64, between colons.
+  ///
+  /// - Returns: nil for an unknown algorithm or a digest of another length. The two notations never
+  ///   have the same length.
+  public init?(_ text: String) {
+    let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard halves.count == 2, let algorithm = DigestAlgorithm(spelled: String(halves[0])) else {
+      return nil
+    }
+    var digest = halves[1]
+    if digest.count > 2, digest.first == ":", digest.last == ":" {
+      digest = digest.dropFirst().dropLast()
+    }
+    let bytes =
+      digest.utf8.count == algorithm.byteCount * 2
+      ? Self.hexadecimal(digest) : Data(base64Encoded: String(digest)).map { Array($0) }
+    guard let bytes, bytes.count == algorithm.byteCount else { return nil }
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
+
+  /// A digest that was computed.
+  package init(_ algorithm: DigestAlgorithm, bytes: [UInt8]) {
+    precondition(bytes.count == algorithm.byteCount)
+    self.algorithm = algorithm
+    self.bytes = bytes
+  }
+
+  private static func hexadecimal(_ text: Substring) -> [UInt8]? {
+    let digits = text.utf8.map {
+      UInt8(ascii: "0") <= $0 && $0 < 0x80 ? Character(Unicode.Scalar($0)).hexDigitValue : nil
+    }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = digits[index], let low = digits[index + 1] else { return nil }
+      bytes.append(UInt8(high * 16 + low))
+    }
+    return bytes
+  }
+}
+
+extension ExpectedDigest: CustomStringConvertible {
+  /// `sha-256=` and lower-case hexadecimal.
+  public var description: String {
+    let digits = Array("0123456789abcdef")
+    return "\(algorithm.rawValue)="
+      + String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+  }
+}

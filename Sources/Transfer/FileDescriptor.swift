@@ -1,0 +1,105 @@
+import CLinux
+import Glibc
+
+/// An open file or directory, closed with its last reference.
+package final class FileDescriptor: Sendable {
+  /// The number that the kernel knows it by; valid while this object lives.
+  let raw: Int32
+
+  /// Takes over `raw`, which nobody else closes.
+  init(owning raw: Int32) {
+    self.raw = raw
+  }
+
+  deinit {
+    // Nothing can be done about an error here: what must last was synced before.
+    _ = close(raw)
+  }
+
+  /// Opens a directory that the operator named, following symbolic links in `path`.
+  ///
+  /// - Throws: `io` where it cannot be opened or is no directory.
+  package static func directory(_ path: String) throws(TransferError) -> FileDescriptor {
+    let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard raw >= 0 else { throw .file(errno, "cannot open the directory \(path)") }
+    return FileDescriptor(owning: raw)
+  }
+
+  /// openat2(2): opens `path` below this directory, following no symbolic link.
+  ///
+  /// - Returns: the file, or the error number.
+  func openBeneath(
+    _ path: String, _ flags: Int32, mode: UInt32 = 0
+  ) -> Result<FileDescriptor, SystemError> {
+    while true {
+      let opened = unsafe haul_open_beneath(raw, path, flags, mode)
+      if opened >= 0 { return .success(FileDescriptor(owning: opened)) }
+      if errno != EINTR { return .failure(SystemError(number: errno)) }
+    }
+  }
+
+  /// fsync(2) of this descriptor; for a directory, its entries are durable on return.
+  package func sync() throws(TransferError) {
+    while fsync(raw) != 0 {
+      if errno != EINTR { throw .file(errno, "cannot sync") }
+    }
+  }
+
+  /// fdatasync(2): bytes and length are durable on return, times and rights perhaps not.
+  package func syncData() throws(TransferError) {
+    while fdatasync(raw) != 0 {
+      if errno != EINTR { throw .file(errno, "cannot sync") }
+    }
+  }
+
+  /// What the kernel knows about the open file.
+  func status() throws(TransferError) -> FileStatus {
+    var found = stat()
+    guard unsafe fstat(raw, &found) == 0 else { throw .file(errno, "cannot look at an open file") }
+    return FileStatus(found)
+  }
+
+  /// What the kernel knows about `path` below this directory; the last component is not followed if
+  /// it is a symbolic link. Nil where nothing is there.
+  func status(of path: String) throws(TransferError) -> FileStatus? {
+    var found = stat()
+    if unsafe fstatat(raw, path, &found, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(found) }
+    if errno == ENOENT { return nil }
+    throw .file(errno, "cannot look at \(path)")
+  }
+}
+
+/// The error number of a system call.
+struct SystemError: Error, Equatable {
+  var number: Int32
+}
+
+/// The part of stat(2) that is used.
+struct FileStatus: Equatable {
+  var inode: UInt64
+  /// In bytes.
+  var size: Int64
+  var isRegular: Bool
+  var isDirectory: Bool
+
+  init(_ found: stat) {
+    inode = UInt64(found.st_ino)
+    size = Int64(found.st_size)
+    isRegular = found.st_mode & S_IFMT == S_IFREG
+    isDirectory = found.st_mode & S_IFMT == S_IFDIR
+  }
+}
+
+extension TransferError {
+  /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where
+  /// the kinds of files are in each other's way, else `io`.
+  static func file(_ number: Int32, _ what: String) -> TransferError {
+    let reason = unsafe String(cString: haul_error_text(number))
+    let message = "\(what): \(reason)"
+    switch number {
+    case ENOSPC, EDQUOT: return TransferError(.diskFull, message)
+    case ENOTDIR, EISDIR, ELOOP: return TransferError(.pathConflict, message)
+    default: return TransferError(.io, message)
+    }
+  }
+}

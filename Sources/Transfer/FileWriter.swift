@@ -1,0 +1,216 @@
+import Synchronization
+
+/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread,
+/// and says when the network should wait.
+///
+/// One writer serves one part file, through as many answers as it takes.
+package final class FileWriter: Sendable {
+  /// Whether the caller may go on.
+  package enum Pressure: Sendable, Equatable {
+    case ready
+    /// Enough is waiting: hand over no more until `whenReady` is called.
+    case behind
+    /// An earlier buffer failed; ``sync()`` says how. This one was dropped.
+    case failed
+  }
+
+  /// Why nothing more is written. Once there is a failure it stays.
+  package enum Failure: Error, Sendable, Equatable {
+    /// The bytes sent for the overlap are not those on disk: the source was replaced.
+    case overlapDiffers
+    /// Writing or syncing failed. A failed sync may have lost what was written before it.
+    case file(TransferError)
+  }
+
+  private struct State {
+    var outstanding = 0
+    var isBehind = false
+    var written: ByteRanges
+    var failure: Failure?
+  }
+
+  /// The digest so far, of `0..<end`.
+  private struct Running {
+    var context: DigestContext?
+    var end: Int64 = 0
+  }
+
+  /// Makes or has the file; called once, on a thread of the pool.
+  private let open: @Sendable () throws(TransferError) -> PartFile
+  /// The file once it is open; used by the serial closures only.
+  private let opened = Mutex<PartFile?>(nil)
+  private let io: SerialIO
+  private let limit: Int
+  private let whenReady: @Sendable () -> Void
+  private let state: Mutex<State>
+  /// Used by the serial closures only, so nobody ever waits for it.
+  private let running: Mutex<Running>
+
+  /// - Parameters:
+  ///   - opening: makes or opens the file; nobody else writes to it. Called before the first write.
+  ///   - durable: what of it is durable already.
+  ///   - digest: computed on the way where the bytes come in order from 0.
+  ///   - pool: whose threads write.
+  ///   - limit: buffers waiting to be written before the caller is asked to wait.
+  ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them
+  ///     are written or a failure ends the waiting.
+  package init(
+    opening: @escaping @Sendable () throws(TransferError) -> PartFile, durable: ByteRanges,
+    digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
+    whenReady: @escaping @Sendable () -> Void
+  ) {
+    precondition(limit > 0)
+    open = opening
+    self.limit = limit
+    self.whenReady = whenReady
+    io = SerialIO(pool)
+    state = Mutex(State(written: durable))
+    // Where libcrypto lacks the algorithm nothing is computed here, and reading back says so.
+    running = Mutex(Running(context: digest.flatMap { try? DigestContext($0) }))
+  }
+
+  /// A writer of a file that is open already.
+  package convenience init(
+    _ part: PartFile, durable: ByteRanges, digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
+    whenReady: @escaping @Sendable () -> Void
+  ) {
+    self.init(
+      opening: { part }, durable: durable, digest: digest, pool: pool, limit: limit,
+      whenReady: whenReady)
+  }
+
+  /// Takes a buffer to be written at `offset`; returns at once. Bytes before `compareUntil` are on disk
+  /// already: they are compared and not written. Only the first `count` bytes count, where that is given.
+  package func write(
+    _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64 = 0, count: Int = .max
+  ) -> Pressure {
+    let pressure = state.withLock { state -> Pressure in
+      guard state.failure == nil else { return .failed }
+      state.outstanding += 1
+      state.isBehind = state.isBehind || state.outstanding >= limit
+      return state.isBehind ? .behind : .ready
+    }
+    guard pressure != .failed else { return .failed }
+    io.submit { self.perform(buffer, at: offset, compareUntil: compareUntil, count: count) }
+    return pressure
+  }
+
+  /// Waits for everything handed over before.
+  ///
+  /// - Returns: all that is written. Of it, only what was durable before is durable.
+  package func flush() async throws(Failure) -> ByteRanges {
+    try await io.run { () throws(Failure) in try self.written() }
+  }
+
+  /// Waits for everything handed over before, and for fdatasync.
+  ///
+  /// - Returns: all that is durable: the bytes that a checkpoint may name.
+  package func sync() async throws(Failure) -> ByteRanges {
+    try await io.run { () throws(Failure) in
+      let written = try self.written()
+      do throws(TransferError) {
+        try self.file().syncData()
+      } catch {
+        throw self.fail(.file(error))
+      }
+      return written
+    }
+  }
+
+  /// The file, made if it was not yet: also where no byte ever came.
+  package func part() async throws(Failure) -> PartFile {
+    try await io.run { () throws(Failure) in
+      do throws(TransferError) {
+        return try self.file()
+      } catch {
+        throw self.fail(.file(error))
+      }
+    }
+  }
+
+  private func file() throws(TransferError) -> PartFile {
+    if let file = opened.withLock({ $0 }) { return file }
+    let file = try open()
+    opened.withLock { $0 = file }
+    return file
+  }
+
+  /// The digest of the first `length` bytes, where they all came through this writer in order.
+  ///
+  /// - Returns: nil where they did not: read them back with ``PartFile/digest(_:length:)``.
+  package func digest(length: Int64) async -> [UInt8]? {
+    await io.run {
+      self.running.withLock { $0.end == length ? $0.context?.finish() : nil }
+    }
+  }
+
+  private func written() throws(Failure) -> ByteRanges {
+    let (written, failure) = state.withLock { ($0.written, $0.failure) }
+    if let failure { throw failure }
+    return written
+  }
+
+  /// Keeps the first failure, and returns it.
+  private func fail(_ failure: Failure) -> Failure {
+    state.withLock { state in
+      let first = state.failure ?? failure
+      state.failure = first
+      return first
+    }
+  }
+
+  private func perform(
+    _ buffer: GatherBuffer, at offset: Int64, compareUntil: Int64, count: Int
+  ) {
+    if state.withLock({ $0.failure == nil }) {
+      let failure = unsafe buffer.withBytes { bytes -> Failure? in
+        do throws(Failure) {
+          let wanted = unsafe UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
+          try unsafe put(wanted, at: offset, compareUntil: compareUntil)
+          return nil
+        } catch {
+          return error
+        }
+      }
+      if let failure { _ = fail(failure) }
+    }
+    let ready = state.withLock { state in
+      state.outstanding -= 1
+      let ready = state.isBehind && (state.outstanding <= limit / 2 || state.failure != nil)
+      if ready { state.isBehind = false }
+      return ready
+    }
+    if ready { whenReady() }
+  }
+
+  private func put(
+    _ bytes: UnsafeRawBufferPointer, at offset: Int64, compareUntil: Int64
+  ) throws(Failure) {
+    let known = Int(max(0, min(compareUntil - offset, Int64(bytes.count))))
+    let overlap = unsafe UnsafeRawBufferPointer(rebasing: bytes[..<known])
+    let fresh = unsafe UnsafeRawBufferPointer(rebasing: bytes[known...])
+    let holds: Bool
+    do throws(TransferError) {
+      let part = try file()
+      holds = try unsafe part.holds(overlap, at: offset)
+      if holds { try unsafe part.write(fresh, at: offset + Int64(known)) }
+    } catch {
+      throw .file(error)
+    }
+    if !holds { throw .overlapDiffers }
+    let end = offset + Int64(bytes.count)
+    state.withLock { $0.written.insert(offset..<end) }
+    unsafe addToDigest(bytes, at: offset)
+  }
+
+  /// Goes on with the digest where `bytes` contains its next byte.
+  private func addToDigest(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+    running.withLock { running in
+      let end = offset + Int64(bytes.count)
+      guard let context = running.context, offset <= running.end, running.end < end else { return }
+      let next = Int(running.end - offset)
+      unsafe context.update(UnsafeRawBufferPointer(rebasing: bytes[next...]))
+      running.end = end
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Glibc
+
+/// A moment to the second, as header fields tell it (RFC 9110 §5.6.7).
+struct HTTPDate: Sendable, Hashable, Comparable {
+  /// Seconds since 1970-01-01 00:00:00 UTC, leap seconds not counted.
+  var seconds: Int64
+
+  init(seconds: Int64) {
+    self.seconds = seconds
+  }
+
+  /// This machine's wall clock.
+  static var now: HTTPDate { HTTPDate(seconds: Int64(time(nil))) }
+
+  static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
+
+  /// Reads the three forms that a recipient must understand: IMF-fixdate, RFC 850, asctime.
+  ///
+  /// Case matters. The name of the day must be one but need not fit the date. `now` gives two-digit
+  /// years of RFC 850 their century: more than 50 years ahead means the past.
+  init?(_ text: String, now: HTTPDate) {
+    guard
+      let fields = CalendarFields(fixdate: text) ?? CalendarFields(asctime: text)
+        ?? CalendarFields(rfc850: text, currentYear: CalendarFields.year(of: now)),
+      let seconds = fields.secondsSinceEpoch
+    else { return nil }
+    self.seconds = seconds
+  }
+}
+
+/// A date as it is written, not yet known to exist.
+private struct CalendarFields {
+  var year = 0
+  /// 0 to 11.
+  var month = 0
+  /// 1 to 31.
+  var day = 0
+  var hour = 0
+  var minute = 0
+  /// 0 to 60.
+  var second = 0
+
+  static let weekdays = [
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+  ]
+  static let shortWeekdays = weekdays.map { String($0.prefix(3)) }
+  static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  init?(fixdate text: String) {
+    var scanner = TextScanner(text)
+    guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(", "),
+      let day = scanner.digits(2), scanner.take(" "),
+      let month = scanner.oneOf(Self.months), scanner.take(" "),
+      let year = scanner.digits(4), scanner.take(" "),
+      readTime(&scanner), scanner.take(" GMT"), scanner.atEnd
+    else { return nil }
+    (self.year, self.month, self.day) = (year, month, day)
+  }
+
+  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  init?(rfc850 text: String, currentYear: Int) {
+    var scanner = TextScanner(text)
+    guard scanner.oneOf(Self.weekdays) != nil, scanner.take(", "),
+      let day = scanner.digits(2), scanner.take("-"),
+      let month = scanner.oneOf(Self.months), scanner.take("-"),
+      let twoDigits = scanner.digits(2), scanner.take(" "),
+      readTime(&scanner), scanner.take(" GMT"), scanner.atEnd
+    else { return nil }
+    let sameCentury = currentYear - currentYear % 100 + twoDigits
+    let year = sameCentury > currentYear + 50 ? sameCentury - 100 : sameCentury
+    (self.year, self.month, self.day) = (year, month, day)
+  }
+
+  /// `Sun Nov  6 08:49:37 1994`
+  init?(asctime text: String) {
+    var scanner = TextScanner(text)
+    guard scanner.oneOf(Self.shortWeekdays) != nil, scanner.take(" "),
+      let month = scanner.oneOf(Self.months), scanner.take(" "),
+      let day = scanner.take(" ") ? scanner.digits(1) : scanner.digits(2), scanner.take(" "),
+      readTime(&scanner), scanner.take(" "),
+      let year = scanner.digits(4), scanner.atEnd
+    else { return nil }
+    (self.year, self.month, self.day) = (year, month, day)
+  }
+
+  /// `08:49:37`
+  private mutating func readTime(_ scanner: inout TextScanner) -> Bool {
+    guard let hour = scanner.digits(2), scanner.take(":"),
+      let minute = scanner.digits(2), scanner.take(":"), let second = scanner.digits(2)
+    else { return false }
+    (self.hour, self.minute, self.second) = (hour, minute, second)
+    return true
+  }
+
+  /// Nil for a date that the calendar does not have.
+  var secondsSinceEpoch: Int64? {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let lengths = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    guard (1...lengths[month]).contains(day), hour < 24, minute < 60, second <= 60 else {
+      return nil
+    }
+    let daysBefore = lengths[..<month].reduce(day - 1, +)
+    // Leap days of the years before this one, counted from year 1, so that the divisions are exact.
+    let past = year - 1
+    let leapDays = past / 4 - past / 100 + past / 400
+    let days = past * 365 + leapDays + daysBefore - Self.daysBefore1970
+    return Int64(days * 86_400 + hour * 3_600 + minute * 60 + second)
+  }
+
+  private static let daysBefore1970 = 719_162
+
+  /// The year of a moment in UTC, by the mean length of a year: some hours off around New Year,
+  /// which does not matter to a century.
+  static func year(of moment: HTTPDate) -> Int {
+    1970 + Int(moment.seconds / 31_556_952)
+  }
+}

@@ -1,0 +1,189 @@
+/// Where a body ends (RFC 9112 §6.3, RFC 9113 §8.1).
+enum BodyFraming: Sendable, Equatable {
+  /// 204 and 304 have none.
+  case noBody
+  /// Bytes by Content-Length.
+  case length(Int64)
+  case chunked
+  /// HTTP/2 END_STREAM without a Content-Length.
+  case stream
+  /// Nothing tells; the peer's close ends it.
+  case untilClose
+}
+
+/// Gathers the header lines libcurl hands over into the final head, and refuses what may not be believed.
+///
+/// libcurl 7.88 takes the last of several Content-Length fields, ignores a malformed one, and lets
+/// those of a 1xx answer stand for the final one; here each is a broken answer.
+struct HeadParser {
+  /// A final head and what it says of its body.
+  struct Parsed: Equatable {
+    var head: ResponseHead
+    var framing: BodyFraming
+  }
+
+  private enum State {
+    /// Before a status line; next: `fields`.
+    case statusLine
+    /// Next: `statusLine` after a 1xx answer, else `done`.
+    case fields(status: Int, isHTTP2: Bool)
+    /// Later lines are trailers and are not looked at.
+    case done
+  }
+
+  /// The most bytes of all heads together, 1xx answers included.
+  static let byteLimit = 256 * 1024
+  /// The most fields of all heads together.
+  static let fieldLimit = 1000
+
+  private let isSecure: Bool
+  private var state = State.statusLine
+  private var fields: [ResponseHead.Field] = []
+  private var byteCount = 0
+  private var fieldCount = 0
+
+  /// - Parameter isSecure: HTTP/2 is spoken over TLS only; elsewhere a status line that claims it lies.
+  init(isSecure: Bool) {
+    self.isSecure = isSecure
+  }
+
+  /// Takes the next line; its line end may be there or not.
+  ///
+  /// - Returns: the head when this line ended the final one.
+  /// - Throws: `.protocol`. Lines that are no field are skipped, not an error.
+  mutating func take(_ line: some StringProtocol) throws(TransferError) -> Parsed? {
+    byteCount += line.utf8.count
+    guard byteCount <= Self.byteLimit else {
+      throw TransferError(.protocol, "the answer's head is larger than 256 KiB")
+    }
+    let text = line.trimmingEnd()
+    switch state {
+    case .statusLine:
+      state = try statusLine(text)
+      return nil
+    case .fields(let status, let isHTTP2):
+      if !text.isEmpty {
+        try field(text)
+        return nil
+      }
+      return try end(status: status, isHTTP2: isHTTP2)
+    case .done:
+      return nil
+    }
+  }
+
+  private func statusLine(_ text: Substring) throws(TransferError) -> State {
+    let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    guard words.count >= 2, ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].contains(words[0]),
+      words[1].utf8.count == 3, let status = Int(words[1]), (100...599).contains(status)
+    else { throw TransferError(.protocol, "the answer has no usable status line") }
+    guard isSecure || words[0] != "HTTP/2" else {
+      throw TransferError(.protocol, "the answer claims HTTP/2 without TLS", status: status)
+    }
+    guard status != 101 else {
+      throw TransferError(.protocol, "the server switched protocols unasked", status: status)
+    }
+    return .fields(status: status, isHTTP2: words[0] == "HTTP/2")
+  }
+
+  private mutating func field(_ text: Substring) throws(TransferError) {
+    fieldCount += 1
+    guard fieldCount <= Self.fieldLimit else {
+      throw TransferError(.protocol, "the answer's head has more than 1,000 fields")
+    }
+    if text.first == " " || text.first == "\t" {
+      // obs-fold (RFC 9112 §5.2): a continued value, joined by one space.
+      guard let last = fields.indices.last else { return }
+      fields[last].value += " " + text.trimmed()
+      return
+    }
+    guard let colon = text.firstIndex(of: ":") else { return }
+    let name = text[..<colon]
+    guard !name.isEmpty, !name.contains(where: \.isWhitespace) else { return }
+    fields.append(.init(String(name), String(text[text.index(after: colon)...].trimmed())))
+  }
+
+  private mutating func end(status: Int, isHTTP2: Bool) throws(TransferError) -> Parsed? {
+    var head = ResponseHead(status: status, fields: fields)
+    fields = []
+    guard status >= 200 else {
+      guard head.values("Content-Length").isEmpty, head.values("Transfer-Encoding").isEmpty else {
+        throw TransferError(.protocol, "a 1xx answer announces a body", status: status)
+      }
+      state = .statusLine
+      return nil
+    }
+    state = .done
+    let framing = try Self.settleFraming(of: &head, isHTTP2: isHTTP2)
+    return Parsed(head: head, framing: framing)
+  }
+
+  /// Also leaves at most one Content-Length in the head, and none that Transfer-Encoding overrides.
+  private static func settleFraming(
+    of head: inout ResponseHead, isHTTP2: Bool
+  ) throws(TransferError) -> BodyFraming {
+    let length = try contentLength(head)
+    let codings = head.values("Transfer-Encoding").flatMap { $0.split(separator: ",") }
+    let lengthCounts = codings.isEmpty || isHTTP2
+    if let first = head.fields.firstIndex(where: { $0.isNamed("content-length") }) {
+      head.fields[first].value = String(length ?? 0)
+      let kept = lengthCounts ? head.fields[first] : nil
+      head.fields.removeAll { $0.isNamed("content-length") }
+      if let kept { head.fields.insert(kept, at: first) }
+    }
+    if head.status == 204 || head.status == 304 { return .noBody }
+    if !lengthCounts {
+      return codings.last?.trimmed().lowercased() == "chunked" ? .chunked : .untilClose
+    }
+    if let length { return .length(length) }
+    return isHTTP2 ? .stream : .untilClose
+  }
+
+  /// Repeated equal values are one (RFC 9110 §8.6).
+  private static func contentLength(_ head: ResponseHead) throws(TransferError) -> Int64? {
+    let values = head.values("Content-Length")
+      .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+    guard !values.isEmpty else { return nil }
+    var lengths: Set<Int64> = []
+    for value in values {
+      let digits = value.trimmed()
+      guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }),
+        let length = Int64(digits)
+      else {
+        throw TransferError(
+          .protocol, "the answer's Content-Length is not a number", status: head.status)
+      }
+      lengths.insert(length)
+    }
+    guard lengths.count == 1 else {
+      throw TransferError(
+        .protocol, "the answer has Content-Length fields that differ", status: head.status)
+    }
+    return lengths.first
+  }
+}
+
+extension ResponseHead.Field {
+  /// `name` in lower case.
+  fileprivate func isNamed(_ name: String) -> Bool { self.name.lowercased() == name }
+}
+
+extension StringProtocol {
+  /// Without spaces, tabs and line ends behind.
+  fileprivate func trimmingEnd() -> Substring {
+    var rest = Substring(self)
+    while let last = rest.unicodeScalars.last, " \t\r\n".unicodeScalars.contains(last) {
+      rest.unicodeScalars.removeLast()
+    }
+    return rest
+  }
+
+  /// Without spaces, tabs and line ends around.
+  fileprivate func trimmed() -> Substring {
+    var rest = trimmingEnd()
+    while let first = rest.unicodeScalars.first, " \t".unicodeScalars.contains(first) {
+      rest.unicodeScalars.removeFirst()
+    }
+    return rest
+  }
+}

@@ -1,0 +1,129 @@
+import Glibc
+import Synchronization
+
+/// A few threads that run what blocks: file writes, syncs, reading back for a digest.
+///
+/// The threads end when the last reference to the pool is dropped and everything submitted has run.
+package final class IOPool: Sendable {
+  private let queue = IOQueue()
+
+  /// Starts `threads` threads.
+  ///
+  /// - Throws: `io` where the system gives no more threads.
+  package init(threads: Int) throws(TransferError) {
+    precondition(threads > 0, "a pool without threads runs nothing")
+    for _ in 0..<threads { try Self.start(queue) }
+  }
+
+  deinit {
+    queue.close()
+  }
+
+  /// Runs `body` on one of the threads, some time after everything submitted before has begun.
+  func submit(_ body: @escaping @Sendable () -> Void) {
+    queue.append(body)
+  }
+
+  /// Runs `body` on one of the threads and gives what it gives. It runs to its end even if the task
+  /// is cancelled.
+  package func run<Value: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let result = await withCheckedContinuation { continuation in
+      submit { continuation.resume(returning: Result(catching: body)) }
+    }
+    return try result.get()
+  }
+
+  private static func start(_ queue: IOQueue) throws(TransferError) {
+    var thread = pthread_t()
+    // The thread's own reference to the queue: taken here, released where the thread begins.
+    let box = unsafe Unmanaged.passRetained(queue)
+    let failed = unsafe pthread_create(
+      &thread, nil,
+      { box in
+        guard let box = unsafe box else { return nil }
+        unsafe Unmanaged<IOQueue>.fromOpaque(box).takeRetainedValue().work()
+        return nil
+      }, box.toOpaque())
+    guard failed == 0 else {
+      unsafe box.release()
+      throw .file(failed, "cannot start a thread")
+    }
+    pthread_detach(thread)
+  }
+}
+
+/// First in, first out, and a thread that finds nothing sleeps.
+private final class IOQueue: Sendable {
+  private struct State {
+    var waiting: [@Sendable () -> Void] = []
+    /// Index of the first that has not begun.
+    var head = 0
+
+    /// Nil where nothing waits, which a woken thread only finds after `close`.
+    mutating func takeFirst() -> (@Sendable () -> Void)? {
+      guard head < waiting.count else { return nil }
+      let first = waiting[head]
+      head += 1
+      if head == waiting.count {
+        waiting.removeAll(keepingCapacity: true)
+        head = 0
+      }
+      return first
+    }
+  }
+
+  private let state = Mutex(State())
+  private let signal = Semaphore()
+
+  func append(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.waiting.append(body) }
+    signal.post()
+  }
+
+  /// Lets the threads end once nothing waits.
+  func close() {
+    signal.post()
+  }
+
+  /// A thread's life.
+  func work() {
+    while true {
+      signal.wait()
+      let next = state.withLock { state in state.takeFirst() }
+      if let next {
+        next()
+      } else {
+        // Closed: wake the next thread too.
+        signal.post()
+        return
+      }
+    }
+  }
+}
+
+/// sem_t(3).
+///
+/// `@unchecked Sendable` holds because the semaphore is made to be used from several threads and
+/// its address never changes.
+@safe private final class Semaphore: @unchecked Sendable {
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() {
+    unsafe sem_init(semaphore, 0, 0)
+  }
+
+  deinit {
+    unsafe sem_destroy(semaphore)
+    unsafe semaphore.deallocate()
+  }
+
+  func post() {
+    unsafe sem_post(semaphore)
+  }
+
+  func wait() {
+    while unsafe sem_wait(semaphore) != 0 {}
+  }
+}

@@ -1,0 +1,44 @@
+internal import Glibc
+
+/// The engine's sockets by their local ports, to look at a connection before it is used again.
+///
+/// A server that sends more than it announced leaves bytes behind. libcurl 7.88 takes such a connection for
+/// a live one, and the next answer would begin with them (RFC 9112 §6.3 asks for the opposite). Lives on the
+/// engine thread.
+final class OpenSockets {
+  /// Descriptors may be closed and given out anew behind our back: none is believed unchecked.
+  private var descriptors: [UInt16: Int32] = [:]
+
+  /// Looks at the connection that is about to be used. `opened` are the sockets made for this exchange: one
+  /// of them is remembered, any other connection was used before and is broken if bytes lie in it that
+  /// nobody asked for.
+  ///
+  /// libcurl then fails to send, sees that nothing was answered yet, and connects anew by itself.
+  func inspect(opened: [Int32], localPort: UInt16, remotePort: UInt16) {
+    if let socket = opened.last(where: { ports(of: $0) == (localPort, remotePort) }) {
+      descriptors[localPort] = socket
+      return
+    }
+    guard let socket = descriptors[localPort], ports(of: socket) == (localPort, remotePort) else {
+      return
+    }
+    var byte: UInt8 = 0
+    guard unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 else { return }
+    shutdown(socket, Int32(SHUT_RDWR))
+  }
+
+  /// 0 for what is no connected socket.
+  private func ports(of socket: Int32) -> (local: UInt16, remote: UInt16) {
+    // Family and port lie at the same offsets in sockaddr_in.
+    var (local, remote) = (sockaddr_in6(), sockaddr_in6())
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    _ = unsafe withUnsafeMutableBytes(of: &local) { raw in
+      unsafe getsockname(socket, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
+    }
+    size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    _ = unsafe withUnsafeMutableBytes(of: &remote) { raw in
+      unsafe getpeername(socket, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
+    }
+    return (UInt16(bigEndian: local.sin6_port), UInt16(bigEndian: remote.sin6_port))
+  }
+}

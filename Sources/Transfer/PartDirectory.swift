@@ -1,0 +1,80 @@
+import CLinux
+import Glibc
+
+/// The directory of part files, on the same file system as the results. Names are single
+/// components; every call blocks.
+package struct PartDirectory: Sendable {
+  let directory: FileDescriptor
+
+  /// The part files in `directory`.
+  package init(_ directory: FileDescriptor) {
+    self.directory = directory
+  }
+
+  /// Makes a part file that nothing of its name preceded (`O_EXCL`).
+  ///
+  /// - Throws: `io` where the name is taken, be it by a symbolic link; `disk_full`.
+  package func create(_ name: String) throws(TransferError) -> PartFile {
+    switch directory.openBeneath(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o666) {
+    case .success(let file):
+      return PartFile(name: name, inode: try file.status().inode, file: file)
+    case .failure(let error):
+      throw .file(error.number, "cannot make the partial file \(name)")
+    }
+  }
+
+  /// Opens the part file that a checkpoint means.
+  ///
+  /// - Returns: nil where it is gone, replaced by another file or link, or shorter than `length`,
+  ///   all of which mean that nothing of it may be used. On NFS another machine's rename may show
+  ///   late: look again before concluding that it is gone.
+  package func open(
+    _ name: String, inode: UInt64, holding length: Int64
+  ) throws(TransferError) -> PartFile? {
+    switch directory.openBeneath(name, O_RDWR) {
+    case .success(let file):
+      let status = try file.status()
+      guard status.isRegular, status.inode == inode, status.size >= length else { return nil }
+      return PartFile(name: name, inode: inode, file: file)
+    case .failure(let error) where [ENOENT, ELOOP, EISDIR].contains(error.number):
+      return nil
+    case .failure(let error):
+      throw .file(error.number, "cannot open the partial file \(name)")
+    }
+  }
+
+  /// Gives a part file a new name, so that whoever knows only the old one finds nothing. What had
+  /// the new name is replaced.
+  ///
+  /// - Returns: false where there is nothing of the old name.
+  package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {
+    if unsafe renameat(directory.raw, name, directory.raw, other) == 0 { return true }
+    if errno == ENOENT { return false }
+    throw .file(errno, "cannot rename the partial file \(name)")
+  }
+
+  /// Removes a part file; one that is not there is not an error.
+  package func remove(_ name: String) throws(TransferError) {
+    if unsafe unlinkat(directory.raw, name, 0) != 0, errno != ENOENT {
+      throw .file(errno, "cannot remove the partial file \(name)")
+    }
+  }
+
+  /// The names that start with `prefix`, in no order.
+  package func names(startingWith prefix: String) throws(TransferError) -> [String] {
+    // A second descriptor, since reading a directory moves its position and closes it.
+    let own = unsafe haul_open_beneath(directory.raw, ".", O_RDONLY | O_DIRECTORY, 0)
+    guard own >= 0, let stream = unsafe fdopendir(own) else {
+      throw .file(errno, "cannot list the partial files")
+    }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+      }
+      if name.hasPrefix(prefix), name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+}

@@ -1,0 +1,96 @@
+import CLinux
+import Glibc
+
+/// An incomplete file, open for reading and writing at offsets. Every call blocks: run them on an
+/// ``IOPool``.
+package final class PartFile: Sendable {
+  /// Its name in its directory when it was opened.
+  package let name: String
+  /// Tells it from another file that gets its name later.
+  package let inode: UInt64
+  private let file: FileDescriptor
+
+  init(name: String, inode: UInt64, file: FileDescriptor) {
+    self.name = name
+    self.inode = inode
+    self.file = file
+  }
+
+  /// pwrite(2) of all `bytes` at `offset`; not durable on return.
+  ///
+  /// - Throws: `disk_full`, `io`. Some of the bytes may be written then.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
+    var done = 0
+    while done < bytes.count {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = unsafe pwrite(file.raw, rest.baseAddress, rest.count, off_t(offset) + done)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw .file(errno, "cannot write the partial file \(name)")
+      }
+      done += count
+    }
+  }
+
+  /// pread(2) at `offset` until `buffer` is full or the file ends.
+  ///
+  /// - Returns: the number of bytes read.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError)
+    -> Int
+  {
+    var done = 0
+    while done < buffer.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = unsafe pread(file.raw, rest.baseAddress, rest.count, off_t(offset) + done)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw .file(errno, "cannot read the partial file \(name)")
+      }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Whether the file holds exactly `bytes` at `offset`. A file that ends before does not.
+  func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) -> Bool {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+    defer { unsafe copy.deallocate() }
+    guard try unsafe read(into: copy, at: offset) == bytes.count else { return false }
+    guard let one = bytes.baseAddress, let other = copy.baseAddress else {
+      return true
+    }
+    return unsafe memcmp(one, other, bytes.count) == 0
+  }
+
+  /// fdatasync(2): everything written before is durable on return.
+  package func syncData() throws(TransferError) { try file.syncData() }
+
+  /// fsync(2): everything written before is durable on return, times and rights too.
+  package func sync() throws(TransferError) { try file.sync() }
+
+  /// Its size in bytes, which says nothing about progress.
+  package func size() throws(TransferError) -> Int64 { try file.status().size }
+
+  /// The digest of the first `length` bytes, read back in blocks of 1 MiB.
+  ///
+  /// - Throws: `io` where the file ends before; `digest` where libcrypto lacks the algorithm.
+  package func digest(
+    _ algorithm: DigestAlgorithm, length: Int64
+  ) throws(TransferError) -> [UInt8] {
+    let context = try DigestContext(algorithm)
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { unsafe block.deallocate() }
+    var offset: Int64 = 0
+    while offset < length {
+      let wanted = Int(min(Int64(block.count), length - offset))
+      let part = unsafe UnsafeMutableRawBufferPointer(rebasing: block[..<wanted])
+      guard try unsafe read(into: part, at: offset) == wanted else {
+        throw TransferError(.io, "the file \(name) ends before byte \(length)")
+      }
+      unsafe context.update(UnsafeRawBufferPointer(part))
+      offset += Int64(wanted)
+    }
+    return context.finish()
+  }
+}

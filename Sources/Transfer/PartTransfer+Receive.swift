@@ -1,0 +1,140 @@
+import Synchronization
+
+/// The engine's side: what comes in, judged and handed on without blocking.
+extension PartTransfer {
+  /// Carries one exchange's answer to its transfer.
+  final class Sink: BodySink {
+    let transfer: PartTransfer
+    let asked: Asked
+    let hostKey: String
+
+    init(_ transfer: PartTransfer, asked: Asked, hostKey: String) {
+      self.transfer = transfer
+      self.asked = asked
+      self.hostKey = hostKey
+    }
+
+    func head(_ head: ResponseHead) -> HeadVerdict {
+      transfer.received(head, asked: asked, hostKey: hostKey)
+    }
+
+    func body(_ buffer: GatherBuffer) -> BodyVerdict { transfer.received(buffer) }
+  }
+
+  /// Judges the head, and opens the way for its body before a byte of it is taken.
+  private func received(_ head: ResponseHead, asked: Asked, hostKey: String) -> HeadVerdict {
+    let (ruling, verdict) = shared.withLock { shared -> (Ruling<Action>, HeadVerdict) in
+      shared.report.status = head.status
+      let ruling = shared.state.answered(head, asked: asked, now: HTTPDate.now)
+      shared.ruling = ruling.verdict
+      switch ruling.verdict {
+      case .accept(let start, let compareUntil, let end):
+        shared.body?.begin(start: start, compareUntil: compareUntil, end: end)
+        return (ruling, .accept)
+      case .wholeBody(let representation, _):
+        begin(representation, &shared)
+        return (ruling, .accept)
+      case .changedUseBody(let representation):
+        shared.report.changes += 1
+        begin(representation, &shared)
+        return (ruling, .accept)
+      case .changedRestart:
+        shared.report.changes += 1
+      case .restart(markRangeUnsafe: true):
+        shared.report.rangeUnsafeHost = hostKey
+      default:
+        break
+      }
+      return (ruling, .reject)
+    }
+    if let row = ruling.row { observe(row, ruling.verdict.word) }
+    return verdict
+  }
+
+  /// Starts a body from 0: into a part file of its own, or, the second of two, into a digest.
+  private func begin(_ new: Representation, _ shared: inout Shared) {
+    // The first download's digest was computed by the same algorithm, so this one is there.
+    if shared.state.attempts.secondDownload, let context = try? DigestContext(.sha256) {
+      shared.body = PartBody(
+        .compare(context), record: nil, length: new.completeLength,
+        generation: shared.generation)
+      return
+    }
+    let name = partName(shared.generation)
+    if let old = shared.partName { shared.report.leftover.append(old) }
+    shared.partName = name
+    shared.generation += 1
+    let parts = order.parts
+    let writer = FileWriter(
+      opening: { () throws(TransferError) in
+        // Left by an attempt of the same token that this process made and gave up.
+        try parts.remove(name)
+        return try parts.create(name)
+      }, durable: ByteRanges(), digest: order.digest?.algorithm, pool: io,
+      whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
+    let record = new.completeLength.map {
+      Checkpoint(
+        completeLength: $0, validator: new.validator, contentEncoding: new.contentEncoding,
+        mediaType: new.mediaType, durable: ByteRanges(), part: name, inode: 0,
+        changes: shared.state.attempts.changes)
+    }
+    shared.state.checkpoint = record
+    shared.report.resumedAt = 0
+    shared.body = PartBody(
+      .write(writer), record: record, length: new.completeLength, generation: shared.generation)
+  }
+
+  /// The name of the part file of the `generation`th body from 0; an earlier attempt's has the plain name.
+  private func partName(_ generation: Int) -> String {
+    let number = generation + (order.resuming == nil ? 0 : 1)
+    return number == 0 ? order.partName : "\(order.partName).\(number)"
+  }
+
+  /// Hands a buffer to the disk, or adds it to the digest of a second download.
+  private func received(_ buffer: GatherBuffer) -> BodyVerdict {
+    let (verdict, isDue) = shared.withLock { shared -> (BodyVerdict, Bool) in
+      guard var body = shared.body else { return (.stop, false) }
+      let (offset, wanted) = body.take(buffer.count)
+      shared.body = body
+      shared.report.fetched += Int64(buffer.count)
+      if let limit = shared.state.policy.maximumLength, body.position > limit {
+        return (.stop, false)
+      }
+      let isDue =
+        shared.report.fetched - shared.savedFetched >= Self.checkpointBytes && shared.saving == nil
+      switch body.use {
+      case .compare(let context):
+        unsafe buffer.withBytes {
+          unsafe context.update(UnsafeRawBufferPointer(rebasing: $0.prefix(wanted)))
+        }
+        return (body.hasExcess ? .stop : .more, false)
+      case .write(let writer):
+        let pressure = writer.write(
+          buffer, at: offset, compareUntil: body.compareUntil, count: wanted)
+        if pressure == .failed || body.hasExcess { return (.stop, false) }
+        return (pressure == .behind ? .pause : .more, isDue)
+      }
+    }
+    if isDue { Task { await checkpoint() } }
+    return verdict
+  }
+}
+
+extension Action {
+  /// A word for logs.
+  var word: String {
+    switch self {
+    case .accept: "accept"
+    case .wholeBody: "whole"
+    case .changedUseBody, .changedRestart: "changed"
+    case .restart: "restart"
+    case .oncePlainRange, .onceMore: "once_more"
+    case .probe: "probe"
+    case .askForRest: "rest"
+    case .verify: "verify"
+    case .redirect: "redirect"
+    case .fromOriginal: "from_original"
+    case .fail: "fail"
+    }
+  }
+}

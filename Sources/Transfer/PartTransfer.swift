@@ -1,0 +1,181 @@
+import Synchronization
+
+/// What a transfer is to bring, and where.
+package struct TransferOrder: Sendable {
+  /// The original URL; redirects are followed anew each time.
+  package var url: WebURL
+  /// Where part files live.
+  package var parts: PartDirectory
+  /// The part file's name; a second one, after the source has changed, gets `.1` appended, and so on.
+  package var partName: String
+  /// What is durable already, and its part file under its present name.
+  package var resuming: (checkpoint: Checkpoint, part: PartFile)?
+  /// The host is known to answer ranges wrongly: none are asked of it.
+  package var rangeUnsafe = false
+  /// How often the source changed before; at three there is no more resuming.
+  package var changes = 0
+  /// Checked before the transfer counts as complete.
+  package var digest: ExpectedDigest?
+  /// Bytes above which the transfer fails; nil for no limit.
+  package var maximumLength: Int64?
+  /// A body without length that the peer closed counts as complete.
+  package var acceptUnverifiedLength = false
+
+  /// A download from 0 without conditions.
+  package init(url: WebURL, parts: PartDirectory, partName: String) {
+    self.url = url
+    self.parts = parts
+    self.partName = partName
+  }
+}
+
+/// How a transfer ended.
+package enum TransferOutcome: Sendable {
+  /// Every byte is written and the digest is right; nothing is synced yet.
+  case complete(part: PartFile, length: Int64)
+  /// ``PartTransfer/stop()`` was called. What was durable has been saved.
+  case stopped
+  /// The owner said that it has no right to the job any more.
+  case lost
+  /// What was durable has been saved.
+  case failed(TransferError)
+}
+
+/// What a transfer tells its owner besides its outcome.
+package struct TransferReport: Sendable, Equatable {
+  /// Bytes received over the network.
+  package var fetched: Int64 = 0
+  /// The offset that work of an earlier attempt was good for.
+  package var resumedAt: Int64 = 0
+  /// How often the source turned out to have changed.
+  package var changes = 0
+  /// The host that answered a range wrongly.
+  package var rangeUnsafeHost: String?
+  /// Status of the last answer.
+  package var status: Int?
+  /// Part files begun and given up for another. They may be removed once no checkpoint means them.
+  package var leftover: [String] = []
+}
+
+/// Brings one representation into a part file, through as many exchanges as it takes.
+///
+/// The decisions are `TransferState`'s; this is the hand that carries them out. One run a value. Durable progress is
+/// handed to `save` after it was synced: every `checkpointBytes` or `checkpointTime`, at a stop and at a failure.
+package final class PartTransfer: Sendable {
+  /// Records durable progress; false means that the right to the job is gone.
+  package typealias Save = @Sendable (Checkpoint) async -> Bool
+  /// Told of each ruling of the decision table: row and what it led to, for logs.
+  package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
+
+  /// Checkpoint after so many bytes, or so much time, whichever comes first.
+  package static let checkpointBytes: Int64 = 64 << 20
+  package static let checkpointTime = Duration.seconds(5)
+  /// What cannot be synced in this time at a stop is given up to its last checkpoint.
+  static let stopTime = Duration.milliseconds(500)
+  /// So many broken bodies in one run, and the rest is left to a later attempt.
+  static let maximumBreaks = 8
+
+  let order: TransferOrder
+  let engine: Engine
+  let io: IOPool
+  let save: Save
+  let observe: Observe
+  let shared: Mutex<Shared>
+
+  /// What the engine thread, the checkpoint timer and the run itself share.
+  struct Shared: Sendable {
+    var state: TransferState
+    /// The body under way, or the last one; nil before the first.
+    var body: PartBody?
+    var report = TransferReport()
+    /// The exchange under way.
+    var handle: ExchangeHandle?
+    /// Part files begun so far, for their names.
+    var generation = 0
+    /// The part file in use.
+    var partName: String?
+    /// Length and digest of the first of two downloads (row 23).
+    var first: (part: PartFile, length: Int64, digest: [UInt8])?
+    /// What the last head led to.
+    var ruling: Action?
+    /// Length of the whole, once a body's end has told it.
+    var length: Int64?
+    var isPaused = false
+    var isStopped = false
+    var isLost = false
+    /// The checkpoint under way.
+    var saving: Task<Void, Never>?
+    /// Bytes fetched when progress was last saved.
+    var savedFetched: Int64 = 0
+  }
+
+  /// A transfer that has not begun.
+  package init(
+    _ order: TransferOrder, engine: Engine, io: IOPool, save: @escaping Save,
+    observe: @escaping Observe = { _, _ in }
+  ) {
+    self.order = order
+    self.engine = engine
+    self.io = io
+    self.save = save
+    self.observe = observe
+    var policy = TransferState.Policy()
+    policy.maximumLength = order.maximumLength
+    policy.digestWanted = order.digest != nil
+    policy.acceptUnverifiedLength = order.acceptUnverifiedLength
+    var checkpoint = order.resuming?.checkpoint
+    if let earlier = checkpoint?.changes { checkpoint?.changes = max(earlier, order.changes) }
+    var state = TransferState(
+      checkpoint: checkpoint, rangeUnsafe: order.rangeUnsafe, policy: policy)
+    state.attempts.restore(changes: order.changes)
+    shared = Mutex(Shared(state: state))
+    if let checkpoint, let part = order.resuming?.part {
+      let writer = FileWriter(
+        part, durable: checkpoint.durable, digest: nil, pool: io,
+        whenReady: { [weak self] in self?.resumeExchange() })
+      shared.withLock { shared in
+        shared.body = PartBody(
+          .write(writer), record: checkpoint, length: checkpoint.completeLength, generation: 0)
+        shared.partName = order.partName
+        shared.report.resumedAt = checkpoint.durable.prefixEnd
+      }
+    }
+  }
+
+  /// Ends the transfer with what is durable saved; ``run()`` returns `.stopped`. From any thread, at any time.
+  package func stop() {
+    shared.withLock { shared in
+      shared.isStopped = true
+      return shared.handle
+    }?.cancel()
+  }
+
+  /// Stops reading; sockets stay open. Nothing is saved by this.
+  package func pause() {
+    shared.withLock { shared in
+      shared.isPaused = true
+      return shared.handle
+    }?.pause()
+  }
+
+  /// Takes back ``pause()``.
+  package func unpause() {
+    shared.withLock { shared in
+      shared.isPaused = false
+      return shared.handle
+    }?.unpause()
+  }
+
+  /// How far it is: bytes of the file, its length where known, and bytes received over the network.
+  package var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
+    shared.withLock { shared in
+      let total = shared.body?.record?.completeLength ?? shared.body?.end
+      return (shared.body?.bytes ?? 0, total, shared.report.fetched)
+    }
+  }
+
+  /// What is known besides the outcome; complete once ``run()`` has returned.
+  package var report: TransferReport { shared.withLock { $0.report } }
+
+  private func resumeExchange() { shared.withLock { $0.handle }?.resume() }
+}

@@ -1,0 +1,223 @@
+/// An exchange between joining the engine's multi handle and leaving it. Lives on the engine thread.
+///
+/// libcurl's callbacks end here; nothing of C is seen. Every reason of ours to end is kept in `ending`,
+/// because libcurl reports them all as "write error" or "could not connect".
+final class RunningExchange {
+  /// What becomes of a piece of body.
+  enum Receipt {
+    case taken
+    /// Not taken; it will be shown again.
+    case pause
+    case end
+  }
+
+  /// Who holds the exchange back.
+  private struct Brakes: OptionSet {
+    var rawValue: UInt8
+    static let owner = Brakes(rawValue: 1)
+    static let sink = Brakes(rawValue: 2)
+    /// No buffer was to be had.
+    static let pool = Brakes(rawValue: 4)
+  }
+
+  let easy: EasyHandle
+  let order: ExchangeOrder
+  private let policy: AddressPolicy
+  private let pool: BufferPool
+  private let sockets: OpenSockets
+  private let limits: Engine.Configuration
+  private var parser: HeadParser
+  private var parsed: HeadParser.Parsed?
+  private var buffer: GatherBuffer?
+  private var gatheringSince: ContinuousClock.Instant
+  private var watch: StallWatch
+  private var brakes: Brakes = []
+  private var bytes: Int64 = 0
+  private var openedSockets: [Int32] = []
+  private var connectedTo: String?
+  private var refused: IPAddress?
+  /// Why we end it ourselves; nil while it runs.
+  private(set) var ending: ExchangeOutcome?
+
+  init(
+    _ order: ExchangeOrder, easy: EasyHandle, pool: BufferPool, sockets: OpenSockets,
+    limits: Engine.Configuration, now: ContinuousClock.Instant
+  ) {
+    self.order = order
+    self.easy = easy
+    self.pool = pool
+    self.sockets = sockets
+    self.limits = limits
+    policy = order.request.addressPolicy ?? limits.addressPolicy
+    parser = HeadParser(isSecure: order.request.url.lowercased().hasPrefix("https:"))
+    gatheringSince = now
+    // Connecting has its own limit; the head's begins when the request goes out.
+    watch = StallWatch(
+      limit: limits.connectTimeout + limits.responseTimeout, quota: .max, now: now)
+  }
+
+  // MARK: - What libcurl tells
+
+  /// - Returns: false if the exchange is to end.
+  func mayConnect(to address: IPAddress?) -> Bool {
+    guard let address, policy.allows(address) else {
+      refused = address
+      return false
+    }
+    return true
+  }
+
+  /// A socket was made for an allowed address.
+  func opened(_ socket: Int32) {
+    openedSockets.append(socket)
+  }
+
+  /// A connection is ready and the request about to go out; `text` is the peer's address.
+  ///
+  /// - Returns: false if the exchange is to end.
+  func maySend(to text: String, remotePort: UInt16, localPort: UInt16) -> Bool {
+    guard let address = IPAddress(text), policy.allows(address) else {
+      refused = IPAddress(text)
+      return false
+    }
+    sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
+    connectedTo = text
+    startWatch(limit: limits.responseTimeout, quota: .max)
+    return true
+  }
+
+  /// - Returns: false if the exchange is to end.
+  func receiveHeader(_ line: String) -> Bool {
+    do throws(TransferError) {
+      guard let parsed = try parser.take(line) else { return true }
+      self.parsed = parsed
+    } catch {
+      ending =
+        parsed == nil
+        ? .failed(failure(error.errorClass, error.message)) : .truncated(error.message)
+      return false
+    }
+    guard let head = parsed?.head, order.sink.head(head) == .accept else {
+      ending = .rejected
+      return false
+    }
+    let floor = Int64(limits.stallTime / .seconds(1)) * limits.stallFloor
+    startWatch(limit: limits.stallTime, quota: floor)
+    return true
+  }
+
+  func receiveBody(_ piece: UnsafeRawBufferPointer) -> Receipt {
+    guard ending == nil else { return .end }
+    guard brakes.isEmpty else { return .pause }
+    if let buffer, buffer.room < piece.count { deliver() }
+    guard ending == nil else { return .end }
+    guard brakes.isEmpty else { return .pause }
+    let now = ContinuousClock.now
+    if buffer == nil {
+      buffer = pool.take()
+      gatheringSince = now
+    }
+    guard let buffer else {
+      brake(.pool, true)
+      return .pause
+    }
+    unsafe buffer.append(piece)
+    watch.received(piece.count, now: now)
+    return .taken
+  }
+
+  // MARK: - What the engine tells
+
+  /// Follows the owner's and the sink's wishes.
+  func attend() {
+    let wishes = order.handle.takeWishes()
+    if wishes.isCancelled { ending = ending ?? .cancelled }
+    if wishes.hasRoom { brake(.sink, false) }
+    brake(.owner, wishes.isPaused)
+  }
+
+  /// Buffers came back to the pool.
+  func attendPool() {
+    brake(.pool, false)
+  }
+
+  /// Time passes: what lies gathered is handed over after a while, and a stall ends the exchange.
+  func tick(now: ContinuousClock.Instant) {
+    if buffer != nil, !brakes.contains(.sink), now - gatheringSince >= .milliseconds(500) {
+      deliver()
+    }
+    guard ending == nil, watch.isStalled(now: now) else { return }
+    ending =
+      parsed == nil
+      ? .failed(failure(.timeout, "no answer within \(limits.responseTimeout)"))
+      : .stalled(
+        "fewer than \(limits.stallFloor) bytes a second for \(limits.stallTime)")
+  }
+
+  /// Ends it from outside, unless it is ending already.
+  func end(_ outcome: ExchangeOutcome) {
+    ending = ending ?? outcome
+  }
+
+  /// The last word: hands over what is gathered and says how it ended. `finished` is what libcurl said,
+  /// nil if it was ended by us.
+  func finish(_ finished: CurlEnd?) -> ExchangeResult {
+    if ending != .stopped && ending != .rejected { deliver() }
+    let outcome = ending ?? finished.map(judge) ?? .cancelled
+    return ExchangeResult(
+      head: parsed?.head, outcome: outcome, bytes: bytes, primaryAddress: connectedTo,
+      refusedAddress: refused?.description)
+  }
+
+  // MARK: - Parts
+
+  private func judge(_ finished: CurlEnd) -> ExchangeOutcome {
+    guard let parsed else {
+      if connectedTo == nil, openedSockets.isEmpty, let refused {
+        return .failed(
+          failure(.blockedAddress, "the address \(refused) is not public and not allowed"))
+      }
+      let progress: CurlEnd.Progress =
+        connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
+      return .failed(failure(finished.errorClass(progress), finished.sentence))
+    }
+    guard finished.isOK else {
+      return finished.isTimeout ? .stalled(finished.sentence) : .truncated(finished.sentence)
+    }
+    switch parsed.framing {
+    case .untilClose: return .closed
+    case .length(let length) where length != bytes:
+      return .truncated("\(bytes) bytes came of \(length)")
+    case .length, .chunked, .stream, .noBody: return .complete
+    }
+  }
+
+  private func failure(_ errorClass: TransferError.Class, _ message: String) -> TransferError {
+    let url = try? WebURL(order.request.url)
+    return TransferError(errorClass, message, host: url?.hostKey)
+  }
+
+  private func deliver() {
+    guard let full = buffer else { return }
+    buffer = nil
+    bytes += Int64(full.count)
+    switch order.sink.body(full) {
+    case .more: break
+    case .pause: brake(.sink, true)
+    case .stop: ending = ending ?? .stopped
+    }
+  }
+
+  private func startWatch(limit: Duration, quota: Int64) {
+    watch = StallWatch(limit: limit, quota: quota, now: .now)
+    watch.setPaused(!brakes.isEmpty, now: .now)
+  }
+
+  private func brake(_ who: Brakes, _ on: Bool) {
+    let wasFree = brakes.isEmpty
+    if on { brakes.insert(who) } else { brakes.remove(who) }
+    guard wasFree != brakes.isEmpty else { return }
+    watch.setPaused(!brakes.isEmpty, now: .now)
+    if brakes.isEmpty { easy.unpause() }
+  }
+}

@@ -1,0 +1,65 @@
+/// Reads the small grammars of header fields byte by byte. A failed read takes nothing.
+struct TextScanner {
+  private var rest: Substring.UTF8View
+
+  init(_ text: String) {
+    rest = text[...].utf8
+  }
+
+  /// Whether everything has been read.
+  var atEnd: Bool { rest.isEmpty }
+
+  /// The byte that is read next.
+  var next: UInt8? { rest.first }
+
+  /// Reads `literal`, compared byte by byte.
+  mutating func take(_ literal: String) -> Bool {
+    guard rest.starts(with: literal.utf8) else { return false }
+    rest = rest.dropFirst(literal.utf8.count)
+    return true
+  }
+
+  /// Reads the longest run of bytes that satisfy `condition`, possibly none.
+  mutating func takeWhile(_ condition: (UInt8) -> Bool) -> String {
+    let run = rest.prefix(while: condition)
+    rest = rest[run.endIndex...]
+    return String(Substring(run))
+  }
+
+  /// Reads one of `words` and returns its index.
+  mutating func oneOf(_ words: [String]) -> Int? {
+    words.firstIndex { take($0) }
+  }
+
+  /// Reads exactly `count` digits.
+  mutating func digits(_ count: Int) -> Int? {
+    let run = rest.prefix(count)
+    guard run.count == count, run.allSatisfy(\.isDigit) else { return nil }
+    rest = rest.dropFirst(count)
+    return run.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+  }
+
+  /// Reads all digits that follow; nil where there are none or the number exceeds `Int64.max`.
+  mutating func integer() -> Int64? {
+    let run = rest.prefix(while: \.isDigit)
+    guard let value = Int64(Substring(run)) else { return nil }
+    rest = rest[run.endIndex...]
+    return value
+  }
+}
+
+extension UInt8 {
+  /// `DIGIT` of RFC 5234.
+  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+  /// Space or tab: `OWS` of RFC 9110 §5.6.3.
+  var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+  /// `tchar` of RFC 9110 §5.6.2.
+  var isTokenCharacter: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    default: isDigit || "!#$%&'*+-.^_`|~".utf8.contains(self)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/// What a request asked for: the frame in which its answer is judged.
+enum Asked: Sendable, Hashable {
+  /// Everything: no Range.
+  case whole
+  /// The bytes of `range`, whose start lies in what is durable; `fresh` is its first missing byte.
+  case part(range: Range<Int64>, fresh: Int64, ifRange: Bool)
+  /// `bytes=0-0` without condition.
+  case probe
+}
+
+/// The next thing to do for a download.
+enum Step: Sendable, Equatable {
+  /// Ask the original URL, with these fields besides the job's own.
+  case request(fields: [ResponseHead.Field], asked: Asked)
+  /// Every byte is durable: check digest and length, then publish.
+  case verify
+}
+
+/// Everything the decisions rest on.
+struct TransferState: Sendable, Hashable {
+  /// How far a new range reaches back into what is durable, to be compared with the disk.
+  static let overlap: Int64 = 4096
+
+  /// What the job demands or tolerates.
+  struct Policy: Sendable, Hashable {
+    /// A longer representation fails; nil for no limit. In bytes.
+    var maximumLength: Int64?
+    /// The length that the job names, in bytes.
+    var expectedLength: Int64?
+    /// A digest will be checked at the end.
+    var digestWanted = false
+    /// A body without length, ended by the closing of the connection, counts as complete.
+    var acceptUnverifiedLength = false
+    /// More redirects in a row fail.
+    var maximumRedirects = 10
+  }
+
+  /// What is durable and recorded. An old one stays until a new body begins.
+  var checkpoint: Checkpoint?
+  /// What has been tried.
+  var attempts: Attempts
+  /// What the job demands.
+  var policy: Policy
+
+  /// The state of a download that starts or goes on from `checkpoint`.
+  init(checkpoint: Checkpoint?, rangeUnsafe: Bool = false, policy: Policy = Policy()) {
+    self.checkpoint = checkpoint
+    attempts = Attempts(checkpoint: checkpoint, rangeUnsafe: rangeUnsafe)
+    self.policy = policy
+  }
+
+  /// The next step, from what is durable and what has been tried.
+  ///
+  /// Identity is asked for, since a range of a body encoded on the fly means nothing. The range is
+  /// closed and never starts at the complete length: to ask for nothing is not a question.
+  mutating func next() -> Step {
+    attempts.redirects = 0
+    var fields = [ResponseHead.Field("Accept-Encoding", "identity")]
+    guard let checkpoint, attempts.mode != .restart else {
+      return .request(fields: fields, asked: .whole)
+    }
+    if attempts.mode == .probe {
+      fields.append(.init("Range", "bytes=0-0"))
+      return .request(fields: fields, asked: .probe)
+    }
+    guard let gap = checkpoint.durable.missing(within: checkpoint.completeLength).first else {
+      return .verify
+    }
+    guard !attempts.wholeOnly, checkpoint.isResumable, let validator = checkpoint.validator else {
+      return .request(fields: fields, asked: .whole)
+    }
+    let range = max(0, gap.lowerBound - Self.overlap)..<gap.upperBound
+    fields.append(.init("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
+    let ifRange = attempts.mode != .plainRange
+    if ifRange { fields.append(.init("If-Range", validator.ifRangeValue)) }
+    return .request(
+      fields: fields, asked: .part(range: range, fresh: gap.lowerBound, ifRange: ifRange))
+  }
+
+  /// Judges an answer's head by `decide` and counts what follows.
+  mutating func answered(_ head: ResponseHead, asked: Asked, now: HTTPDate) -> Ruling<Action> {
+    let ruling = decide(self, asked: asked, head: head, now: now)
+    attempts.note(ruling.verdict)
+    return ruling
+  }
+
+  /// The overlap of an accepted range differs from the disk: row 5, reached late.
+  mutating func overlapDiffered() -> Ruling<Action> {
+    attempts.note(.changedRestart)
+    return Ruling(5, .changedRestart)
+  }
+
+  /// Judges a body's end by `decideEnd` and counts what follows. `checkpoint` is up to date by
+  /// then.
+  mutating func ended(_ body: Body) -> Ruling<Ending> {
+    let ruling = decideEnd(self, body: body)
+    attempts.note(ruling.verdict, progress: body.progress)
+    return ruling
+  }
+
+  /// Judges a digest that does not fit by `decideMismatch` and counts what follows.
+  mutating func mismatched() -> Ending {
+    let ending = decideMismatch(self)
+    attempts.note(ending, progress: false)
+    return ending
+  }
+}

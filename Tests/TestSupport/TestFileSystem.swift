@@ -1,0 +1,82 @@
+import Glibc
+
+/// A file system of a test's own, unmounted when this object goes. Only root can make one.
+package final class TestFileSystem: Sendable {
+  /// Where it is mounted.
+  package let path: String
+  /// The file that holds it; nil for a tmpfs.
+  private let image: String?
+  private let directory: TemporaryDirectory
+
+  /// Whether mounting works here, loop devices included; for the condition of a test that needs it.
+  package static var isPossible: Bool {
+    get async {
+      guard getuid() == 0 else { return false }
+      return (try? await TestFileSystem(ext4: 8 << 20)) != nil
+    }
+  }
+
+  /// A tmpfs of that many bytes, to run out of space.
+  ///
+  /// - Throws: ``CommandFailed`` with what mount(8) said.
+  package init(tmpfs size: Int64) async throws {
+    directory = try TemporaryDirectory()
+    path = directory.path
+    image = nil
+    try await command("mount", "-t", "tmpfs", "-o", "size=\(size),mode=755", "tmpfs", path)
+  }
+
+  /// An ext4 in a file of that many bytes, to lose power on.
+  ///
+  /// Its journal commits every ten minutes (`commit=600`) instead of every five seconds, so that what
+  /// nobody syncs is lost for certain.
+  ///
+  /// - Throws: ``CommandFailed`` with what mkfs.ext4(8) or mount(8) said.
+  package convenience init(ext4 size: Int64) async throws {
+    let directory = try TemporaryDirectory()
+    let image = directory.path("image")
+    try await command("truncate", "-s", "\(size)", image)
+    try await command("mkfs.ext4", "-q", "-F", image)
+    try await self.init(directory: directory, image: image)
+  }
+
+  /// What a loss of power at this moment would leave: the image as it is, mounted elsewhere, where the
+  /// journal is replayed as after a crash.
+  ///
+  /// The copy is not atomic: blocks written while it is made may be in it or not, as on a disk that
+  /// loses power while it writes. What was synced before the call is in it.
+  package func afterPowerLoss() async throws -> TestFileSystem {
+    guard let image else { preconditionFailure("a tmpfs does not survive a loss of power") }
+    let directory = try TemporaryDirectory()
+    let copy = directory.path("image")
+    try await command("cp", "--sparse=always", image, copy)
+    return try await TestFileSystem(directory: directory, image: copy)
+  }
+
+  private init(directory: TemporaryDirectory, image: String) async throws {
+    self.directory = directory
+    self.image = image
+    path = directory.path("mount")
+    mkdir(path, 0o755)
+    try await command("mount", "-t", "ext4", "-o", "loop,commit=600", image, path)
+  }
+
+  deinit {
+    // Lazily, so that an open file of a failed test does not keep it mounted for ever.
+    umount2(path, Int32(MNT_DETACH))
+  }
+}
+
+/// A program that a test needs did not do its work.
+package struct CommandFailed: Error, CustomStringConvertible {
+  package let description: String
+}
+
+/// Runs a program that must succeed.
+private func command(_ program: String, _ arguments: String...) async throws {
+  let output = try await ChildProcess.run(program, arguments)
+  guard output.exit == .code(0) else {
+    throw CommandFailed(
+      description: ([program] + arguments + output.standardError).joined(separator: " "))
+  }
+}

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Transfer
+
+@Suite struct CheckpointTests {
+  let full = Checkpoint(
+    url: "https://example.org/a", completeLength: 9000, validator: .strongETag("\"a/b\""),
+    contentEncoding: "gzip", mediaType: "application/zip", durable: ByteRanges(0..<4096),
+    part: "7-1", inode: .max, changes: 2, publishing: "x/y")
+
+  @Test func `comes back from its resume data`() throws {
+    #expect(try Checkpoint(resumeData: full.resumeData()) == full)
+    let least = Checkpoint(
+      completeLength: 0, validator: nil, durable: ByteRanges(), part: "p", inode: 1)
+    #expect(try Checkpoint(resumeData: least.resumeData()) == least)
+  }
+
+  @Test func `its JSON form stays readable for the versions to come`() throws {
+    let text = #"""
+      {"changes":2,"completeLength":9000,"contentEncoding":"gzip","durable":"{[0,4096)}",\#
+      "inode":18446744073709551615,"mediaType":"application/zip","part":"7-1",\#
+      "publishing":"x/y","url":"https://example.org/a","validator":"\"a/b\"","version":1}
+      """#
+    #expect(String(decoding: try full.resumeData(), as: UTF8.self) == text)
+  }
+
+  @Test(arguments: [
+    (#""version":1"#, #""version":2"#), (#""version":1"#, #""version":"1""#),
+    (#""completeLength":9000"#, #""completeLength":4095"#),
+    (#""completeLength":9000"#, #""completeLength":-1"#), (#""changes":2"#, #""changes":-2"#),
+    ("{[0,4096)}", "{[0,4096]}"), (#""\"a/b\"""#, #""W/\"a/b\"""#), (#""inode":1"#, #""inode":-1"#),
+    ("{\"", "\""),
+  ])
+  func `refuses what it cannot trust`(_ what: String, _ by: String) throws {
+    let text = String(decoding: try full.resumeData(), as: UTF8.self)
+    #expect(text.contains(what))
+    let spoiled = text.replacing(what, with: by)
+    #expect(throws: DecodingError.self) { try Checkpoint(resumeData: Array(spoiled.utf8)) }
+  }
+
+  @Test func `is resumable only under a validator, with something durable, and few changes`() {
+    #expect(full.isResumable)
+    var other = full
+    other.validator = nil
+    #expect(!other.isResumable)
+    other = full
+    other.durable = ByteRanges()
+    #expect(!other.isResumable)
+    other = full
+    other.changes = 3
+    #expect(!other.isResumable)
+  }
+}

@@ -1,0 +1,178 @@
+import Testing
+
+@testable import Transfer
+
+/// Every sequence of answers ends: the graph of states has no circle, and an honest server always
+/// brings the file home.
+@Suite struct ExplorationTests {
+  private static let length: Int64 = 10_000
+  private static let now = HTTPDate(seconds: 1_767_225_600)
+
+  /// A state between two requests, or waiting for the answer to one.
+  private struct Node: Hashable {
+    var state: TransferState
+    var asked: Asked?
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `no sequence of answers goes round in circles`(_ digest: Bool, _ unsafe: Bool) {
+    var longest = 0
+    var seen: [Node: Int] = [:]
+    for start in Self.starts(digest: digest, rangeUnsafe: unsafe) {
+      longest = max(longest, Self.depth(Node(state: start, asked: nil), &seen, path: []))
+    }
+    // Steps and answers together; an unsafe host is never asked for a range.
+    #expect(seen.count > (unsafe ? 10 : 500))
+    #expect(longest < 100)
+  }
+
+  @Test func `an honest server brings the file home after any bad one`() {
+    var generator = SystemRandomNumberGenerator()
+    for start in Self.starts(digest: true, rangeUnsafe: false) {
+      for _ in 0..<200 {
+        var node: Node? = Node(state: start, asked: nil)
+        for _ in 0..<Int.random(in: 0..<12, using: &generator) {
+          guard let here = node else { break }
+          node = Self.successors(of: here).randomElement(using: &generator) ?? nil
+        }
+        // Nil: the bad server's answers have ended the transfer, with an error or a file to verify.
+        if let node { #expect(Self.completes(node.state)) }
+      }
+    }
+  }
+
+  private static func starts(digest: Bool, rangeUnsafe: Bool) -> [TransferState] {
+    let checkpoints = [nil] + [Int64(5000), 7500, 10_000].map { checkpoint(durable: $0) }
+    return checkpoints.map {
+      var policy = TransferState.Policy()
+      policy.digestWanted = digest
+      policy.maximumRedirects = 1
+      return TransferState(checkpoint: $0, rangeUnsafe: rangeUnsafe, policy: policy)
+    }
+  }
+
+  private static func checkpoint(durable: Int64, changes: Int = 0) -> Checkpoint {
+    Checkpoint(
+      completeLength: length, validator: .strongETag("\"v\""), mediaType: "a/b",
+      durable: ByteRanges(0..<durable), part: "p", inode: 1, changes: changes)
+  }
+
+  /// The longest way from `node` to an end; a circle is recorded as an issue.
+  private static func depth(_ node: Node, _ seen: inout [Node: Int], path: Set<Node>) -> Int {
+    if let known = seen[node] { return known }
+    guard !path.contains(node), path.count < 200 else {
+      Issue.record("circle through \(node)")
+      return 0
+    }
+    let path = path.union([node])
+    var longest = 0
+    for case let next? in Set(successors(of: node)) {
+      longest = max(longest, 1 + depth(next, &seen, path: path))
+    }
+    seen[node] = longest
+    return longest
+  }
+
+  /// Where any answer leads; nil is an end.
+  private static func successors(of node: Node) -> [Node?] {
+    var state = node.state
+    guard let asked = node.asked else {
+      switch state.next() {
+      case .request(_, let asked): return [Node(state: state, asked: asked)]
+      case .verify: return [afterVerify(&state, fits: false), nil]
+      }
+    }
+    return heads(asked).flatMap { head -> [Node?] in
+      var state = node.state
+      let ruling = state.answered(head, asked: asked, now: now)
+      return after(ruling.verdict, state, asked)
+    }
+  }
+
+  private static func after(_ action: Action, _ state: TransferState, _ asked: Asked) -> [Node?] {
+    var state = state
+    switch action {
+    case .fail: return [nil]
+    case .verify: return [afterVerify(&state, fits: false), nil]
+    case .redirect: return [Node(state: state, asked: asked)]
+    case .accept(_, _, let end):
+      var differed = state
+      _ = differed.overlapDiffered()
+      return [Node(state: differed, asked: nil)]
+        + bodies(.part(end: end, allThere: end == length), state, from: durable(state))
+    case .wholeBody(let new, _), .changedUseBody(let new):
+      return bodies(.whole(length: new.completeLength), state, from: 0)
+    default: return [Node(state: state, asked: nil)]
+    }
+  }
+
+  /// Every end of a body that was accepted, with some, all or none of it received.
+  private static func bodies(
+    _ kind: Body.Kind, _ state: TransferState, from start: Int64
+  ) -> [Node?] {
+    var nodes: [Node?] = []
+    for framing in Framing.allCases {
+      for end in [start, 7500, length] where end >= start {
+        var state = state
+        state.checkpoint = checkpoint(durable: end, changes: state.attempts.changes)
+        let ruling = state.ended(
+          Body(kind: kind, framing: framing, end: end, progress: end > start))
+        switch ruling.verdict {
+        case .fail, .compareWithFirst: nodes.append(nil)
+        case .verify, .dropExcessAndVerify:
+          nodes += [nil, afterVerify(&state, fits: false)]
+        default: nodes.append(Node(state: state, asked: nil))
+        }
+      }
+    }
+    return nodes
+  }
+
+  private static func afterVerify(_ state: inout TransferState, fits: Bool) -> Node? {
+    guard state.policy.digestWanted, !fits, state.mismatched() == .restart else { return nil }
+    return Node(state: state, asked: nil)
+  }
+
+  private static func durable(_ state: TransferState) -> Int64 {
+    state.checkpoint?.durable.prefixEnd ?? 0
+  }
+
+  /// Answers that between them lead to every action.
+  private static func heads(_ asked: Asked) -> [ResponseHead] {
+    let start = if case .part(let range, _, _) = asked { range.lowerBound } else { Int64(0) }
+    let last = asked == .probe ? 0 : length - 1
+    let range = "Content-Range: bytes \(start)-\(last)/\(length)"
+    return [
+      head(206, range, "ETag: \"v\""), head(206, range), head(206, range, "ETag: \"w\""), head(206),
+      head(206, range, "ETag: \"v\"", "Content-Encoding: gzip"),
+      head(206, "Content-Range: bytes \(start)-\(start)/\(length)", "ETag: \"v\""),
+      head(200, "ETag: \"v\"", "Content-Length: \(length)"), head(200), head(200, "ETag: \"w\""),
+      head(416), head(416, "Content-Range: bytes */\(length)"),
+      head(416, "Content-Range: bytes */1"), head(412), head(302, "Location: /x"), head(403),
+    ]
+  }
+
+  /// Plays a server that follows RFC 9110 until the end, and says whether the file came whole.
+  private static func completes(_ start: TransferState) -> Bool {
+    var state = start
+    for _ in 0..<20 {
+      guard case .request(_, let asked) = state.next() else { return true }
+      let answer = asked == .whole ? heads(asked)[6] : heads(asked)[0]
+      let ruling = state.answered(answer, asked: asked, now: now)
+      switch ruling.verdict {
+      case .verify: return true
+      case .accept:
+        let body = Body(
+          kind: .part(end: length, allThere: true), framing: .complete, end: length, progress: true)
+        return state.ended(body).verdict == .verify(length: length)
+      case .wholeBody(_, _):
+        let body = Body(
+          kind: .whole(length: length), framing: .complete, end: length, progress: true)
+        return state.ended(body).verdict == .verify(length: length)
+      case .fail: return false
+      default: continue
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,175 @@
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Transfer
+
+@Suite struct FileWriterTests {
+  let scratch: Scratch
+  let pool: IOPool
+  let buffers = BufferPool(capacity: 16, limit: 64, whenFreed: {})
+
+  init() throws {
+    scratch = try Scratch()
+    pool = try IOPool(threads: 2)
+  }
+
+  private func buffer(_ text: String) throws -> GatherBuffer {
+    let buffer = try #require(buffers.take())
+    let bytes = Array(text.utf8)
+    bytes.withUnsafeBytes { buffer.append($0) }
+    return buffer
+  }
+
+  private func contents(_ part: PartFile) throws -> String {
+    var bytes = [UInt8](repeating: 0, count: 100)
+    let count = try bytes.withUnsafeMutableBytes { try part.read(into: $0, at: 0) }
+    return String(decoding: bytes[..<count], as: UTF8.self)
+  }
+
+  private func digest(_ text: String) throws -> [UInt8] {
+    let context = try DigestContext(.sha256)
+    Array(text.utf8).withUnsafeBytes { context.update($0) }
+    return context.finish()
+  }
+
+  @Test func `buffers are written in order and the digest runs along`() async throws {
+    let part = try scratch.parts().create("1-1")
+    let writer = try FileWriter(
+      part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
+    var offset: Int64 = 0
+    for text in ["one ", "two ", "three"] {
+      #expect(writer.write(try buffer(text), at: offset) != .failed)
+      offset += Int64(text.utf8.count)
+    }
+    #expect(try await writer.flush() == ByteRanges(0..<13))
+    #expect(try await writer.sync() == ByteRanges(0..<13))
+    #expect(try contents(part) == "one two three")
+    #expect(try await writer.digest(length: 13) == digest("one two three"))
+    #expect(await writer.digest(length: 12) == nil)
+  }
+
+  @Test func `an overlap that is equal is skipped`() async throws {
+    let part = try scratch.part("1-1", "one two ")
+    let writer = try FileWriter(
+      part, durable: ByteRanges(0..<8), digest: .sha256, pool: pool, whenReady: {})
+    _ = writer.write(try buffer("two three"), at: 4, compareUntil: 8)
+    #expect(try await writer.sync() == ByteRanges(0..<13))
+    #expect(try contents(part) == "one two three")
+    // The first bytes did not come this way.
+    #expect(await writer.digest(length: 13) == nil)
+  }
+
+  @Test func `an overlap within one writer keeps the digest`() async throws {
+    let part = try scratch.parts().create("1-1")
+    let writer = try FileWriter(
+      part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
+    _ = writer.write(try buffer("one two "), at: 0)
+    _ = writer.write(try buffer("two "), at: 4, compareUntil: 8)
+    _ = writer.write(try buffer("three"), at: 8, compareUntil: 8)
+    #expect(try await writer.sync() == ByteRanges(0..<13))
+    #expect(try await writer.digest(length: 13) == digest("one two three"))
+  }
+
+  @Test(arguments: ["twO three", "tw", "Two "])
+  func `an overlap that differs stops everything before a byte is written`(
+    _ text: String
+  ) async throws {
+    let part = try scratch.part("1-1", "one two ")
+    let writer = try FileWriter(
+      part, durable: ByteRanges(0..<8), digest: nil, pool: pool, whenReady: {})
+    _ = writer.write(try buffer(text), at: 4, compareUntil: 8)
+    _ = writer.write(try buffer("XX"), at: 6, compareUntil: 8)
+    _ = writer.write(try buffer("more"), at: 8)
+    await #expect(throws: FileWriter.Failure.overlapDiffers) { try await writer.sync() }
+    #expect(try contents(part) == "one two ")
+    #expect(writer.write(try buffer("more"), at: 8) == .failed)
+  }
+
+  @Test func `whoever is ahead is told to wait, and when to go on`() async throws {
+    let part = try scratch.parts().create("1-1")
+    let one = try IOPool(threads: 1)
+    let blocked = Gate("thread taken")
+    let ready = Gate("ready")
+    let calls = Atomic(0)
+    let release = Gate("release")
+    one.submit {
+      blocked.open()
+      #expect(throws: Never.self) { try release.waitBlocking() }
+    }
+    try await blocked.wait()
+    let writer = try FileWriter(part, durable: ByteRanges(), digest: nil, pool: one, limit: 3) {
+      calls.add(1, ordering: .relaxed)
+      ready.open()
+    }
+    #expect(writer.write(try buffer("a"), at: 0) == .ready)
+    #expect(writer.write(try buffer("b"), at: 1) == .ready)
+    #expect(writer.write(try buffer("c"), at: 2) == .behind)
+    #expect(writer.write(try buffer("d"), at: 3) == .behind)
+    #expect(calls.load(ordering: .relaxed) == 0)
+    release.open()
+    try await ready.wait()
+    #expect(try await writer.flush() == ByteRanges(0..<4))
+    #expect(calls.load(ordering: .relaxed) == 1)
+    #expect(writer.write(try buffer("e"), at: 4) == .ready)
+    #expect(try await writer.flush() == ByteRanges(0..<5))
+  }
+
+  @Test(.enabled(if: getuid() == 0, "mounting takes root"))
+  func `a full disk fails the sync, and nothing is called durable`() async throws {
+    let small = try await TestFileSystem(tmpfs: 65_536)
+    let parts = PartDirectory(try FileDescriptor.directory(small.path))
+    let part = try parts.create("1-1")
+    let writer = try FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
+    _ = writer.write(try buffer("fits"), at: 0)
+    let filler = try parts.create("2-1")
+    #expect(try await writer.sync() == ByteRanges(0..<4))
+    #expect(throws: TransferError.self) {
+      try write(String(repeating: "x", count: 70_000), to: filler, at: 0)
+    }
+    _ = writer.write(try buffer("does not fit"), at: 4096)
+    let error = await #expect(throws: FileWriter.Failure.self) { try await writer.sync() }
+    guard case .file(let cause)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(cause.errorClass == .diskFull)
+  }
+}
+
+@Suite struct IOPoolTests {
+  @Test func `one file's work is serial and in order, over several threads`() async throws {
+    let pool = try IOPool(threads: 3)
+    let seen = Mutex<[[Int]]>(Array(repeating: [], count: 4))
+    let files = (0..<4).map { _ in SerialIO(pool) }
+    for step in 0..<200 {
+      for (index, file) in files.enumerated() {
+        file.submit { seen.withLock { $0[index].append(step) } }
+      }
+    }
+    for file in files { await file.run {} }
+    #expect(seen.withLock { $0 } == Array(repeating: Array(0..<200), count: 4))
+  }
+
+  @Test func `gives the value or the error`() async throws {
+    let pool = try IOPool(threads: 1)
+    #expect(await pool.run { 7 } == 7)
+    await #expect(throws: TransferError(.io, "x")) {
+      try await pool.run { () throws(TransferError) -> Int in throw TransferError(.io, "x") }
+    }
+  }
+
+  @Test func `what was submitted runs, though the pool is let go`() async throws {
+    let gate = Gate("all ran")
+    let ran = Atomic(0)
+    do {
+      let pool = try IOPool(threads: 2)
+      for _ in 0..<50 {
+        pool.submit { if ran.add(1, ordering: .relaxed).newValue == 50 { gate.open() } }
+      }
+    }
+    try await gate.wait()
+    #expect(ran.load(ordering: .relaxed) == 50)
+  }
+}
