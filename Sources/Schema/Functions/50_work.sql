@@ -174,7 +174,7 @@ BEGIN
       SELECT q.id, i.id AS instance FROM haul.queue q
       JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
       WHERE NOT q.paused AND (p_queues IS NULL OR q.name = ANY (p_queues))
-      ORDER BY (q.id + p_call) % 1024
+      ORDER BY hashint4extended(q.id, p_call)  -- another order each call: no queue starves
     LOOP
       v_room := v_room - haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.instance, v_room);
       EXIT WHEN v_room <= 0;
