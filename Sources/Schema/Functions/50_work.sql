@@ -40,8 +40,10 @@ BEGIN
         WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
           AND r.priority = p_priority AND r.job >= CASE WHEN l.priority = p_priority THEN l.head ELSE 0 END
         ORDER BY r.priority, r.job
-        LIMIT least(greatest(h.cap - h.in_flight, 0), p_room - v_claimed)) r
+        LIMIT least(greatest(h.cap - h.in_flight, 0), p_room - v_claimed,
+          CASE WHEN h.min_interval > '0' THEN 1 END)) r
       WHERE h.id = ANY (v_free) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
+        AND (h.min_interval = '0' OR h.last_start IS NULL OR h.last_start + h.min_interval <= v_now)
       ORDER BY r.nth, l.next_at, l.host
       LIMIT p_room - v_claimed) p;
 
@@ -66,8 +68,8 @@ BEGIN
       head = n.job,
       next_at = CASE
         WHEN n.job IS NULL OR h.in_flight >= h.cap THEN NULL
-        WHEN h.blocked_until > v_now THEN h.blocked_until
-        ELSE clock_timestamp() END
+        ELSE greatest(clock_timestamp(), h.blocked_until,
+          CASE WHEN h.min_interval > '0' THEN h.last_start + h.min_interval END) END
     FROM haul.host h
     JOIN haul.lane k ON k.host = h.id AND k.queue = p_queue AND k.instance = p_instance
     LEFT JOIN LATERAL (
