@@ -26,7 +26,7 @@ BEGIN
 
   -- A new statement: the leases are ours, all else is read as committed by now.
   WITH ended AS MATERIALIZED (
-    SELECT e.*, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
+    SELECT DISTINCT ON (l.job) e.*, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
       c.job IS NOT NULL AS resumable, c.instance AS part_instance,
       coalesce(c.token = l.token, false) AS progressed,
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
@@ -40,6 +40,7 @@ BEGIN
     LEFT JOIN haul.checkpoint c ON c.job = l.job
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
     WHERE l.token = ANY (v_tokens)
+    ORDER BY l.job
   ), decided AS MATERIALIZED (
     SELECT n.*, d.state, d.charged, d.delay, d.error AS cause,
       CASE WHEN n.resumable THEN n.part_instance ELSE 0 END AS wait_instance
