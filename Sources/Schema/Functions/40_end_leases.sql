@@ -48,7 +48,7 @@ BEGIN
     CROSS JOIN LATERAL haul.past_of(n.job, n.result <> 'completed') past
     CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues, 3,
-      n.progressed, n.resumable, make_interval(secs => n.retry_after), n.host_failures, past.trouble,
+      n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures, past.trouble,
       interval '1 day', random()) d
   ), gone AS (
     DELETE FROM haul.lease l USING decided d WHERE l.job = d.job AND l.token = d.token
@@ -64,8 +64,8 @@ BEGIN
     INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, error, message)
     SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
       d.digest, CASE WHEN d.state = 'failed' THEN d.cause END,
-      CASE WHEN d.state = 'failed' THEN left(coalesce(d.message,
-        'its workers died ' || (3 + 1) || ' times without any progress'), 2000) END
+      CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
+        THEN 'its workers died 4 times without any progress' ELSE d.message END, 2000) END
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
   ), no_checkpoint AS (
     DELETE FROM haul.checkpoint c USING decided d
