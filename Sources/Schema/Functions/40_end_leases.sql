@@ -108,7 +108,7 @@ BEGIN
         (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
          AND haul.disposition(o.error) IS DISTINCT FROM 'host'), 0))
     INTO failures, rescues, trouble
-    FROM haul.attempt a WHERE a.job = p_job;
+    FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven;
   END IF;
 END
 $$;

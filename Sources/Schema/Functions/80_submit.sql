@@ -121,7 +121,7 @@ BEGIN
   WITH gone AS (
     DELETE FROM haul.outcome o WHERE o.job = ANY (v_jobs)
   ), forgiven AS (
-    UPDATE haul.attempt a SET charged = false WHERE a.job = ANY (v_jobs) AND a.charged
+    UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (v_jobs) AND NOT a.forgiven
   )
   INSERT INTO haul.ready (queue, host, instance, priority, job)
   SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
