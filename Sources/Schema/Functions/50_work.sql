@@ -207,14 +207,16 @@ $$;
 -- What became of endings whose call had already taken effect: the jobs' states by now. One that was rescued before
 -- that call was stale.
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-  SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', j.state,
+BEGIN
+  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', j.state,
     'delay', CASE WHEN j.state = 'scheduled' THEN extract(epoch FROM greatest(j.run_at - clock_timestamp(), '0')) END)), '[]')
   FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
   JOIN haul.attempt a ON a.job = e.job AND a.token = e.token
   JOIN haul.jobs j ON j.job = a.job
-  WHERE a.result <> 'rescued'
+  WHERE a.result <> 'rescued');
+END
 $$;
 
 -- True when nothing is queued, scheduled, interrupted or running in these queues (NULL: all that the worker mounts).
