@@ -27,9 +27,10 @@ extension JobQueue {
     let json = try Self.json(selector)
     var total = 0
     while true {
-      let changed: Int = try await call("SELECT haul.\(action.rawValue)($1::jsonb)", [json])
-      total += changed
-      if changed == 0 { return total }
+      let row = try await rows(
+        "SELECT changed, more FROM haul.\(action.rawValue)($1::jsonb)", [json])[0]
+      total += try row.decode("changed", as: Int.self)
+      if try !row.decode("more", as: Bool.self) { return total }
     }
   }
 

@@ -13,6 +13,8 @@ final class Pool: Sendable {
   let database: TestDatabase
   /// A superuser's session: reads any table, moves times, holds no locks between statements.
   let admin: Connection
+  /// Another, for statements that others stop.
+  let patient: Connection
   /// The functions, called by `admin`.
   let jobs: JobQueue
   let marker: String
@@ -22,6 +24,7 @@ final class Pool: Sendable {
   private init(_ database: TestDatabase) async throws {
     self.database = database
     admin = try await database.connect()
+    patient = try await database.connect()
     jobs = JobQueue(admin)
     marker = UUID().uuidString
     instance = try await jobs.initStore(
