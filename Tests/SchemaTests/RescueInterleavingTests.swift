@@ -79,7 +79,8 @@ struct RescueInterleavingTests {
   /// The rescue has condemned the worker, whose claim read its row before: the next round takes that lease too.
   @Test func `a lease claimed while its worker is rescued does not outlive it`() async throws {
     try await Pool.open { pool in
-      try await pool.submit(2)
+      try await pool.submit(1, to: "a.test")
+      try await pool.submit(1, to: "b.test")
       let worker = try await pool.worker()
       try await worker.claim()
       try await pool.endGrace()
