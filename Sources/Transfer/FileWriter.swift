@@ -39,6 +39,7 @@ package final class FileWriter: Sendable {
   private let open: @Sendable () throws(TransferError) -> PartFile
   /// The file once it is open; used by the serial closures only.
   private let opened = Mutex<PartFile?>(nil)
+  private let pool: IOPool
   private let io: SerialIO
   private let limit: Int
   private let whenReady: @Sendable () -> Void
@@ -63,6 +64,7 @@ package final class FileWriter: Sendable {
     open = opening
     self.limit = limit
     self.whenReady = whenReady
+    self.pool = pool
     io = SerialIO(pool)
     state = Mutex(State(written: durable))
     // Where libcrypto lacks the algorithm nothing is computed here, and reading back says so.
@@ -102,29 +104,34 @@ package final class FileWriter: Sendable {
     try await io.run { () throws(Failure) in try self.written() }
   }
 
-  /// Waits for everything handed over before, and for fdatasync.
+  /// Waits for everything handed over before, and for fdatasync; what is handed over later may be
+  /// written meanwhile.
   ///
   /// - Returns: all that is durable: the bytes that a checkpoint may name.
   package func sync() async throws(Failure) -> ByteRanges {
-    try await io.run { () throws(Failure) in
-      let written = try self.written()
+    let (written, file) = try await io.run { () throws(Failure) in
+      (try self.written(), try self.fileOrFailure())
+    }
+    try await pool.run { () throws(Failure) in
       do throws(TransferError) {
-        try self.file().syncData()
+        try file.syncData()
       } catch {
         throw self.fail(.file(error))
       }
-      return written
     }
+    return written
   }
 
   /// The file, made if it was not yet: also where no byte ever came.
   package func part() async throws(Failure) -> PartFile {
-    try await io.run { () throws(Failure) in
-      do throws(TransferError) {
-        return try self.file()
-      } catch {
-        throw self.fail(.file(error))
-      }
+    try await io.run { () throws(Failure) in try self.fileOrFailure() }
+  }
+
+  private func fileOrFailure() throws(Failure) -> PartFile {
+    do throws(TransferError) {
+      return try file()
+    } catch {
+      throw fail(.file(error))
     }
   }
 

@@ -19,6 +19,8 @@ struct PartBody: Sendable {
   private(set) var position: Int64 = 0
   /// Bytes before this are on disk already and only compared.
   private(set) var compareUntil: Int64 = 0
+  /// Bytes of the file that were there when this range began.
+  private var before: Int64 = 0
   /// One past the last byte announced; nil where nothing was.
   private(set) var end: Int64?
   /// More came than was announced; it was dropped.
@@ -35,6 +37,7 @@ struct PartBody: Sendable {
   /// Goes on with a range of the same representation.
   mutating func begin(start: Int64, compareUntil: Int64, end: Int64) {
     isPart = true
+    before = record?.durable.count ?? 0
     position = start
     self.compareUntil = compareUntil
     self.end = end
@@ -52,8 +55,8 @@ struct PartBody: Sendable {
 
   /// Bytes of the file so far: what earlier answers brought, and the position in this one.
   var bytes: Int64 {
-    guard isPart, let record else { return max(position, record?.durable.count ?? 0) }
-    return record.durable.count + max(0, position - compareUntil)
+    isPart
+      ? before + max(0, position - compareUntil) : max(position, record?.durable.count ?? 0)
   }
 
   /// Whether a byte was kept that was not there before.
@@ -63,6 +66,9 @@ struct PartBody: Sendable {
   var writer: FileWriter? {
     if case .write(let writer) = use { writer } else { nil }
   }
+
+  /// Whether as many bytes came as the answer had announced.
+  var isAsAnnounced: Bool { position == end }
 
   /// How it ended, for `decideEnd`. `record` is up to date.
   func ended(_ framing: Framing) -> Body {

@@ -74,15 +74,18 @@ package final class PartFile: Sendable {
 
   /// The digest of the first `length` bytes, read back in blocks of 1 MiB.
   ///
-  /// - Throws: `io` where the file ends before; `digest` where libcrypto lacks the algorithm.
+  /// - Parameter isWanted: asked before each block.
+  /// - Throws: `io` where the file ends before; `digest` where libcrypto lacks the algorithm;
+  ///   `cancelled` once it is not wanted.
   package func digest(
-    _ algorithm: DigestAlgorithm, length: Int64
+    _ algorithm: DigestAlgorithm, length: Int64, while isWanted: () -> Bool = { true }
   ) throws(TransferError) -> [UInt8] {
     let context = try DigestContext(algorithm)
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { unsafe block.deallocate() }
     var offset: Int64 = 0
     while offset < length {
+      guard isWanted() else { throw TransferError(.cancelled, "the digest is no longer wanted") }
       let wanted = Int(min(Int64(block.count), length - offset))
       let part = unsafe UnsafeMutableRawBufferPointer(rebasing: block[..<wanted])
       guard try unsafe read(into: part, at: offset) == wanted else {

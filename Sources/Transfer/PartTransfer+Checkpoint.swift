@@ -2,11 +2,11 @@ import Synchronization
 
 /// Durable progress: the bytes first, then their record.
 extension PartTransfer {
-  /// Saves what is written, if there is something new that could be resumed. One at a time: whoever comes while
-  /// one is under way waits for that one.
+  /// Saves what is written, if there is something new that could be resumed. One at a time: whoever
+  /// comes while one is under way waits for that one. Nothing once the run is over.
   func checkpoint() async {
-    let saving = shared.withLock { shared -> Task<Void, Never> in
-      if let saving = shared.saving { return saving }
+    let saving = shared.withLock { shared -> Task<Void, Never>? in
+      if shared.saving != nil || shared.isOver { return shared.saving }
       let saving = Task {
         await saveOnce()
         endSaving()
@@ -14,13 +14,27 @@ extension PartTransfer {
       shared.saving = saving
       return saving
     }
-    await saving.value
+    await saving?.value
+  }
+
+  /// Saves every ``TransferOrder/checkpointTime`` until cancelled.
+  func keepSaving() async {
+    while (try? await Task.sleep(for: order.checkpointTime)) != nil { await checkpoint() }
   }
 
   /// The last one of a run: waits for one under way, then saves what has come since.
   func finalCheckpoint() async {
     await shared.withLock { $0.saving }?.value
     await checkpoint()
+  }
+
+  /// From here on nothing is saved but what has been handed to `save` already, which is waited for.
+  func endCheckpoints() async {
+    let saving = shared.withLock { shared in
+      shared.isOver = true
+      return shared.saving
+    }
+    await saving?.value
   }
 
   private func endSaving() { shared.withLock { $0.saving = nil } }
@@ -43,14 +57,15 @@ extension PartTransfer {
     var record = template
     record.durable = durable
     record.inode = part.inode
-    let isCurrent = shared.withLock { $0.body?.generation == generation }
-    guard isCurrent, record.isResumable else { return }
+    // Not after another body has begun, nor after the owner was told that the run is over:
+    //   stop → sync takes too long → the run ends, the job is released → the sync returns.
+    let isWanted = shared.withLock { !$0.isOver && $0.body?.generation == generation }
+    guard isWanted, record.isResumable else { return }
     if await !save(record) {
-      let handle = shared.withLock { shared in
+      shared.withLock { shared in
         shared.isLost = true
-        return shared.handle
+        shared.handle?.cancel()
       }
-      handle?.cancel()
     }
   }
 }

@@ -79,6 +79,7 @@ extension PartTransfer {
         changes: shared.state.attempts.changes)
     }
     shared.state.checkpoint = record
+    shared.length = nil
     shared.report.resumedAt = 0
     shared.body = PartBody(
       .write(writer), record: record, length: new.completeLength, generation: shared.generation)
@@ -93,7 +94,7 @@ extension PartTransfer {
   /// Hands a buffer to the disk, or adds it to the digest of a second download.
   private func received(_ buffer: GatherBuffer) -> BodyVerdict {
     let (verdict, isDue) = shared.withLock { shared -> (BodyVerdict, Bool) in
-      guard var body = shared.body else { return (.stop, false) }
+      guard !shared.isLost, var body = shared.body else { return (.stop, false) }
       let (offset, wanted) = body.take(buffer.count)
       shared.body = body
       shared.report.fetched += Int64(buffer.count)
@@ -101,7 +102,8 @@ extension PartTransfer {
         return (.stop, false)
       }
       let isDue =
-        shared.report.fetched - shared.savedFetched >= Self.checkpointBytes && shared.saving == nil
+        body.record?.validator != nil && shared.saving == nil
+        && shared.report.fetched - shared.savedFetched >= order.checkpointBytes
       switch body.use {
       case .compare(let context):
         unsafe buffer.withBytes {
@@ -134,6 +136,20 @@ extension Action {
     case .verify: "verify"
     case .redirect: "redirect"
     case .fromOriginal: "from_original"
+    case .fail: "fail"
+    }
+  }
+}
+
+extension Ending {
+  /// A word for logs.
+  var word: String {
+    switch self {
+    case .verify, .dropExcessAndVerify: "verify"
+    case .askForRest: "rest"
+    case .restart: "restart"
+    case .secondDownload: "second_download"
+    case .compareWithFirst: "compare"
     case .fail: "fail"
     }
   }

@@ -8,18 +8,29 @@ package struct TransferOrder: Sendable {
   package var parts: PartDirectory
   /// The part file's name; a second one, after the source has changed, gets `.1` appended, and so on.
   package var partName: String
-  /// What is durable already, and its part file under its present name.
+  /// What is durable already, and its part file, which bears ``partName`` by now.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
+  /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
+  /// left it.
+  package var credentials: [ResponseHead.Field] = []
+  /// Which addresses the URL's own origin may have; nil takes the engine's policy. Redirects to other
+  /// origins always fall under the engine's.
+  package var addressPolicy: AddressPolicy?
   /// The host is known to answer ranges wrongly: none are asked of it.
   package var rangeUnsafe = false
   /// How often the source changed before; at three there is no more resuming.
   package var changes = 0
   /// Checked before the transfer counts as complete.
   package var digest: ExpectedDigest?
+  /// The length in bytes that whoever ordered the file knows; it proves a body without length complete.
+  package var expectedLength: Int64?
   /// Bytes above which the transfer fails; nil for no limit.
   package var maximumLength: Int64?
   /// A body without length that the peer closed counts as complete.
   package var acceptUnverifiedLength = false
+  /// Checkpoint after so many bytes, or so much time, whichever comes first.
+  package var checkpointBytes: Int64 = 64 << 20
+  package var checkpointTime = Duration.seconds(5)
 
   /// A download from 0 without conditions.
   package init(url: WebURL, parts: PartDirectory, partName: String) {
@@ -33,7 +44,7 @@ package struct TransferOrder: Sendable {
 package enum TransferOutcome: Sendable {
   /// Every byte is written and the digest is right; nothing is synced yet.
   case complete(part: PartFile, length: Int64)
-  /// ``PartTransfer/stop()`` was called. What was durable has been saved.
+  /// ``PartTransfer/stop()`` was called. What could be synced in time has been saved.
   case stopped
   /// The owner said that it has no right to the job any more.
   case lost
@@ -63,19 +74,17 @@ package struct TransferReport: Sendable, Equatable {
 /// Brings one representation into a part file, through as many exchanges as it takes.
 ///
 /// The decisions are `TransferState`'s; this is the hand that carries them out. One run a value. Durable progress is
-/// handed to `save` after it was synced: every `checkpointBytes` or `checkpointTime`, at a stop and at a failure.
+/// handed to `save` after it was synced: as often as the order says, at a stop and at a failure.
 package final class PartTransfer: Sendable {
   /// Records durable progress; false means that the right to the job is gone.
   package typealias Save = @Sendable (Checkpoint) async -> Bool
   /// Told of each ruling of the decision table: row and what it led to, for logs.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
-  /// Checkpoint after so many bytes, or so much time, whichever comes first.
-  package static let checkpointBytes: Int64 = 64 << 20
-  package static let checkpointTime = Duration.seconds(5)
   /// What cannot be synced in this time at a stop is given up to its last checkpoint.
   static let stopTime = Duration.milliseconds(500)
-  /// So many broken bodies in one run, and the rest is left to a later attempt.
+  /// So many broken bodies with less than ``TransferOrder/checkpointBytes`` between one and the next, and
+  /// the rest is left to a later attempt.
   static let maximumBreaks = 8
 
   let order: TransferOrder
@@ -106,6 +115,10 @@ package final class PartTransfer: Sendable {
     var isPaused = false
     var isStopped = false
     var isLost = false
+    /// The run has its outcome: nothing more is saved.
+    var isOver = false
+    /// Whether the run is to end as soon as it can.
+    var isEnded: Bool { isStopped || isLost }
     /// The checkpoint under way.
     var saving: Task<Void, Never>?
     /// Bytes fetched when progress was last saved.
@@ -124,10 +137,12 @@ package final class PartTransfer: Sendable {
     self.observe = observe
     var policy = TransferState.Policy()
     policy.maximumLength = order.maximumLength
+    policy.expectedLength = order.expectedLength
     policy.digestWanted = order.digest != nil
     policy.acceptUnverifiedLength = order.acceptUnverifiedLength
     var checkpoint = order.resuming?.checkpoint
     if let earlier = checkpoint?.changes { checkpoint?.changes = max(earlier, order.changes) }
+    checkpoint?.part = order.partName
     var state = TransferState(
       checkpoint: checkpoint, rangeUnsafe: order.rangeUnsafe, policy: policy)
     state.attempts.restore(changes: order.changes)
@@ -155,18 +170,19 @@ package final class PartTransfer: Sendable {
 
   /// Stops reading; sockets stay open. Nothing is saved by this.
   package func pause() {
+    // Told under the lock, so that of two callers the later one's wish is the one that holds.
     shared.withLock { shared in
       shared.isPaused = true
-      return shared.handle
-    }?.pause()
+      shared.handle?.pause()
+    }
   }
 
   /// Takes back ``pause()``.
   package func unpause() {
     shared.withLock { shared in
       shared.isPaused = false
-      return shared.handle
-    }?.unpause()
+      shared.handle?.unpause()
+    }
   }
 
   /// How far it is: bytes of the file, its length where known, and bytes received over the network.
