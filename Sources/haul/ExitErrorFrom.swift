@@ -4,6 +4,7 @@ import ListFormats
 import Log
 import Postgres
 import Transfer
+import Worker
 
 /// The one place that says how an error of any kind ends a command, and what to do about it.
 extension ExitError {
@@ -16,7 +17,9 @@ extension ExitError {
     case let error as JobQueueError: self.init(error, unknownName)
     case let error as PostgresError: self.init(error)
     case let error as ListError: self.init(error)
-    case is SubmissionProblem, is TransferError: self.init(.badInput, "\(error).")
+    case let error as StoreError: self.init(error)
+    case is SubmissionProblem: self.init(.badInput, "\(error).")
+    case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
     case let error as StandardStream.Failure:
       self.init(.inputOutput, "cannot write the output: \(error).")
     case is CancellationError: self.init(.tryAgain, "stopped before it was done.")
@@ -92,6 +95,13 @@ extension ExitError {
     switch error {
     case .unreadable: self.init(.inputOutput, "\(error).")
     case .lineTooLong, .notUTF8: self.init(.badInput, "\(error); nothing was submitted.")
+    }
+  }
+
+  private init(_ error: StoreError) {
+    switch error {
+    case .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
+    case .unwritable: self.init(.inputOutput, "\(error).")
     }
   }
 
