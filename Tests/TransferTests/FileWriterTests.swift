@@ -36,7 +36,7 @@ import Testing
 
   @Test func `buffers are written in order and the digest runs along`() async throws {
     let part = try scratch.parts().create("1-1")
-    let writer = try FileWriter(
+    let writer = FileWriter(
       part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
     var offset: Int64 = 0
     for text in ["one ", "two ", "three"] {
@@ -52,7 +52,7 @@ import Testing
 
   @Test func `an overlap that is equal is skipped`() async throws {
     let part = try scratch.part("1-1", "one two ")
-    let writer = try FileWriter(
+    let writer = FileWriter(
       part, durable: ByteRanges(0..<8), digest: .sha256, pool: pool, whenReady: {})
     _ = writer.write(try buffer("two three"), at: 4, compareUntil: 8)
     #expect(try await writer.sync() == ByteRanges(0..<13))
@@ -63,7 +63,7 @@ import Testing
 
   @Test func `an overlap within one writer keeps the digest`() async throws {
     let part = try scratch.parts().create("1-1")
-    let writer = try FileWriter(
+    let writer = FileWriter(
       part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
     _ = writer.write(try buffer("one two "), at: 0)
     _ = writer.write(try buffer("two "), at: 4, compareUntil: 8)
@@ -77,7 +77,7 @@ import Testing
     _ text: String
   ) async throws {
     let part = try scratch.part("1-1", "one two ")
-    let writer = try FileWriter(
+    let writer = FileWriter(
       part, durable: ByteRanges(0..<8), digest: nil, pool: pool, whenReady: {})
     _ = writer.write(try buffer(text), at: 4, compareUntil: 8)
     _ = writer.write(try buffer("XX"), at: 6, compareUntil: 8)
@@ -99,7 +99,7 @@ import Testing
       #expect(throws: Never.self) { try release.waitBlocking() }
     }
     try await blocked.wait()
-    let writer = try FileWriter(part, durable: ByteRanges(), digest: nil, pool: one, limit: 3) {
+    let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: one, limit: 3) {
       calls.add(1, ordering: .relaxed)
       ready.open()
     }
@@ -121,7 +121,7 @@ import Testing
     let small = try await TestFileSystem(tmpfs: 65_536)
     let parts = PartDirectory(try FileDescriptor.directory(small.path))
     let part = try parts.create("1-1")
-    let writer = try FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
+    let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
     _ = writer.write(try buffer("fits"), at: 0)
     let filler = try parts.create("2-1")
     #expect(try await writer.sync() == ByteRanges(0..<4))
