@@ -8,14 +8,15 @@
 CREATE OR REPLACE FUNCTION haul.submit(
   p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval)
 RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_submission xid8 := pg_current_xact_id();
   v_count bigint;
   v_queue record;
   v_batch integer;
   v_bad record;
-  v_now timestamptz := clock_timestamp();
+  v_added jsonb;
   v_submitted bigint;
   v_requeued bigint[] := '{}';
 BEGIN
@@ -29,15 +30,13 @@ BEGIN
   SELECT count(*) INTO v_count FROM haul.staging s WHERE s.submission = v_submission;
   PERFORM haul.ensure_partitions(v_count + 100000);
 
-  SELECT s.line, s.path, f.line AS first_line INTO v_bad FROM haul.staging s
-  JOIN (SELECT path, min(line) AS line, min(url) AS least_url, max(url) AS greatest_url FROM haul.staging
-    WHERE submission = v_submission GROUP BY path) f ON f.path = s.path
-  WHERE s.submission = v_submission AND f.least_url <> f.greatest_url
-    AND s.url <> (SELECT o.url FROM haul.staging o WHERE o.submission = v_submission AND o.path = s.path ORDER BY o.line LIMIT 1)
-  ORDER BY s.line LIMIT 1;
+  SELECT s.path, min(s.line) AS first_line INTO v_bad FROM haul.staging s
+  WHERE s.submission = v_submission GROUP BY s.path HAVING min(s.url) <> max(s.url) ORDER BY min(s.line) LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
-      USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', (
+        SELECT min(s.line) FROM haul.staging s WHERE s.submission = v_submission AND s.path = v_bad.path
+          AND s.url <> (SELECT f.url FROM haul.staging f WHERE f.submission = v_submission AND f.line = v_bad.first_line LIMIT 1)),
+      v_bad.path, v_bad.first_line USING ERRCODE = 'HA004';
   END IF;
 
   IF p_batch IS NOT NULL THEN
@@ -46,33 +45,8 @@ BEGIN
   END IF;
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
 
-  -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
-  WITH lines AS (
-    SELECT DISTINCT ON (s.path) s.* FROM haul.staging s WHERE s.submission = v_submission ORDER BY s.path, s.line
-  ), claimed AS (
-    INSERT INTO haul.dedupe (store, path_digest, job)
-    SELECT v_queue.store, o.path_digest, o.job FROM (
-      SELECT haul.path_digest(n.path) AS path_digest, n.job
-      FROM (SELECT l.path, nextval('haul.job_id') AS job FROM (SELECT * FROM lines ORDER BY line) l) n
-      ORDER BY 1) o
-    ON CONFLICT (store, path_digest) DO NOTHING
-    RETURNING path_digest, job
-  ), added AS (
-    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
-    SELECT c.job, v_queue.id, h.id, v_batch, p_priority, v_now, l.url, l.path,
-      coalesce(p_options, '{}') || coalesce(l.options, '{}')
-    FROM claimed c
-    JOIN lines l ON haul.path_digest(l.path) = c.path_digest
-    JOIN haul.host h ON h.name = l.host
-    RETURNING id, queue, host, priority
-  ), waiting AS (
-    INSERT INTO haul.ready (queue, host, instance, priority, job)
-    SELECT a.queue, a.host, 0, a.priority, a.id FROM added a WHERE coalesce(p_after, '0') <= '0'
-  ), later AS (
-    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
-    SELECT a.id, a.queue, a.host, 0, a.priority, v_now + p_after FROM added a WHERE p_after > '0'
-  )
-  SELECT count(*) INTO v_submitted FROM added;
+  v_added := haul.add_lines(v_submission, v_queue.id, v_queue.store, v_batch, p_priority, coalesce(p_options, '{}'), p_after);
+  v_submitted := (v_added ->> 'count')::bigint;
 
   -- Lines that met an earlier job: the same URL is that job, another URL is an error.
   IF v_submitted < v_count THEN
@@ -95,16 +69,58 @@ BEGIN
   -- Last of all the lanes, each once and in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(0), array_agg(a.priority), array_agg(a.head))
   FROM (
-    SELECT j.host, j.queue, j.priority, min(j.id) AS head FROM haul.staging s
-    JOIN haul.dedupe d ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-    JOIN haul.job j ON j.id = d.job
-    WHERE s.submission = v_submission
-      AND (j.id = ANY (v_requeued) OR (j.submitted_at = v_now AND coalesce(p_after, '0') <= '0'))
-    GROUP BY j.host, j.queue, j.priority) a;
+    SELECT n.host, v_queue.id AS queue, p_priority AS priority, n.head
+    FROM jsonb_to_recordset(v_added -> 'heads') AS n(host integer, head bigint)
+    WHERE coalesce(p_after, '0') <= '0'
+    UNION ALL
+    SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued)) a;
   PERFORM pg_notify('haul', 'queues:all');
   DELETE FROM haul.staging s WHERE s.submission = v_submission;
   RETURN jsonb_build_object('submitted', v_submitted, 'requeued', cardinality(v_requeued),
     'skipped', v_count - v_submitted - cardinality(v_requeued));
+END
+$$;
+
+-- Makes jobs of those lines whose paths are new. Returns {"count", "heads": [{"host", "head": least id}]}.
+--
+-- Nothing is known of the statistics of lines just copied: the planner guesses a handful and joins them by nested loops,
+-- 100,000 lines in hours. Without nested loops it has no choice; what is looked up by index is looked up in subqueries.
+CREATE OR REPLACE FUNCTION haul.add_lines(p_submission xid8, p_queue integer, p_store integer, p_batch integer,
+  p_priority smallint, p_options jsonb, p_after interval) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_nestloop = off SET enable_hashjoin = on AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_added jsonb;
+BEGIN
+  -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
+  WITH lines AS (
+    SELECT DISTINCT ON (s.path) s.line, s.url, s.host, s.path, s.options FROM haul.staging s
+    WHERE s.submission = p_submission ORDER BY s.path, s.line
+  ), numbered AS MATERIALIZED (
+    SELECT l.*, nextval('haul.job_id') AS job FROM (SELECT * FROM lines ORDER BY line) l
+  ), claimed AS (
+    INSERT INTO haul.dedupe (store, path_digest, job)
+    SELECT p_store, haul.path_digest(n.path), n.job FROM numbered n ORDER BY 2
+    ON CONFLICT (store, path_digest) DO NOTHING
+    RETURNING job
+  ), added AS (
+    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
+    SELECT n.job, p_queue, (SELECT h.id FROM haul.host h WHERE h.name = n.host), p_batch, p_priority, v_now,
+      n.url, n.path, p_options || coalesce(n.options, '{}')
+    FROM claimed c JOIN numbered n ON n.job = c.job
+    RETURNING id, host
+  ), waiting AS (
+    INSERT INTO haul.ready (queue, host, instance, priority, job)
+    SELECT p_queue, a.host, 0, p_priority, a.id FROM added a WHERE coalesce(p_after, '0') <= '0'
+  ), later AS (
+    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+    SELECT a.id, p_queue, a.host, 0, p_priority, v_now + p_after FROM added a WHERE p_after > '0'
+  )
+  SELECT jsonb_build_object('count', coalesce(sum(n.count), 0),
+    'heads', coalesce(jsonb_agg(jsonb_build_object('host', n.host, 'head', n.head)), '[]')) INTO v_added
+  FROM (SELECT a.host, min(a.id) AS head, count(*) AS count FROM added a GROUP BY a.host) n;
+  RETURN v_added;
 END
 $$;
 
