@@ -18,7 +18,7 @@ DECLARE
   v_queue record;
   v_batch integer;
   v_bad record;
-  v_added jsonb;
+  v_now timestamptz := clock_timestamp();
   v_submitted bigint;
   v_requeued bigint[] := '{}';
 BEGIN
@@ -39,10 +39,8 @@ BEGIN
     WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
   WHERE f.url <> f.first_url ORDER BY f.line LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', (
-        SELECT min(s.line) FROM haul.staging s WHERE s.submission = v_submission AND s.path = v_bad.path
-          AND s.url <> (SELECT f.url FROM haul.staging f WHERE f.submission = v_submission AND f.line = v_bad.first_line LIMIT 1)),
-      v_bad.path, v_bad.first_line USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
+      USING ERRCODE = 'HA004';
   END IF;
 
   IF p_batch IS NOT NULL THEN
@@ -109,49 +107,6 @@ BEGIN
   DELETE FROM haul.staging s WHERE s.submission = v_submission;
   RETURN jsonb_build_object('submitted', v_submitted, 'requeued', cardinality(v_requeued),
     'skipped', v_count - v_submitted - cardinality(v_requeued));
-END
-$$;
-
--- Makes jobs of those lines whose paths are new. Returns {"count", "heads": [{"host", "head": least id}]}.
---
--- Nothing is known of the statistics of lines just copied: the planner guesses a handful and joins them by nested loops,
--- 100,000 lines in hours. Without nested loops it has no choice; what is looked up by index is looked up in subqueries.
-CREATE OR REPLACE FUNCTION haul.add_lines(p_submission xid8, p_queue integer, p_store integer, p_batch integer,
-  p_priority smallint, p_options jsonb, p_after interval) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_nestloop = off SET enable_hashjoin = on AS $$
-DECLARE
-  v_now timestamptz := clock_timestamp();
-  v_added jsonb;
-BEGIN
-  -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
-  WITH lines AS (
-    SELECT DISTINCT ON (s.path) s.line, s.url, s.host, s.path, s.options FROM haul.staging s
-    WHERE s.submission = p_submission ORDER BY s.path, s.line
-  ), numbered AS MATERIALIZED (
-    SELECT l.*, nextval('haul.job_id') AS job FROM (SELECT * FROM lines ORDER BY line) l
-  ), claimed AS (
-    INSERT INTO haul.dedupe (store, path_digest, job)
-    SELECT p_store, haul.path_digest(n.path), n.job FROM numbered n ORDER BY 2
-    ON CONFLICT (store, path_digest) DO NOTHING
-    RETURNING job
-  ), added AS (
-    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
-    SELECT n.job, p_queue, (SELECT h.id FROM haul.host h WHERE h.name = n.host), p_batch, p_priority, v_now,
-      n.url, n.path, p_options || coalesce(n.options, '{}')
-    FROM claimed c JOIN numbered n ON n.job = c.job
-    RETURNING id, host
-  ), waiting AS (
-    INSERT INTO haul.ready (queue, host, instance, priority, job)
-    SELECT p_queue, a.host, 0, p_priority, a.id FROM added a WHERE coalesce(p_after, '0') <= '0'
-  ), later AS (
-    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
-    SELECT a.id, p_queue, a.host, 0, p_priority, v_now + p_after FROM added a WHERE p_after > '0'
-  )
-  SELECT jsonb_build_object('count', coalesce(sum(n.count), 0),
-    'heads', coalesce(jsonb_agg(jsonb_build_object('host', n.host, 'head', n.head)), '[]')) INTO v_added
-  FROM (SELECT a.host, min(a.id) AS head, count(*) AS count FROM added a GROUP BY a.host) n;
-  RETURN v_added;
 END
 $$;
 
