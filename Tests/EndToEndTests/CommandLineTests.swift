@@ -111,7 +111,9 @@ struct CommandLineTests {
         Refusal("pause --batch nope", 64, "haul pause: there is no batch \"nope\"."),
         Refusal("job 17", 64, "haul job: there is no job 17."),
         Refusal("drain 17", 64, "haul drain: worker 17 is not running; see 'haul workers'."),
-        Refusal("queue create films --store films", 65, "haul queue create: database error 23505"),
+        Refusal(
+          "queue create films --store films", 65,
+          "haul queue create: that name is taken already; nothing was changed."),
         Refusal(
           "worker --store films=/", 78,
           "haul worker: / has no marker of a store: is the share mounted?"),
@@ -188,6 +190,41 @@ struct CommandLineTests {
       let pause = try await haul(["pause", "--queue", "films", "--database", conninfo])
       #expect(pause.exit == .code(77))
       try await connection.script("DROP ROLE \"\(role)\"")
+      await connection.close()
+    }
+  }
+
+  @Test func `jobs are paused, resumed, cancelled and queued again by selector`() async throws {
+    try await withPool { database, _ in
+      _ = try await haul(["submit", "http://h/a", "http://h/b", "--batch", "x"], on: database)
+      let steps = [
+        ("pause --batch x", "paused 2 jobs"), ("pause --batch x", "no job to pause matches"),
+        ("resume 1", "resumed 1 job"), ("cancel --state paused", "cancelled 1 job"),
+        ("retry --host h", "queued again 1 job"), ("retry 2", "no job to retry matches"),
+        ("submit http://h/a http://h/b", "submitted 0 jobs, 2 already there, 0 queued again"),
+      ]
+      for (line, sentence) in steps {
+        let output = try await haul(line.split(separator: " ").map(String.init), on: database)
+        #expect(output.exit == .code(0), "\(line)")
+        #expect(output.standardOutput == [sentence], "\(line)")
+      }
+      let jobs = try await haul(["jobs", "--json", "--state", "queued"], on: database)
+      #expect(jobs.standardOutput.count == 2)
+      #expect(jobs.standardOutput.first?.hasPrefix(#"{"job":2,"state":"queued""#) == true)
+    }
+  }
+
+  @Test func `every list has the columns of its view for programs`() async throws {
+    try await withPool { database, _ in
+      _ = try await haul(["submit", "http://h/a"], on: database)
+      let connection = try await database.connect()
+      let lists = [("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts")]
+      for (line, view) in lists {
+        let arguments = line.split(separator: " ").map(String.init) + ["--json"]
+        let object = try #require(try await haul(arguments, on: database).standardOutput.first)
+        let columns = try await connection.query("SELECT * FROM haul.\(view) LIMIT 0").columns
+        for column in columns { #expect(object.contains("\"\(column)\":"), "\(line): \(column)") }
+      }
       await connection.close()
     }
   }
