@@ -196,5 +196,10 @@ package final class PartTransfer: Sendable {
   /// What is known besides the outcome; complete once ``run()`` has returned.
   package var report: TransferReport { shared.withLock { $0.report } }
 
+  /// The names of all part files that it has begun or gone on with; some may not be there.
+  var partNames: [String] {
+    shared.withLock { $0.report.leftover + [$0.partName].compactMap(\.self) }
+  }
+
   private func resumeExchange() { shared.withLock { $0.handle }?.resume() }
 }
