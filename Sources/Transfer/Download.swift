@@ -3,7 +3,10 @@ import Synchronization
 /// One download under way, as URLSession's task is: it goes on whether anybody waits for it or not.
 public final class Download: Sendable {
   private struct State: Sendable {
+    /// While it runs; its `save` holds this download.
     var transfer: PartTransfer?
+    /// Once it is over.
+    var last: (bytes: Int64, total: Int64?, fetched: Int64) = (0, nil, 0)
     /// ``pause()`` was called: the part file is to stay.
     var isPaused = false
     var isStopped = false
@@ -76,6 +79,7 @@ public final class Download: Sendable {
   public struct ProgressSequence: AsyncSequence, Sendable {
     let download: Download
 
+    /// Begins with how far it is now.
     public func makeAsyncIterator() -> Iterator { Iterator(download: download) }
 
     /// Keeps what the rate is computed from.
@@ -109,8 +113,11 @@ public final class Download: Sendable {
   // MARK: - The run
 
   private func look() -> ((bytes: Int64, total: Int64?, fetched: Int64), isOver: Bool) {
-    let (transfer, saved, isOver) = state.withLock { ($0.transfer, $0.saved, $0.isOver) }
-    return (transfer?.progress ?? (saved?.durable.count ?? 0, saved?.completeLength, 0), isOver)
+    state.withLock { state in
+      if state.isOver { return (state.last, true) }
+      let waiting = (state.saved?.durable.count ?? 0, state.saved?.completeLength, Int64(0))
+      return (state.transfer?.progress ?? waiting, false)
+    }
   }
 
   private func stop(_ change: (inout State) -> Void) {
@@ -130,7 +137,11 @@ public final class Download: Sendable {
     }
     state.withLock { state in
       state.isOver = true
-      if case .success = result { state.saved = nil }
+      state.last = state.transfer?.progress ?? state.last
+      state.transfer = nil
+      guard case .success(let file) = result else { return }
+      state.saved = nil
+      (state.last.bytes, state.last.total) = (file.bytes, file.bytes)
     }
     return result
   }

@@ -63,7 +63,7 @@ public struct DownloadResult: Sendable {
 }
 
 /// What a paused or broken download is gone on from: in this process or another, on the machine that
-/// has the partial file. Bytes and record are durable.
+/// has the partial file. The bytes that it names are durable.
 public struct ResumeData: Sendable, Hashable {
   let checkpoint: Checkpoint
 

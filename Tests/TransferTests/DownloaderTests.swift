@@ -82,6 +82,9 @@ struct DownloaderTests {
     options.ifExists = .skip
     let skipped = try await downloader.download(origin.url("/file"), to: path, options: options)
     #expect(skipped.path == path && skipped.bytes == 3)
+    let idle = downloader.start(origin.url("/file"), to: path, options: options)
+    _ = try await idle.value
+    for await progress in idle.progress { #expect(progress.bytes == 3 && progress.expected == 3) }
     #expect(origin.log.value.exchanges.isEmpty)
     options.ifExists = .rename
     let renamed = try await downloader.download(origin.url("/file"), to: path, options: options)
@@ -177,5 +180,16 @@ struct DownloaderTests {
     #expect(seen.last?.bytes == 300_000 && seen.last?.expected == 300_000)
     #expect(seen.contains { $0.rate > 0 })
     #expect(try await download.value.bytes == 300_000)
+  }
+
+  /// The record of progress is kept by the download, and the transfer holds who keeps it.
+  @Test func `nothing keeps a download that is over`() async throws {
+    weak var left: Download?
+    do {
+      let download = downloader.start(origin.url("/file"), to: directory.path("a"))
+      left = download
+      _ = try await download.value
+    }
+    try await eventually("the download to go") { left == nil }
   }
 }
