@@ -43,14 +43,16 @@ let package = Package(
     .target(
       name: "Worker", dependencies: ["Coordinator", "JobQueue", "Postgres", "Transfer", "Log"],
       swiftSettings: strictC),
-    .target(name: "Coordinator", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),
+    .target(
+      name: "Coordinator", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),
     .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
-        "Worker", "Coordinator", "JobQueue", "ListFormats", "Arguments", "Terminal", "Log",
+        "Worker", "Coordinator", "JobQueue", "Postgres", "Transfer", "ListFormats", "Arguments",
+        "Terminal", "Log",
       ],
       swiftSettings: strictC),
 

@@ -27,9 +27,10 @@ extension JobQueue {
     let json = try Self.json(selector)
     var total = 0
     while true {
-      let changed: Int = try await call("SELECT haul.\(action.rawValue)($1::jsonb)", [json])
-      total += changed
-      if changed == 0 { return total }
+      let row = try await rows(
+        "SELECT changed, more FROM haul.\(action.rawValue)($1::jsonb)", [json])[0]
+      total += try row.decode("changed", as: Int.self)
+      if try !row.decode("more", as: Bool.self) { return total }
     }
   }
 
@@ -110,6 +111,8 @@ extension JobQueue {
   package func submit(_ submission: Submission, _ lines: [SubmitLine]) async throws -> SubmitReply {
     let options = try Self.json(submission.options)
     let after = submission.after.map { "\($0 / .seconds(1)) seconds" }
+    // Committed before the submission begins: another one need not wait for its end to use them.
+    try await ensurePartitions(room: Int64(lines.count + 100_000))
     do {
       return try await connection.transaction { connection in
         _ = try await connection.copyIn(

@@ -22,13 +22,20 @@ package struct JobQueue: Sendable {
   /// Checks that database and program fit.
   /// - Throws: `JobQueueError.schemaTooNew` or `.schemaMissing`.
   package func requireSchema() async throws {
-    let present = try await Migrator.version(connection)
+    let present = try await servedVersion()
     if let present, present > Schema.version {
       throw JobQueueError.schemaTooNew(database: present, program: Schema.version)
     }
     guard present == Schema.version else {
       throw JobQueueError.schemaMissing(database: present, program: Schema.version)
     }
+  }
+
+  /// The newest migration applied, by the function that every role may call; nil where it is missing.
+  private func servedVersion() async throws -> Int? {
+    let isThere: Bool = try await call(
+      "SELECT to_regprocedure('haul.schema_version()') IS NOT NULL", [])
+    return isThere ? try await call("SELECT haul.schema_version()", []) : nil
   }
 
   /// A row of one value.

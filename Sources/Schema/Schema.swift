@@ -31,10 +31,13 @@ package enum Schema {
   /// The schema and its record of what has been applied.
   package static let base = sqlFiles["Roles/schema.sql"] ?? ""
 
-  /// Functions, views and grants: one group each, so that they change together.
-  package static let repeatables: [Repeatable] = ["Functions", "Views"].map { folder in
-    Repeatable(name: folder, sql: files(in: folder).map(\.sql).joined(separator: "\n"))
-  }
+  /// Functions, views and grants, one group: a new function is open to everyone until the grants at the
+  /// end have been applied, so none is ever applied without the others.
+  package static let repeatables = [
+    Repeatable(
+      name: "Functions and views",
+      sql: ["Functions", "Views"].flatMap(files).map(\.sql).joined(separator: "\n"))
+  ]
 
   private static func files(in folder: String) -> [(path: String, sql: String)] {
     sqlFiles.filter { $0.key.hasPrefix(folder + "/") }.map { (path: $0.key, sql: $0.value) }

@@ -41,14 +41,17 @@ package struct Listing<Row>: Sendable {
     }
   }
 
-  private let columns: [Column]
+  let columns: [Column]
 
   /// A list with these columns, from left to right.
   package init(_ columns: [Column]) { self.columns = columns }
 
   /// The row as one JSON object and a line end. Nothing is cut.
-  package func json(_ row: Row) -> String {
-    JSONValue.object(columns.map { .init($0.key, $0.value(row)) }).line + "\n"
+  package func json(_ row: Row) -> String { JSONValue.object(members(row)).line + "\n" }
+
+  /// The members of the row's JSON object, in the order of the columns.
+  package func members(_ row: Row) -> [JSONValue.Member] {
+    columns.map { .init($0.key, $0.value(row)) }
   }
 
   /// A heading and a line a row. On a terminal the widest columns are cut until a line fits.

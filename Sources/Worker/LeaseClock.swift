@@ -42,29 +42,31 @@ struct LeaseClock: Sendable {
   /// The connection that the database knows the worker by is gone or is back.
   mutating func session(isThere: Bool) { hasSession = isThere }
 
-  /// A heartbeat sent at `sent` was acknowledged.
+  /// A heartbeat sent at `sent` was acknowledged: what the database still knows is confirmed.
   mutating func acknowledged(sent: Instant, expiry: Duration, now: Instant) -> Action? {
     self.sent = max(self.sent, sent)
     self.expiry = expiry
-    return look(now: now)
+    return move(to: present(now))
   }
 
-  /// Looks at the clock.
+  /// Looks at the clock. Nothing is confirmed by that.
   mutating func look(now: Instant) -> Action? {
-    let next: Standing =
-      if remaining(now: now) <= Self.margin {
-        .fenced
-      } else if !hasSession && now - sent >= Self.quietTime {
-        .suspended
-      } else {
-        .confirmed
-      }
+    let present = present(now)
+    return move(to: present == .confirmed ? standing : present)
+  }
+
+  private func present(_ now: Instant) -> Standing {
+    if remaining(now: now) <= Self.margin { return .fenced }
+    return !hasSession && now - sent >= Self.quietTime ? .suspended : .confirmed
+  }
+
+  private mutating func move(to next: Standing) -> Action? {
     defer { standing = next }
     switch (standing, next) {
     case (.confirmed, .suspended): return .suspend
     case (.confirmed, .fenced), (.suspended, .fenced): return .fence
     case (.suspended, .confirmed): return .resume
-    // From fenced nothing is suspended or resumed: it has stopped, and what is left starts anew.
+    // What was fenced has stopped: there is nothing to suspend or resume.
     default: return nil
     }
   }

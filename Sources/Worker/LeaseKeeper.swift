@@ -94,6 +94,7 @@ final class LeaseKeeper: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }.forEach { $0.resume() }
+    wake.post()
   }
 
   private func beat(_ database: Database) async {

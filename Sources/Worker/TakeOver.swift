@@ -44,11 +44,14 @@ struct TakeOver: Sendable {
     var found: Found = .nothing
     for name in try parts.names(startingWith: "\(lease.job).") {
       if let checkpoint, case .nothing = found,
-        let part = try parts.open(name, inode: checkpoint.inode, holding: checkpoint.durable.end)
+        try parts.open(name, inode: checkpoint.inode, holding: checkpoint.durable.end) != nil
       {
-        let isOwn = try name == own ? true : parts.rename(name, to: own)
-        guard isOwn else { continue }
-        found = .part(checkpoint, part)
+        if name != own, try !parts.rename(name, to: own) { continue }
+        if let part = try parts.open(
+          own, inode: checkpoint.inode, holding: checkpoint.durable.end)
+        {
+          found = .part(checkpoint, part)
+        }
       } else {
         try parts.remove(name)
       }

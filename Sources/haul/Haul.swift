@@ -1,4 +1,58 @@
+import Arguments
+import FoundationEssentials
+import Glibc
+
+/// The program: its tree of commands, one file each in this folder.
 @main
 enum Haul {
-  static func main() async {}
+  static let version = "0.1.0"
+
+  static let tree = CommandTree(
+    name: "haul", version: version, "Download long lists of URLs with a pool of workers.",
+    discussion: """
+      Workers on any number of machines claim jobs from a PostgreSQL database, download them and \
+      take over each other's interrupted work.
+      """,
+    [
+      CommandSection(
+        "SET UP",
+        [
+          CommandNode(MigrateCommand.self),
+          CommandNode(group: "store", "Manage stores.", [CommandNode(StoreInitCommand.self)]),
+          CommandNode(group: "queue", "Manage queues.", [CommandNode(QueueCreateCommand.self)]),
+          CommandNode(group: "host", "Manage hosts.", [CommandNode(HostSetCommand.self)]),
+        ]),
+      CommandSection(
+        "RUN",
+        [
+          CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
+          CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
+        ]),
+      CommandSection(
+        "WATCH",
+        [
+          CommandNode(JobsCommand.self), CommandNode(JobCommand.self),
+          CommandNode(WorkersCommand.self), CommandNode(QueuesCommand.self),
+          CommandNode(HostsCommand.self),
+        ]),
+      CommandSection(
+        "STEER",
+        [
+          CommandNode(PauseCommand.self), CommandNode(ResumeCommand.self),
+          CommandNode(CancelCommand.self), CommandNode(RetryCommand.self),
+        ]),
+    ])
+
+  /// Runs the command on Swift's threads, while the main thread waits for signals: nothing may need
+  /// the main actor, which never gets its turn.
+  static func main() {
+    let signals = StopSignals.block()
+    Task.detached {
+      exit(
+        await tree.run(
+          arguments: Array(CommandLine.arguments.dropFirst()),
+          environment: ProcessInfo.processInfo.environment))
+    }
+    signals.deliver()
+  }
 }

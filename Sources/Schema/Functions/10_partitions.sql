@@ -19,7 +19,8 @@ BEGIN
     IF to_regclass('haul.' || v_name) IS NULL THEN
       -- One at a time; whoever waited here finds the partition made.
       PERFORM pg_advisory_xact_lock(hashtextextended('haul.partitions', 0));
-      IF to_regclass('haul.' || v_name) IS NULL THEN
+      -- Not to_regclass() again: it remembers that there was none, and a wait for an advisory lock makes it forget nothing.
+      IF NOT EXISTS (SELECT FROM pg_class c WHERE c.relname = v_name AND c.relnamespace = 'haul'::regnamespace) THEN
         FOREACH v_parent IN ARRAY ARRAY['job', 'outcome', 'attempt'] LOOP
           v_name := format('%s_%s', v_parent, v_from / c_size);
           EXECUTE format('CREATE TABLE haul.%I (LIKE haul.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)',

@@ -26,7 +26,7 @@ BEGIN
 
   -- A new statement: the leases are ours, all else is read as committed by now.
   WITH ended AS MATERIALIZED (
-    SELECT e.*, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
+    SELECT DISTINCT ON (l.job) e.*, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
       c.job IS NOT NULL AS resumable, c.instance AS part_instance,
       coalesce(c.token = l.token, false) AS progressed,
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
@@ -40,6 +40,7 @@ BEGIN
     LEFT JOIN haul.checkpoint c ON c.job = l.job
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
     WHERE l.token = ANY (v_tokens)
+    ORDER BY l.job
   ), decided AS MATERIALIZED (
     SELECT n.*, d.state, d.charged, d.delay, d.error AS cause,
       CASE WHEN n.resumable THEN n.part_instance ELSE 0 END AS wait_instance
@@ -47,7 +48,7 @@ BEGIN
     CROSS JOIN LATERAL haul.past_of(n.job, n.result <> 'completed') past
     CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues, 3,
-      n.progressed, n.resumable, make_interval(secs => n.retry_after), n.host_failures, past.trouble,
+      n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures, past.trouble,
       interval '1 day', random()) d
   ), gone AS (
     DELETE FROM haul.lease l USING decided d WHERE l.job = d.job AND l.token = d.token
@@ -63,8 +64,8 @@ BEGIN
     INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, error, message)
     SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
       d.digest, CASE WHEN d.state = 'failed' THEN d.cause END,
-      CASE WHEN d.state = 'failed' THEN left(coalesce(d.message,
-        'its workers died ' || (3 + 1) || ' times without any progress'), 2000) END
+      CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
+        THEN 'its workers died 4 times without any progress' ELSE d.message END, 2000) END
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
   ), no_checkpoint AS (
     DELETE FROM haul.checkpoint c USING decided d
@@ -107,7 +108,7 @@ BEGIN
         (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
          AND haul.disposition(o.error) IS DISTINCT FROM 'host'), 0))
     INTO failures, rescues, trouble
-    FROM haul.attempt a WHERE a.job = p_job;
+    FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven;
   END IF;
 END
 $$;

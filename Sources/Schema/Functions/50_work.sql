@@ -40,8 +40,10 @@ BEGIN
         WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
           AND r.priority = p_priority AND r.job >= CASE WHEN l.priority = p_priority THEN l.head ELSE 0 END
         ORDER BY r.priority, r.job
-        LIMIT least(greatest(h.cap - h.in_flight, 0), p_room - v_claimed)) r
+        LIMIT least(greatest(h.cap - h.in_flight, 0), p_room - v_claimed,
+          CASE WHEN h.min_interval > '0' THEN 1 END)) r
       WHERE h.id = ANY (v_free) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
+        AND (h.min_interval = '0' OR h.last_start IS NULL OR h.last_start + h.min_interval <= v_now)
       ORDER BY r.nth, l.next_at, l.host
       LIMIT p_room - v_claimed) p;
 
@@ -66,8 +68,8 @@ BEGIN
       head = n.job,
       next_at = CASE
         WHEN n.job IS NULL OR h.in_flight >= h.cap THEN NULL
-        WHEN h.blocked_until > v_now THEN h.blocked_until
-        ELSE clock_timestamp() END
+        ELSE greatest(clock_timestamp(), h.blocked_until,
+          CASE WHEN h.min_interval > '0' THEN h.last_start + h.min_interval END) END
     FROM haul.host h
     JOIN haul.lane k ON k.host = h.id AND k.queue = p_queue AND k.instance = p_instance
     LEFT JOIN LATERAL (
@@ -174,7 +176,7 @@ BEGIN
       SELECT q.id, i.id AS instance FROM haul.queue q
       JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
       WHERE NOT q.paused AND (p_queues IS NULL OR q.name = ANY (p_queues))
-      ORDER BY (q.id + p_call) % 1024
+      ORDER BY hashint4extended(q.id, p_call)  -- another order each call: no queue starves
     LOOP
       v_room := v_room - haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.instance, v_room);
       EXIT WHEN v_room <= 0;
@@ -202,12 +204,19 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     ORDER BY l.next_at LIMIT 1) n
 $$;
 
--- What became of endings whose call had already taken effect.
+-- What became of endings whose call had already taken effect: the jobs' states by now. One that was rescued before
+-- that call was stale.
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
-  SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', a.result)), '[]')
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', j.state,
+    'delay', CASE WHEN j.state = 'scheduled' THEN extract(epoch FROM greatest(j.run_at - clock_timestamp(), '0')) END)), '[]')
   FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
-  JOIN haul.attempt a ON a.job = e.job AND a.token = e.token WHERE a.result <> 'rescued'
+  JOIN haul.attempt a ON a.job = e.job AND a.token = e.token
+  JOIN haul.jobs j ON j.job = a.job
+  WHERE a.result <> 'rescued');
+END
 $$;
 
 -- True when nothing is queued, scheduled, interrupted or running in these queues (NULL: all that the worker mounts).

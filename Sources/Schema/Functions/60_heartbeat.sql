@@ -24,8 +24,6 @@ BEGIN
   UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry()
   WHERE id = p_worker RETURNING draining INTO v_draining;
 
-  DELETE FROM haul.progress p WHERE p.worker = p_worker AND NOT EXISTS (
-    SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = p.token);
   INSERT INTO haul.progress AS p (job, token, worker, bytes, total, rate, updated_at)
   SELECT e.job, e.token, p_worker, coalesce(e.bytes, 0), e.total, coalesce(e.rate, 0), v_now
   FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint, bytes bigint, total bigint, rate bigint)
@@ -34,6 +32,12 @@ BEGIN
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, worker = excluded.worker, bytes = excluded.bytes,
     total = excluded.total, rate = excluded.rate, updated_at = excluded.updated_at
   WHERE p.token <= excluded.token;
+  -- After the rows above, which wait in job order, and without waiting: two workers of which one has taken over from
+  -- the other would otherwise wait for each other.
+  DELETE FROM haul.progress p WHERE p.job IN (
+    SELECT g.job FROM haul.progress g WHERE g.worker = p_worker AND NOT EXISTS (
+      SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = g.token)
+    FOR UPDATE SKIP LOCKED);
 
   SELECT jsonb_build_object(
     'expiry', extract(epoch FROM haul.lease_expiry()),

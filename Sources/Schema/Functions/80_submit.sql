@@ -32,7 +32,8 @@ BEGIN
   SELECT s.line, s.path, f.line AS first_line INTO v_bad FROM haul.staging s
   JOIN (SELECT path, min(line) AS line, min(url) AS least_url, max(url) AS greatest_url FROM haul.staging
     WHERE submission = v_submission GROUP BY path) f ON f.path = s.path
-  WHERE s.submission = v_submission AND f.least_url <> f.greatest_url AND s.line > f.line
+  WHERE s.submission = v_submission AND f.least_url <> f.greatest_url
+    AND s.url <> (SELECT o.url FROM haul.staging o WHERE o.submission = v_submission AND o.path = s.path ORDER BY o.line LIMIT 1)
   ORDER BY s.line LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
@@ -120,7 +121,7 @@ BEGIN
   WITH gone AS (
     DELETE FROM haul.outcome o WHERE o.job = ANY (v_jobs)
   ), forgiven AS (
-    UPDATE haul.attempt a SET charged = false WHERE a.job = ANY (v_jobs) AND a.charged
+    UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (v_jobs) AND NOT a.forgiven
   )
   INSERT INTO haul.ready (queue, host, instance, priority, job)
   SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;

@@ -1,5 +1,5 @@
--- What operators do to jobs. Each takes a selector and handles up to p_limit jobs a call, returning how many it changed;
--- call again until that is 0. A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does
+-- What operators do to jobs. Each takes a selector and handles up to p_limit jobs a call, returning how many it changed
+-- and whether there may be more: call again while that is so. A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does
 -- not narrow. Names that do not exist raise HA003.
 
 CREATE OR REPLACE FUNCTION haul.matches(
@@ -101,8 +101,26 @@ BEGIN
 END
 $$;
 
+-- Whether a job that the selector means still waits, or runs without having been told. One that a claim took between
+-- the look at the leases and the look at the waiting jobs was seen in neither.
+CREATE OR REPLACE FUNCTION haul.remains(p_selector jsonb, p_command text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_ids bigint[] := haul.ids(p_selector);
+BEGIN
+  RETURN EXISTS (SELECT FROM haul.lease l
+      WHERE (v_ids IS NULL OR l.job = ANY (v_ids)) AND l.command IS DISTINCT FROM p_command
+        AND l.command IS DISTINCT FROM 'cancel' AND haul.matches(p_selector, l.job, 'running', NULL))
+    OR EXISTS (SELECT FROM haul.ready r WHERE (v_ids IS NULL OR r.job = ANY (v_ids))
+      AND haul.matches(p_selector, r.job, CASE WHEN r.instance = 0 THEN 'queued' ELSE 'interrupted' END, NULL))
+    OR EXISTS (SELECT FROM haul.scheduled s
+      WHERE (v_ids IS NULL OR s.job = ANY (v_ids)) AND haul.matches(p_selector, s.job, 'scheduled', NULL));
+END
+$$;
+
 -- Holds waiting jobs and asks running ones to stop with their progress kept.
-CREATE OR REPLACE FUNCTION haul.pause(p_selector jsonb, p_limit integer DEFAULT 10000) RETURNS integer
+CREATE OR REPLACE FUNCTION haul.pause(
+  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_commanded integer;
@@ -115,12 +133,14 @@ BEGIN
   SELECT w.job, w.queue, w.host, w.instance, w.priority, w.run_at, clock_timestamp()
   FROM haul.withdraw(p_selector, p_limit) w;
   GET DIAGNOSTICS v_held = ROW_COUNT;
-  RETURN v_commanded + v_held;
+  changed := v_commanded + v_held;
+  more := changed > 0 OR haul.remains(p_selector, 'pause');
 END
 $$;
 
 -- Lets paused jobs wait again where they stood, and takes back a pause that a worker has not carried out.
-CREATE OR REPLACE FUNCTION haul.resume(p_selector jsonb, p_limit integer DEFAULT 10000) RETURNS integer
+CREATE OR REPLACE FUNCTION haul.resume(
+  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
@@ -156,12 +176,14 @@ BEGIN
   FROM jsonb_to_recordset(v_moved -> 'ready') AS m(host integer, queue integer, instance integer, priority smallint, job bigint);
   PERFORM pg_notify('haul', 'queues:' || (SELECT string_agg(DISTINCT m.queue::text, ',')
     FROM jsonb_to_recordset(v_moved -> 'ready') AS m(queue integer))) WHERE v_moved -> 'ready' <> '[]';
-  RETURN v_back + (v_moved ->> 'count')::integer;
+  changed := v_back + (v_moved ->> 'count')::integer;
+  more := changed > 0;
 END
 $$;
 
 -- Ends waiting and paused jobs as cancelled and asks running ones to stop.
-CREATE OR REPLACE FUNCTION haul.cancel(p_selector jsonb, p_limit integer DEFAULT 10000) RETURNS integer
+CREATE OR REPLACE FUNCTION haul.cancel(
+  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
@@ -185,12 +207,14 @@ BEGIN
   SELECT v_ended + count(*) INTO v_ended FROM ended;
   DELETE FROM haul.checkpoint c WHERE EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
     AND (v_ids IS NULL OR c.job = ANY (v_ids));
-  RETURN v_commanded + v_ended;
+  changed := v_commanded + v_ended;
+  more := changed > 0 OR haul.remains(p_selector, 'cancel');
 END
 $$;
 
 -- Queues failed and cancelled jobs again. With "error": exactly those that failed so.
-CREATE OR REPLACE FUNCTION haul.retry(p_selector jsonb, p_limit integer DEFAULT 10000) RETURNS integer
+CREATE OR REPLACE FUNCTION haul.retry(
+  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
@@ -205,6 +229,7 @@ BEGIN
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
-  RETURN cardinality(v_jobs);
+  changed := cardinality(v_jobs);
+  more := changed > 0;
 END
 $$;

@@ -90,13 +90,15 @@ CREATE TABLE haul.outcome (
 ) PARTITION BY RANGE (job);
 CREATE INDEX outcome_failed ON haul.outcome (error, job) WHERE state <> 'completed';
 
--- One lease's life, written when it ends. `charged` attempts count against the job's limits.
+-- One lease's life, written when it ends. `charged` attempts count against the job's limits until an operator queues
+-- the job again: that sets `forgiven`.
 CREATE TABLE haul.attempt (
   job bigint NOT NULL,
   token bigint NOT NULL,
   worker bigint NOT NULL,
   result haul.attempt_result NOT NULL,
   charged boolean NOT NULL,
+  forgiven boolean NOT NULL DEFAULT false,
   started_at timestamptz NOT NULL,
   ended_at timestamptz NOT NULL,
   resumed_at bigint NOT NULL DEFAULT 0,

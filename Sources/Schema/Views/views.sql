@@ -164,7 +164,7 @@ COMMENT ON COLUMN haul.hosts.range_unsafe IS 'It answered a range request wrongl
 
 CREATE OR REPLACE VIEW haul.attempts AS
 SELECT a.job, row_number() OVER (PARTITION BY a.job ORDER BY a.token) AS attempt, a.token, a.worker, w.machine, a.result,
-  a.charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message
+  a.charged AND NOT a.forgiven AS charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message
 FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker;
 COMMENT ON VIEW haul.attempts IS 'History: one row for every lease that has ended. Filter by job.';
 COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';

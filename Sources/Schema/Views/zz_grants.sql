@@ -15,8 +15,7 @@ GRANT EXECUTE ON FUNCTION
   haul.checkpoint(bigint, text, jsonb),
   haul.unneeded_parts(bigint, text, integer, jsonb),
   haul.rescue(),
-  haul.promote(integer),
-  haul.ensure_partitions(bigint)
+  haul.promote(integer)
 TO haul_worker;
 
 GRANT INSERT (line, url, host, path, options) ON haul.staging TO haul_submitter;
@@ -27,6 +26,7 @@ GRANT EXECUTE ON FUNCTION
   haul.cancel(jsonb, integer),
   haul.retry(jsonb, integer)
 TO haul_submitter;
+GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_submitter;
 
 GRANT EXECUTE ON FUNCTION haul.redacted(text), haul.range_bytes(int8multirange), haul.session_grace()
 TO haul_monitor, haul_submitter, haul_worker;

@@ -1,0 +1,93 @@
+import FoundationEssentials
+import Postgres
+
+/// Reads of the views. None of them takes a lock that a claim waits for.
+extension JobQueue {
+  /// Jobs of `selector`, the newest first, at most `limit`; an empty selector means all. Names that do not
+  /// exist are no error: nothing matches them.
+  package func jobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT j.* FROM haul.jobs j
+        WHERE ($1::bigint[] IS NULL OR j.job = ANY ($1))
+          AND ($2::text IS NULL OR j.batch = $2)
+          AND ($3::text IS NULL OR j.queue = $3)
+          AND ($4::text IS NULL OR j.host = $4)
+          AND ($5::text IS NULL OR j.state = $5::haul.job_state)
+          AND ($6::text IS NULL OR j.error = $6)
+        ORDER BY j.job DESC LIMIT $7) v
+      """,
+      [
+        selector.ids, selector.batch, selector.queue, selector.host, selector.state, selector.error,
+        limit,
+      ])
+  }
+
+  /// The attempts of a job that have ended, in their order.
+  package func attempts(of job: Int64) async throws -> [AttemptRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT a.*, extract(epoch FROM a.ended_at - a.started_at) AS seconds
+        FROM haul.attempts a WHERE a.job = $1 ORDER BY a.attempt) v
+      """, [job])
+  }
+
+  /// Workers in the order of their registration: all that ever were, or only those that have not stopped
+  /// and gave a heartbeat within a day.
+  package func workers(includingGone: Bool) async throws -> [WorkerRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
+        FROM haul.workers w
+        WHERE $1 OR (w.state <> 'stopped' AND w.heartbeat_at > clock_timestamp() - interval '1 day')
+        ORDER BY w.worker) v
+      """, [includingGone])
+  }
+
+  /// All queues by name.
+  package func queues() async throws -> [QueueRow] {
+    try await view(
+      "SELECT to_json(v) FROM (SELECT q.* FROM haul.queues q ORDER BY q.queue) v", [])
+  }
+
+  /// At most `limit` hosts: those that run most first, then those with jobs waiting, then by name.
+  package func hosts(limit: Int) async throws -> [HostRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT h.* FROM haul.hosts h
+        ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $1) v
+      """, [limit])
+  }
+
+  /// The jobs of a batch by state; reads them all. Empty for a batch that does not exist.
+  package func batchCounts(_ batch: String) async throws -> [BatchCount] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT j.state, j.error, count(*) AS jobs FROM haul.jobs j
+        WHERE j.batch = $1 GROUP BY j.state, j.error ORDER BY j.state, j.error) v
+      """, [batch])
+  }
+
+  /// How far away a moment, in seconds since 1970, is by the database's clock; negative when it is past.
+  package func time(until moment: Double) async throws -> Duration {
+    let seconds: Double = try await call(
+      "SELECT extract(epoch FROM to_timestamp($1) - clock_timestamp())", [moment])
+    return .seconds(seconds)
+  }
+
+  private func view<Row: Decodable>(
+    _ sql: String, _ parameters: [(any PostgresEncodable)?]
+  ) async throws -> [Row] {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    return try await rows(sql, parameters).map { row in
+      let text: String = try row.decode(0)
+      return try decoder.decode(Row.self, from: Data(text.utf8))
+    }
+  }
+}

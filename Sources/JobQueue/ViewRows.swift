@@ -1,0 +1,100 @@
+// Rows of the views, as `JobQueue+Views` reads them. The columns are described in Sources/Schema/Views.
+// Moments are RFC 3339 texts of the database's clock; ages and spans are seconds.
+
+/// A row of `haul.jobs`.
+package struct JobRow: Sendable, Decodable, Equatable {
+  package let job: Int64
+  package let state: String?
+  package let queue: String
+  package let batch: String?
+  package let host: String
+  package let priority: Int
+  package let path: String
+  /// Values of signing parameters are blanked.
+  package let url: String
+  package let submittedAt: String
+  package let runAt: String?
+  package let finishedAt: String?
+  package let worker: Int64?
+  package let token: Int64?
+  package let bytes: Int64
+  package let total: Int64?
+  package let durable: Int64?
+  package let digest: String?
+  package let error: String?
+  package let message: String?
+}
+
+/// A row of `haul.attempts`.
+package struct AttemptRow: Sendable, Decodable, Equatable {
+  package let attempt: Int
+  package let token: Int64
+  package let worker: Int64
+  package let machine: String?
+  package let result: String
+  package let charged: Bool
+  package let startedAt: String
+  package let endedAt: String
+  /// From the beginning of the lease to its end.
+  package let seconds: Double
+  package let resumedAt: Int64
+  package let fetched: Int64
+  package let durable: Int64
+  package let changes: Int
+  package let status: Int?
+  package let error: String?
+  package let message: String?
+}
+
+/// A row of `haul.workers`.
+package struct WorkerRow: Sendable, Decodable, Equatable {
+  package let worker: Int64
+  package let machine: String
+  package let pid: Int
+  package let version: String
+  package let state: String
+  package let running: Int
+  package let concurrency: Int
+  /// Bytes a second.
+  package let rate: Int64
+  package let stores: [String]?
+  package let registeredAt: String
+  package let heartbeatAt: String
+  /// Seconds since the last heartbeat.
+  package let silence: Double
+}
+
+/// A row of `haul.queues`.
+package struct QueueRow: Sendable, Decodable, Equatable {
+  package let queue: String
+  package let store: String
+  package let paused: Bool
+  package let queued: Int64
+  package let interrupted: Int64
+  package let scheduled: Int64
+  /// Paused jobs.
+  package let held: Int64
+  package let running: Int64
+  /// Bytes a second.
+  package let rate: Int64
+}
+
+/// A row of `haul.hosts`.
+package struct HostRow: Sendable, Decodable, Equatable {
+  package let host: String
+  package let running: Int
+  package let cap: Int
+  package let waiting: Bool
+  package let whyIdle: String?
+  package let blockedUntil: String?
+  package let failures: Int
+  package let lastStart: String?
+  package let rangeUnsafe: Bool?
+}
+
+/// How many jobs of a batch are in one state, those that failed by error class.
+package struct BatchCount: Sendable, Decodable, Equatable {
+  package let state: String?
+  package let error: String?
+  package let jobs: Int
+}

@@ -1,0 +1,20 @@
+import Arguments
+import JobQueue
+
+struct CancelCommand: ControlCommand {
+  static let action = JobQueue.Action.cancel
+  static let participle = "cancelled"
+  static let abstract = "End jobs without their files."
+  static let discussion = """
+    Waiting and paused jobs end at once; a running one is asked to stop and counted. A finished file is never touched. 'haul retry' queues cancelled jobs again.
+    """
+  static let examples = [
+    Example("haul cancel --batch films", "Ends what is left of the batch films."),
+    Example("haul cancel --queue default --state paused", "Ends the paused jobs of a queue."),
+  ]
+
+  var ids: [Int64] = []
+  var selectors = SelectorOptions()
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+}

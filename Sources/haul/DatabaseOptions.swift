@@ -1,0 +1,50 @@
+import Arguments
+import JobQueue
+import Postgres
+
+/// Where the database is.
+struct DatabaseOptions: OptionGroup {
+  static let title: String? = "DATABASE OPTIONS"
+  static let options: [Option<Self>] = [
+    .value(
+      "database", "<conninfo>", \.conninfo, environment: "HAUL_DATABASE_URL",
+      """
+      A libpq connection string or postgresql:// URI; without it libpq's own environment (PGHOST, \
+      PGSERVICE and so on) counts. Keep passwords in ~/.pgpass.
+      """)
+  ]
+
+  /// libpq's connection string; empty means libpq's environment.
+  var conninfo: String?
+
+  /// How this program connects.
+  var configuration: ConnectionConfiguration {
+    ConnectionConfiguration(conninfo: conninfo ?? "", applicationName: "haul")
+  }
+
+  /// Gives `body` a connection of its own.
+  func withConnection<Result: Sendable>(
+    _ body: (Connection) async throws -> Result
+  ) async throws -> Result {
+    let connection = try await Connection.connect(configuration)
+    do {
+      let result = try await body(connection)
+      await connection.close()
+      return result
+    } catch {
+      await connection.close()
+      throw error
+    }
+  }
+
+  /// Gives `body` the queue, once database and program are known to fit.
+  func withQueue<Result: Sendable>(
+    _ body: (JobQueue) async throws -> Result
+  ) async throws -> Result {
+    try await withConnection { connection in
+      let queue = JobQueue(connection)
+      try await queue.requireSchema()
+      return try await body(queue)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Arguments
+import JobQueue
+import ListFormats
+import Log
+import Postgres
+import Transfer
+import Worker
+
+/// The one place that says how an error of any kind ends a command, and what to do about it.
+extension ExitError {
+  /// The code and sentence for `error`; `unknownName` is the code where a name does not exist.
+  ///
+  /// The sentence holds no password and no connection string.
+  init(from error: any Error, unknownName: ExitCode = .usage) {
+    switch error {
+    case let error as ExitError: self = error
+    case let error as JobQueueError: self.init(error, unknownName)
+    case let error as PostgresError: self.init(error)
+    case let error as ListError: self.init(error)
+    case let error as StoreError: self.init(error)
+    case is SubmissionProblem: self.init(.badInput, "\(error).")
+    case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
+    case let error as StandardStream.Failure:
+      self.init(.inputOutput, "cannot write the output: \(error).")
+    case is CancellationError: self.init(.tryAgain, "stopped before it was done.")
+    case is DecodingError:
+      self.init(
+        .configuration,
+        "the database answers what this program does not understand: use the haul that last "
+          + "migrated it.")
+    default: self.init(.tryAgain, "\(error)")
+    }
+  }
+
+  private init(_ error: JobQueueError, _ unknownName: ExitCode) {
+    let code: ExitCode =
+      switch error {
+      case .schemaTooNew, .schemaMissing, .versionNotServed: .configuration
+      case .noSuchName: unknownName
+      case .refused: .badInput
+      // Its row was cleared away while it was cut off; it registers anew when it is started again.
+      case .unknownWorker: .tryAgain
+      }
+    self.init(code, Self.sentence("\(error)"))
+  }
+
+  private init(_ error: PostgresError) {
+    let (code, advice): (ExitCode, String)
+    switch error {
+    case .configuration:
+      (code, advice) = (.configuration, "Check --database, HAUL_DATABASE_URL or ~/.pgpass.")
+    case .connecting(let state?, _) where state == .insufficientPrivilege:
+      (code, advice) = (.notPermitted, "Ask for the right to connect.")
+    case .connecting(let state?, _) where state.isInClass("28"):
+      (code, advice) = (
+        .configuration, "Check user and password in --database, HAUL_DATABASE_URL or ~/.pgpass."
+      )
+    case .connecting(let state?, _) where state == .invalidCatalogName:
+      (code, advice) = (
+        .configuration, "Check the database's name in --database or HAUL_DATABASE_URL."
+      )
+    case .connecting:
+      (code, advice) = (
+        .unavailable,
+        "Check that the server runs and that --database or HAUL_DATABASE_URL names it."
+      )
+    case .server(let server): (code, advice) = Self.verdict(on: server.state)
+    case .connectionLost, .timedOut:
+      (code, advice) = (.tryAgain, "Whether the last step took effect is unknown; try again.")
+    case .decoding, .misuse:
+      (code, advice) = (.configuration, "Use the haul that last migrated this database.")
+    }
+    self.init(code, "\(Self.sentence("\(error)")) \(advice)")
+  }
+
+  /// What a refused statement means, by class of its code (PostgreSQL manual, appendix A).
+  private static func verdict(on state: SQLState) -> (ExitCode, String) {
+    if state == .insufficientPrivilege {
+      return (
+        .notPermitted,
+        "Connect as a role that is granted haul_admin, haul_submitter or haul_monitor."
+      )
+    }
+    if state == .uniqueViolation { return (.badInput, "That name is taken; nothing was changed.") }
+    if ["22", "23"].contains(where: state.isInClass) {
+      return (.badInput, "Nothing was changed.")
+    }
+    if ["08", "40", "53", "55", "57"].contains(where: state.isInClass) {
+      return (.tryAgain, "Try again.")
+    }
+    return (.configuration, "Run 'haul migrate' with the newest haul in use.")
+  }
+
+  private init(_ error: ListError) {
+    switch error {
+    case .unreadable: self.init(.inputOutput, "\(error).")
+    case .lineTooLong, .notUTF8: self.init(.badInput, "\(error); nothing was submitted.")
+    }
+  }
+
+  private init(_ error: StoreError) {
+    switch error {
+    case .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
+    case .unwritable: self.init(.inputOutput, "\(error).")
+    }
+  }
+
+  /// `text` on one line with a full stop.
+  private static func sentence(_ text: String) -> String {
+    let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    return [".", "!", "?"].contains { line.hasSuffix($0) } ? line : line + "."
+  }
+}

@@ -1,0 +1,86 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct JobsCommand: HaulCommand {
+  static let name = "jobs"
+  static let abstract = "List jobs with their states, the newest first."
+  static let discussion = """
+    On a pool of millions name a batch, or narrow by id; other selectors may read every job.
+    """
+  static let examples = [
+    Example("haul jobs --batch films --state failed", "What failed of the batch films."),
+    Example("haul jobs --json --limit 1000", "The last thousand jobs for a program."),
+  ]
+  static let options: [Option<Self>] =
+    [.value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")]
+    + group(\.selectors) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
+  ]
+
+  var limit = 50
+  var ids: [Int64] = []
+  var selectors = SelectorOptions()
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let rows = try await database.withQueue {
+      try await $0.jobs(selectors.selector(ids: ids), limit: limit)
+    }
+    try output.print(rows, JobRow.columns, json: JobRow.moreColumns)
+  }
+}
+
+extension JobRow {
+  typealias Column = Listing<JobRow>.Column
+
+  /// What a table shows.
+  static let columns: [Column] = [
+    Column("JOB", key: "job", .right, value: { .number($0.job) }),
+    Column(
+      "STATE", key: "state", value: { .text($0.state) },
+      style: { Style(state: $0.state ?? "") }),
+    Column("QUEUE", key: "queue", value: { .string($0.queue) }),
+    Column("HOST", key: "host", value: { .string($0.host) }),
+    Column(
+      "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
+      text: { HumanFormat.bytes($0.bytes) }),
+    Column(
+      "TOTAL", key: "total", .right, value: { .number($0.total) },
+      text: { $0.total.map(HumanFormat.bytes) ?? "-" }),
+    Column("ERROR", key: "error", value: { .text($0.error) }),
+    Column("PATH", key: "path", value: { .string($0.path) }),
+  ]
+
+  /// What programs and the view of one job get besides.
+  static let moreColumns: [Column] = [
+    Column("URL", key: "url", value: { .string($0.url) }),
+    Column("BATCH", key: "batch", value: { .text($0.batch) }),
+    Column("PRIORITY", key: "priority", .right, value: { .number($0.priority) }),
+    Column("SUBMITTED", key: "submitted_at", value: { .string($0.submittedAt) }),
+    Column("NOT BEFORE", key: "run_at", value: { .text($0.runAt) }),
+    Column("FINISHED", key: "finished_at", value: { .text($0.finishedAt) }),
+    Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
+    Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
+    Column(
+      "DURABLE", key: "durable", .right, value: { .number($0.durable) },
+      text: { $0.durable.map(HumanFormat.bytes) ?? "-" }),
+    Column("DIGEST", key: "digest", value: { .text($0.digest) }),
+    Column("MESSAGE", key: "message", value: { .text($0.message) }),
+  ]
+}
+
+extension Style {
+  /// How a state of a job or a worker stands out; nil for those that need no eye.
+  init?(state: String) {
+    switch state {
+    case "failed", "dead": self = .red
+    case "interrupted", "paused", "silent", "draining": self = .yellow
+    case "completed": self = .green
+    case "cancelled", "stopped": self = .dim
+    default: return nil
+    }
+  }
+}

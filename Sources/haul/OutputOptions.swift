@@ -1,0 +1,39 @@
+import Arguments
+import FoundationEssentials
+import Log
+import Terminal
+
+/// For whom the output is.
+struct OutputOptions: OptionGroup {
+  static let title: String? = nil
+  static let options: [Option<Self>] = [
+    .flag("json", \.isJSON, "Print JSON, one object a line, for programs.")
+  ]
+
+  var isJSON = false
+
+  /// Rows as a table of `columns`, or as JSON with the members of `more` besides.
+  func print<Row>(
+    _ rows: [Row], _ columns: [Listing<Row>.Column], json more: [Listing<Row>.Column] = []
+  ) throws {
+    let text: String
+    if isJSON {
+      let listing = Listing(columns + more)
+      text = rows.map(listing.json).joined()
+    } else {
+      text = Listing(columns).table(rows, on: Self.screen)
+    }
+    try StandardStream.output.write(text)
+  }
+
+  /// One object for programs, or a sentence for people.
+  func print(_ members: [JSONValue.Member], orSay sentence: String) throws {
+    let line = isJSON ? JSONValue.object(members).line : sentence
+    try StandardStream.output.write(line + "\n")
+  }
+
+  /// Whoever reads standard output.
+  static var screen: Screen {
+    Screen(.output, environment: ProcessInfo.processInfo.environment)
+  }
+}

@@ -1,0 +1,20 @@
+import Arguments
+import JobQueue
+
+struct PauseCommand: ControlCommand {
+  static let action = JobQueue.Action.pause
+  static let participle = "paused"
+  static let abstract = "Hold waiting jobs and stop running ones with their progress kept."
+  static let discussion = """
+    A running job is asked to stop and counted; its worker does so within some seconds.
+    """
+  static let examples = [
+    Example("haul pause --batch films", "Pauses what is left of the batch films."),
+    Example("haul pause 17 18", "Pauses two jobs."),
+  ]
+
+  var ids: [Int64] = []
+  var selectors = SelectorOptions()
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+}

@@ -1,0 +1,27 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct QueueCreateCommand: HaulCommand {
+  static let name = "create"
+  static let abstract = "Make a queue on a store."
+  static let examples = [
+    Example("haul queue create films --store archive", "Files of films end up in archive."),
+    Example("haul queue create urgent --store archive", "A second queue on the same store."),
+  ]
+  static let options: [Option<Self>] =
+    [.value("store", "<name>", \.store, "The store where its files end up; must be given.")]
+    + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.queue, "Letters, digits, '.', '_' and '-', at most 63.")
+  ]
+
+  var queue = PoolName.unset
+  var store: PoolName?
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    guard let store else { throw ExitError(.usage, "option '--store' is missing.") }
+    try await database.withQueue { try await $0.createQueue(queue.argument, store: store.argument) }
+  }
+}

@@ -1,0 +1,37 @@
+import Arguments
+import JobQueue
+
+/// The states of a job, as people and views spell them.
+enum JobState: String, CaseIterable, OptionValue {
+  case queued, scheduled, running, interrupted, paused, completed, failed, cancelled
+}
+
+/// Which jobs are meant; what is given narrows each other.
+struct SelectorOptions: OptionGroup {
+  static let title: String? = "SELECTORS"
+  static let options: [Option<Self>] = [
+    .value("batch", "<name>", \.batch, "Jobs of this batch."),
+    .value("queue", "<name>", \.queue, "Jobs of this queue."),
+    .value("host", "<name>", \.host, "Jobs whose URL is on this host, with its port if unusual."),
+    .value("state", "<state>", \.state, "Jobs in this state."),
+    .value("error", "<class>", \.error, "Jobs that failed with this class of error."),
+  ]
+
+  var batch: String?
+  var queue: String?
+  var host: String?
+  var state: JobState?
+  var error: String?
+
+  /// The selector of these options and `ids`, where there are any.
+  func selector(ids: [Int64]) -> JobSelector {
+    var selector = JobSelector()
+    selector.ids = ids.isEmpty ? nil : ids
+    selector.batch = batch
+    selector.queue = queue
+    selector.host = host
+    selector.state = state?.rawValue
+    selector.error = error
+    return selector
+  }
+}

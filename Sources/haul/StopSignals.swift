@@ -1,0 +1,67 @@
+import Arguments
+import Glibc
+import Log
+import Synchronization
+
+/// SIGTERM and SIGINT, received by the main thread and by no other.
+///
+/// A command that wants to stop in order says so with `handle`; without that the signals do what
+/// they do to any program. Signals belong to the process, and so does the handler.
+struct StopSignals {
+  private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// Shells, `timeout` and others pass a signal on that the process has had from the terminal already:
+  /// what comes so soon after the first is no second one.
+  private static let echoTime = Duration.seconds(1)
+
+  private let set: sigset_t
+
+  /// Blocks them for the calling thread and all that it starts from now on.
+  static func block() -> StopSignals {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, SIGTERM)
+    unsafe sigaddset(&set, SIGINT)
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    return StopSignals(set: set)
+  }
+
+  /// From now on the first signal calls `stop`, on the main thread. A second one, a second later or
+  /// more, ends the process with 75 as a crash would: leases that are still held are taken back by
+  /// others within seconds.
+  ///
+  /// SIGPIPE is ignored from here on too: a reader of the log that goes away does not stop a server.
+  static func handle(_ stop: @escaping @Sendable () -> Void) {
+    _ = signal(SIGPIPE, SIG_IGN)
+    handler.withLock { handler in
+      handler = {
+        let first = ContinuousClock.now
+        Self.handler.withLock { $0 = { stopAtOnce(first: first) } }
+        stop()
+      }
+    }
+  }
+
+  private static func stopAtOnce(first: ContinuousClock.Instant) {
+    if first.duration(to: .now) < echoTime { return }
+    // Nobody is left to tell when standard error is closed; the exit code still says it.
+    try? StandardStream.error.write("haul: stopped at once; others take over what was running.\n")
+    _exit(ExitCode.tryAgain.rawValue)
+  }
+
+  /// Waits for them for the rest of the process's life.
+  func deliver() -> Never {
+    var set = set
+    while true {
+      var number: Int32 = 0
+      guard unsafe sigwait(&set, &number) == 0 else { continue }
+      if let handler = Self.handler.withLock({ $0 }) {
+        handler()
+      } else {
+        _ = signal(number, SIG_DFL)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+        raise(number)
+      }
+    }
+  }
+}

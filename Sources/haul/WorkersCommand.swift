@@ -1,0 +1,53 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct WorkersCommand: HaulCommand {
+  static let name = "workers"
+  static let abstract = "List workers and whether they live."
+  static let examples = [
+    Example("haul workers", "Workers that have not stopped."),
+    Example("haul workers --all --json", "All that ever registered, for a program."),
+  ]
+  static let options: [Option<Self>] =
+    [.flag("all", \.all, "Also those that have stopped, or have been silent for a day.")]
+    + group(\.output) + group(\.database)
+
+  var all = false
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let rows = try await database.withQueue { try await $0.workers(includingGone: all) }
+    try output.print(rows, WorkerRow.columns, json: WorkerRow.moreColumns)
+  }
+}
+
+extension WorkerRow {
+  typealias Column = Listing<WorkerRow>.Column
+
+  static let columns: [Column] = [
+    Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
+    Column("MACHINE", key: "machine", value: { .string($0.machine) }),
+    Column("PID", key: "pid", .right, value: { .number($0.pid) }),
+    Column("VERSION", key: "version", value: { .string($0.version) }),
+    Column(
+      "STATE", key: "state", value: { .string($0.state) }, style: { Style(state: $0.state) }),
+    Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
+    Column("OF", key: "concurrency", .right, value: { .number($0.concurrency) }),
+    Column(
+      "RATE", key: "rate", .right, value: { .number($0.rate) },
+      text: { HumanFormat.rate(bytesPerSecond: Double($0.rate)) }),
+    Column(
+      "HEARD", key: "silence", .right, value: { .double($0.silence) },
+      text: { HumanFormat.age(.seconds($0.silence)) + " ago" }),
+    Column(
+      "STORES", key: "stores", value: { .array(($0.stores ?? []).map { .string($0) }) },
+      text: { ($0.stores ?? []).joined(separator: " ") }),
+  ]
+
+  static let moreColumns: [Column] = [
+    Column("REGISTERED", key: "registered_at", value: { .string($0.registeredAt) }),
+    Column("HEARTBEAT", key: "heartbeat_at", value: { .string($0.heartbeatAt) }),
+  ]
+}

@@ -1,0 +1,139 @@
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// What operators do to jobs and hosts.
+struct ControlTests {
+  private static func ids(_ ids: [Int64]) -> JobSelector {
+    var selector = JobSelector()
+    selector.ids = ids
+    return selector
+  }
+
+  @Test func `a running job is cancelled through its worker's heartbeat`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      #expect(try await worker.heartbeat([lease]).commands.isEmpty)
+      #expect(try await pool.jobs.control(.cancel, Self.ids([job])) == 1)
+      let command = try #require(try await worker.heartbeat([lease]).commands.first)
+      #expect((command.job, command.token, command.command) == (job, lease.token, "cancel"))
+      #expect(try await pool.state(job) == "running")
+      #expect(try await worker.end(lease, .released) == "cancelled")
+      #expect(try await pool.state(job) == "cancelled")
+    }
+  }
+
+  @Test func `a running job is paused with its progress and resumed where it stood`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      #expect(try await pool.jobs.control(.pause, Self.ids([job])) == 1)
+      #expect(try await worker.heartbeat([lease]).commands.map(\.command) == ["pause"])
+      #expect(try await worker.end(lease, .released) == "paused")
+      #expect(try await worker.claim().isEmpty)
+      #expect(try await pool.jobs.control(.resume, Self.ids([job])) == 1)
+      #expect(try await pool.state(job) == "interrupted")
+      #expect(try await worker.claimOne().resumeToken == lease.token)
+    }
+  }
+
+  @Test func `a pause not yet carried out is taken back, a cancel is not weakened`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(2)
+      _ = try await pool.jobs.control(.pause, Self.ids([jobs[0]]))
+      _ = try await pool.jobs.control(.cancel, Self.ids([jobs[1]]))
+      #expect(try await pool.jobs.control(.pause, Self.ids([jobs[1]])) == 0)
+      #expect(try await pool.jobs.control(.resume, Self.ids(jobs)) == 1)
+      #expect(try await worker.heartbeat(leases).commands.map(\.command) == ["cancel"])
+    }
+  }
+
+  @Test func `waiting jobs of every kind are paused, resumed and cancelled`() async throws {
+    try await Pool.open { pool in
+      let queued = try await pool.submit(2, batch: "b")
+      let scheduled = try await pool.submit(1, after: .seconds(600), batch: "b")
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await worker.end(lease, .released)
+      let before = ["interrupted": 1, "queued": 1, "scheduled": 1]
+      #expect(try await pool.states() == before)
+      var batch = JobSelector()
+      batch.batch = "b"
+      #expect(try await pool.jobs.control(.pause, batch) == 3)
+      #expect(try await pool.states() == ["paused": 3])
+      #expect(try await worker.claim(9).isEmpty)
+      #expect(try await pool.jobs.control(.resume, batch) == 3)
+      #expect(try await pool.states() == before)
+      #expect(try await pool.jobs.control(.pause, Self.ids([queued[1]])) == 1)
+      #expect(try await pool.jobs.control(.cancel, batch) == 3)
+      #expect(try await pool.states() == ["cancelled": 3])
+      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == 0)
+      #expect(try await pool.jobs.control(.retry, Self.ids(scheduled)) == 1)
+      #expect(try await worker.claim(9).map(\.job) == scheduled)
+    }
+  }
+
+  @Test func `retry forgives earlier attempts`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1, options: JobOptions(maxAttempts: 2))[0]
+      let worker = try await pool.worker()
+      func failOnce() async throws -> String? {
+        try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
+        _ = try await pool.jobs.promote(limit: 10)
+        return try await worker.end(worker.claimOne(), .failed, "timeout")
+      }
+      #expect(try await failOnce() == "scheduled")
+      #expect(try await failOnce() == "failed")
+      #expect(try await pool.jobs.control(.retry, Self.ids([job])) == 1)
+      #expect(try await failOnce() == "scheduled")
+      #expect(try await failOnce() == "failed")
+      #expect(try await pool.value("SELECT count(*) FROM haul.attempt") == 4)
+    }
+  }
+
+  @Test func `selectors narrow each other, and empty or unknown ones are refused`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(2, to: "a.test", batch: "x")
+      try await pool.submit(2, to: "b.test", batch: "x")
+      var selector = JobSelector()
+      await #expect(throws: JobQueueError.self) {
+        try await pool.jobs.control(.pause, selector)
+      }
+      (selector.batch, selector.host) = ("x", "b.test")
+      #expect(try await pool.jobs.control(.pause, selector) == 2)
+      selector.state = "queued"
+      #expect(try await pool.jobs.control(.cancel, selector) == 0)
+      selector.host = "c.test"
+      await #expect(
+        throws: JobQueueError.noSuchName("there is no host \"c.test\"", hint: nil)
+      ) { try await pool.jobs.control(.cancel, selector) }
+    }
+  }
+
+  @Test func `a raised cap lets more start at once, a lowered one lets the rest run out`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.jobs.setHostCap("*.test", 2)
+      try await pool.submit(9)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(9)
+      #expect(leases.count == 2)
+      try await pool.jobs.setHostCap("a.test", 4)
+      #expect(try await worker.claim(9).count == 2)
+      try await pool.jobs.setHostCap("a.test", 1)
+      try await pool.jobs.setHostCap("*.test", 9)
+      for lease in leases { try await worker.end(lease, .completed) }
+      #expect(try await worker.claim(9).isEmpty)
+      #expect(try await pool.violations() == [])
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// What the roles may do: functions and views, no tables.
+struct GrantTests {
+  static let roles = ["haul_worker", "haul_submitter", "haul_monitor"]
+
+  /// A function that the program calls, and the roles that may.
+  static let callable: [String: Set<String>] = {
+    let worker = [
+      "register", "attach_session", "stop_worker", "lead", "work", "is_idle", "heartbeat",
+      "checkpoint", "unneeded_parts", "rescue", "promote",
+    ]
+    var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
+    for name in ["submit", "pause", "resume", "cancel", "retry"] {
+      callable[name] = ["haul_submitter"]
+    }
+    callable["ensure_partitions"] = ["haul_worker", "haul_submitter"]
+    for name in ["schema_version", "redacted", "range_bytes", "session_grace"] {
+      callable[name] = Set(roles)
+    }
+    return callable
+  }()
+
+  @Test(arguments: roles)
+  func `no table can be read or written`(role: String) async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      let tables = try await connection.query(
+        """
+        SELECT c.oid::regclass::text FROM pg_class c
+        WHERE c.relnamespace = 'haul'::regnamespace AND c.relkind IN ('r', 'p', 'S')
+          AND (CASE WHEN c.relkind = 'S' THEN has_sequence_privilege($1, c.oid, 'USAGE,SELECT,UPDATE')
+            ELSE has_table_privilege($1, c.oid, 'SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER') END)
+        """, [role])
+      #expect(try tables.map { try $0.decode(0, as: String.self) } == [])
+      let columns = try await connection.query(
+        """
+        SELECT a.attrelid::regclass || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+        WHERE c.relnamespace = 'haul'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0
+          AND has_column_privilege($1, a.attrelid, a.attnum, 'SELECT,INSERT,UPDATE,REFERENCES')
+        ORDER BY 1
+        """, [role])
+      let allowed = ["host", "line", "options", "path", "url"].map { "haul.staging.\($0)" }
+      #expect(
+        try columns.map { try $0.decode(0, as: String.self) }
+          == (role == "haul_submitter" ? allowed : []))
+      try await connection.script("SET ROLE \(role)")
+      for statement in ["SELECT FROM haul.job", "DELETE FROM haul.staging", "TRUNCATE haul.lease"] {
+        let refused = await #expect(throws: PostgresError.self) {
+          try await connection.execute(statement)
+        }
+        #expect(refused?.sqlState == .insufficientPrivilege)
+      }
+    }
+  }
+
+  @Test(arguments: roles)
+  func `only its own functions can be called`(role: String) async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      let rows = try await connection.query(
+        """
+        SELECT DISTINCT p.proname FROM pg_proc p WHERE p.pronamespace = 'haul'::regnamespace
+          AND has_function_privilege($1, p.oid, 'EXECUTE')
+        """, [role])
+      let open = Set(try rows.map { try $0.decode(0, as: String.self) })
+      #expect(open == Set(Self.callable.filter { $0.value.contains(role) }.keys))
+      try await connection.script("SET ROLE \(role)")
+      let refused = await #expect(throws: PostgresError.self) {
+        try await connection.execute("SELECT haul.end_leases(NULL, '[]')")
+      }
+      #expect(refused?.sqlState == .insufficientPrivilege)
+    }
+  }
+
+  /// Pure helpers of the views need neither: they read no table.
+  @Test func `what roles call runs as the owner with a pinned search path`() async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      let rows = try await connection.query(
+        """
+        SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'haul'::regnamespace
+          AND EXISTS (SELECT FROM unnest($1::text[]) r(role) WHERE has_function_privilege(role, p.oid, 'EXECUTE'))
+          AND p.provolatile <> 'i'
+          AND NOT (p.prosecdef AND p.proowner = 'haul_admin'::regrole
+            AND 'search_path=pg_catalog, haul, pg_temp' = ANY (p.proconfig))
+        """, [Self.roles])
+      #expect(try rows.map { try $0.decode(0, as: String.self) } == [])
+    }
+  }
+
+  @Test func `every view is readable, and every view and column is explained`() async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      let rows = try await connection.query(
+        """
+        SELECT c.relname, a.attname FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+        WHERE c.relnamespace = 'haul'::regnamespace AND c.relkind = 'v'
+          AND (col_description(c.oid, a.attnum) IS NULL OR obj_description(c.oid, 'pg_class') IS NULL
+            OR NOT has_table_privilege('haul_monitor', c.oid, 'SELECT'))
+        """)
+      #expect(try rows.map { try $0.decode(1, as: String?.self) } == [])
+      let views = try await connection.query(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'haul'::regnamespace AND relkind = 'v'")
+      try await connection.script("SET ROLE haul_monitor")
+      for view in views {
+        let name = try view.decode(0, as: String.self)
+        try await connection.execute("SELECT * FROM haul.\(name)")
+      }
+    }
+  }
+}

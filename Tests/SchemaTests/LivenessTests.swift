@@ -1,0 +1,148 @@
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// Heartbeats, and the rescue of those that send none.
+struct LivenessTests {
+  @Test func `a heartbeat tells what is lost, unlisted and wanted`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(3)
+      try await worker.end(leases[0], .released)
+      let reply = try await worker.heartbeat([leases[0], leases[1]])
+      #expect(reply.lost == [leases[0].token])
+      #expect(reply.unlisted == [.init(job: leases[2].job, token: leases[2].token)])
+      #expect(reply.expiry == 15 && !reply.draining && reply.commands.isEmpty)
+      #expect(try await pool.column("SELECT job FROM haul.progress") == [leases[1].job])
+      #expect(try await pool.jobs.drainWorker(worker.caller.worker))
+      #expect(try await worker.heartbeat(leases).draining)
+      #expect(try await worker.claim().isEmpty)
+    }
+  }
+
+  /// Its reply is under way: the worker cannot list what it has not yet heard of.
+  @Test func `leases of a call not yet seen are not unlisted`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await worker.claim()
+      let reply = try await JobQueue(worker.life).heartbeat(worker.caller, seen: 0, holding: [])
+      #expect(reply.unlisted.isEmpty)
+      #expect(try await worker.heartbeat().unlisted.count == 1)
+    }
+  }
+
+  @Test func `a worker without session and heartbeat is rescued after three seconds`() async throws
+  {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let session = try await pool.connect()
+      try await JobQueue(session).attachSession(worker.caller)
+      let lease = try await worker.claimOne()
+      try await pool.endGrace()
+      try await pool.silence(worker, for: 4)
+      #expect(try await pool.jobs.rescue().rescued.isEmpty)
+      await session.close()
+      try await eventually("the end of the worker's session") {
+        try await pool.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
+      }
+      let reply = try await pool.jobs.rescue()
+      let rescued = try #require(reply.rescued.first)
+      #expect((rescued.job, rescued.token, rescued.state) == (job, lease.token, "queued"))
+      #expect(reply.workers == [worker.caller.worker])
+      #expect(try await pool.jobs.rescue().rescued.isEmpty)
+      // It was alive after all: nothing for it until it has heard that its leases are gone.
+      #expect(try await worker.claim().isEmpty)
+      #expect(try await worker.heartbeat([lease]).lost == [lease.token])
+      #expect(try await worker.claimOne().token > lease.token)
+    }
+  }
+
+  @Test func `a worker with a session is rescued when its leases have expired`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await JobQueue(worker.life).attachSession(worker.caller)
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await pool.endGrace()
+      try await pool.silence(worker, for: 14)
+      #expect(try await pool.jobs.rescue().rescued.isEmpty)
+      try await pool.silence(worker, for: 16)
+      #expect(try await pool.jobs.rescue().rescued.map(\.state) == ["interrupted"])
+      #expect(try await pool.value("SELECT charged FROM haul.attempt") == false)
+    }
+  }
+
+  @Test func `a worker that stops in order is rescued at once`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await worker.claim()
+      try await pool.endGrace()
+      try await JobQueue(worker.work).stopWorker(worker.caller)
+      #expect(try await pool.jobs.rescue().rescued.count == 1)
+    }
+  }
+
+  /// A gap between rounds, or a crash of the server, which empties unlogged tables.
+  @Test(arguments: [
+    "UPDATE haul.pulse SET round_at = clock_timestamp() - interval '4 seconds'",
+    "UPDATE haul.pulse SET server_start = server_start - interval '1 second'",
+    "TRUNCATE haul.pulse",
+  ])
+  func `after a gap nothing is rescued for one expiry`(gap: String) async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await worker.claim()
+      try await pool.endGrace()
+      try await pool.silence(worker, for: 60)
+      try await pool.execute(gap)
+      #expect(try await pool.jobs.rescue().grace)
+      #expect(
+        try await pool.value(
+          """
+          SELECT grace_until - clock_timestamp() BETWEEN interval '10 seconds' AND interval '15 seconds'
+          FROM haul.pulse
+          """))
+      #expect(try await pool.jobs.rescue().grace)
+      try await pool.execute(
+        "UPDATE haul.pulse SET grace_until = clock_timestamp(), round_at = clock_timestamp()")
+      #expect(try await pool.jobs.rescue().rescued.count == 1)
+    }
+  }
+
+  @Test func `a job that kills its workers stops, one that gets on does not`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2)
+      for round in 1...4 {
+        let worker = try await pool.worker()
+        let leases = try await worker.claim(2)
+        #expect(leases.count == 2)
+        try await worker.checkpoint(
+          #require(leases.first { $0.job == jobs[1] }), bytes: Int64(round) * 4096,
+          instance: pool.instance)
+        try await pool.endGrace()
+        try await pool.silence(worker, for: 60)
+        #expect(try await pool.jobs.rescue().rescued.count == 2)
+      }
+      #expect(try await pool.state(jobs[0]) == "failed")
+      #expect(try await pool.value("SELECT error FROM haul.outcome") == "rescued_too_often")
+      #expect(try await pool.state(jobs[1]) == "interrupted")
+    }
+  }
+
+  @Test func `one session leads until it is gone`() async throws {
+    try await Pool.open { pool in
+      let (one, two) = (try await pool.connect(), try await pool.connect())
+      #expect(try await JobQueue(one).lead())
+      #expect(try await !JobQueue(two).lead())
+      await one.close()
+      try await eventually("the leader's lock") { try await JobQueue(two).lead() }
+    }
+  }
+}

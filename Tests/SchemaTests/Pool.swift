@@ -1,0 +1,137 @@
+import Foundation
+import JobQueue
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// A migrated database of one test's own with a store, two queues on it and a superuser's eye on all tables.
+final class Pool: Sendable {
+  /// The name of the store and of the queue that tests use unless they say otherwise.
+  static let name = "data"
+
+  let database: TestDatabase
+  /// A superuser's session: reads any table, moves times, holds no locks between statements.
+  let admin: Connection
+  /// Another, for statements that others stop.
+  let patient: Connection
+  /// The functions, called by `admin`.
+  let jobs: JobQueue
+  let marker: String
+  let instance: Int
+  private let submitted = Atomic(0)
+
+  private init(_ database: TestDatabase) async throws {
+    self.database = database
+    admin = try await database.connect()
+    patient = try await database.connect()
+    jobs = JobQueue(admin)
+    marker = UUID().uuidString
+    instance = try await jobs.initStore(
+      name: Self.name, marker: marker, machine: "machine", root: "/data")
+  }
+
+  /// Gives `body` a pool; afterwards every invariant of `haul.health` must hold.
+  static func open(_ body: (Pool) async throws -> Void) async throws {
+    try await withTestDatabase { database in
+      let pool = try await Pool(database)
+      try await body(pool)
+      #expect(try await pool.violations() == [])
+    }
+  }
+
+  func connect() async throws -> Connection {
+    try await database.connect()
+  }
+
+  /// Registers a worker with two sessions of its own. `markers` are of the store `data`; the pool's own unless given.
+  func worker(markers: [String]? = nil, concurrency: Int = 64) async throws -> TestWorker {
+    let work = try await connect()
+    let stores = (markers ?? [marker]).map { JobQueue.StoreMarker(store: Self.name, marker: $0) }
+    let registration = try await JobQueue(work).register(
+      program: "test", machine: "machine", pid: 1, concurrency: concurrency, stores: stores)
+    return TestWorker(
+      caller: JobQueue.Caller(registration), work: work, life: try await connect())
+  }
+
+  /// Submits `count` new jobs for `host` and returns their ids, which grow.
+  @discardableResult
+  func submit(
+    _ count: Int = 1, to host: String = "a.test", queue: String = Pool.name, priority: Int = 5,
+    options: JobOptions = JobOptions(), after: Duration? = nil, batch: String? = nil
+  ) async throws -> [Int64] {
+    let first = submitted.add(count, ordering: .relaxed).oldValue + 1
+    let paths = (first..<first + count).map { "\(host)/\($0)" }
+    _ = try await jobs.submit(
+      Submission(queue: queue, batch: batch, priority: priority, options: options, after: after),
+      paths.enumerated().map { Self.line($0.offset + 1, "https://\($0.element)", $0.element) })
+    return try await column("SELECT id FROM haul.job WHERE path = ANY ($1) ORDER BY id", [paths])
+  }
+
+  /// A line whose host is the path's first component.
+  static func line(_ number: Int, _ url: String, _ path: String) -> SubmitLine {
+    let host = String(path.prefix { $0 != "/" })
+    return SubmitLine(line: number, url: url, host: host, path: path)
+  }
+
+  /// What `haul.health` complains of.
+  func violations() async throws -> [String] {
+    try await column(
+      "SELECT \"check\" || ': ' || violations FROM haul.health WHERE violations <> 0")
+  }
+
+  /// A job's state in the view `haul.jobs`.
+  func state(_ job: Int64) async throws -> String {
+    try await value("SELECT state FROM haul.jobs WHERE job = $1", [job])
+  }
+
+  /// How many jobs are in each state.
+  func states() async throws -> [String: Int] {
+    let rows = try await admin.query("SELECT state, count(*) FROM haul.jobs GROUP BY state")
+    return Dictionary(
+      uniqueKeysWithValues: try rows.map {
+        (try $0.decode(0, as: String.self), try $0.decode(1, as: Int.self))
+      })
+  }
+
+  func value<T: PostgresDecodable>(
+    _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], as type: T.Type = T.self
+  ) async throws -> T {
+    let rows = try await admin.query(sql, parameters)
+    return try #require(rows.first).decode(0)
+  }
+
+  func column<T: PostgresDecodable>(
+    _ sql: String, _ parameters: [(any PostgresEncodable)?] = [], as type: T.Type = T.self
+  ) async throws -> [T] {
+    try await admin.query(sql, parameters).map { try $0.decode(0) }
+  }
+
+  func execute(_ sql: String, _ parameters: [(any PostgresEncodable)?] = []) async throws {
+    try await admin.execute(sql, parameters)
+  }
+
+  /// Lets a second between rounds of rescue pass: no grace, and the round's stamp is fresh.
+  func endGrace() async throws {
+    _ = try await jobs.rescue()
+    try await execute(
+      "UPDATE haul.pulse SET grace_until = '-infinity', round_at = clock_timestamp()")
+  }
+
+  /// Makes a worker look silent for `seconds`; its leases end 15 s after its last heartbeat.
+  func silence(_ worker: TestWorker, for seconds: Int) async throws {
+    try await execute(
+      """
+      UPDATE haul.worker SET heartbeat_at = clock_timestamp() - make_interval(secs => $2),
+        expires_at = clock_timestamp() - make_interval(secs => $2) + haul.lease_expiry() WHERE id = $1
+      """, [worker.caller.worker, seconds])
+  }
+
+  /// Waits until the statement that `session` runs is stopped by a lock another session holds.
+  func untilBlocked(_ session: Connection) async throws {
+    try await eventually("a lock that stops process \(session.backendPID)") {
+      try await value(
+        "SELECT cardinality(pg_blocking_pids($1)) > 0", [session.backendPID], as: Bool.self)
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import JobQueue
+import Postgres
+import Synchronization
+import TestSupport
+
+/// SplitMix64 (Steele, Lea, Flood 2014): repeatable choices.
+struct SplitMix: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+/// What the sessions of a random run tell each other, and what was wrong.
+final class RunLog: Sendable {
+  private struct State {
+    var complaints: [String] = []
+    /// The greatest token seen of each job.
+    var tokens: [Int64: Int64] = [:]
+    var counts: [String: Int] = [:]
+    var isDraining = false
+    var isDone = false
+  }
+
+  private let state = Mutex(State())
+
+  var complaints: [String] { state.withLock { $0.complaints } }
+  /// No more crashes and operators: let it come to an end.
+  var isDraining: Bool { state.withLock { $0.isDraining } }
+  var isDone: Bool { state.withLock { $0.isDone } }
+  var summary: String {
+    state.withLock { state in
+      state.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(
+        separator: ", ")
+    }
+  }
+
+  func complain(_ complaints: [String]) { state.withLock { $0.complaints += complaints } }
+  func count(_ what: String, _ number: Int = 1) {
+    state.withLock { $0.counts[what, default: 0] += number }
+  }
+  func drain() { state.withLock { $0.isDraining = true } }
+  func finish() { state.withLock { $0.isDone = true } }
+
+  /// A token is never given twice, and a job's only grow. Replies of two claims of one job may be seen in either order.
+  func claimed(_ leases: [Lease]) {
+    state.withLock { state in
+      for lease in leases {
+        if state.tokens[lease.job] == lease.token {
+          state.complaints.append("token \(lease.token) of job \(lease.job) twice")
+        }
+        state.tokens[lease.job] = max(state.tokens[lease.job] ?? 0, lease.token)
+      }
+      state.counts["leases", default: 0] += leases.count
+    }
+  }
+}
+
+/// One session of a random run: a worker that now and then dies, and an operator.
+struct RandomSession {
+  let pool: Pool
+  let log: RunLog
+  var worker: TestWorker
+  let hosts: [String]
+  let jobs: Int64
+  var random: SplitMix
+  var held: [Lease] = []
+
+  init(
+    pool: Pool, log: RunLog, worker: TestWorker, hosts: [String], jobs: Int64, seed: UInt64
+  ) {
+    self.pool = pool
+    self.log = log
+    self.worker = worker
+    self.hosts = hosts
+    self.jobs = jobs
+    random = SplitMix(state: seed)
+  }
+
+  mutating func run() async throws {
+    while !log.isDone {
+      switch Int.random(in: 0..<1000, using: &random) {
+      case 0..<12 where !log.isDraining: try await crash()
+      case 12..<32 where !log.isDraining: try await operate()
+      case 32..<40: try await fallSilent()
+      case 40..<50: _ = try await JobQueue(worker.life).promote(limit: 100)
+      case 50..<150: try await beat()
+      case 150..<220: try await save()
+      default: try await work()
+      }
+    }
+  }
+
+  private mutating func work() async throws {
+    held.shuffle(using: &random)
+    let count = Int.random(in: 0...held.count, using: &random)
+    let endings = held.prefix(count).map { ending(of: $0) }
+    held.removeFirst(count)
+    let room = max(0, Int.random(in: 1...64, using: &random) - held.count)
+    let reply = try await worker.call(endings, room: room)
+    log.claimed(reply.claimed)
+    log.count("calls")
+    if Int.random(in: 0..<50, using: &random) == 0 {
+      let again = try await worker.repeatCall(endings, room: room)
+      // A rescue may have come between the two; never is there anything new.
+      let known = Set(reply.claimed.map(\.token))
+      if !again.claimed.allSatisfy({ known.contains($0.token) }) {
+        log.complain(["a repeated call claimed something new"])
+      }
+    }
+    held += reply.claimed
+    if reply.claimed.isEmpty && endings.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+  }
+
+  private mutating func ending(of lease: Lease) -> Ending {
+    let isDraining = log.isDraining
+    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<10: (ending.result, ending.error) = (.failed, "timeout")
+    case 10..<14: (ending.result, ending.error) = (.failed, "http_4xx")
+    case 14..<16 where !isDraining: (ending.result, ending.error) = (.failed, "connect")
+    case 16..<18 where !isDraining:
+      (ending.result, ending.error) = (.failed, "rate_limited")
+      ending.host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
+    case 18..<28 where !isDraining: ending.result = .released
+    default: break
+    }
+    return ending
+  }
+
+  private mutating func beat() async throws {
+    let reply = try await worker.heartbeat(held)
+    let lost = Set(reply.lost)
+    let told = Set(reply.commands.map(\.token))
+    held.removeAll { lost.contains($0.token) }
+    let endings = held.filter { told.contains($0.token) }.map {
+      Ending(job: $0.job, token: $0.token, result: .released)
+    }
+    held.removeAll { told.contains($0.token) }
+    if !reply.unlisted.isEmpty { log.complain(["leases that their worker does not know of"]) }
+    try await worker.call(endings)
+  }
+
+  private mutating func save() async throws {
+    let chosen = held.shuffled(using: &random).prefix(8)
+    _ = try await JobQueue(worker.work).checkpoint(
+      worker.caller,
+      chosen.map {
+        CheckpointRow(
+          job: $0.job, token: $0.token, instance: pool.instance, durable: "{[0,4096)}",
+          length: 8192, resume: "{}")
+      })
+  }
+
+  /// The process dies; its leases are found by the next rescue.
+  private mutating func crash() async throws {
+    log.count("crashes")
+    await worker.work.close()
+    await worker.life.close()
+    try await pool.silence(worker, for: 60)
+    worker = try await pool.worker()
+    held = []
+  }
+
+  /// The network is away for a while: rescued although alive, it goes on with what it believes to hold.
+  private func fallSilent() async throws {
+    try await pool.silence(worker, for: 16)
+  }
+
+  private mutating func operate() async throws {
+    log.count("operations")
+    var selector = JobSelector()
+    if Int.random(in: 0..<10, using: &random) == 0 {
+      selector.host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
+    } else {
+      selector.ids = (0..<50).map { _ in Int64.random(in: 1...jobs, using: &random) }
+    }
+    let operation = Int.random(in: 0..<10, using: &random)
+    let queue = JobQueue(worker.life)
+    switch operation {
+    case 0..<3: _ = try await queue.control(.pause, selector)
+    case 3..<6: _ = try await queue.control(.resume, selector)
+    case 6: _ = try await queue.control(.cancel, selector)
+    case 7: _ = try await queue.control(.retry, selector)
+    default:
+      try await queue.setHostCap(
+        hosts[Int.random(in: 0..<hosts.count, using: &random)],
+        Int.random(in: 1...12, using: &random))
+    }
+  }
+}
