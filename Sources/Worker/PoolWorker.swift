@@ -154,7 +154,8 @@ package final class PoolWorker: Sendable {
     }
   }
 
-  private static let machine: String = {
+  /// This machine's host name, as the views show it.
+  package static let machine: String = {
     var name = [CChar](repeating: 0, count: 256)
     unsafe gethostname(&name, 255)
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -4,6 +4,7 @@ import ListFormats
 import Log
 import Postgres
 import Transfer
+import Worker
 
 /// The one place that says how an error of any kind ends a command, and what to do about it.
 extension ExitError {
@@ -14,9 +15,13 @@ extension ExitError {
     switch error {
     case let error as ExitError: self = error
     case let error as JobQueueError: self.init(error, unknownName)
+    case let error as PostgresError where error.sqlState == .uniqueViolation:
+      self.init(.badInput, "that name is taken already; nothing was changed.")
     case let error as PostgresError: self.init(error)
     case let error as ListError: self.init(error)
-    case is SubmissionProblem, is TransferError: self.init(.badInput, "\(error).")
+    case let error as StoreError: self.init(error)
+    case is SubmissionProblem: self.init(.badInput, "\(error).")
+    case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
     case let error as StandardStream.Failure:
       self.init(.inputOutput, "cannot write the output: \(error).")
     case is CancellationError: self.init(.tryAgain, "stopped before it was done.")
@@ -78,7 +83,6 @@ extension ExitError {
         "Connect as a role that is granted haul_admin, haul_submitter or haul_monitor."
       )
     }
-    if state == .uniqueViolation { return (.badInput, "That name is taken; nothing was changed.") }
     if ["22", "23"].contains(where: state.isInClass) {
       return (.badInput, "Nothing was changed.")
     }
@@ -92,6 +96,13 @@ extension ExitError {
     switch error {
     case .unreadable: self.init(.inputOutput, "\(error).")
     case .lineTooLong, .notUTF8: self.init(.badInput, "\(error); nothing was submitted.")
+    }
+  }
+
+  private init(_ error: StoreError) {
+    switch error {
+    case .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
+    case .unwritable: self.init(.inputOutput, "\(error).")
     }
   }
 

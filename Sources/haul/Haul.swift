@@ -18,12 +18,16 @@ enum Haul {
         "SET UP",
         [
           CommandNode(MigrateCommand.self),
+          CommandNode(group: "store", "Manage stores.", [CommandNode(StoreInitCommand.self)]),
           CommandNode(group: "queue", "Manage queues.", [CommandNode(QueueCreateCommand.self)]),
           CommandNode(group: "host", "Manage hosts.", [CommandNode(HostSetCommand.self)]),
         ]),
       CommandSection(
         "RUN",
-        [CommandNode(DrainCommand.self)]),
+        [
+          CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
+          CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
+        ]),
       CommandSection(
         "WATCH",
         [

@@ -1,4 +1,6 @@
+import Arguments
 import Glibc
+import Log
 import Synchronization
 
 /// SIGTERM and SIGINT, received by the main thread and by no other.
@@ -6,7 +8,11 @@ import Synchronization
 /// A command that wants to stop in order says so with `handle`; without that the signals do what
 /// they do to any program. Signals belong to the process, and so does the handler.
 struct StopSignals {
-  private static let handler = Mutex<(@Sendable (Int32) -> Void)?>(nil)
+  private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// Shells, `timeout` and others pass a signal on that the process has had from the terminal already:
+  /// what comes so soon after the first is no second one.
+  private static let echoTime = Duration.seconds(1)
 
   private let set: sigset_t
 
@@ -20,16 +26,27 @@ struct StopSignals {
     return StopSignals(set: set)
   }
 
-  /// From now on each signal calls `body` with its number, on the main thread. SIGPIPE is ignored
-  /// from here on too: a reader of the log that goes away does not stop a server.
-  static func handle(_ body: @escaping @Sendable (Int32) -> Void) {
+  /// From now on the first signal calls `stop`, on the main thread. A second one, a second later or
+  /// more, ends the process with 75 as a crash would: leases that are still held are taken back by
+  /// others within seconds.
+  ///
+  /// SIGPIPE is ignored from here on too: a reader of the log that goes away does not stop a server.
+  static func handle(_ stop: @escaping @Sendable () -> Void) {
     _ = signal(SIGPIPE, SIG_IGN)
-    handler.withLock { $0 = body }
+    handler.withLock { handler in
+      handler = {
+        let first = ContinuousClock.now
+        Self.handler.withLock { $0 = { stopAtOnce(first: first) } }
+        stop()
+      }
+    }
   }
 
-  /// From now on the signals end the process again.
-  static func handleNoMore() {
-    handler.withLock { $0 = nil }
+  private static func stopAtOnce(first: ContinuousClock.Instant) {
+    if first.duration(to: .now) < echoTime { return }
+    // Nobody is left to tell when standard error is closed; the exit code still says it.
+    try? StandardStream.error.write("haul: stopped at once; others take over what was running.\n")
+    _exit(ExitCode.tryAgain.rawValue)
   }
 
   /// Waits for them for the rest of the process's life.
@@ -39,7 +56,7 @@ struct StopSignals {
       var number: Int32 = 0
       guard unsafe sigwait(&set, &number) == 0 else { continue }
       if let handler = Self.handler.withLock({ $0 }) {
-        handler(number)
+        handler()
       } else {
         _ = signal(number, SIG_DFL)
         unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)

@@ -28,6 +28,8 @@ final class PartTransferBench: Sendable {
     save: PartTransfer.Save? = nil
   ) throws -> PartTransfer {
     var order = TransferOrder(url: try WebURL(url), parts: try scratch.parts(), partName: "part")
+    // The disk of a machine that runs tests may be busy.
+    order.stopTime = .seconds(30)
     try change(&order)
     return PartTransfer(
       order, engine: engine, io: io,
@@ -50,6 +52,13 @@ final class PartTransferBench: Sendable {
       contentEncoding: source.contentEncoding, mediaType: source.contentType,
       durable: ByteRanges(0..<durable), part: "an older name", inode: part.inode)
     return (checkpoint, part)
+  }
+
+  /// All of a small part.
+  func text(_ part: PartFile) throws -> String {
+    var bytes = [UInt8](repeating: 0, count: Int(try part.size()))
+    _ = try bytes.withUnsafeMutableBytes { try part.read(into: $0, at: 0) }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// The last record saved, with its part opened anew, as another process would.
@@ -79,10 +88,35 @@ extension Source {
     try reply.body(pattern.bytes(in: bytes))
   }
 
+  /// The handler: a correct answer.
+  var handler: OriginServer.Handler {
+    { request, reply in try answer(request, reply) }
+  }
+
+  func digest(_ algorithm: DigestAlgorithm) -> [UInt8] {
+    guard let context = try? DigestContext(algorithm) else { return [] }
+    pattern.bytes(in: 0..<length).withUnsafeBytes { context.update($0) }
+    return context.finish()
+  }
+
   /// A 200 with all of it.
   func whole(_ reply: OriginReply) throws {
     try reply.head("HTTP/1.1 200 OK\n" + fields(of: 0..<length))
     try send(0..<length, reply)
+  }
+}
+
+extension OriginReply {
+  func redirect(to location: String) throws {
+    try head("HTTP/1.1 302 Found\nLocation: \(location)\nContent-Length: 0")
+  }
+}
+
+extension PartDirectory {
+  /// The part of that name, whatever it holds.
+  func open(_ name: String) throws -> PartFile? {
+    guard let inode = try directory.status(of: name)?.inode else { return nil }
+    return try open(name, inode: inode, holding: 0)
   }
 }
 

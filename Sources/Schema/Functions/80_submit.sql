@@ -9,14 +9,16 @@ CREATE OR REPLACE FUNCTION haul.submit(
   p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+-- Staging is never analysed, so the planner knows nothing of its size: no statement here joins it to anything. What a
+-- line needs from elsewhere is looked up by index and kept in its row.
 DECLARE
   v_submission xid8 := pg_current_xact_id();
   v_count bigint;
   v_queue record;
   v_batch integer;
   v_bad record;
-  v_added jsonb;
+  v_now timestamptz := clock_timestamp();
   v_submitted bigint;
   v_requeued bigint[] := '{}';
 BEGIN
@@ -30,13 +32,15 @@ BEGIN
   SELECT count(*) INTO v_count FROM haul.staging s WHERE s.submission = v_submission;
   PERFORM haul.ensure_partitions(v_count + 100000);
 
-  SELECT s.path, min(s.line) AS first_line INTO v_bad FROM haul.staging s
-  WHERE s.submission = v_submission GROUP BY s.path HAVING min(s.url) <> max(s.url) ORDER BY min(s.line) LIMIT 1;
+  SELECT f.line, f.path, f.first_line INTO v_bad FROM (
+    SELECT s.line, s.path, s.url, first_value(s.line) OVER of_path AS first_line,
+      first_value(s.url) OVER of_path AS first_url
+    FROM haul.staging s WHERE s.submission = v_submission
+    WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
+  WHERE f.url <> f.first_url ORDER BY f.line LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', (
-        SELECT min(s.line) FROM haul.staging s WHERE s.submission = v_submission AND s.path = v_bad.path
-          AND s.url <> (SELECT f.url FROM haul.staging f WHERE f.submission = v_submission AND f.line = v_bad.first_line LIMIT 1)),
-      v_bad.path, v_bad.first_line USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
+      USING ERRCODE = 'HA004';
   END IF;
 
   IF p_batch IS NOT NULL THEN
@@ -45,82 +49,64 @@ BEGIN
   END IF;
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
 
-  v_added := haul.add_lines(v_submission, v_queue.id, v_queue.store, v_batch, p_priority, coalesce(p_options, '{}'), p_after);
-  v_submitted := (v_added ->> 'count')::bigint;
+  -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
+  UPDATE haul.staging s SET job = nextval('haul.job_id'), path_digest = haul.path_digest(s.path),
+    host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host)
+  WHERE s.submission = v_submission;
+
+  -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
+  INSERT INTO haul.dedupe (store, path_digest, job)
+  SELECT v_queue.store, s.path_digest, min(s.job) FROM haul.staging s WHERE s.submission = v_submission
+  GROUP BY s.path_digest ORDER BY s.path_digest
+  ON CONFLICT (store, path_digest) DO NOTHING;
+
+  -- In a new statement, whose each path is: this line's own, an earlier line's or an earlier submission's.
+  UPDATE haul.staging s SET owner = (
+    SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = s.path_digest)
+  WHERE s.submission = v_submission;
+
+  WITH added AS (
+    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
+    SELECT s.job, v_queue.id, s.host_id, v_batch, p_priority, v_now, s.url, s.path,
+      coalesce(p_options, '{}') || coalesce(s.options, '{}')
+    FROM haul.staging s WHERE s.submission = v_submission AND s.owner = s.job
+    RETURNING id, queue, host, priority
+  ), waiting AS (
+    INSERT INTO haul.ready (queue, host, instance, priority, job)
+    SELECT a.queue, a.host, 0, a.priority, a.id FROM added a WHERE coalesce(p_after, '0') <= '0'
+  ), later AS (
+    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+    SELECT a.id, a.queue, a.host, 0, a.priority, v_now + p_after FROM added a WHERE p_after > '0'
+  )
+  SELECT count(*) INTO v_submitted FROM added;
 
   -- Lines that met an earlier job: the same URL is that job, another URL is an error.
   IF v_submitted < v_count THEN
-    SELECT s.line, s.path, j.id, j.url INTO v_bad FROM haul.staging s
-    JOIN haul.dedupe d ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-    JOIN haul.job j ON j.id = d.job
-    WHERE s.submission = v_submission AND (j.url <> s.url OR j.path <> s.path)
+    SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
+    WHERE s.submission = v_submission AND s.owner <> s.job AND NOT EXISTS (
+      SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path)
     ORDER BY s.line LIMIT 1;
     IF FOUND THEN
-      RAISE EXCEPTION 'line %: job % already brings another URL to the path "%"', v_bad.line, v_bad.id, v_bad.path
+      RAISE EXCEPTION 'line %: job % already brings another URL to the path "%"', v_bad.line, v_bad.owner, v_bad.path
         USING ERRCODE = 'HA004', HINT = 'Give this line another path.';
     END IF;
     v_requeued := haul.requeue(ARRAY(
-      SELECT o.job FROM haul.staging s
-      JOIN haul.dedupe d ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-      JOIN haul.outcome o ON o.job = d.job AND o.state <> 'completed'
-      WHERE s.submission = v_submission));
+      SELECT DISTINCT s.owner FROM haul.staging s WHERE s.submission = v_submission AND s.owner <> s.job));
   END IF;
 
   -- Last of all the lanes, each once and in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(0), array_agg(a.priority), array_agg(a.head))
   FROM (
-    SELECT n.host, v_queue.id AS queue, p_priority AS priority, n.head
-    FROM jsonb_to_recordset(v_added -> 'heads') AS n(host integer, head bigint)
-    WHERE coalesce(p_after, '0') <= '0'
+    SELECT s.host_id AS host, v_queue.id AS queue, p_priority AS priority, min(s.job) AS head
+    FROM haul.staging s
+    WHERE s.submission = v_submission AND s.owner = s.job AND coalesce(p_after, '0') <= '0'
+    GROUP BY s.host_id
     UNION ALL
     SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued)) a;
   PERFORM pg_notify('haul', 'queues:all');
   DELETE FROM haul.staging s WHERE s.submission = v_submission;
   RETURN jsonb_build_object('submitted', v_submitted, 'requeued', cardinality(v_requeued),
     'skipped', v_count - v_submitted - cardinality(v_requeued));
-END
-$$;
-
--- Makes jobs of those lines whose paths are new. Returns {"count", "heads": [{"host", "head": least id}]}.
---
--- Nothing is known of the statistics of lines just copied: the planner guesses a handful and joins them by nested loops,
--- 100,000 lines in hours. Without nested loops it has no choice; what is looked up by index is looked up in subqueries.
-CREATE OR REPLACE FUNCTION haul.add_lines(p_submission xid8, p_queue integer, p_store integer, p_batch integer,
-  p_priority smallint, p_options jsonb, p_after interval) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_nestloop = off SET enable_hashjoin = on AS $$
-DECLARE
-  v_now timestamptz := clock_timestamp();
-  v_added jsonb;
-BEGIN
-  -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
-  WITH lines AS (
-    SELECT DISTINCT ON (s.path) s.line, s.url, s.host, s.path, s.options FROM haul.staging s
-    WHERE s.submission = p_submission ORDER BY s.path, s.line
-  ), numbered AS MATERIALIZED (
-    SELECT l.*, nextval('haul.job_id') AS job FROM (SELECT * FROM lines ORDER BY line) l
-  ), claimed AS (
-    INSERT INTO haul.dedupe (store, path_digest, job)
-    SELECT p_store, haul.path_digest(n.path), n.job FROM numbered n ORDER BY 2
-    ON CONFLICT (store, path_digest) DO NOTHING
-    RETURNING job
-  ), added AS (
-    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
-    SELECT n.job, p_queue, (SELECT h.id FROM haul.host h WHERE h.name = n.host), p_batch, p_priority, v_now,
-      n.url, n.path, p_options || coalesce(n.options, '{}')
-    FROM claimed c JOIN numbered n ON n.job = c.job
-    RETURNING id, host
-  ), waiting AS (
-    INSERT INTO haul.ready (queue, host, instance, priority, job)
-    SELECT p_queue, a.host, 0, p_priority, a.id FROM added a WHERE coalesce(p_after, '0') <= '0'
-  ), later AS (
-    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
-    SELECT a.id, p_queue, a.host, 0, p_priority, v_now + p_after FROM added a WHERE p_after > '0'
-  )
-  SELECT jsonb_build_object('count', coalesce(sum(n.count), 0),
-    'heads', coalesce(jsonb_agg(jsonb_build_object('host', n.host, 'head', n.head)), '[]')) INTO v_added
-  FROM (SELECT a.host, min(a.id) AS head, count(*) AS count FROM added a GROUP BY a.host) n;
-  RETURN v_added;
 END
 $$;
 

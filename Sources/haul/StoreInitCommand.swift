@@ -1,0 +1,45 @@
+import Arguments
+import JobQueue
+import Terminal
+import Worker
+
+struct StoreInitCommand: HaulCommand {
+  static let name = "init"
+  static let abstract = "Make a directory an instance of a store."
+  static let discussion = """
+    Writes a marker with a random id below .haul in the directory and records it in the database, \
+    with a queue of the store's name; the first store also gets the queue default. Machines that \
+    mount the same share see the same marker and need this once; each local disk needs it for \
+    itself. Running it again changes nothing.
+    """
+  static let examples = [
+    Example("haul store init films /srv/films", "Makes /srv/films the store films."),
+    Example("haul store init scratch .", "Makes the current directory a store."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.store, "Letters, digits, '.', '_' and '-', at most 63."),
+    .required("directory", \.directory, "A directory that is there and can be written."),
+  ]
+
+  var store = PoolName.unset
+  var directory = ""
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    // The database comes first: a marker that nobody knows of would be left behind.
+    let (root, instance) = try await database.withQueue { queue in
+      let (marker, root) = try Store.initialise(directory: directory)
+      let instance = try await queue.initStore(
+        name: store.argument, marker: marker, machine: PoolWorker.machine, root: root)
+      return (root, instance)
+    }
+    try output.print(
+      [
+        .init("store", .string(store.argument)), .init("instance", .number(instance)),
+        .init("root", .string(root)),
+      ],
+      orSay: "\(root) is instance \(instance) of the store \(store.argument)")
+  }
+}

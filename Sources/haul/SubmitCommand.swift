@@ -1,0 +1,113 @@
+import Arguments
+import JobQueue
+import ListFormats
+import Log
+import Terminal
+import Transfer
+
+struct SubmitCommand: HaulCommand {
+  static let name = "submit"
+  static let abstract = "Submit URLs as jobs, all or none."
+  static let discussion = """
+    Everything is checked before anything is sent: a wrong line ends the command with 65 and its \
+    number. What is in the queue already is skipped, and queued again if it had failed, so that a \
+    submission can be repeated. A file ends up in the queue's store under host/path/name.
+
+    A list has one URL a line; blank lines and lines that start with # are skipped. No user name, \
+    password or token may be in a URL: the database would keep it.
+    """
+  static let examples = [
+    Example("haul submit https://example.org/a.iso --out a.iso", "One file under a chosen name."),
+    Example(
+      "haul submit -i list.txt --queue films --batch monday --wait",
+      "A list, until all of it has ended; exits with 1 if some failed."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input."),
+      .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to."),
+      .value("batch", "<name>", \.batch, "A name to select these jobs by."),
+      .value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last."),
+      .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
+      .value(
+        "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+      .value(
+        "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
+      .flag("wait", \.wait, "Wait until all jobs of the batch have ended."),
+    ] + group(\.output) + group(\.choices) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("url", \.urls, isRequired: false, "http or https URLs.")
+  ]
+  static let codeOfUnknownName = ExitCode.badInput
+
+  var urls: [String] = []
+  var input: String?
+  var queue = "default"
+  var batch: String?
+  var priority = 5
+  var out: String?
+  var checksum: ExpectedDigest?
+  var notBefore: NotBefore?
+  var wait = false
+  var output = OutputOptions()
+  var choices = JobChoices()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    try checkUsage()
+    let lines = try await readLines()
+    let batch = batch ?? (wait ? BatchWait.inventName() : nil)
+    let reply = try await database.withQueue { queue in
+      let submission = Submission(
+        queue: self.queue, batch: batch, priority: priority, options: choices.options,
+        after: try await delay(queue))
+      return try await queue.submit(submission, lines)
+    }
+    try report(reply, batch: batch)
+    if wait, let batch {
+      try await BatchWait(database: database, output: output, batch: batch).run()
+    }
+  }
+
+  private func checkUsage() throws(ExitError) {
+    if urls.isEmpty && input == nil {
+      throw ExitError(.usage, "no URL is given: name some, or a list with --input.")
+    }
+    if !urls.isEmpty && input != nil {
+      throw ExitError(.usage, "URLs and --input do not go together.")
+    }
+    if urls.count != 1 && (out != nil || checksum != nil) {
+      throw ExitError(.usage, "--out and --checksum need exactly one URL.")
+    }
+  }
+
+  private func readLines() async throws -> [SubmitLine] {
+    let reader = SubmissionReader()
+    if let input { return try await reader.lines(ofList: input) }
+    return try reader.lines(ofURLs: urls, path: out, digest: checksum)
+  }
+
+  /// A time is measured by the database's clock, like all others.
+  private func delay(_ queue: JobQueue) async throws -> Duration? {
+    switch notBefore {
+    case nil: nil
+    case .after(let duration): duration
+    case .at(let seconds): try await queue.time(until: seconds)
+    }
+  }
+
+  private func report(_ reply: SubmitReply, batch: String?) throws {
+    try output.print(
+      [
+        .init("submitted", .number(reply.submitted)), .init("skipped", .number(reply.skipped)),
+        .init("requeued", .number(reply.requeued)), .init("batch", .text(batch)),
+      ],
+      orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
+        + "\(reply.requeued) queued again")
+    let others = reply.skipped + reply.requeued
+    if wait, self.batch == nil, others > 0 {
+      try StandardStream.error.write(
+        "haul submit: not waiting for \(counted(others, "job")) of earlier submissions.\n")
+    }
+  }
+}

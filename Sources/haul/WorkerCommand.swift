@@ -1,0 +1,83 @@
+import Arguments
+import Transfer
+import Worker
+
+struct WorkerCommand: HaulCommand {
+  static let name = "worker"
+  static let abstract = "Run a worker: claim jobs, download them, hand over what is interrupted."
+  static let discussion = """
+    SIGTERM or SIGINT drains it: it claims no more, saves the progress of what runs, hands it back \
+    and exits with 0. A second signal ends it at once with 75; others then take over within seconds.
+
+    Private, loopback and link-local addresses are refused unless --allow-net names them.
+    """
+  static let examples = [
+    Example(
+      "haul worker --store films=/srv/films --store scratch=/tmp/scratch",
+      "Serves the queues of two stores."),
+    Example(
+      "haul worker --store films=/srv/films --exit-when-idle --allow-net 10.0.0.0/8",
+      "Runs until nothing is left, also from addresses of the own network."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .values(
+        "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
+        "A store and the directory it is mounted at; must be given, and may be repeated."),
+      .values(
+        "queue", "<name>", \.queues, environment: "HAUL_QUEUES",
+        "Serve only this queue; may be repeated. Without it all queues of the stores."),
+      .value(
+        "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
+        environment: "HAUL_CONCURRENCY", "Jobs at once."),
+      .values(
+        "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
+        "Also connect to these addresses, such as 10.0.0.0/8; may be repeated."),
+      .flag(
+        "exit-when-idle", \.exitWhenIdle,
+        "Stop when nothing is queued, scheduled, interrupted or running in the queues."),
+    ] + group(\.database) + group(\.log)
+  static let codeOfUnknownName = ExitCode.configuration
+
+  var stores: [MountArgument] = []
+  var queues: [PoolName] = []
+  var concurrency = 16
+  var networks: [CIDR] = []
+  var exitWhenIdle = false
+  var database = DatabaseOptions()
+  var log = LogOptions()
+
+  func perform() async throws {
+    if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    let worker = try PoolWorker(
+      WorkerConfiguration(
+        conninfo: database.conninfo ?? "", stores: stores.map(\.mount),
+        queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
+        allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version),
+      logger: log.logger("worker"))
+    StopSignals.handle { worker.drain() }
+    try await worker.run()
+  }
+}
+
+/// `NAME=DIR`.
+struct MountArgument: OptionValue {
+  static let expected = "a store and its directory such as films=/srv/films"
+
+  let mount: StoreMount
+
+  init?(argument: String) {
+    let halves = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard halves.count == 2, !halves[1].isEmpty, let name = PoolName(argument: String(halves[0]))
+    else { return nil }
+    mount = StoreMount(name: name.argument, directory: String(halves[1]))
+  }
+
+  var argument: String { "\(mount.name)=\(mount.directory)" }
+}
+
+extension CIDR: OptionValue {
+  package static var expected: String { "a block of addresses such as 10.0.0.0/8 or fd00::/8" }
+  package init?(argument: String) { self.init(argument) }
+  package var argument: String { description }
+}
