@@ -217,6 +217,8 @@ CREATE TABLE haul.worker (
   registered_at timestamptz NOT NULL,
   heartbeat_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
+  -- Since when its heartbeats have come without a gap of more than 5 s.
+  steady_since timestamptz NOT NULL,
   draining boolean NOT NULL DEFAULT false,
   stopped_at timestamptz
 ) WITH (fillfactor = 50);
@@ -271,6 +273,11 @@ CREATE UNLOGGED TABLE haul.staging (
   url text NOT NULL,
   host text NOT NULL,
   path text NOT NULL,
-  options jsonb
-) WITH (autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX staging_submission ON haul.staging (submission);
+  options jsonb,
+  -- Filled by submit().
+  job bigint,
+  host_id integer,
+  path_digest uuid,
+  owner bigint
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX staging_line ON haul.staging (submission, line);
