@@ -29,11 +29,16 @@ package enum FileTree {
     return difference ?? (offset == length ? nil : offset)
   }
 
+  /// Whether two regular files have the same bytes.
+  package static func areEqual(_ first: String, _ second: String) -> Bool {
+    FileManager.default.contentsEqual(atPath: first, andPath: second)
+  }
+
   /// Relative paths that are only in one of two directories or whose bytes differ, sorted.
   package static func differences(_ first: String, _ second: String) throws -> [String] {
     let (left, right) = (Set(try files(below: first)), Set(try files(below: second)))
     let changed = left.intersection(right).filter {
-      !FileManager.default.contentsEqual(atPath: "\(first)/\($0)", andPath: "\(second)/\($0)")
+      !areEqual("\(first)/\($0)", "\(second)/\($0)")
     }
     return left.symmetricDifference(right).union(changed).sorted()
   }
