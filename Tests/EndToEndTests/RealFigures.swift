@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 
 /// What a run of the real input cost, by nginx's own log and by the database, and which bound it broke.
@@ -54,7 +55,7 @@ struct RealFigures: CustomStringConvertible {
     self.broken = broken
 
     let killed = jobs.filter { $0.rescued > 0 }
-    let drained = jobs.filter { $0.released > 0 && $0.rescued == 0 }
+    let drained = jobs.filter { $0.released > 0 }
     let others = jobs.filter { $0.released == 0 && $0.rescued == 0 }
     let seconds = Double(times.end - times.begin) / 1000
     description = Self.table([

@@ -11,7 +11,9 @@ import Testing
   /// Bytes a second that nginx gives to one transfer.
   static let rate: Int64 = 4 << 20
 
-  @Test func `a tree arrives whole through a kill and a drain, and hardly a byte twice`() async throws {
+  @Test func `a tree arrives whole through a kill and a drain, and hardly a byte twice`()
+    async throws
+  {
     try await HaulPool.open { pool in
       let nginx = try await Nginx(location: "limit_rate \(Self.rate);")
       let (directories, isComplete) = try await RealInput.directories()
@@ -31,13 +33,15 @@ import Testing
 
   @Test func `a host never sees more transfers at once than its cap, which is 4`() async throws {
     try await HaulPool.open { pool in
-      let nginx = try await Nginx()
+      // So that requests take long enough to meet.
+      let nginx = try await Nginx(location: "limit_rate 256k;")
       let (directories, _) = try await RealInput.directories()
       let input = try RealInput(directories, limit: 250, through: nginx)
       let small = RealInput(files: input.files.filter { $0.length < 1 << 20 })
       let run = RealRun(pool: pool, nginx: nginx, input: small)
       try await run.submit()
-      let workers = try (0..<3).map { _ in try pool.worker("--concurrency", "8", "--exit-when-idle") }
+      let workers = try (0..<3).map { _ in try pool.worker("--concurrency", "8", "--exit-when-idle")
+      }
       for worker in workers { #expect(try await worker.exit(within: .seconds(300)) == .code(0)) }
       let log = try await nginx.accessLog(requests: small.files.count)
       #expect(log.requests.count == small.files.count)

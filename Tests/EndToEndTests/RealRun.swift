@@ -39,8 +39,10 @@ struct RealRun {
     let (victim, point) = try await first(
       "job.checkpoint", of: workers, after: workers.map { _ in nil }
     ) { line in
-      number(line, "offset") >= 64 << 20 && number(line, "offset") < number(line, "total")
+      number(line, "offset") >= 64 << 20
+        && number(line, "offset") + 24 << 20 < number(line, "total")
     }
+    try await progress(of: number(point, "job"))
     times.kill = now()
     workers[victim].signal(SIGKILL)
     workers.remove(at: victim)
@@ -91,6 +93,15 @@ struct RealRun {
   var prefix: String { "127.0.0.1_\(nginx.port)/" }
 
   private var storedRoot: String { "\(pool.directory)/\(prefix)" }
+
+  /// Waits until a job has fetched a good deal that no checkpoint has yet.
+  private func progress(of job: Int64) async throws {
+    try await eventually("unsaved progress of job \(job)") {
+      let ahead: [Int64] = try await pool.values(
+        "SELECT bytes - durable FROM haul.running WHERE job = $1", [job])
+      return ahead.contains { $0 > 4 << 20 }
+    }
+  }
 
   private func finish(_ workers: [HaulProcess], _ coordinator: HaulProcess) async throws {
     for worker in workers {

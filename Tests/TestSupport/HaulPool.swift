@@ -13,20 +13,26 @@ package final class HaulPool: Sendable {
   package let directory: String
   private let keeper: TemporaryDirectory
 
-  /// A pool on `database` with one store instance; no process runs yet.
-  package init(_ database: TestDatabase) async throws {
+  /// A pool on `database`, which is migrated already, with one store instance; no process runs yet.
+  private init(_ database: TestDatabase) async throws {
     self.database = database
     admin = try await database.connect()
     keeper = try TemporaryDirectory()
     directory = keeper.path
-    try await initialise(directory)
   }
 
-  /// Gives `body` a pool with a database of its own.
+  /// Gives `body` a pool with a database of its own; an empty one is migrated by `haul migrate`.
+  ///
+  /// Databases that are `.migrated` are copies of one, and so are the ids of their pools.
   package static func open<Result: Sendable>(
-    _ body: (HaulPool) async throws -> Result
+    _ content: TestDatabase.Content = .migrated, _ body: (HaulPool) async throws -> Result
   ) async throws -> Result {
-    try await withTestDatabase { try await body(try await HaulPool($0)) }
+    try await withTestDatabase(content) { database in
+      let pool = try await HaulPool(database)
+      if case .empty = content { try await pool.command("migrate") }
+      try await pool.initialise(pool.directory)
+      return try await body(pool)
+    }
   }
 
   /// Makes `directory` another instance of the store.
@@ -43,12 +49,12 @@ package final class HaulPool: Sendable {
 
   /// Runs a command of `haul` that must end with 0, and returns the lines it printed.
   ///
-  /// - Throws: ``CommandFailed`` with what it said.
+  /// - Throws: ``HaulFailed`` with what it said.
   @discardableResult
   package func command(_ arguments: String...) async throws -> [String] {
     let output = try await haul(arguments)
     guard output.exit == .code(0) else {
-      throw CommandFailed(arguments: arguments, output: output)
+      throw HaulFailed(arguments: arguments, output: output)
     }
     return output.standardOutput
   }
@@ -127,7 +133,7 @@ package final class HaulPool: Sendable {
 }
 
 /// A command that should have succeeded did not.
-package struct CommandFailed: Error, CustomStringConvertible {
+package struct HaulFailed: Error, CustomStringConvertible {
   package let arguments: [String]
   package let output: ChildProcess.Output
 
