@@ -51,10 +51,9 @@ package final class Leadership: Sendable {
     do {
       guard try await leads() else { return }
       try await keepHouse()
-    } catch let error as PostgresError {
-      logger.warning(.databaseLost, (.reason, LogValue(error.description)))
     } catch {
-      if !Task.isCancelled { logger.error(.databaseLost, (.reason, LogValue("\(error)"))) }
+      // A session closed by its owner is the end, not trouble.
+      if !Task.isCancelled { logger.warning(.databaseLost, (.reason, LogValue("\(error)"))) }
     }
   }
 

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 /// What to do where a file stands under the final name.
-package enum CollisionPolicy: String, Sendable, CaseIterable {
+public enum CollisionPolicy: String, Sendable, CaseIterable {
   /// Fail as `exists`.
   case fail
   /// Leave the file that is there, and call it done.

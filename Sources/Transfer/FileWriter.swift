@@ -97,6 +97,11 @@ package final class FileWriter: Sendable {
     return pressure
   }
 
+  /// What waits to be written is dropped, and nothing more is taken: ``flush()`` fails from here on.
+  package func abandon() {
+    _ = fail(.file(TransferError(.cancelled, "the file was given up")))
+  }
+
   /// Waits for everything handed over before.
   ///
   /// - Returns: all that is written. Of it, only what was durable before is durable.

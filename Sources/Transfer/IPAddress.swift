@@ -25,7 +25,8 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
   /// The address of a `sockaddr` of `length` bytes; nil if it is neither IPv4 nor IPv6.
   init?(socketAddress: UnsafeRawPointer, length: Int) {
     guard length >= MemoryLayout<sockaddr>.size else { return nil }
-    switch Int32(unsafe socketAddress.loadUnaligned(as: sockaddr.self).sa_family) {
+    // The family is what every sockaddr begins with on Linux.
+    switch Int32(unsafe socketAddress.loadUnaligned(as: sa_family_t.self)) {
     case AF_INET:
       guard length >= MemoryLayout<sockaddr_in>.size else { return nil }
       let address = unsafe socketAddress.loadUnaligned(as: sockaddr_in.self).sin_addr

@@ -64,6 +64,7 @@ extension PartTransfer {
     if await !save(record) {
       shared.withLock { shared in
         shared.isLost = true
+        shared.body?.writer?.abandon()
         shared.handle?.cancel()
       }
     }

@@ -16,14 +16,18 @@ extension PartTransfer {
     }
     timer.cancel()
     switch outcome {
-    case .complete, .lost: await endCheckpoints()
+    case .complete: await endCheckpoints()
     case .failed: await finalCheckpoint()
-    case .stopped: await Self.within(Self.stopTime) { await self.finalCheckpoint() }
+    case .stopped, .lost: await Self.within(order.stopTime) { await self.finalCheckpoint() }
     }
-    return shared.withLock { shared in
+    let lostWriter = shared.withLock { shared -> FileWriter?? in
       shared.isOver = true
-      return shared.isLost ? .lost : outcome
+      return shared.isLost ? .some(shared.body?.writer) : nil
     }
+    guard let lostWriter else { return outcome }
+    // The write under way, after which there is none.
+    _ = try? await lostWriter?.flush()
+    return .lost
   }
 
   private func attempt() async -> TransferOutcome {

@@ -31,6 +31,8 @@ package struct TransferOrder: Sendable {
   /// Checkpoint after so many bytes, or so much time, whichever comes first.
   package var checkpointBytes: Int64 = 64 << 20
   package var checkpointTime = Duration.seconds(5)
+  /// What cannot be synced in this time at a stop is given up to its last checkpoint.
+  package var stopTime = Duration.milliseconds(500)
 
   /// A download from 0 without conditions.
   package init(url: WebURL, parts: PartDirectory, partName: String) {
@@ -81,8 +83,6 @@ package final class PartTransfer: Sendable {
   /// Told of each ruling of the decision table: row and what it led to, for logs.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
-  /// What cannot be synced in this time at a stop is given up to its last checkpoint.
-  static let stopTime = Duration.milliseconds(500)
   /// So many broken bodies with less than ``TransferOrder/checkpointBytes`` between one and the next, and
   /// the rest is left to a later attempt.
   static let maximumBreaks = 8
@@ -195,6 +195,11 @@ package final class PartTransfer: Sendable {
 
   /// What is known besides the outcome; complete once ``run()`` has returned.
   package var report: TransferReport { shared.withLock { $0.report } }
+
+  /// The names of all part files that it has begun or gone on with; some may not be there.
+  var partNames: [String] {
+    shared.withLock { $0.report.leftover + [$0.partName].compactMap(\.self) }
+  }
 
   private func resumeExchange() { shared.withLock { $0.handle }?.resume() }
 }

@@ -106,7 +106,10 @@ final class LeaseKeeper: Sendable {
       }
       take(reply, sent: sent)
     } catch let error as PostgresError {
-      logger.warning(.databaseLost, (.reason, LogValue(error.description)))
+      // A session closed by its owner is the end, not trouble.
+      if !Task.isCancelled {
+        logger.warning(.databaseLost, (.reason, LogValue(error.description)))
+      }
     } catch let error as JobQueueError {
       logger.error(.workerFenced, (.reason, LogValue(error.description)))
     } catch {

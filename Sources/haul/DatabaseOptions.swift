@@ -17,9 +17,11 @@ struct DatabaseOptions: OptionGroup {
   /// libpq's connection string; empty means libpq's environment.
   var conninfo: String?
 
-  /// How this program connects.
+  /// How a command connects. A submission of millions of lines is one statement that may take long,
+  /// and its user can interrupt it; that the server is gone shows by keepalive long before.
   var configuration: ConnectionConfiguration {
-    ConnectionConfiguration(conninfo: conninfo ?? "", applicationName: "haul")
+    ConnectionConfiguration(
+      conninfo: conninfo ?? "", applicationName: "haul", queryTimeout: .seconds(6 * 3600))
   }
 
   /// Gives `body` a connection of its own.

@@ -15,6 +15,8 @@ extension ExitError {
     switch error {
     case let error as ExitError: self = error
     case let error as JobQueueError: self.init(error, unknownName)
+    case let error as PostgresError where error.sqlState == .uniqueViolation:
+      self.init(.badInput, "that name is taken already; nothing was changed.")
     case let error as PostgresError: self.init(error)
     case let error as ListError: self.init(error)
     case let error as StoreError: self.init(error)
@@ -81,7 +83,6 @@ extension ExitError {
         "Connect as a role that is granted haul_admin, haul_submitter or haul_monitor."
       )
     }
-    if state == .uniqueViolation { return (.badInput, "That name is taken; nothing was changed.") }
     if ["22", "23"].contains(where: state.isInClass) {
       return (.badInput, "Nothing was changed.")
     }

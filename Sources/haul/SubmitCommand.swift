@@ -29,7 +29,8 @@ struct SubmitCommand: HaulCommand {
       .value("batch", "<name>", \.batch, "A name to select these jobs by."),
       .value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last."),
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
-      .value("checksum", "<alg=digest>", \.checksum, "What a single URL's file must hash to."),
+      .value(
+        "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .value(
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
       .flag("wait", \.wait, "Wait until all jobs of the batch have ended."),

@@ -3,7 +3,7 @@ import Testing
 @testable import Arguments
 
 /// What is wrong in the tables of a node and all below it.
-private func faults(in node: CommandNode, path: String) -> [String] {
+func faults(in node: CommandNode, path: String) -> [String] {
   var found: [String] = []
   let spellings = node.options.flatMap(\.spellings)
   for spelling in Set(spellings) where spellings.count(where: { $0 == spelling }) > 1 {

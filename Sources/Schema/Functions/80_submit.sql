@@ -8,7 +8,10 @@
 CREATE OR REPLACE FUNCTION haul.submit(
   p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval)
 RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+-- Staging is never analysed, so the planner knows nothing of its size: no statement here joins it to anything. What a
+-- line needs from elsewhere is looked up by index and kept in its row.
 DECLARE
   v_submission xid8 := pg_current_xact_id();
   v_count bigint;
@@ -29,12 +32,12 @@ BEGIN
   SELECT count(*) INTO v_count FROM haul.staging s WHERE s.submission = v_submission;
   PERFORM haul.ensure_partitions(v_count + 100000);
 
-  SELECT s.line, s.path, f.line AS first_line INTO v_bad FROM haul.staging s
-  JOIN (SELECT path, min(line) AS line, min(url) AS least_url, max(url) AS greatest_url FROM haul.staging
-    WHERE submission = v_submission GROUP BY path) f ON f.path = s.path
-  WHERE s.submission = v_submission AND f.least_url <> f.greatest_url
-    AND s.url <> (SELECT o.url FROM haul.staging o WHERE o.submission = v_submission AND o.path = s.path ORDER BY o.line LIMIT 1)
-  ORDER BY s.line LIMIT 1;
+  SELECT f.line, f.path, f.first_line INTO v_bad FROM (
+    SELECT s.line, s.path, s.url, first_value(s.line) OVER of_path AS first_line,
+      first_value(s.url) OVER of_path AS first_url
+    FROM haul.staging s WHERE s.submission = v_submission
+    WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
+  WHERE f.url <> f.first_url ORDER BY f.line LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
       USING ERRCODE = 'HA004';
@@ -46,24 +49,27 @@ BEGIN
   END IF;
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
 
+  -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
+  UPDATE haul.staging s SET job = nextval('haul.job_id'), path_digest = haul.path_digest(s.path),
+    host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host)
+  WHERE s.submission = v_submission;
+
   -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
-  WITH lines AS (
-    SELECT DISTINCT ON (s.path) s.* FROM haul.staging s WHERE s.submission = v_submission ORDER BY s.path, s.line
-  ), claimed AS (
-    INSERT INTO haul.dedupe (store, path_digest, job)
-    SELECT v_queue.store, o.path_digest, o.job FROM (
-      SELECT haul.path_digest(n.path) AS path_digest, n.job
-      FROM (SELECT l.path, nextval('haul.job_id') AS job FROM (SELECT * FROM lines ORDER BY line) l) n
-      ORDER BY 1) o
-    ON CONFLICT (store, path_digest) DO NOTHING
-    RETURNING path_digest, job
-  ), added AS (
+  INSERT INTO haul.dedupe (store, path_digest, job)
+  SELECT v_queue.store, s.path_digest, min(s.job) FROM haul.staging s WHERE s.submission = v_submission
+  GROUP BY s.path_digest ORDER BY s.path_digest
+  ON CONFLICT (store, path_digest) DO NOTHING;
+
+  -- In a new statement, whose each path is: this line's own, an earlier line's or an earlier submission's.
+  UPDATE haul.staging s SET owner = (
+    SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = s.path_digest)
+  WHERE s.submission = v_submission;
+
+  WITH added AS (
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
-    SELECT c.job, v_queue.id, h.id, v_batch, p_priority, v_now, l.url, l.path,
-      coalesce(p_options, '{}') || coalesce(l.options, '{}')
-    FROM claimed c
-    JOIN lines l ON haul.path_digest(l.path) = c.path_digest
-    JOIN haul.host h ON h.name = l.host
+    SELECT s.job, v_queue.id, s.host_id, v_batch, p_priority, v_now, s.url, s.path,
+      coalesce(p_options, '{}') || coalesce(s.options, '{}')
+    FROM haul.staging s WHERE s.submission = v_submission AND s.owner = s.job
     RETURNING id, queue, host, priority
   ), waiting AS (
     INSERT INTO haul.ready (queue, host, instance, priority, job)
@@ -76,31 +82,27 @@ BEGIN
 
   -- Lines that met an earlier job: the same URL is that job, another URL is an error.
   IF v_submitted < v_count THEN
-    SELECT s.line, s.path, j.id, j.url INTO v_bad FROM haul.staging s
-    JOIN haul.dedupe d ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-    JOIN haul.job j ON j.id = d.job
-    WHERE s.submission = v_submission AND (j.url <> s.url OR j.path <> s.path)
+    SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
+    WHERE s.submission = v_submission AND s.owner <> s.job AND NOT EXISTS (
+      SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path)
     ORDER BY s.line LIMIT 1;
     IF FOUND THEN
-      RAISE EXCEPTION 'line %: job % already brings another URL to the path "%"', v_bad.line, v_bad.id, v_bad.path
+      RAISE EXCEPTION 'line %: job % already brings another URL to the path "%"', v_bad.line, v_bad.owner, v_bad.path
         USING ERRCODE = 'HA004', HINT = 'Give this line another path.';
     END IF;
     v_requeued := haul.requeue(ARRAY(
-      SELECT o.job FROM haul.staging s
-      JOIN haul.dedupe d ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-      JOIN haul.outcome o ON o.job = d.job AND o.state <> 'completed'
-      WHERE s.submission = v_submission));
+      SELECT DISTINCT s.owner FROM haul.staging s WHERE s.submission = v_submission AND s.owner <> s.job));
   END IF;
 
   -- Last of all the lanes, each once and in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(0), array_agg(a.priority), array_agg(a.head))
   FROM (
-    SELECT j.host, j.queue, j.priority, min(j.id) AS head FROM haul.staging s
-    JOIN haul.dedupe d ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-    JOIN haul.job j ON j.id = d.job
-    WHERE s.submission = v_submission
-      AND (j.id = ANY (v_requeued) OR (j.submitted_at = v_now AND coalesce(p_after, '0') <= '0'))
-    GROUP BY j.host, j.queue, j.priority) a;
+    SELECT s.host_id AS host, v_queue.id AS queue, p_priority AS priority, min(s.job) AS head
+    FROM haul.staging s
+    WHERE s.submission = v_submission AND s.owner = s.job AND coalesce(p_after, '0') <= '0'
+    GROUP BY s.host_id
+    UNION ALL
+    SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued)) a;
   PERFORM pg_notify('haul', 'queues:all');
   DELETE FROM haul.staging s WHERE s.submission = v_submission;
   RETURN jsonb_build_object('submitted', v_submitted, 'requeued', cardinality(v_requeued),

@@ -271,6 +271,11 @@ CREATE UNLOGGED TABLE haul.staging (
   url text NOT NULL,
   host text NOT NULL,
   path text NOT NULL,
-  options jsonb
-) WITH (autovacuum_vacuum_scale_factor = 0.05);
-CREATE INDEX staging_submission ON haul.staging (submission);
+  options jsonb,
+  -- Filled by submit().
+  job bigint,
+  host_id integer,
+  path_digest uuid,
+  owner bigint
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX staging_line ON haul.staging (submission, line);

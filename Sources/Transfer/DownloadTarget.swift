@@ -1,0 +1,72 @@
+import Synchronization
+
+/// Where one download's file and its part file stand: side by side. Every call blocks.
+struct DownloadTarget: Sendable {
+  let parts: PartDirectory
+  private let directory: String
+  private let name: RelativePath
+  private let destination: Destination
+
+  /// - Throws: `path_conflict` where `path` names no file; `io` where its directory cannot be opened.
+  init(_ path: String) throws(TransferError) {
+    let slash = path.lastIndex(of: "/")
+    directory = slash.map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
+    let last = slash.map { path[path.index(after: $0)...] } ?? path[...]
+    do throws(RelativePath.Invalid) {
+      name = try RelativePath(String(last))
+    } catch {
+      throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
+    }
+    let root = try FileDescriptor.directory(directory)
+    parts = PartDirectory(root)
+    destination = Destination(root: root)
+  }
+
+  /// A hidden name that nobody else takes, of at most 255 bytes.
+  func newPartName() -> String {
+    let end = ".haul-part-" + String(UInt64.random(in: 0...(.max)), radix: 36)
+    // Twelve bytes are left for the number of a second part.
+    var stem = name.name
+    while stem.utf8.count + end.utf8.count > 242 { stem.removeLast() }
+    return ".\(stem)\(end)"
+  }
+
+  /// The file that stands there already, where the policy has it decide before anything is fetched.
+  ///
+  /// - Throws: `exists`, under the policy `fail`.
+  func existing(_ policy: CollisionPolicy) throws(TransferError) -> DownloadedFile? {
+    guard policy == .fail || policy == .skip, let file = try destination.open(name) else {
+      return nil
+    }
+    guard policy == .skip else { throw TransferError(.exists, "a file stands at \(path(name))") }
+    return DownloadedFile(path: path(name), bytes: try file.size())
+  }
+
+  /// Makes the part's bytes durable, gives it its name, and makes that durable.
+  func publish(
+    _ part: PartFile, length: Int64, options: DownloadOptions
+  ) throws(TransferError) -> DownloadedFile {
+    try part.sync()
+    let parent = try destination.makeParent(of: name)
+    switch try destination.place(
+      part: part.name, of: parts, at: name, in: parent, policy: options.ifExists)
+    {
+    case .placed(let name):
+      try parent.sync()
+      return DownloadedFile(path: path(name), bytes: length, digest: options.digest)
+    case .skipped:
+      try parts.remove(part.name)
+      return try existing(.skip) ?? DownloadedFile(path: path(name), bytes: length)
+    case .partMissing:
+      throw TransferError(.io, "the partial file \(part.name) has been taken away")
+    }
+  }
+
+  private func path(_ name: RelativePath) -> String {
+    switch directory {
+    case ".": name.description
+    case "/": "/\(name)"
+    default: "\(directory)/\(name)"
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import Testing
+
+@testable import Arguments
+@testable import haul
+
+/// Every command that runs, with its line as typed.
+private func commands(
+  in node: CommandNode, path: String = "haul"
+) -> [(node: CommandNode, path: String)] {
+  if node.parse != nil { return [(node, path)] }
+  return node.children.flatMap { commands(in: $0, path: "\(path) \($0.name)") }
+}
+
+/// The words of a line, as a shell cuts it where only single quotation marks are used.
+private func words(_ line: String) -> [String] {
+  line.split(separator: " ").map { $0.filter { $0 != "'" } }
+}
+
+private func help(_ line: String) -> String? {
+  let resolution = Haul.tree.resolve(words(line), environment: [:])
+  guard case .text(let text) = resolution else { return nil }
+  return text
+}
+
+/// The tree of the program itself.
+struct HaulTreeTests {
+  @Test func `no command has two options of one name or one without help`() {
+    #expect(faults(in: Haul.tree.root, path: "haul") == [])
+  }
+
+  @Test func `every command has an abstract of one sentence and two examples`() {
+    for (node, path) in commands(in: Haul.tree.root) {
+      #expect(node.abstract.hasSuffix("."), "\(path)")
+      #expect(node.examples.count >= 2, "\(path)")
+    }
+  }
+
+  @Test func `every example is a line of its own command`() {
+    for (node, path) in commands(in: Haul.tree.root) {
+      for example in node.examples {
+        let resolution = Haul.tree.resolve(
+          Array(words(example.line).dropFirst()), environment: [:])
+        guard case .command(_, let resolved) = resolution else {
+          Issue.record("'\(example.line)' is no command: \(resolution)")
+          continue
+        }
+        #expect(resolved == path)
+      }
+    }
+  }
+
+  @Test func `help of the program`() {
+    #expect(
+      help("--help") == """
+        OVERVIEW: Download long lists of URLs with a pool of workers.
+
+        Workers on any number of machines claim jobs from a PostgreSQL database,
+        download them and take over each other's interrupted work.
+
+        USAGE: haul [<options>] <command>
+
+        OPTIONS:
+          --version               Show the version.
+          -h, --help              Show help information.
+
+        SET UP:
+          migrate                 Bring the database to this program's schema.
+          store                   Manage stores.
+          queue                   Manage queues.
+          host                    Manage hosts.
+
+        RUN:
+          submit                  Submit URLs as jobs, all or none.
+          worker                  Run a worker: claim jobs, download them, hand over
+                                  what is interrupted.
+          coordinator             Keep house for the pool: take back work of dead
+                                  workers, wake due jobs.
+          drain                   Ask a worker to stop in order.
+
+        WATCH:
+          jobs                    List jobs with their states, the newest first.
+          job                     Show all of one job, and its attempts.
+          workers                 List workers and whether they live.
+          queues                  List queues with what waits and runs in them.
+          hosts                   List hosts, and why each starts nothing.
+
+        STEER:
+          pause                   Hold waiting jobs and stop running ones with their
+                                  progress kept.
+          resume                  Let paused jobs go on.
+          cancel                  End jobs without their files.
+          retry                   Queue failed and cancelled jobs again.
+
+          See 'haul <command> --help' for more.
+
+        EXIT CODES:
+          0                       success
+          1                       some jobs failed
+          64                      wrong usage
+          65                      bad input
+          69                      database unreachable
+          74                      input or output failed
+          75                      try again later
+          77                      not permitted
+          78                      wrong configuration
+
+        """)
+  }
+
+  @Test func `help of submit`() {
+    #expect(
+      help("submit --help") == """
+        OVERVIEW: Submit URLs as jobs, all or none.
+
+        Everything is checked before anything is sent: a wrong line ends the command
+        with 65 and its number. What is in the queue already is skipped, and queued
+        again if it had failed, so that a submission can be repeated. A file ends up in
+        the queue's store under host/path/name.
+
+        A list has one URL a line; blank lines and lines that start with # are skipped.
+        No user name, password or token may be in a URL: the database would keep it.
+
+        USAGE: haul submit [<options>] [<url> ...]
+
+        ARGUMENTS:
+          <url>                   http or https URLs.
+
+        OPTIONS:
+          -i, --input <file>      Read a list of URLs; - is standard input.
+          --queue <name>          The queue to submit to. (default: default)
+                                  [env: HAUL_QUEUE]
+          --batch <name>          A name to select these jobs by.
+          --priority <n>          From 0, first, to 9, last. (default: 5)
+          -o, --out <path>        Where a single URL's file goes in the store.
+          --checksum <alg=digest> The digest that a single URL's file must have.
+          --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
+          --wait                  Wait until all jobs of the batch have ended.
+          --json                  Print JSON, one object a line, for programs.
+          -h, --help              Show help information.
+
+        JOB OPTIONS:
+          --max-attempts <n>      Fail after so many failures.
+          --max-bytes <size>      Fail a job whose file is larger.
+          --if-exists <policy>    What to do when a file stands under the final name
+                                  already; without it: fail. (values: fail, skip,
+                                  replace, rename)
+          --accept-unverified-length
+                                  Take a body without length as complete when nothing
+                                  else proves it.
+
+        DATABASE OPTIONS:
+          --database <conninfo>   A libpq connection string or postgresql:// URI;
+                                  without it libpq's own environment (PGHOST, PGSERVICE
+                                  and so on) counts. Keep passwords in ~/.pgpass.
+                                  [env: HAUL_DATABASE_URL]
+
+        EXAMPLES:
+          haul submit https://example.org/a.iso --out a.iso
+              One file under a chosen name.
+          haul submit -i list.txt --queue films --batch monday --wait
+              A list, until all of it has ended; exits with 1 if some failed.
+
+        """)
+  }
+
+  @Test func `the version`() {
+    #expect(help("--version") == "haul 0.1.0\n")
+  }
+}
+
+struct NotBeforeTests {
+  @Test(arguments: [
+    ("2026-11-21T18:00:00Z", 1_795_284_000.0), ("2026-11-21T19:00:00+01:00", 1_795_284_000),
+    ("2026-11-21T13:00:00-05:00", 1_795_284_000), ("2026-11-21T18:00:00.25Z", 1_795_284_000.25),
+  ])
+  func `a time is read with its offset`(text: String, seconds: Double) throws {
+    guard case .at(seconds) = try #require(NotBefore(argument: text)) else {
+      Issue.record("\(text) is another time")
+      return
+    }
+  }
+
+  @Test(arguments: ["tomorrow", "2026-11-21", "2026-11-21T18:00:00", "12", "2026-13-01T00:00:00Z"])
+  func `a time without its offset is refused, and what is none`(text: String) {
+    #expect(NotBefore(argument: text) == nil)
+  }
+}

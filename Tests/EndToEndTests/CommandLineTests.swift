@@ -1,0 +1,231 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Runs the built program on `database`, or without any.
+private func haul(
+  _ arguments: [String], on database: TestDatabase? = nil, directory: String? = nil
+) async throws -> ChildProcess.Output {
+  try await ChildProcess.run(
+    HaulProcess.path, arguments,
+    environment: ["HAUL_DATABASE_URL": database?.conninfo ?? "host=/nonexistent"],
+    directory: directory)
+}
+
+/// Gives `body` a migrated database with the queue `default` on a store of a fresh directory.
+private func withPool(
+  _ body: (TestDatabase, TemporaryDirectory) async throws -> Void
+) async throws {
+  try await withTestDatabase { database in
+    let directory = try TemporaryDirectory()
+    let result = try await haul(["store", "init", "films", directory.path], on: database)
+    try #require(result.exit == .code(0))
+    try await body(database, directory)
+  }
+}
+
+/// A command line that must not work, how it ends, and the beginning of what it says.
+struct Refusal: Sendable, CustomTestStringConvertible {
+  let line: [String]
+  let code: Int32
+  let sentence: String
+
+  /// `line` is cut at spaces; `last` is one word more.
+  init(_ line: String, _ code: Int32, _ sentence: String, last: String? = nil) {
+    self.line = line.split(separator: " ").map(String.init) + (last.map { [$0] } ?? [])
+    self.code = code
+    self.sentence = sentence
+  }
+
+  var testDescription: String { "\(line) ends with \(code)" }
+}
+
+/// Expects the code, nothing on standard output, the sentence on standard error, and nothing secret.
+private func check(
+  _ refusal: Refusal, on database: TestDatabase? = nil, directory: String? = nil
+) async throws {
+  let output = try await haul(refusal.line, on: database, directory: directory)
+  let said = output.standardError.joined(separator: "\n")
+  #expect(output.exit == .code(refusal.code))
+  #expect(output.standardOutput == [])
+  #expect(said.hasPrefix(refusal.sentence), "\(said)")
+  #expect(!said.contains("hunter2"))
+}
+
+struct CommandLineTests {
+  @Test(arguments: [
+    Refusal("submit", 64, "haul submit: no URL is given: name some, or a list with --input."),
+    Refusal(
+      "submit --bacth x", 64, "haul submit: unknown option '--bacth'. Did you mean '--batch'?"),
+    Refusal("submitt", 64, "haul: unknown command 'submitt'. Did you mean 'submit'?"),
+    Refusal("submit http://h/a http://h/b --out a", 64, "haul submit: --out and --checksum need"),
+    Refusal("submit http://h/a --priority 10", 64, "haul submit: option '--priority' must be"),
+    Refusal("pause", 64, "haul pause: no jobs are named: give ids,"),
+    Refusal("worker", 64, "haul worker: option '--store' is missing."),
+    Refusal(
+      "submit -i /nonexistent/a.txt", 74,
+      "haul submit: /nonexistent/a.txt: No such file or directory."),
+    Refusal(
+      "submit ftp://h/a", 65,
+      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted."),
+    Refusal(
+      "submit http://me:hunter2@h/a", 65,
+      "haul submit: the URL holds a user name or password; submit it without, and name a credential"
+    ),
+    Refusal(
+      "submit http://h/ http://me:hunter2@[h/a", 65, "haul submit: URL 2: the URL cannot be parsed"),
+    Refusal(
+      "submit http://h/a --out ../a", 65,
+      "haul submit: the path '../a' has a '.', '..' or empty component. Nothing was submitted."),
+  ])
+  func `what is wrong in itself is refused before the database is asked`(
+    refusal: Refusal
+  ) async throws {
+    try await check(refusal)
+  }
+
+  @Test func `a malformed URL is named by its line and nothing is submitted`() async throws {
+    try await withPool { database, directory in
+      let urls = (1...9).map { $0 == 7 ? "http://[h/7" : "http://h/\($0)" }
+      try directory.write(urls.joined(separator: "\n"), to: "list.txt")
+      let refusal = Refusal(
+        "submit -i list.txt", 65, "haul submit: list.txt: line 7: the URL cannot be parsed")
+      try await check(refusal, on: database, directory: directory.path)
+      #expect(try await haul(["jobs", "--json"], on: database).standardOutput == [])
+    }
+  }
+
+  @Test func `what contradicts the queue is refused`() async throws {
+    try await withPool { database, directory in
+      let first = try await haul(["submit", "http://h/a", "--out", "x"], on: database)
+      #expect(
+        first.standardOutput == ["submitted 1 job, 0 already there, 0 queued again"])
+      let refusals = [
+        Refusal(
+          "submit http://h/a --queue nope", 65,
+          "haul submit: there is no queue \"nope\". Queues: default, films."),
+        Refusal(
+          "submit http://h/b --out x", 65,
+          "haul submit: line 1: job 1 already brings another URL to the path \"x\". Give this"),
+        Refusal("pause --batch nope", 64, "haul pause: there is no batch \"nope\"."),
+        Refusal("job 17", 64, "haul job: there is no job 17."),
+        Refusal("drain 17", 64, "haul drain: worker 17 is not running; see 'haul workers'."),
+        Refusal(
+          "queue create films --store films", 65,
+          "haul queue create: that name is taken already; nothing was changed."),
+        Refusal(
+          "worker --store films=/", 78,
+          "haul worker: / has no marker of a store: is the share mounted?"),
+        Refusal(
+          "worker --store other=\(directory.path)", 78,
+          "haul worker: store \"other\": the marker in its directory belongs to another store"),
+      ]
+      for refusal in refusals { try await check(refusal, on: database) }
+    }
+  }
+
+  @Test func `a database that is not there, or not for us, is told apart`() async throws {
+    try await withTestDatabase { database in
+      let connect = "haul jobs: cannot connect to the database"
+      let cases: [(String, Int32, String)] = [
+        ("host=/nonexistent password=hunter2", 69, "\(connect): connection to server on socket"),
+        ("\(database.conninfo) user=scram_test password=hunter2", 78, "\(connect) (28P01): "),
+        ("\(database.conninfo) user=scram_test", 78, "haul jobs: the database demands a password."),
+        ("\(database.conninfo) user=absent", 78, "\(connect) (28000): "),
+        ("\(database.conninfo) dbname=absent", 78, "\(connect) (3D000): "),
+        ("user==password hunter2", 78, "haul jobs: the database's connection string is neither"),
+        (
+          "\(database.conninfo) user=scram_test password=scram_test", 77,
+          "haul jobs: database error 42501: permission denied for schema haul. Connect as a role"
+        ),
+      ]
+      for (conninfo, code, sentence) in cases {
+        try await check(Refusal("jobs --database", code, sentence, last: conninfo))
+      }
+    }
+  }
+
+  @Test(arguments: ["jobs", "submit http://h/a", "pause 1", "coordinator"])
+  func `no command but migrate works without the schema`(line: String) async throws {
+    try await withTestDatabase(.empty) { database in
+      let name = line.prefix { $0 != " " }
+      try await check(
+        Refusal(line, 78, "haul \(name): the database has no Haul schema: run 'haul migrate'"),
+        on: database)
+    }
+  }
+
+  @Test(arguments: ["jobs", "submit http://h/a", "pause 1", "coordinator", "migrate"])
+  func `a schema newer than the program is left alone`(line: String) async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      try await connection.execute("INSERT INTO haul.migration (version, name) VALUES (999, 'x')")
+      await connection.close()
+      let name = line.prefix { $0 != " " }
+      try await check(
+        Refusal(line, 78, "haul \(name): the database has schema version 999, this program knows"),
+        on: database)
+    }
+  }
+
+  @Test func `migrate can be repeated`() async throws {
+    try await withTestDatabase(.empty) { database in
+      let first = try await haul(["migrate", "--json"], on: database)
+      #expect(first.exit == .code(0))
+      #expect(first.standardOutput.first?.hasPrefix("{\"applied\":[1") == true)
+      let second = try await haul(["migrate"], on: database)
+      #expect(second.standardOutput == ["nothing to do"])
+    }
+  }
+
+  @Test func `roles see and do what they are granted`() async throws {
+    try await withPool { database, _ in
+      let connection = try await database.connect()
+      let role = "monitor_\(database.name)"
+      try await connection.script("CREATE ROLE \"\(role)\" LOGIN IN ROLE haul_monitor")
+      let conninfo = "\(database.conninfo) user=\(role)"
+      let queues = try await haul(["queues", "--json", "--database", conninfo])
+      #expect(queues.standardOutput.count == 2)
+      let pause = try await haul(["pause", "--queue", "films", "--database", conninfo])
+      #expect(pause.exit == .code(77))
+      try await connection.script("DROP ROLE \"\(role)\"")
+      await connection.close()
+    }
+  }
+
+  @Test func `jobs are paused, resumed, cancelled and queued again by selector`() async throws {
+    try await withPool { database, _ in
+      _ = try await haul(["submit", "http://h/a", "http://h/b", "--batch", "x"], on: database)
+      let steps = [
+        ("pause --batch x", "paused 2 jobs"), ("pause --batch x", "no job to pause matches"),
+        ("resume 1", "resumed 1 job"), ("cancel --state paused", "cancelled 1 job"),
+        ("retry --host h", "queued again 1 job"), ("retry 2", "no job to retry matches"),
+        ("submit http://h/a http://h/b", "submitted 0 jobs, 2 already there, 0 queued again"),
+      ]
+      for (line, sentence) in steps {
+        let output = try await haul(line.split(separator: " ").map(String.init), on: database)
+        #expect(output.exit == .code(0), "\(line)")
+        #expect(output.standardOutput == [sentence], "\(line)")
+      }
+      let jobs = try await haul(["jobs", "--json", "--state", "queued"], on: database)
+      #expect(jobs.standardOutput.count == 2)
+      #expect(jobs.standardOutput.first?.hasPrefix(#"{"job":2,"state":"queued""#) == true)
+    }
+  }
+
+  @Test func `every list has the columns of its view for programs`() async throws {
+    try await withPool { database, _ in
+      _ = try await haul(["submit", "http://h/a"], on: database)
+      let connection = try await database.connect()
+      let lists = [("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts")]
+      for (line, view) in lists {
+        let arguments = line.split(separator: " ").map(String.init) + ["--json"]
+        let object = try #require(try await haul(arguments, on: database).standardOutput.first)
+        let columns = try await connection.query("SELECT * FROM haul.\(view) LIMIT 0").columns
+        for column in columns { #expect(object.contains("\"\(column)\":"), "\(line): \(column)") }
+      }
+      await connection.close()
+    }
+  }
+}
