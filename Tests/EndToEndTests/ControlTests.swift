@@ -90,7 +90,7 @@ import Testing
       let second = try pool.worker("--exit-when-idle")
       #expect(try await second.exit() == .code(0))
       #expect(try await pool.state(of: job) == "completed")
-      #expect(FileTree.areEqual(nginx.root + "/late", pool.directory + "/late"))
+      #expect(try FileTree.areEqual(nginx.root + "/late", pool.directory + "/late"))
     }
   }
 

@@ -56,6 +56,7 @@ struct RealFigures: CustomStringConvertible {
 
     let killed = jobs.filter { $0.rescued > 0 }
     let drained = jobs.filter { $0.released > 0 }
+    let onlyDrained = drained.filter { $0.rescued == 0 }
     let others = jobs.filter { $0.released == 0 && $0.rescued == 0 }
     let seconds = Double(times.end - times.begin) / 1000
     description = Self.table([
@@ -70,8 +71,8 @@ struct RealFigures: CustomStringConvertible {
       ("transfers killed", "\(killed.count)"),
       ("  fetched twice, most", Self.mib(killed.map(\.excess).max() ?? 0)),
       ("  bound", Self.mib(Self.interval + Self.writeTime)),
-      ("transfers drained", "\(drained.count)"),
-      ("  fetched twice, most", Self.mib(drained.map(\.excess).max() ?? 0)),
+      ("transfers drained (not killed before)", "\(drained.count) (\(onlyDrained.count))"),
+      ("  fetched twice, most", Self.mib(onlyDrained.map(\.excess).max() ?? 0)),
       ("  of it not saved in time", Self.mib(drained.map(\.unsaved).max() ?? 0)),
       ("fetched twice of all others", "\(others.map(\.excess).reduce(0, +)) bytes"),
     ])
@@ -107,7 +108,7 @@ struct RealFigures: CustomStringConvertible {
   }
 
   private static func table(_ rows: [(String, String)]) -> String {
-    rows.map { "  " + $0.padding(toLength: 36, withPad: " ", startingAt: 0) + $1 }
+    rows.map { "  " + $0.padding(toLength: 40, withPad: " ", startingAt: 0) + $1 }
       .joined(separator: "\n")
   }
 }

@@ -23,7 +23,7 @@ import Testing
       let figures = try await RealFigures(run, times)
       print(figures.description)
       #expect(figures.broken == [])
-      #expect(run.wrongFiles() == [])
+      #expect(try run.wrongFiles() == [])
       #expect(try pool.parts() == [])
       #expect(try await pool.violations() == [])
       #expect(figures.states == ["completed": input.files.count])
@@ -46,7 +46,7 @@ import Testing
       let log = try await nginx.accessLog(requests: small.files.count)
       #expect(log.requests.count == small.files.count)
       #expect(log.peak == 4)
-      #expect(run.wrongFiles() == [])
+      #expect(try run.wrongFiles() == [])
       #expect(try await pool.violations() == [])
     }
   }

@@ -61,8 +61,9 @@ struct RealRun {
     }
     times.drain = now()
     workers[leaver].signal(SIGTERM)
+    // Its token too: the leader logs what it has taken from others in the same words.
     let released = try await workers[leaver].event("job.released") { line in
-      line[field: "job"] == saved[field: "job"]
+      line[field: "token"] == saved[field: "token"]
     }
     times.release = try released.milliseconds
     let leaving = workers.remove(at: leaver)
@@ -81,11 +82,11 @@ struct RealRun {
   }
 
   /// Paths of files that are not in the store as they are at their source, and of others in the store.
-  func wrongFiles() -> [String] {
+  func wrongFiles() throws -> [String] {
     let root = storedRoot
     let expected = Set(input.files.map(\.path))
-    let wrong = input.files.filter { !FileTree.areEqual($0.source, "\(root)/\($0.path)") }
-    let others = ((try? FileTree.files(below: root)) ?? []).filter { !expected.contains($0) }
+    let wrong = try input.files.filter { try !FileTree.areEqual($0.source, "\(root)/\($0.path)") }
+    let others = try FileTree.files(below: root).filter { !expected.contains($0) }
     return wrong.map(\.path) + others
   }
 
