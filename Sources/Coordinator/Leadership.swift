@@ -9,6 +9,8 @@ import Synchronization
 /// session's: when the process dies, another takes it within a second.
 package final class Leadership: Sendable {
   private static let round = Duration.seconds(1)
+  /// How often one that does not lead tries to: soon enough that rounds follow each other within three seconds.
+  private static let standby = Duration.milliseconds(1500)
   /// Jobs moved in one step of promotion.
   private static let promoteLimit = 1000
   /// Ids that must be covered by partitions ahead of the last one drawn.
@@ -42,7 +44,8 @@ package final class Leadership: Sendable {
     while !Task.isCancelled {
       let start = ContinuousClock.now
       await runRound()
-      try? await Task.sleep(until: start + Self.round, clock: .continuous)
+      try? await Task.sleep(
+        until: start + (isLeading ? Self.round : Self.standby), clock: .continuous)
     }
   }
 

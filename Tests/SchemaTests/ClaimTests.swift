@@ -178,6 +178,17 @@ struct ClaimTests {
     }
   }
 
+  @Test func `a call is durable on return whatever the session has set`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      try await worker.work.script("SET synchronous_commit = off; BEGIN")
+      try await worker.call()
+      let setting = try await worker.work.query("SHOW synchronous_commit")
+      #expect(try setting[0].decode(0) == "on")
+      try await worker.work.script("COMMIT")
+    }
+  }
+
   @Test func `idle is only said when nothing waits or runs`() async throws {
     try await Pool.open { pool in
       let worker = try await pool.worker()

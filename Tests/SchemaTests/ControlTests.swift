@@ -42,6 +42,28 @@ struct ControlTests {
     }
   }
 
+  @Test func `a command for the leases of a thousand workers is one notification`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await worker.claim()
+      try await pool.execute(
+        """
+        INSERT INTO haul.job SELECT 10 + i, queue, host, batch, priority, submitted_at, url, path || i, options
+        FROM haul.job, generate_series(1, 1000) i
+        """)
+      try await pool.execute(
+        """
+        INSERT INTO haul.lease SELECT 10 + i, token + i, 1000000000 + i, call, queue, host, instance, priority, attempt,
+          command, started_at FROM haul.lease, generate_series(1, 1000) i
+        """)
+      try await pool.execute("UPDATE haul.host SET in_flight = 1001")
+      var selector = JobSelector()
+      selector.queue = Pool.name
+      #expect(try await pool.jobs.control(.cancel, selector) == 1001)
+    }
+  }
+
   @Test func `a pause not yet carried out is taken back, a cancel is not weakened`() async throws {
     try await Pool.open { pool in
       let jobs = try await pool.submit(2)

@@ -103,4 +103,16 @@ import Testing
     #expect(error?.errorClass == .diskFull)
     #expect(try part.size() == 65_536)
   }
+
+  @Test func `reading back for a digest ends when nobody wants it any more`() throws {
+    let part = try scratch.part("1-1", String(repeating: "x", count: 3 << 20))
+    var blocks = 0
+    let error = #expect(throws: TransferError.self) {
+      try part.digest(.sha256, length: 3 << 20) {
+        blocks += 1
+        return blocks < 3
+      }
+    }
+    #expect(error?.errorClass == .cancelled && blocks == 3)
+  }
 }

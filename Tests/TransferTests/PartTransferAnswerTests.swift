@@ -91,7 +91,8 @@ struct PartTransferAnswerTests {
     #expect(outcome.error?.errorClass == .interrupted)
     #expect(origin.asked.count == PartTransfer.maximumBreaks)
     // The first brought 10,000 bytes, each other one that less the overlap.
-    #expect(bench.saved.value.last?.durable.prefixEnd == 10_000 + 7 * (10_000 - 4096))
+    let last = try #require(bench.saved.value.last)
+    #expect(last.durable.prefixEnd == 10_000 + 7 * (10_000 - 4096))
   }
 
   /// Answers that end as announced were counted as breaks, and eight of them ended the transfer.

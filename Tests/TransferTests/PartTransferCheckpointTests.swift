@@ -193,7 +193,8 @@ struct PartTransferCheckpointTests {
     let bench = try PartTransferBench()
     var source = source
     let gate = Gate("the rest")
-    source.gates = [4 << 20: gate]
+    let second = Gate("what comes during the checkpoint")
+    source.gates = [2 << 20: second, 4 << 20: gate]
     let origin = try OriginServer(handler: source.handler)
     let saving = Gate("saving")
     let saved = Gate("saved")
@@ -206,6 +207,7 @@ struct PartTransferCheckpointTests {
       }
       async let outcome = transfer.run()
       try await saving.wait()
+      second.open()
       try await eventually("the first half") { transfer.progress.bytes == 4 << 20 }
       transfer.stop()
       saved.open()

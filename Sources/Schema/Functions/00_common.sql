@@ -9,12 +9,17 @@
 -- hosts with SKIP LOCKED and never waits. What is read to decide is read in a statement that starts after the
 -- locks are held: within one statement a locked row is seen at its newest version, all else as it was before.
 
+-- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
+-- otherwise hand out a token twice.
 CREATE OR REPLACE FUNCTION haul.require_read_committed() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'haul functions need READ COMMITTED, not %', current_setting('transaction_isolation')
       USING ERRCODE = 'HA005';
+  END IF;
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
 END
 $$;

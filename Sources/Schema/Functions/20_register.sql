@@ -30,9 +30,9 @@ BEGIN
     v_stores := v_stores || jsonb_build_object('store', v_store.store, 'instance', v_instance);
   END LOOP;
   INSERT INTO haul.worker (secret_digest, machine, pid, version, concurrency, instances,
-    registered_at, heartbeat_at, expires_at)
+    registered_at, heartbeat_at, steady_since, expires_at)
   VALUES (sha256(convert_to(v_secret, 'UTF8')), p_machine, p_pid, p_program, p_concurrency, v_instances,
-    v_now, v_now, v_now + haul.lease_expiry())
+    v_now, v_now, v_now, v_now + haul.lease_expiry())
   RETURNING id INTO v_worker;
   INSERT INTO haul.worker_call VALUES (v_worker, 0);
   RETURN jsonb_build_object('worker', v_worker, 'secret', v_secret, 'stores', v_stores,

@@ -21,7 +21,8 @@ BEGIN
   -- A rescue that is looking at this worker holds the row: after that wait all is read anew.
   PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
   v_now := clock_timestamp();
-  UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry()
+  UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry(),
+    steady_since = CASE WHEN heartbeat_at < v_now - interval '5 seconds' THEN v_now ELSE steady_since END
   WHERE id = p_worker RETURNING draining INTO v_draining;
 
   INSERT INTO haul.progress AS p (job, token, worker, bytes, total, rate, updated_at)

@@ -2,7 +2,8 @@
 --
 -- A worker is dead when its leases have expired, or when its session is gone and the last heartbeat is older than
 -- session_grace(). A gap of more than 3 s between rounds, a restart or a crash of the server start one expiry of grace in
--- which nothing is rescued: then it was not the workers that were away.
+-- which nothing is rescued: then it was not the workers that were away. But where some worker's heartbeats have come
+-- all through the gap the database was there, and only the leader was not: its work is rescued without delay.
 -- Returns {"grace": true|false, "rescued": [{"job", "token", "state"}], "workers": [ids]}.
 CREATE OR REPLACE FUNCTION haul.rescue() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -23,6 +24,8 @@ BEGIN
   UPDATE haul.pulse SET round_at = v_now, server_start = pg_postmaster_start_time(),
     grace_until = CASE
       WHEN round_at >= v_now - interval '3 seconds' AND server_start = pg_postmaster_start_time() THEN grace_until
+      WHEN server_start = pg_postmaster_start_time() AND EXISTS (SELECT FROM haul.worker w
+        WHERE w.heartbeat_at > v_now - interval '3 seconds' AND w.steady_since <= round_at) THEN grace_until
       WHEN EXISTS (SELECT FROM haul.lease) THEN v_now + haul.lease_expiry()
       ELSE v_now END
   RETURNING grace_until INTO v_grace;

@@ -59,7 +59,9 @@ BEGIN
       AND haul.matches(p_selector, l.job, 'running', NULL)
     ORDER BY l.job LIMIT p_limit FOR UPDATE) t;
   UPDATE haul.lease l SET command = p_command WHERE l.job = ANY (v_jobs);
-  PERFORM pg_notify('haul', 'workers:' || (SELECT string_agg(DISTINCT l.worker::text, ',')
+  -- A payload must stay below 8,000 bytes; a thousand workers' ids do not.
+  PERFORM pg_notify('haul', 'workers:' || (
+    SELECT CASE WHEN count(DISTINCT l.worker) > 300 THEN 'all' ELSE string_agg(DISTINCT l.worker::text, ',') END
     FROM haul.lease l WHERE l.job = ANY (v_jobs))) WHERE v_jobs IS NOT NULL;
   RETURN coalesce(array_length(v_jobs, 1), 0);
 END

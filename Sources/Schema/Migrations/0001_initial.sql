@@ -217,6 +217,8 @@ CREATE TABLE haul.worker (
   registered_at timestamptz NOT NULL,
   heartbeat_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
+  -- Since when its heartbeats have come without a gap of more than 5 s.
+  steady_since timestamptz NOT NULL,
   draining boolean NOT NULL DEFAULT false,
   stopped_at timestamptz
 ) WITH (fillfactor = 50);
