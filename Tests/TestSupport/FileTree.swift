@@ -29,11 +29,28 @@ package enum FileTree {
     return difference ?? (offset == length ? nil : offset)
   }
 
+  /// Whether two files have the same bytes; false where one cannot be opened. In pieces of 1 MiB.
+  package static func areEqual(_ first: String, _ second: String) throws -> Bool {
+    guard let left = FileHandle(forReadingAtPath: first),
+      let right = FileHandle(forReadingAtPath: second)
+    else { return false }
+    defer {
+      try? left.close()
+      try? right.close()
+    }
+    while true {
+      let piece = try left.read(upToCount: 1 << 20) ?? Data()
+      let other = try right.read(upToCount: 1 << 20) ?? Data()
+      if piece != other { return false }
+      if piece.isEmpty { return true }
+    }
+  }
+
   /// Relative paths that are only in one of two directories or whose bytes differ, sorted.
   package static func differences(_ first: String, _ second: String) throws -> [String] {
     let (left, right) = (Set(try files(below: first)), Set(try files(below: second)))
-    let changed = left.intersection(right).filter {
-      !FileManager.default.contentsEqual(atPath: "\(first)/\($0)", andPath: "\(second)/\($0)")
+    let changed = try left.intersection(right).filter {
+      try !areEqual("\(first)/\($0)", "\(second)/\($0)")
     }
     return left.symmetricDifference(right).union(changed).sorted()
   }

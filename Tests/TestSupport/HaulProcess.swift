@@ -14,6 +14,14 @@ package struct LogLine: Sendable, CustomStringConvertible {
 
   package var description: String { text }
 
+  /// Its time by the machine's wall clock, in milliseconds since 1970.
+  package var milliseconds: Int64 {
+    get throws {
+      let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+      return Int64((try style.parse(fields["time"] ?? "").timeIntervalSince1970 * 1000).rounded())
+    }
+  }
+
   /// Nil if the text is not a JSON object with an `event`.
   init?(_ text: String, index: Int) {
     guard let fields = try? JSONDecoder().decode([String: Scalar].self, from: Data(text.utf8)),

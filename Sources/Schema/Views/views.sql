@@ -145,7 +145,7 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
     WHEN w.all_paused THEN 'paused'
   END AS why_idle,
   CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
-  h.failures, h.last_start, h.range_unsafe_until > clock_timestamp() AS range_unsafe
+  h.failures, h.last_start, coalesce(h.range_unsafe_until > clock_timestamp(), false) AS range_unsafe
 FROM haul.host h
 CROSS JOIN LATERAL (
   SELECT coalesce(bool_or(l.head IS NOT NULL), false) AS waiting,
