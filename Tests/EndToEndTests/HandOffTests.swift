@@ -120,7 +120,7 @@ import Testing
       #expect(try pool.parts().count == 1)
 
       file.gate.open()
-      // Nobody kept house meanwhile: the first round gives a whole expiry of grace.
+      // Where nobody has kept house for 3 s, a whole expiry of grace comes first.
       let second = try pool.worker("--exit-when-idle")
       #expect(try await second.exit(within: .seconds(60)) == .code(0))
       #expect(

@@ -214,7 +214,8 @@ BEGIN
     'delay', CASE WHEN j.state = 'scheduled' THEN extract(epoch FROM greatest(j.run_at - clock_timestamp(), '0')) END)), '[]')
   FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
   JOIN haul.attempt a ON a.job = e.job AND a.token = e.token
-  JOIN haul.jobs j ON j.job = a.job
+  -- OFFSET 0: by each job's id. Free to choose, the planner reads all jobs for each ending.
+  CROSS JOIN LATERAL (SELECT v.state, v.run_at FROM haul.jobs v WHERE v.job = a.job OFFSET 0) j
   WHERE a.result <> 'rescued');
 END
 $$;
