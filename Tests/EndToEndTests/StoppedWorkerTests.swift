@@ -100,4 +100,32 @@ import Testing
       #expect(origin.log.value.exchanges.last?.request[field: "Range"] == resumes)
     }
   }
+
+  /// 1. A leads, takes the job and stops. Its session lives on, and with it the leader's lock.
+  /// 2. B keeps house in its place, rescues the job and does it.
+  @Test func `a leader that stands still is stood in for`() async throws {
+    let half = Gate("half")
+    var representation = Representation(seed: 1, length: length)
+    representation.gates = [500_000: half]
+    let origin = try OriginServer(handler: Site(["/file": representation]).answer)
+    try await HaulPool.open { pool in
+      let job = try await pool.submit(origin.url("/file"), to: "file")
+      let one = try pool.worker()
+      try await one.event("leader.elected")
+      try await origin.sent(500_000)
+      let two = try pool.worker()
+      try await two.event("worker.started")
+      try await one.stop()
+      try await pool.expire(one.workerNumber())
+      half.open()
+      try await two.event("job.completed")
+      one.wake()
+      try await one.gaveUp()
+      try await one.drain()
+      try await two.drain()
+      #expect(try await pool.attempts(at: job) == ["rescued", "completed"])
+      #expect(try pool.files() == ["file"])
+      #expect(try await pool.violations() == [])
+    }
+  }
 }
