@@ -17,7 +17,7 @@ package final class Leadership: Sendable {
   private static let partitionRoom: Int64 = 2_000_000
 
   private struct State {
-    /// The server process of the session that holds the lock.
+    /// The server process of the session by which this process led in its last round.
     var heldBy: Int32?
     var rounds = 0
     var hasSaidStandby = false
@@ -63,8 +63,8 @@ package final class Leadership: Sendable {
   private func leads() async throws -> Bool {
     let pid = try await lock.withConnection { connection -> Int32? in
       let held = self.state.withLock { $0.heldBy }
-      if held == connection.backendPID { return held }
-      if held != nil { self.logger.warning(.leaderLost) }
+      if let held, held != connection.backendPID { self.logger.warning(.leaderLost) }
+      // Asked in every round: whoever stood in for a leader that stood still is none when that one is back.
       return try await JobQueue(connection).lead() ? connection.backendPID : nil
     }
     let (isNew, standsBy) = state.withLock { state in

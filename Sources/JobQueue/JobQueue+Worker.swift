@@ -97,7 +97,7 @@ extension JobQueue {
 
 /// What the leader calls, once a second.
 extension JobQueue {
-  /// Tries to become the leader for as long as this connection lives.
+  /// Whether this connection is to keep house now: it leads for as long as it lives, or the leader stands still.
   package func lead() async throws -> Bool {
     try await call("SELECT haul.lead()", [])
   }

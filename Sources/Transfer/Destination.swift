@@ -118,14 +118,23 @@ package struct Destination: Sendable {
     }
   }
 
-  /// Whether the file at `path` is the one that an intent means: how a rename is recognised whose
-  /// confirmation was lost.
-  package func holds(
-    _ path: RelativePath, inode: UInt64, length: Int64
-  ) throws(TransferError) -> Bool {
-    guard let file = try open(path) else { return false }
-    let size = try file.size()
-    return file.inode == inode && size == length
+  /// The name among those that ``place(part:of:at:in:policy:)`` may have given in an earlier attempt at `path` whose file
+  /// is the one looked for: how a rename is recognised whose confirmation was lost.
+  ///
+  /// - Returns: nil where there is none. Numbered names are looked at up to the first that is free.
+  package func find(
+    _ path: RelativePath, policy: CollisionPolicy,
+    where isWanted: (PartFile) throws(TransferError) -> Bool
+  ) throws(TransferError) -> RelativePath? {
+    var candidate = path
+    var number = 0
+    while let file = try open(candidate) {
+      if try isWanted(file) { return candidate }
+      guard policy == .rename, number < 9999 else { return nil }
+      number += 1
+      candidate = path.numbered(number)
+    }
+    return nil
   }
 
   /// Opens a finished file for reading, to compare it with a length and digest.

@@ -18,7 +18,9 @@ enum Failpoint: String {
       let rule = (halves.first ?? "").split(separator: "=")
       guard rule.count == 2, rule[0] == point.rawValue, halves.count == 1 || halves[1] == path
       else { return }
-      kill(getpid(), rule[1] == "kill" ? SIGKILL : SIGSTOP)
+      // To this thread, which then does not get past it: a signal to the process may take another thread first, and this
+      // one would rename and settle meanwhile.
+      raise(rule[1] == "kill" ? SIGKILL : SIGSTOP)
     #endif
   }
 }

@@ -97,9 +97,12 @@ final class JobRun: Sendable {
     var order = TransferOrder(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
     switch try await takeOver.look() {
-    case .published(let bytes):
-      logger.info(.jobResumed, (.path, LogValue(lease.path)), (.reason, "already published"))
-      return completed(bytes: bytes, path: lease.path, report: TransferReport(), digest: nil)
+    case .published(let published, let bytes):
+      logger.info(
+        .jobResumed, (.path, LogValue(published.description)), (.reason, "already published"))
+      return completed(
+        bytes: bytes, path: published.description, report: TransferReport(),
+        digest: lease.options.digest)
     case .part(let checkpoint, let part):
       order.resuming = (checkpoint, part)
       logger.info(
@@ -192,8 +195,11 @@ final class JobRun: Sendable {
   }
 
   private func removeOwnParts(_ parts: PartDirectory) async {
-    let own = PartName(job: lease.job, token: lease.token).text
-    let names = await environment.io.run { (try? parts.names(startingWith: own)) ?? [] }
+    let own = PartName(job: lease.job, token: lease.token)
+    // Not by the beginning of the name: 5.1 is how 5.10 begins, which may be the part of whoever has the job now.
+    let names = await environment.io.run {
+      ((try? parts.names(startingWith: own.text)) ?? []).filter { PartName($0) == own }
+    }
     await removeParts(names, in: parts)
   }
 

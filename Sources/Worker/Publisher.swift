@@ -23,17 +23,16 @@ struct Publisher: Sendable {
     Failpoint.hit(.afterSync, path: lease.path)
     guard await hasRight(part, length: length, isKept: isKept) else { return nil }
     Failpoint.hit(.beforeRename, path: lease.path)
-    let policy = CollisionPolicy(rawValue: lease.options.ifExists ?? "") ?? .fail
     return try await io.run { () throws(TransferError) -> RelativePath? in
       let parent = try store.destination.makeParent(of: path)
       // After a lost attempt the file may stand there already: then it is ours, if it is the same.
-      if lease.attempt > 1, try isThere(part, length: length) {
+      if lease.attempt > 1, let present = try present(part, length: length) {
         try parts.remove(part.name)
         try parent.sync()
-        return path
+        return present
       }
       let placement = try store.destination.place(
-        part: part.name, of: parts, at: path, in: parent, policy: policy)
+        part: part.name, of: parts, at: path, in: parent, policy: lease.policy)
       switch placement {
       case .placed(let placed):
         Failpoint.hit(.afterRename, path: lease.path)
@@ -48,9 +47,11 @@ struct Publisher: Sendable {
     }
   }
 
-  private func isThere(_ part: PartFile, length: Int64) throws(TransferError) -> Bool {
-    guard let present = try store.destination.open(path) else { return false }
-    return try present.hasSameBytes(as: part, length: length)
+  /// The name under which an earlier attempt may have published the same bytes.
+  private func present(_ part: PartFile, length: Int64) throws(TransferError) -> RelativePath? {
+    try store.destination.find(path, policy: lease.policy) { file throws(TransferError) in
+      try file.hasSameBytes(as: part, length: length)
+    }
   }
 
   /// Whether the lease is certainly ours for long enough to rename.
@@ -62,4 +63,9 @@ struct Publisher: Sendable {
     guard let row = CheckpointRow(lease, checkpoint, intent: path.description) else { return false }
     return await environment.checkpoints.save(row)
   }
+}
+
+extension Lease {
+  /// What to do when a file stands under the final name.
+  var policy: CollisionPolicy { CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail }
 }

@@ -12,7 +12,7 @@ struct TakeOver: Sendable {
     case nothing
     case part(Checkpoint, PartFile)
     /// An earlier worker had published the file and died before it could say so.
-    case published(bytes: Int64)
+    case published(RelativePath, bytes: Int64)
   }
 
   let lease: Lease
@@ -57,10 +57,15 @@ struct TakeOver: Sendable {
       }
     }
     if case .nothing = found, let checkpoint, lease.intent != nil,
-      try store.destination.holds(path, inode: checkpoint.inode, length: checkpoint.completeLength)
+      let published = try store.destination.find(
+        path, policy: lease.policy,
+        where: { file throws(TransferError) in
+          let size = try file.size()
+          return file.inode == checkpoint.inode && size == checkpoint.completeLength
+        })
     {
-      try store.destination.makeParent(of: path).sync()
-      return .published(bytes: checkpoint.completeLength)
+      try store.destination.makeParent(of: published).sync()
+      return .published(published, bytes: checkpoint.completeLength)
     }
     return found
   }

@@ -47,7 +47,11 @@ struct LivenessTests {
       #expect(try await pool.jobs.rescue().rescued.isEmpty)
       await session.close()
       try await eventually("the end of the worker's session") {
-        try await pool.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == 0
+        try await pool.value(
+          """
+          SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+          WHERE l.locktype = 'advisory' AND d.datname = current_database()
+          """) == 0
       }
       let reply = try await pool.jobs.rescue()
       let rescued = try #require(reply.rescued.first)

@@ -13,8 +13,8 @@ package final class HaulPool: Sendable {
   package let directory: String
   private let keeper: TemporaryDirectory
 
-  /// A pool on `database`, which is migrated already, with one store instance; no process runs yet.
-  private init(_ database: TestDatabase) async throws {
+  /// A pool on `database`, whose directory is no store yet; no process runs.
+  package init(_ database: TestDatabase) async throws {
     self.database = database
     admin = try await database.connect()
     keeper = try TemporaryDirectory()

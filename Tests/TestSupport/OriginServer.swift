@@ -28,9 +28,19 @@ package final class OriginServer: Sendable {
   ///   - address: any of 127.0.0.0/8, to be several hosts at once.
   ///   - handler: called for each request, on the thread of its connection.
   /// - Throws: `POSIXError` when no socket can be had.
-  package init(address: String = "127.0.0.1", handler: @escaping Handler) throws {
+  package convenience init(address: String = "127.0.0.1", handler: @escaping Handler) throws {
+    try self.init(
+      listener: loopbackSocket(address: address), address: address, handler: handler)
+  }
+
+  /// An origin that comes back: listens where connections were refused before.
+  package convenience init(_ closed: ClosedPort, handler: @escaping Handler) throws {
+    try self.init(listener: dup(closed.socket), address: closed.address, handler: handler)
+  }
+
+  private init(listener: Int32, address: String, handler: @escaping Handler) throws {
     self.address = address
-    listener = try loopbackSocket(address: address)
+    self.listener = listener
     guard listen(listener, 1024) == 0 else { throw POSIXError.last }
     port = try boundPort(of: listener)
     let (listener, log, connections) = (listener, log, connections)
@@ -94,11 +104,13 @@ package final class OriginServer: Sendable {
 
 /// A port on which nobody listens and nobody else will: connections to it are refused.
 package final class ClosedPort: Sendable {
+  package let address: String
   package let port: UInt16
-  private let socket: Int32
+  fileprivate let socket: Int32
 
   /// - Throws: `POSIXError` when no socket can be had.
   package init(address: String = "127.0.0.1") throws {
+    self.address = address
     socket = try loopbackSocket(address: address)
     port = try boundPort(of: socket)
   }
@@ -143,7 +155,7 @@ private final class OpenConnections: Sendable {
   }
 }
 
-private func accepted(from listener: Int32) -> Int32? {
+func accepted(from listener: Int32) -> Int32? {
   while true {
     let socket = accept(listener, nil, nil)
     if socket >= 0 {
@@ -156,7 +168,7 @@ private func accepted(from listener: Int32) -> Int32? {
 }
 
 /// A TCP socket bound to a free port of that address.
-private func loopbackSocket(address: String) throws -> Int32 {
+func loopbackSocket(address: String) throws -> Int32 {
   let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
   guard socket >= 0 else { throw POSIXError.last }
   var name = sockaddr_in()
@@ -169,7 +181,7 @@ private func loopbackSocket(address: String) throws -> Int32 {
   return socket
 }
 
-private func boundPort(of socket: Int32) throws -> UInt16 {
+func boundPort(of socket: Int32) throws -> UInt16 {
   var name = sockaddr_in()
   var size = socklen_t(MemoryLayout<sockaddr_in>.size)
   let result = withUnsafeMutableBytes(of: &name) {

@@ -17,8 +17,13 @@ package struct TestDatabase: Sendable {
   package let conninfo: String
 
   fileprivate init(name: String) throws {
+    self.init(name: name, server: try Self.server())
+  }
+
+  /// A database of the server that the conninfo `server` (key=value form) leads to.
+  init(name: String, server: String) {
     self.name = name
-    conninfo = "\(try Self.server()) dbname=\(name)"
+    conninfo = "\(server) dbname=\(name)"
   }
 
   package func connect(applicationName: String = "haul-tests") async throws -> Connection {

@@ -73,7 +73,7 @@ package struct CommandFailed: Error, CustomStringConvertible {
 }
 
 /// Runs a program that must succeed.
-private func command(_ program: String, _ arguments: String...) async throws {
+func command(_ program: String, _ arguments: String...) async throws {
   let output = try await ChildProcess.run(program, arguments)
   guard output.exit == .code(0) else {
     throw CommandFailed(

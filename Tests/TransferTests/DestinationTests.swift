@@ -47,11 +47,12 @@ import Testing
     let destination = try scratch.destination()
     #expect(try destination.makeParent(of: path).changed.isEmpty)
     #expect(try destination.makeParent(of: RelativePath("a/d/e/f")).changed.count == 2)
-    #expect(try destination.holds(path, inode: part.inode, length: 3))
-    #expect(try !destination.holds(path, inode: part.inode, length: 4))
-    #expect(try !destination.holds(path, inode: part.inode + 1, length: 3))
-    #expect(try !destination.holds(RelativePath("a"), inode: part.inode, length: 3))
-    #expect(try !destination.holds(RelativePath("no/where"), inode: part.inode, length: 3))
+    let found = try destination.find(path, policy: .fail) { $0.inode == part.inode }
+    #expect(found == path)
+    #expect(try destination.find(path, policy: .rename) { $0.inode != part.inode } == nil)
+    for other in ["a", "no/where"] {
+      #expect(try destination.find(RelativePath(other), policy: .fail) { _ in true } == nil)
+    }
   }
 
   @Test(arguments: [nil, EINVAL, ENOSYS], CollisionPolicy.allCases)

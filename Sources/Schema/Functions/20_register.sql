@@ -58,10 +58,13 @@ $$;
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
 
--- Tries to become the leader for as long as the session lives; true if it is now.
+-- Whether the calling session is to keep house now: it is the leader, or becomes it, for as long as it lives; or the leader
+-- has kept none for 2 s. Such a leader stands still, or is cut off without the server's knowing, and may hold its lock for
+-- hours. Rounds of two at once do no harm: they wait for each other.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))
+    OR EXISTS (SELECT FROM haul.pulse p WHERE p.round_at < clock_timestamp() - interval '2 seconds')
 $$;
 
 -- The last call of a worker that stops in order: what it still holds may be rescued at once.

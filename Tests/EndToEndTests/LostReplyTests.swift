@@ -1,0 +1,163 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Replies of the database that never arrive although what was asked for is done.
+@Suite struct LostReplyTests {
+  private let length: Int64 = 200_000
+
+  private func site(_ count: Int, gate: Gate? = nil) -> Site {
+    let site = Site()
+    for number in 1...count {
+      var representation = Representation(seed: UInt64(number), length: length)
+      representation.gates[100_000] = gate
+      site["/\(number)"] = representation
+    }
+    return site
+  }
+
+  private func submit(_ count: Int, _ origin: OriginServer, to pool: HaulPool) async throws {
+    for number in 1...count { try await pool.submit(origin.url("/\(number)"), to: "\(number)") }
+  }
+
+  /// Each job has one attempt, one request and its file; nothing else is there.
+  private func expectOnce(_ count: Int, _ pool: HaulPool, _ origin: OriginServer) async throws {
+    let jobs: [Int64] = try await pool.values(
+      "SELECT job FROM haul.jobs WHERE state = 'completed' ORDER BY 1")
+    #expect(jobs.count == count)
+    #expect(try await pool.value("SELECT count(*) FROM haul.attempts") == count)
+    #expect(origin.log.value.exchanges.count == count)
+    for number in 1...count {
+      let file = "\(pool.directory)/\(number)"
+      let pattern = Pattern(seed: UInt64(number))
+      #expect(try FileTree.firstDifference(of: file, from: pattern, length: length) == nil)
+    }
+    #expect(try pool.files().count == count)
+    #expect(try await pool.violations() == [])
+  }
+
+  /// The connection is cut after the commit, for the first call or for the first six, repetitions included.
+  @Test(arguments: [1, 6])
+  func `a claim or a settlement whose reply is lost takes effect once`(_ losses: Int) async throws {
+    let origin = try OriginServer(handler: site(12).answer)
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      try await submit(12, origin, to: pool)
+      relay.lose(.cut, replyTo: "haul.work(", count: losses)
+      let worker = try pool.worker(
+        "--exit-when-idle", environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await relay.lost(losses)
+      #expect(try await worker.exit(within: .seconds(60)) == .code(0))
+      try await expectOnce(12, pool, origin)
+    }
+  }
+
+  /// 1. The job is running; the settlement is committed, its reply lost.
+  /// 2. The same call is made again and answered from what it did.
+  @Test func `a settlement whose reply is lost completes the job once`() async throws {
+    let gate = Gate("half")
+    let origin = try OriginServer(handler: site(1, gate: gate).answer)
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      try await submit(1, origin, to: pool)
+      let worker = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await origin.sent(100_000)
+      relay.lose(.cut, replyTo: "\"result\":\"completed\"", count: 3)
+      gate.open()
+      try await worker.event("job.completed")
+      #expect(relay.state.value.lost == 3)
+      try await worker.drain()
+      try await expectOnce(1, pool, origin)
+    }
+  }
+
+  @Test(arguments: ["haul.checkpoint(", "haul.heartbeat("])
+  func `a transfer goes on when replies to its reports are lost`(_ call: String) async throws {
+    let gate = Gate("half")
+    let origin = try OriginServer(handler: site(2, gate: gate).answer)
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      try await submit(2, origin, to: pool)
+      let worker = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await origin.sent(200_000)
+      relay.lose(.cut, replyTo: call, count: 2)
+      try await relay.lost(2)
+      try await worker.event("job.checkpoint")
+      gate.open()
+      try await eventually("both jobs to be completed") {
+        try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 2
+      }
+      try await worker.drain()
+      #expect(worker.events("lease.lost").isEmpty)
+      try await expectOnce(2, pool, origin)
+    }
+  }
+
+  /// 1. The connections go silent without an end, and new ones are closed.
+  /// 2. The worker gives them up and holds its transfers.
+  /// 3. It connects anew before its leases end, and is confirmed.
+  @Test func `a worker without heartbeats suspends its transfers and goes on`() async throws {
+    let gate = Gate("half")
+    let origin = try OriginServer(handler: site(2, gate: gate).answer)
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      try await submit(2, origin, to: pool)
+      let worker = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await origin.sent(200_000)
+      relay.partition()
+      let suspended = try await worker.event("worker.suspended")
+      relay.restore()
+      try await worker.event("worker.confirmed", after: suspended)
+      gate.open()
+      try await eventually("both jobs to be completed") {
+        try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 2
+      }
+      try await worker.drain()
+      try await expectOnce(2, pool, origin)
+    }
+  }
+
+  /// 1. A is cut off from the database altogether, stops by its own clock and keeps its process.
+  /// 2. Its leases expire; B takes the jobs and is stopped by the origin.
+  /// 3. A comes back: what it has to say is stale, and it takes part again.
+  @Test func `a worker cut off from the database fences itself and comes back`() async throws {
+    let (gate, late) = (Gate("half"), Gate("late"))
+    let site = site(2, gate: gate)
+    for number in 1...2 { site["/\(number)"]?.gates[150_000] = late }
+    let origin = try OriginServer(handler: site.answer)
+    try await HaulPool.open { pool in
+      let coordinator = try await pool.coordinator()
+      let relay = try DatabaseRelay(to: pool.database)
+      try await submit(2, origin, to: pool)
+      let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await origin.sent(200_000)
+      relay.partition()
+      try await one.event("worker.fenced", within: .seconds(60))
+      let two = try pool.worker()
+      gate.open()
+      try await eventually("the second worker to have both jobs") {
+        try await pool.value(
+          "SELECT count(*) FROM haul.lease WHERE worker = $1", [try await two.workerNumber()]) == 2
+      }
+      relay.restore()
+      try await one.gaveUp(within: .seconds(60))
+      late.open()
+      try await eventually("both jobs to be completed") {
+        try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 2
+      }
+      try await two.drain()
+      try await pool.submit(origin.url("/1"), to: "again")
+      try await eventually("a job more") {
+        try await pool.value("SELECT state::text FROM haul.jobs WHERE path = 'again'")
+          == "completed"
+      }
+      try await one.drain()
+      try await coordinator.drain()
+      let results: [String] = try await pool.values(
+        "SELECT result::text FROM haul.attempts ORDER BY token")
+      #expect(results == ["rescued", "rescued", "completed", "completed", "completed"])
+      #expect(try pool.files() == ["1", "2", "again"])
+      #expect(try await pool.violations() == [])
+    }
+  }
+}
