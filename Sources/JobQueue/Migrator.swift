@@ -9,6 +9,8 @@ package enum Migrator {
     package var applied: [Int] = []
     /// Groups of functions and views applied now because their text differed.
     package var refreshed: [String] = []
+    /// The database's version now.
+    package var version = Schema.version
   }
 
   /// Applies what is missing: each file in a transaction of its own, under an advisory lock, so that any

@@ -23,7 +23,7 @@ package final class Session: Sendable {
   }
 
   /// A connection that lived longer than this starts the growing waits anew.
-  private static let longestWait = Duration.seconds(5)
+  private static let longestWait = Duration.seconds(2)
 
   private struct State {
     var connection: Connection?

@@ -20,7 +20,9 @@ struct Database: Sendable {
     self.caller = caller
     self.logger = logger
     work = Session(
-      ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-worker"),
+      // Nothing of a worker's takes long: a connection that is silent for this time is given up.
+      ConnectionConfiguration(
+        conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20)),
       observe: { Self.log($0, logger) })
     control = Session(
       ConnectionConfiguration(

@@ -29,8 +29,7 @@ struct MigrateCommand: HaulCommand {
         .init("refreshed", .array(report.refreshed.map { .string($0) })),
       ],
       orSay: isDone
-        ? "nothing to do"
-        : "applied \(report.applied.count) migrations, refreshed \(report.refreshed.count) groups "
-          + "of functions and views")
+        ? "the schema is up to date, at version \(report.version)"
+        : "the schema is at version \(report.version) now")
   }
 }
