@@ -37,6 +37,12 @@ extension JobQueue {
       [Schema.version, program, machine, pid, concurrency, try Self.json(stores)])
   }
 
+  /// Checks that `queues` exist and that their files go to `stores`.
+  /// - Throws: `JobQueueError.noSuchName` naming the one that does not.
+  package func requireQueues(_ queues: [String], stores: [String]) async throws {
+    try await rows("SELECT haul.require_queues($1::text[], $2::text[])", [queues, stores])
+  }
+
   /// Ties this connection's session to the worker: while it lives, the worker counts as connected.
   package func attachSession(_ caller: Caller) async throws {
     try await rows(

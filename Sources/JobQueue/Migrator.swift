@@ -9,6 +9,8 @@ package enum Migrator {
     package var applied: [Int] = []
     /// Groups of functions and views applied now because their text differed.
     package var refreshed: [String] = []
+    /// The database's name.
+    package var database = ""
     /// The database's version now.
     package var version = Schema.version
   }
@@ -36,6 +38,7 @@ package enum Migrator {
 
   private static func run(_ connection: Connection) async throws -> Report {
     var report = Report()
+    report.database = try await connection.query("SELECT current_database()")[0].decode(0)
     // Read before anything is touched: a newer schema is left exactly as it is.
     if let present = try await version(connection), present > Schema.version {
       throw JobQueueError.schemaTooNew(database: present, program: Schema.version)

@@ -33,8 +33,7 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "the path '\(SafeText.visible(path))' is in .haul, which belongs to the store"
     case .controlCharacterInURL: "the URL has a control character"
     case .userInfoInURL:
-      "the URL holds a user name or password; submit it without, and name a credential that the "
-        + "workers keep"
+      "the URL holds a user name or password; submit it without: the database would keep it"
     }
   }
 }

@@ -187,7 +187,9 @@ final class RunningExchange {
     guard let parsed else {
       if connectedTo == nil, openedSockets.isEmpty, let refused {
         return .failed(
-          failure(.blockedAddress, "the address \(refused) is not public and not allowed"))
+          failure(
+            .blockedAddress,
+            "the address \(refused) is not public; --allow-net says which such are allowed"))
       }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting

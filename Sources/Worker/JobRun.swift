@@ -84,7 +84,7 @@ final class JobRun: Sendable {
     let url = try WebURL(lease.url)
     guard !url.hasCredentials else {
       throw TransferError(
-        .blockedURL, "credentials in a URL are not sent; name a credential instead")
+        .blockedURL, "credentials in a URL are not sent")
     }
     guard let path = try? RelativePath(lease.path) else {
       throw TransferError(.pathConflict, "\(lease.path) is not a path below a store")

@@ -123,6 +123,7 @@ package final class PoolWorker: Sendable {
       ConnectionConfiguration(conninfo: configuration.conninfo, applicationName: "haul-worker"))
     let queue = JobQueue(connection)
     try await queue.requireSchema()
+    try await queue.requireQueues(configuration.queues ?? [], stores: stores.keys.sorted())
     let registration = try await queue.register(
       program: configuration.version, machine: Self.machine, pid: Int(getpid()),
       concurrency: configuration.concurrency,

@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Terminal
 
 struct DrainCommand: HaulCommand {
   static let name = "drain"
@@ -12,12 +13,13 @@ struct DrainCommand: HaulCommand {
     Example("haul drain 7", "Drains worker 7; 'haul workers' shows the ids."),
     Example("haul drain 7 --database service=pool", "The same in the pool of a libpq service."),
   ]
-  static let options: [Option<Self>] = group(\.database)
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("worker", \.worker, "The worker's id.")
   ]
 
   var worker: Int64 = 0
+  var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
@@ -25,5 +27,7 @@ struct DrainCommand: HaulCommand {
     guard isRunning else {
       throw ExitError(.usage, "worker \(worker) is not running; see 'haul workers'.")
     }
+    try output.print(
+      [.init("worker", .number(worker))], orSay: "worker \(worker) drains")
   }
 }

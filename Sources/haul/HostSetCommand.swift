@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Terminal
 
 struct HostSetCommand: HaulCommand {
   static let name = "set"
@@ -15,17 +16,21 @@ struct HostSetCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [.value("cap", "<n>", \.cap, in: 1...10_000, "Transfers at once; must be given.")]
-    + group(\.database)
+    + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.host, "A host such as example.org or example.org:8443, or '*.suffix'.")
   ]
 
   var host = ""
   var cap: Int?
+  var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
     guard let cap else { throw ExitError(.usage, "option '--cap' is missing.") }
     try await database.withQueue { try await $0.setHostCap(host, cap) }
+    try output.print(
+      [.init("host", .string(host)), .init("cap", .number(cap))],
+      orSay: "\(host): at most \(counted(cap, "transfer")) at once")
   }
 }

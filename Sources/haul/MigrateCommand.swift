@@ -29,7 +29,7 @@ struct MigrateCommand: HaulCommand {
         .init("refreshed", .array(report.refreshed.map { .string($0) })),
       ],
       orSay: isDone
-        ? "the schema is up to date, at version \(report.version)"
-        : "the schema is at version \(report.version) now")
+        ? "the schema of \(report.database) is up to date, at version \(report.version)"
+        : "the schema of \(report.database) is at version \(report.version) now")
   }
 }

@@ -11,17 +11,21 @@ struct QueueCreateCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [.value("store", "<name>", \.store, "The store where its files end up; must be given.")]
-    + group(\.database)
+    + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.queue, "Letters, digits, '.', '_' and '-', at most 63.")
   ]
 
   var queue = PoolName.unset
   var store: PoolName?
+  var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
     guard let store else { throw ExitError(.usage, "option '--store' is missing.") }
     try await database.withQueue { try await $0.createQueue(queue.argument, store: store.argument) }
+    try output.print(
+      [.init("queue", .string(queue.argument)), .init("store", .string(store.argument))],
+      orSay: "queue \(queue.argument) on the store \(store.argument)")
   }
 }

@@ -91,7 +91,7 @@ struct SubmissionCheckTests {
     #expect {
       try SubmissionCheck.url("http://me:hunter2@h/a", hasUserInfo: true)
     } throws: {
-      !"\($0)".contains("hunter2") && "\($0)".contains("credential")
+      !"\($0)".contains("hunter2") && "\($0)".contains("user name or password")
     }
   }
 }

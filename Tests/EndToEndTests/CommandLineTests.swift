@@ -71,7 +71,7 @@ struct CommandLineTests {
       "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted."),
     Refusal(
       "submit http://me:hunter2@h/a", 65,
-      "haul submit: the URL holds a user name or password; submit it without, and name a credential"
+      "haul submit: the URL holds a user name or password; submit it without: the database would keep it"
     ),
     Refusal(
       "submit http://h/ http://me:hunter2@[h/a", 65, "haul submit: URL 2: the URL cannot be parsed"),
@@ -110,6 +110,8 @@ struct CommandLineTests {
           "haul submit: line 1: job 1 already brings another URL to the path \"x\". Give this"),
         Refusal("pause --batch nope", 64, "haul pause: there is no batch \"nope\"."),
         Refusal("job 17", 64, "haul job: there is no job 17."),
+        Refusal(
+          "host set http://h/ --cap 2", 65, "haul host set: \"http://h/\" is not a host such as"),
         Refusal("drain 17", 64, "haul drain: worker 17 is not running; see 'haul workers'."),
         Refusal(
           "queue create films --store films", 65,
@@ -175,7 +177,8 @@ struct CommandLineTests {
       #expect(first.exit == .code(0))
       #expect(first.standardOutput.first?.hasPrefix("{\"applied\":[1") == true)
       let second = try await haul(["migrate"], on: database)
-      #expect(second.standardOutput == ["the schema is up to date, at version 1"])
+      #expect(
+        second.standardOutput == ["the schema of \(database.name) is up to date, at version 1"])
     }
   }
 

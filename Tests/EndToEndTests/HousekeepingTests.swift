@@ -147,6 +147,12 @@ import Testing
         try await stranger.child.result().standardError.last?.contains("haul store init") == true)
       #expect(try FileTree.files(below: unmounted.path) == [])
 
+      let aimless = try pool.worker("--queue", "nope")
+      #expect(try await aimless.exit() == .code(78))
+      #expect(
+        try await aimless.child.result().standardError.last?.contains("there is no queue \"nope\"")
+          == true)
+
       let system = try await TestFileSystem(tmpfs: 1 << 20)
       try await pool.initialise(system.path)
       let frozen = try await ChildProcess.run("mount", ["-o", "remount,ro", system.path])

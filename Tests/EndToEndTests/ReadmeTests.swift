@@ -31,9 +31,10 @@ struct ReadmeTests {
 
   @Test func `the commands make a pool that downloads a list`() async throws {
     let blocks = try Self.blocks("sh")
-    let building = try #require(blocks.last)
+    // Building and testing is what runs this test.
+    let building = try #require(blocks.first)
     #expect(building.contains("swift build") && building.contains("scripts/test"))
-    let pool = blocks.dropLast().joined(separator: "\n")
+    let pool = blocks.dropFirst().joined(separator: "\n")
     for command in ["createdb", "migrate", "store init", "worker", "submit", "host set"] {
       #expect(pool.contains(command))
     }

@@ -55,7 +55,7 @@ struct ControlTests {
       try await pool.execute(
         """
         INSERT INTO haul.lease SELECT 10 + i, token + i, 1000000000 + i, call, queue, host, instance, priority, attempt,
-          command, started_at FROM haul.lease, generate_series(1, 1000) i
+          resumed_at, command, started_at FROM haul.lease, generate_series(1, 1000) i
         """)
       try await pool.execute("UPDATE haul.host SET in_flight = 1001")
       var selector = JobSelector()

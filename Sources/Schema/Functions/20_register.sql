@@ -40,6 +40,27 @@ BEGIN
 END
 $$;
 
+-- Raises HA003 for a queue that does not exist or whose store is not among p_stores: a worker for it would never have anything to do.
+CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_queue record;
+BEGIN
+  FOR v_queue IN
+    SELECT n.name, s.name AS store FROM unnest(p_queues) AS n(name)
+    LEFT JOIN haul.queue q ON q.name = n.name LEFT JOIN haul.store s ON s.id = q.store
+  LOOP
+    IF v_queue.store IS NULL THEN
+      RAISE EXCEPTION 'there is no queue "%"', v_queue.name USING ERRCODE = 'HA003',
+        HINT = 'Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue);
+    ELSIF v_queue.store <> ALL (p_stores) THEN
+      RAISE EXCEPTION 'the files of the queue "%" go to the store "%", which this worker does not mount',
+        v_queue.name, v_queue.store USING ERRCODE = 'HA003';
+    END IF;
+  END LOOP;
+END
+$$;
+
 -- Ties the calling session to the worker: while the session lives it holds an advisory lock under a key
 -- that was never used before. When the lock is free, the process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
@@ -86,7 +107,7 @@ CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM haul.require_read_committed();
-  UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL;
+  UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL AND expires_at > clock_timestamp();
   IF FOUND THEN
     PERFORM pg_notify('haul', 'workers:' || p_worker);
   END IF;

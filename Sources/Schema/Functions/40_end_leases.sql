@@ -30,7 +30,9 @@ BEGIN
       c.job IS NOT NULL AS resumable, c.instance AS part_instance,
       coalesce(c.token = l.token, false) AS progressed,
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
-      coalesce(e.fetched, p.bytes, 0) AS seen, j.options, j.path AS job_path, h.failures AS host_failures
+      coalesce(e.resumed_at, l.resumed_at) AS began_at,
+      -- Of a dead worker: what it had reported or made durable.
+      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options, j.path AS job_path, h.failures AS host_failures
     FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
       fetched bigint, resumed_at bigint, changes smallint, range_unsafe text)
@@ -57,7 +59,7 @@ BEGIN
       durable, changes, status, error, message)
     SELECT d.job, d.token, d.worker,
       CASE WHEN d.state IN ('cancelled', 'paused') THEN d.state::text ELSE d.result END::haul.attempt_result,
-      d.charged, d.started_at, clock_timestamp(), coalesce(d.resumed_at, 0), d.seen, d.durable,
+      d.charged, d.started_at, clock_timestamp(), d.began_at, greatest(d.seen, 0), d.durable,
       coalesce(d.changes, 0), d.status, d.error, left(d.message, 2000)
     FROM decided d
   ), ended_for_good AS (

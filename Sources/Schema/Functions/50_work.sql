@@ -52,9 +52,12 @@ BEGIN
         DELETE FROM haul.ready r USING unnest(v_jobs) AS u(job) WHERE r.job = u.job
         RETURNING r.job, r.host, r.priority
       ), leased AS (
-        INSERT INTO haul.lease (job, token, worker, call, queue, host, instance, priority, attempt, started_at)
+        INSERT INTO haul.lease (job, token, worker, call, queue, host, instance, priority, attempt,
+          resumed_at, started_at)
         SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, t.host, p_part_instance, t.priority,
-          1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job), clock_timestamp()
+          1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job),
+          coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
+            WHERE c.job = t.job AND c.instance = p_part_instance), 0), clock_timestamp()
         FROM taken t
       )
       UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = clock_timestamp()

@@ -45,6 +45,10 @@ DECLARE
   v_ids integer[];
 BEGIN
   PERFORM haul.require_read_committed();
+  IF p_name !~ '^(\*\.)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$' THEN
+    RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443, nor *.example.org', p_name
+      USING ERRCODE = 'HA004';
+  END IF;
   INSERT INTO haul.host_policy (pattern, cap) VALUES (p_name, p_cap)
   ON CONFLICT (pattern) DO UPDATE SET cap = excluded.cap;
   SELECT array_agg(t.id) INTO v_ids FROM (

@@ -170,6 +170,8 @@ CREATE TABLE haul.lease (
   instance integer NOT NULL,
   priority smallint NOT NULL,
   attempt smallint NOT NULL,
+  -- Durable bytes that its worker can go on from.
+  resumed_at bigint NOT NULL,
   command text CONSTRAINT lease_command CHECK (command IN ('cancel', 'pause')),
   started_at timestamptz NOT NULL
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);

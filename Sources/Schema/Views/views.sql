@@ -21,7 +21,7 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   coalesce(r.priority, s.priority, d.priority, l.priority, j.priority) AS priority,
   coalesce(o.path, j.path) AS path, haul.redacted(j.url) AS url, j.submitted_at,
   coalesce(s.run_at, d.run_at) AS run_at, o.finished_at, l.worker, l.token,
-  coalesce(o.bytes, p.bytes, haul.range_bytes(c.durable), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
+  coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, o.digest, o.error, o.message
 FROM haul.job j
 JOIN haul.queue q ON q.id = j.queue
@@ -57,7 +57,7 @@ COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
-  coalesce(p.bytes, 0) AS bytes, p.total, haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
+  coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, p.total, haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
   CASE WHEN p.rate > 0 THEN make_interval(secs => (p.total - p.bytes) / p.rate) END AS time_left,
   l.started_at, p.updated_at, l.command
 FROM haul.lease l
@@ -191,8 +191,7 @@ SELECT n.job, p.worker AS from_worker, n.worker AS to_worker, p.result AS how, p
 FROM (
   SELECT a.job, a.token, a.worker, a.started_at, a.resumed_at FROM haul.attempt a
   UNION ALL
-  SELECT l.job, l.token, l.worker, l.started_at, coalesce(haul.range_bytes(c.durable), 0)
-  FROM haul.lease l LEFT JOIN haul.checkpoint c ON c.job = l.job AND c.token < l.token) n
+  SELECT l.job, l.token, l.worker, l.started_at, l.resumed_at FROM haul.lease l) n
 JOIN LATERAL (
   SELECT a.* FROM haul.attempt a WHERE a.job = n.job AND a.token < n.token ORDER BY a.token DESC LIMIT 1) p
   ON p.result IN ('released', 'rescued');
@@ -203,7 +202,7 @@ COMMENT ON COLUMN haul.handoffs.to_worker IS 'The worker that took it.';
 COMMENT ON COLUMN haul.handoffs.how IS 'released: given up in order; rescued: taken from a dead worker.';
 COMMENT ON COLUMN haul.handoffs.released_at IS 'When the earlier lease ended.';
 COMMENT ON COLUMN haul.handoffs.taken_at IS 'When the later lease began.';
-COMMENT ON COLUMN haul.handoffs.waited IS 'The time between.';
+COMMENT ON COLUMN haul.handoffs.waited IS 'The time between; that a worker is dead is noticed up to 5 s before.';
 COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Bytes that did not have to be fetched again.';
 COMMENT ON COLUMN haul.handoffs.bytes_refetched IS 'Bytes fetched a second time, as far as the earlier worker had reported them.';
 

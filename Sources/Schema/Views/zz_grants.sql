@@ -6,6 +6,7 @@ GRANT EXECUTE ON FUNCTION haul.schema_version() TO haul_worker, haul_submitter, 
 
 GRANT EXECUTE ON FUNCTION
   haul.register(integer, text, text, integer, integer, jsonb),
+  haul.require_queues(text[], text[]),
   haul.attach_session(bigint, text),
   haul.stop_worker(bigint, text),
   haul.lead(),

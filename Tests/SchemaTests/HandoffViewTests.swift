@@ -1,0 +1,50 @@
+import JobQueue
+import Testing
+
+/// What the view `handoffs` says while the heir is at work and after it.
+struct HandoffViewTests {
+  /// The heir's own checkpoint replaces the one it went on from: the view said then that nothing had been resumed.
+  @Test func `a hand-off says what was resumed, also while the heir saves its own progress`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let first = try await pool.worker()
+      let heir = try await pool.worker()
+      let lease = try await first.claimOne()
+      #expect(try await first.checkpoint(lease, bytes: 4096, instance: pool.instance))
+      var ending = Ending(job: lease.job, token: lease.token, result: .released)
+      ending.fetched = 5000
+      try await first.call([ending])
+
+      let taken = try await heir.claimOne()
+      #expect(try await figures(pool) == [4096, 904])
+      #expect(try await heir.checkpoint(taken, bytes: 8192, instance: pool.instance))
+      #expect(try await figures(pool) == [4096, 904])
+      try await heir.end(taken, .completed)
+      #expect(try await figures(pool) == [4096, 904])
+    }
+  }
+
+  /// A killed worker's last report may be older than its last checkpoint.
+  @Test func `what a dead worker fetched is no less than what it made durable`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.heartbeat([lease])
+      #expect(try await worker.checkpoint(lease, bytes: 4096, instance: pool.instance))
+      #expect(try await pool.value("SELECT bytes FROM haul.running", as: Int.self) == 4096)
+      try await pool.endGrace()
+      try await pool.silence(worker, for: 60)
+      #expect(try await pool.jobs.rescue().rescued.count == 1)
+      let fetched = try await pool.value("SELECT fetched FROM haul.attempts", as: Int.self)
+      #expect(fetched == 4096)
+    }
+  }
+
+  private func figures(_ pool: Pool) async throws -> [Int] {
+    try await pool.column(
+      "SELECT unnest(ARRAY[bytes_resumed, bytes_refetched]) FROM haul.handoffs")
+  }
+}
