@@ -9,7 +9,8 @@ struct GrantTests {
   /// A function that the program calls, and the roles that may.
   static let callable: [String: Set<String>] = {
     let worker = [
-      "register", "require_queues", "attach_session", "stop_worker", "lead", "work", "is_idle", "heartbeat",
+      "register", "require_queues", "attach_session", "stop_worker", "lead", "work", "is_idle",
+      "heartbeat",
       "checkpoint", "unneeded_parts", "rescue", "promote",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
