@@ -10,7 +10,7 @@ struct BatchProgress {
   private static let patience = Duration.seconds(5)
 
   private(set) var tally = Tally([])
-  private var running: [RunningRow] = []
+  private var transfers: [TransferProgress] = []
   /// Never goes back, although what runs and what has ended are not counted at the same moment.
   private var bytes: Int64 = 0
   private var bytesMeter = RateMeter()
@@ -28,7 +28,9 @@ struct BatchProgress {
 
   /// What runs was looked at.
   mutating func look(_ running: [RunningRow], at now: ContinuousClock.Instant) {
-    self.running = running
+    transfers = running.map {
+      TransferProgress(name: $0.path, bytes: $0.bytes, total: $0.total, rate: $0.rate)
+    }
     bytes = max(bytes, bytesNow)
     idleSince = running.isEmpty ? idleSince ?? now : nil
   }
@@ -41,32 +43,22 @@ struct BatchProgress {
   /// As it is to be shown.
   var frame: ProgressFrame {
     ProgressFrame(
-      transfers: running.map {
-        TransferProgress(name: $0.path, bytes: $0.bytes, total: $0.total, rate: $0.rate)
-      },
+      transfers: transfers,
       done: tally.completed, failed: tally.failed + tally.cancelled,
       all: tally.ended + tally.pending,
-      bytes: bytes, total: total, rate: rate, timeLeft: timeLeft)
+      bytes: bytes, rate: rate, timeLeft: timeLeft)
   }
 
-  private var bytesNow: Int64 { running.reduce(tally.bytes) { $0 + $1.bytes } }
-
-  /// Known once all that is left runs and says how long it is.
-  private var total: Int64? {
-    guard tally.pending > 0, running.count >= tally.pending else { return nil }
-    var total = bytes
-    for row in running {
-      guard let length = row.total else { return nil }
-      total += max(length - row.bytes, 0)
-    }
-    return total
-  }
+  private var bytesNow: Int64 { transfers.reduce(tally.bytes) { $0 + $1.bytes } }
 
   /// Small files end before they ever report a rate; large ones report long before they are counted.
-  private var rate: Int64 { max(running.reduce(0) { $0 + $1.rate }, bytesMeter.rate) }
+  private var rate: Int64 { max(transfers.reduce(0) { $0 + $1.rate }, bytesMeter.rate) }
 
+  /// By the pace of the jobs, but no sooner than what runs now; nil while what waits has no pace.
   private var timeLeft: Duration? {
-    if let total, rate > 0 { return .seconds(Double(total - bytes) / Double(rate)) }
-    return tally.ended >= Self.fewest ? jobsMeter.timeLeft(for: Int64(tally.pending)) : nil
+    let running = transfers.compactMap(\.timeLeft).max()
+    if tally.pending <= transfers.count { return running }
+    if tally.ended < Self.fewest { return nil }
+    return jobsMeter.timeLeft(for: Int64(tally.pending)).map { max($0, running ?? .zero) }
   }
 }

@@ -11,16 +11,17 @@ struct Tally {
   private(set) var scheduled = 0
   /// All that have not ended, running and paused ones too.
   private(set) var pending = 0
-  /// Bytes of all but the running jobs' files.
+  /// Bytes of the files that are there.
   private(set) var bytes: Int64 = 0
   /// Failed jobs by error class, in the order of the names.
   private(set) var errors: [(name: String, jobs: Int)] = []
 
   init(_ counts: [BatchCount]) {
     for count in counts {
-      if count.state != "running" { bytes += count.bytes }
       switch count.state {
-      case "completed": completed += count.jobs
+      case "completed":
+        completed += count.jobs
+        bytes += count.bytes
       case "cancelled": cancelled += count.jobs
       case "failed":
         failed += count.jobs
