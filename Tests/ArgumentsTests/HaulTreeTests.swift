@@ -83,6 +83,7 @@ struct HaulTreeTests {
           workers                 List workers and whether they live.
           queues                  List queues with what waits and runs in them.
           hosts                   List hosts, and why each starts nothing.
+          batch                   Wait for batches.
 
         STEER:
           pause                   Hold waiting jobs and stop running ones with their
@@ -135,6 +136,7 @@ struct HaulTreeTests {
           --checksum <alg=digest> The digest that a single URL's file must have.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until all jobs of the batch have ended.
+          -q, --quiet             Say nothing but errors and results.
           --json                  Print JSON, one object a line, for programs.
           -h, --help              Show help information.
 
