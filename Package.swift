@@ -32,6 +32,8 @@ let package = Package(
     .target(
       name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux"],
       swiftSettings: strictC),
+    .target(
+      name: "EmbeddedPostgres", dependencies: ["Postgres", "CLinux"], swiftSettings: strictC),
     .executableTarget(name: "EmbedSQL", swiftSettings: strict),
     .plugin(name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"]),
     .target(
@@ -51,8 +53,8 @@ let package = Package(
     .executableTarget(
       name: "haul",
       dependencies: [
-        "Worker", "Coordinator", "JobQueue", "Postgres", "Transfer", "ListFormats", "Arguments",
-        "Terminal", "Log",
+        "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres", "Transfer",
+        "ListFormats", "Arguments", "Terminal", "Log",
       ],
       swiftSettings: strictC),
 
@@ -62,6 +64,9 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "EmbeddedPostgresTests", dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
     .testTarget(
