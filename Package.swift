@@ -32,6 +32,8 @@ let package = Package(
     .target(
       name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux"],
       swiftSettings: strictC),
+    .target(
+      name: "EmbeddedPostgres", dependencies: ["Postgres", "CLinux"], swiftSettings: strictC),
     .executableTarget(name: "EmbedSQL", swiftSettings: strict),
     .plugin(name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"]),
     .target(
@@ -55,8 +57,8 @@ let package = Package(
     .executableTarget(
       name: "haul",
       dependencies: [
-        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "Transfer", "ListFormats", "Arguments",
-        "Terminal", "Log",
+        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres", "Transfer",
+        "ListFormats", "Arguments", "Terminal", "Log",
       ],
       swiftSettings: strictC),
 
@@ -66,6 +68,9 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "EmbeddedPostgresTests", dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
     .testTarget(
