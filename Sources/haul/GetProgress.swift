@@ -1,5 +1,4 @@
 import EmbeddedPostgres
-import FoundationEssentials
 import JobQueue
 import LocalPool
 import Synchronization
@@ -20,11 +19,8 @@ final class GetProgress: Sendable {
   private let display: ProgressDisplay
   private let state: Mutex<State>
 
-  init(lines: Int, isQuiet: Bool) {
-    let environment = ProcessInfo.processInfo.environment
-    display = ProgressDisplay(
-      mode: .init(for: Screen(.error, environment: environment), isQuiet: isQuiet),
-      label: "haul get", environment: environment)
+  init(lines: Int, on display: ProgressDisplay) {
+    self.display = display
     state = Mutex(State(tally: GetTally(lines: lines, now: .now)))
   }
 

@@ -1,5 +1,6 @@
 import Arguments
 import FoundationEssentials
+import Log
 import Terminal
 
 /// What is said on standard error while a command waits.
