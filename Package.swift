@@ -50,10 +50,15 @@ let package = Package(
     .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
+    .target(
+      name: "LocalPool",
+      dependencies: ["EmbeddedPostgres", "JobQueue", "Postgres", "Transfer", "Worker", "Log"],
+      swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
-        "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres", "Transfer",
+        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres",
+        "Transfer",
         "ListFormats", "Arguments", "Terminal", "Log",
       ],
       swiftSettings: strictC),

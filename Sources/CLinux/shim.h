@@ -46,6 +46,12 @@ static inline int haul_terminal_columns(int descriptor) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+/// Rows of the terminal behind `descriptor` (TIOCGWINSZ), or 0.
+static inline int haul_terminal_rows(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 /// A program to be started, in a session of its own, with nothing of the caller's open but these.
 struct haul_program {
   const char *path;
