@@ -5,7 +5,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   /// Some jobs failed; the command itself did its work.
   case failed = 1
   case usage = 64
-  /// Bad input: the message names the line, and nothing was submitted.
+  /// A wrong line of a list, or a name that does not exist; nothing was changed.
   case badInput = 65
   case unavailable = 69
   case inputOutput = 74

@@ -19,6 +19,7 @@ struct HostSetCommand: HaulCommand {
     + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.host, "A host such as example.org or example.org:8443, or '*.suffix'.")
+      .from(.names("host"))
   ]
 
   var host = ""

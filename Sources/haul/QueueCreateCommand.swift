@@ -10,7 +10,10 @@ struct QueueCreateCommand: HaulCommand {
     Example("haul queue create urgent --store archive", "A second queue on the same store."),
   ]
   static let options: [Option<Self>] =
-    [.value("store", "<name>", \.store, "The store where its files end up; must be given.")]
+    [
+      .value("store", "<name>", \.store, "The store where its files end up; must be given.")
+        .from(.names("store"))
+    ]
     + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.queue, "Letters, digits, '.', '_' and '-', at most 63.")

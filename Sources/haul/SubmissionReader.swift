@@ -1,6 +1,8 @@
 import Arguments
 import JobQueue
 import ListFormats
+import Log
+import Terminal
 import Transfer
 
 /// Turns what the user gave into lines to submit, all of them checked: the first wrong one ends the
@@ -42,8 +44,20 @@ struct SubmissionReader {
       return try line(entry)
     } catch {
       let reason = ExitError(from: error)
-      throw ExitError(reason.code, "\(place)\(reason.message ?? "") Nothing was submitted.")
+      let sentence = "\(place)\(reason.message ?? "") Nothing was submitted."
+      throw ExitError(
+        reason.code,
+        error is TransferError ? "\(sentence) It reads '\(Self.shown(entry.url))'." : sentence)
     }
+  }
+
+  /// A text that is no URL, for its author to recognise: without what could be a user name or password
+  /// (all up to the last @) or a signature (all from the first ?), and not too long.
+  static func shown(_ url: String) -> String {
+    var text = url.prefix { $0 != "?" }
+    if text.count < url.count { text += "?…" }
+    if let at = text.lastIndex(of: "@") { text = "…" + text[at...] }
+    return DisplayWidth.truncated(SafeText.visible(String(text)), to: 80)
   }
 
   private func line(_ entry: ListEntry) throws -> SubmitLine {

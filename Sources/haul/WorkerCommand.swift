@@ -23,10 +23,12 @@ struct WorkerCommand: HaulCommand {
     [
       .values(
         "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
-        "A store and the directory it is mounted at; must be given, and may be repeated."),
+        "A store and the directory it is mounted at; must be given, and may be repeated."
+      ).from(.mounts("store")),
       .values(
         "queue", "<name>", \.queues, environment: "HAUL_QUEUES",
-        "Serve only this queue; may be repeated. Without it all queues of the stores."),
+        "Serve only this queue; may be repeated. Without it all queues of the stores."
+      ).from(.names("queue")),
       .value(
         "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY", "Jobs at once."),

@@ -68,7 +68,8 @@ struct CommandLineTests {
       "haul submit: /nonexistent/a.txt: No such file or directory."),
     Refusal(
       "submit ftp://h/a", 65,
-      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted."),
+      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted. It reads 'ftp://h/a'."
+    ),
     Refusal(
       "submit http://me:hunter2@h/a", 65,
       "haul submit: the URL holds a user name or password; submit it without: the database would keep it"
@@ -108,11 +109,18 @@ struct CommandLineTests {
         Refusal(
           "submit http://h/b --out x", 65,
           "haul submit: line 1: job 1 already brings another URL to the path \"x\". Give this"),
-        Refusal("pause --batch nope", 64, "haul pause: there is no batch \"nope\"."),
-        Refusal("job 17", 64, "haul job: there is no job 17."),
+        Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\"."),
+        Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\"."),
+        Refusal("jobs --queue nope", 65, "haul jobs: there is no queue \"nope\"."),
+        Refusal("jobs --host nope", 65, "haul jobs: there is no host \"nope\"."),
+        Refusal("jobs 17", 65, "haul jobs: there is no job 17."),
+        Refusal("job 17", 65, "haul job: there is no job 17."),
+        Refusal(
+          "host unset nope", 65,
+          "haul host unset: there is no policy for \"nope\". 'haul host policies' lists them."),
         Refusal(
           "host set http://h/ --cap 2", 65, "haul host set: \"http://h/\" is not a host such as"),
-        Refusal("drain 17", 64, "haul drain: worker 17 is not running; see 'haul workers'."),
+        Refusal("drain 17", 65, "haul drain: worker 17 is not running; see 'haul workers'."),
         Refusal(
           "queue create films --store films", 65,
           "haul queue create: that name is taken already; nothing was changed."),
@@ -201,9 +209,9 @@ struct CommandLineTests {
     try await withPool { database, _ in
       _ = try await haul(["submit", "http://h/a", "http://h/b", "--batch", "x"], on: database)
       let steps = [
-        ("pause --batch x", "paused 2 jobs"), ("pause --batch x", "no job to pause matches"),
-        ("resume 1", "resumed 1 job"), ("cancel --state paused", "cancelled 1 job"),
-        ("retry --host h", "queued again 1 job"), ("retry 2", "no job to retry matches"),
+        ("pause --batch x", "2 jobs paused"), ("pause --batch x", "no job to pause matches"),
+        ("resume 1", "1 job resumed"), ("cancel --state paused", "1 job cancelled"),
+        ("retry --host h", "1 job queued again"), ("retry 2", "no job to retry matches"),
         ("submit http://h/a http://h/b", "submitted 0 jobs, 2 already there, 0 queued again"),
       ]
       for (line, sentence) in steps {
