@@ -34,7 +34,7 @@ struct CompleteCommand: HaulCommand {
       kind = "partial"
       completion.words += await names(name, completion, ending: "=")
     }
-    var reply = "\(kind)\t\(completion.prefix)\t\(completion.lead)\n"
+    var reply = "\(kind)\n\(completion.prefix)\n\(completion.lead)\n"
     for word in completion.words {
       reply += line == nil ? "\(word.text)\t\(word.help)\n" : Self.forBash(word.text, words.last)
     }

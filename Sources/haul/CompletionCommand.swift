@@ -31,18 +31,18 @@ struct CompletionCommand: HaulCommand {
 }
 
 extension Shell {
-  /// Asks `haul __complete`, whose first line says what follows: the kind, the part of the word that a path
-  /// completes, and what stands before that.
+  /// Asks `haul __complete`, whose first three lines are the kind of what follows, the part of the word that a
+  /// path completes, and what stands before that.
   fileprivate var stub: String {
     switch self {
     case .bash:
       #"""
       # bash completion for haul
       _haul() {
-        local kind prefix
+        local kind prefix lead
         COMPREPLY=()
         {
-          IFS=$'\t' read -r kind prefix || return 0
+          IFS= read -r kind && IFS= read -r prefix && IFS= read -r lead || return 0
           case $kind in
             files) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$prefix") ;;
             directories) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$prefix") ;;
@@ -59,20 +59,19 @@ extension Shell {
       #compdef haul
       # zsh completion for haul
       _haul() {
-        local -a lines head entries
+        local -a lines entries
         local line
         lines=("${(@f)$(haul __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
-        head=("${(@ps:\t:)lines[1]}")
-        case $head[1] in
+        case $lines[1] in
           files|directories)
-            [[ -z $head[3] ]] || compset -P '*='
-            if [[ $head[1] == files ]]; then _files; else _files -/; fi
+            [[ -z $lines[3] ]] || compset -P '*='
+            if [[ $lines[1] == files ]]; then _files; else _files -/; fi
             return ;;
         esac
-        for line in "${(@)lines[2,-1]}"; do
+        for line in "${(@)lines[4,-1]}"; do
           [[ -n $line ]] && entries+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
         done
-        if [[ $head[1] == partial ]]; then
+        if [[ $lines[1] == partial ]]; then
           _describe -V haul entries -S ''
         else
           _describe -V haul entries
@@ -88,16 +87,15 @@ extension Shell {
           set -l token (commandline -ct)
           set -l words (commandline -opc) "$token"
           set -l lines (haul __complete -- $words[2..-1] 2>/dev/null)
-          set -l head (string split \t -- $lines[1])
-          switch $head[1]
+          switch "$lines[1]"
               case files directories
-                  for path in (__fish_complete_path $head[2])
-                      if test $head[1] = files; or string match -qr '/(\t|$)' -- $path
-                          echo $head[3]$path
+                  for path in (__fish_complete_path $lines[2])
+                      if test $lines[1] = files; or string match -qr '/(\t|$)' -- $path
+                          echo $lines[3]$path
                       end
                   end
               case '*'
-                  printf '%s\n' $lines[2..-1]
+                  printf '%s\n' $lines[4..-1]
           end
       end
       complete -c haul -f -a '(__haul_complete)'

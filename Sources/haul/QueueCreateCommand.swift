@@ -6,7 +6,7 @@ struct QueueCreateCommand: HaulCommand {
   static let name = "create"
   static let abstract = "Make a queue on a store."
   static let examples = [
-    Example("haul queue create films --store archive", "Files of films end up in archive."),
+    Example("haul queue create music --store archive", "Files of music end up in archive."),
     Example("haul queue create urgent --store archive", "A second queue on the same store."),
   ]
   static let options: [Option<Self>] =

@@ -14,7 +14,7 @@ struct CompletionTests {
   private static let cases = [
     Case(line: "haul st", words: ["store"]), Case(line: "haul jobs --stat", words: ["--state"]),
     Case(line: "haul jobs --state comp", words: ["completed"]),
-    Case(line: "haul jobs --batch mon", words: ["monday"]),
+    Case(line: "haul jobs --batch mond", words: ["monday"]),
     Case(line: "haul submit -i li", words: ["list.txt"]),
     Case(line: "haul worker --store da", words: ["data="]),
     Case(line: "haul nonsense ", words: []),
@@ -113,16 +113,16 @@ struct CompletionTests {
     try await withFiles { database, directory in
       for test in Self.cases + [Case(line: "haul worker --store=data=fi", words: ["films/"])] {
         guard let word = test.words.first else { continue }
-        // A terminal of zsh's own; the line is finished by Return and echoed as a command's arguments.
+        // A terminal of zsh's own; after Tab, a key prints the line as it then is.
         let script = """
           zmodload zsh/zpty
           zpty -b z zsh -f -i
           zpty -w z 'PS1=; autoload -U compinit; compinit -u -D; source <(haul completion zsh)'
-          zpty -w z 'finish() { print -rl -- "=$BUFFER="; zle kill-buffer; }; zle -N finish; bindkey "^X" finish; print re""ady'
+          zpty -w z 'finish() { print -r -- "<$BUFFER>"; }; zle -N finish; bindkey "^X" finish; print re""ady'
           zpty -r -m z found '*ready*'
           zpty -n -w z $'\(test.line)\\t\\x18'
-          zpty -r -m z found '*=haul*=*'
-          print -r -- "${${found##*=haul}%%=[^=]#}"
+          zpty -r -m z found '*<haul*>*'
+          print -r -- "${${found##*<haul}%%>*}"
           """
         let output = try await run(
           "zsh", ["-f", "-c"], script, database: database.conninfo, directory: directory.path)
