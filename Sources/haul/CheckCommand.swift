@@ -12,8 +12,8 @@ struct CheckCommand: HaulCommand {
   static let discussion = """
     One line a finding: ok, warn or fail, and below the last two what to do. Ends with 0 unless \
     something fails, else with 78, or with the code of the error if no connection came about. \
-    Changes nothing; in a store it makes a small file below .haul and removes it. The last lines \
-    read the whole pool, which takes a while on millions of jobs.
+    Changes nothing; in a store it makes a small file below .haul and removes it. What concerns queues \
+    and health is counted over the whole pool, which takes a while on millions of jobs.
 
     Without --store it looks at the instances that were initialised on this machine.
     """

@@ -8,17 +8,19 @@ struct CompleteCommand: HaulCommand {
   static let abstract = "Complete a command line."
   static let isHidden = true
   static let options: [Option<Self>] =
-    [.value("line", "<text>", \.line, "The whole line up to the cursor, for bash.")]
-    + group(\.database)
+    [
+      .value("line", "<text>", \.line, "The whole line up to the cursor, for bash."),
+      .value(
+        "timeout", "<duration>", \.timeout, environment: "HAUL_COMPLETION_TIMEOUT",
+        "How long to wait for the database."),
+    ] + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("word", \.words, isRequired: false, "The words after the program's name.")
   ]
 
-  /// Nobody waits for a database longer than this for the sake of completion.
-  private static let patience = Duration.milliseconds(300)
-
   var line: String?
   var words: [String] = []
+  var timeout = Duration.milliseconds(300)
   var database = DatabaseOptions()
 
   func perform() async throws {
@@ -68,7 +70,7 @@ struct CompleteCommand: HaulCommand {
       input.yield(found ?? [])
     }
     Task {
-      try? await Task.sleep(for: Self.patience)
+      try? await Task.sleep(for: timeout)
       input.yield([])
     }
     for await names in replies {

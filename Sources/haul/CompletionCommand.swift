@@ -6,10 +6,10 @@ enum Shell: String, CaseIterable, OptionValue { case bash, zsh, fish }
 
 struct CompletionCommand: HaulCommand {
   static let name = "completion"
-  static let abstract = "Print what makes a shell complete haul's command lines."
+  static let abstract = "Print a shell's completion script."
   static let discussion = """
     Commands, options, values and paths, and names of queues, batches, stores, hosts and workers where \
-    the database answers within a third of a second. To install it:
+    the database answers within 300 milliseconds, or what HAUL_COMPLETION_TIMEOUT says. To install it:
 
       bash  haul completion bash > ~/.local/share/bash-completion/completions/haul
       zsh   haul completion zsh > DIRECTORY/_haul, with DIRECTORY in $fpath before compinit

@@ -23,7 +23,7 @@ struct HostsCommand: HaulCommand {
 
   func perform() async throws {
     let rows = try await database.withQueue { try await $0.hosts(limit: limit) }
-    try output.print(rows, HostRow.columns)
+    try output.print(rows, HostRow.columns, json: HostRow.moreColumns)
   }
 }
 
@@ -42,6 +42,10 @@ extension HostRow {
       style: { $0.whyIdle == "blocked" ? .yellow : nil }),
     .time("BLOCKED UNTIL", key: "blocked_until") { $0.blockedUntil },
     Column("FAILURES", key: "failures", .right, value: { .number($0.failures) }),
+  ]
+
+  /// What programs get besides.
+  static let moreColumns: [Column] = [
     .time("LAST START", key: "last_start") { $0.lastStart },
     Column(
       "RANGES", key: "range_unsafe", value: { .bool($0.rangeUnsafe ?? false) },

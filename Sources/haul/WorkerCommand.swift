@@ -17,7 +17,7 @@ struct WorkerCommand: HaulCommand {
       "Serves the queues of two stores."),
     Example(
       "haul worker --store films=/srv/films --exit-when-idle --allow-net 10.0.0.0/8",
-      "Runs until nothing is left, also from addresses of the own network."),
+      "Runs until nothing is left; may connect to a private network."),
   ]
   static let options: [Option<Self>] =
     [

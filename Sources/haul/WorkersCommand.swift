@@ -6,7 +6,7 @@ struct WorkersCommand: HaulCommand {
   static let name = "workers"
   static let abstract = "List workers and whether they live."
   static let examples = [
-    Example("haul workers", "Workers that live or did so an hour ago."),
+    Example("haul workers", "Those that live, or did within the last hour."),
     Example("haul workers --all --json", "All that ever registered, for a program."),
   ]
   static let options: [Option<Self>] =

@@ -72,8 +72,7 @@ struct HaulTreeTests {
           store                   Manage stores.
           queue                   Manage queues.
           host                    Manage hosts.
-          completion              Print what makes a shell complete haul's command
-                                  lines.
+          completion              Print a shell's completion script.
 
         RUN:
           submit                  Submit URLs as jobs, all or none.

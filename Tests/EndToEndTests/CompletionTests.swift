@@ -22,14 +22,15 @@ struct CompletionTests {
 
   /// Runs `script` in `shell`, with the program on its PATH and the database in its environment.
   private func run(
-    _ shell: String, _ arguments: [String], _ script: String, database: String, directory: String
+    _ shell: String, _ arguments: [String], _ script: String, database: String, directory: String,
+    timeout: String = "30s"
   ) async throws -> [String] {
     let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
     let output = try await ChildProcess.run(
       shell, arguments + [script],
       environment: [
         "PATH": "\(program):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
-        "HAUL_DATABASE_URL": database, "HOME": directory,
+        "HAUL_DATABASE_URL": database, "HOME": directory, "HAUL_COMPLETION_TIMEOUT": timeout,
       ], directory: directory)
     #expect(output.exit == .code(0))
     #expect(output.standardError == [])
@@ -87,7 +88,7 @@ struct CompletionTests {
     for conninfo in ["host=/nonexistent", "host=\(directory.path)", "no conninfo"] {
       let output = try await run(
         "bash", ["-c"], Self.bash + "try 'haul jobs --batch '; try 'haul st'", database: conninfo,
-        directory: directory.path)
+        directory: directory.path, timeout: "300ms")
       #expect(output == ["", "store"])
     }
   }

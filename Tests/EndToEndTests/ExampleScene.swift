@@ -14,8 +14,11 @@ final class ExampleScene: Sendable {
   private init(_ pool: HaulPool) async throws {
     self.pool = pool
     directory = try TemporaryDirectory()
-    let site = Site(["/a.iso": Representation(seed: 1, length: 1000)])
-    origin = try OriginServer(handler: site.answer)
+    // Whose sha-256 an example may name.
+    origin = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 200 OK\nContent-Length: 4\nETag: \"1\"")
+      try reply.body("test")
+    }
     for (store, place) in [
       ("films", "srv/films"), ("scratch", "scratch"), ("archive", "srv/archive"),
     ] {
@@ -37,6 +40,9 @@ final class ExampleScene: Sendable {
       "worker", "--store", "films=\(directory.path("srv/films"))", "--allow-net", "127.0.0.0/8",
     ])
     try await worker.event("worker.started")
+    // A batch that ends.
+    try await pool.command(
+      "submit", origin.url("/b.iso"), "--queue", "films", "--batch", "monday")
   }
 
   static func open(_ body: (ExampleScene) async throws -> Void) async throws {
@@ -75,7 +81,7 @@ final class ExampleScene: Sendable {
         "PATH": "\(program):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
         "HAUL_DATABASE_URL": pool.database.conninfo, "HAUL_ALLOW_NET": "127.0.0.0/8",
         "PGSERVICEFILE": directory.path("services"), "HOME": directory.path,
-        "XDG_STATE_HOME": directory.path("state"),
+        "HAUL_STATE_DIR": directory.path("state"),
       ], directory: directory.path)
   }
 }

@@ -60,7 +60,8 @@ struct ExamplesTests {
       let line = scene.rewritten(example.line)
       try #require(
         scene.strays(in: line) == [],
-        "map what '\(example.line)' names in ExampleScene.rewritten, or say it with a name that is there")
+        "map what '\(example.line)' names in ExampleScene.rewritten, or say it with a name that is there"
+      )
       let process = try scene.start(line)
       if example.isEndless {
         try await process.first("the first line of '\(line)'") { output in
