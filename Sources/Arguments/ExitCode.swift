@@ -20,7 +20,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .success: "success"
     case .failed: "some jobs failed"
     case .usage: "wrong usage"
-    case .badInput: "bad input"
+    case .badInput: "bad input, or a name that does not exist"
     case .unavailable: "database unreachable"
     case .inputOutput: "input or output failed"
     case .tryAgain: "try again later"

@@ -54,9 +54,9 @@ struct SubmissionReader {
   /// A text that is no URL, for its author to recognise: without what could be a user name or password
   /// (all up to the last @) or a signature (all from the first ?), and not too long.
   static func shown(_ url: String) -> String {
-    var text = url.prefix { $0 != "?" }
-    if text.count < url.count { text += "?…" }
-    if let at = text.lastIndex(of: "@") { text = "…" + text[at...] }
+    let host = url.lastIndex(of: "@").map { "…" + url[$0...] } ?? url
+    let path = host.prefix { $0 != "?" }
+    let text = path.count < host.count ? path + "?…" : path
     return DisplayWidth.truncated(SafeText.visible(String(text)), to: 80)
   }
 

@@ -225,11 +225,42 @@ struct CommandLineTests {
     }
   }
 
+  @Test func `workers that are gone are listed for an hour`() async throws {
+    try await HaulPool.open { pool in
+      let worker = try pool.worker("--exit-when-idle")
+      #expect(try await worker.exit() == .code(0))
+      #expect(try await pool.command("workers", "--json").count == 1)
+      try await pool.admin.execute(
+        "UPDATE haul.worker SET heartbeat_at = clock_timestamp() - interval '61 minutes'")
+      #expect(try await pool.command("workers", "--json") == [])
+      #expect(try await pool.command("workers", "--json", "--all").count == 1)
+    }
+  }
+
+  @Test func `times are in UTC whatever the server's zone`() async throws {
+    try await withPool { database, _ in
+      _ = try await haul(["submit", "http://h/a"], on: database)
+      let connection = try await database.connect()
+      try await connection.script(
+        "ALTER DATABASE \"\(database.name)\" SET TimeZone = 'Asia/Tokyo'")
+      await connection.close()
+      let job = try await haul(["job", "1"], on: database).standardOutput
+      let shown = try #require(job.first { $0.hasPrefix("SUBMITTED") })
+      #expect(shown.wholeMatch(of: /SUBMITTED  [0-9-]{10} [0-9:]{8}/) != nil, "\(shown)")
+      let json = try await haul(["job", "1", "--json"], on: database).standardOutput
+      #expect(json.first?.contains(/"submitted_at":"[0-9-]{10}T[0-9:.]+\+00:00"/) == true)
+    }
+  }
+
   @Test func `every list has the columns of its view for programs`() async throws {
     try await withPool { database, _ in
       _ = try await haul(["submit", "http://h/a"], on: database)
       let connection = try await database.connect()
-      let lists = [("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts")]
+      _ = try await haul(["host", "set", "h", "--cap", "2"], on: database)
+      let lists = [
+        ("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts"),
+        ("store list", "stores"), ("host policies", "policies"),
+      ]
       for (line, view) in lists {
         let arguments = line.split(separator: " ").map(String.init) + ["--json"]
         let object = try #require(try await haul(arguments, on: database).standardOutput.first)
