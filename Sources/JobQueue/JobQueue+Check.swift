@@ -44,9 +44,4 @@ extension JobQueue {
   package func health() async throws -> [HealthRow] {
     try await view("SELECT to_json(v) FROM (SELECT h.* FROM haul.health h) v", [])
   }
-
-  /// What this pool's part files lie under in a store: a UUID in lower case.
-  package func poolID() async throws -> String {
-    try await call("SELECT haul.pool_id()", [])
-  }
 }

@@ -33,30 +33,17 @@ package struct StoreProbe: Sendable {
     var probe = StoreProbe(
       mount, marker: Result { () throws(StoreError) in try Store.marker(mount) })
     probe.space = try? root.space()
-    if case .success = probe.marker, let own = root.existingDirectory(".haul") {
+    if case .success = probe.marker, let own = root.directory(beneath: ".haul") {
       do throws(TransferError) {
         probe.publishing = try own.probePublishing() ? .works : .worksByLink
       } catch {
         probe.publishing = .fails(error.message)
       }
-      probe.parts = countParts(own)
-    }
-    return probe
-  }
-
-  /// What cannot be read counts as nothing: writing there has failed as well.
-  private static func countParts(_ own: FileDescriptor) -> [String: Int] {
-    guard let parts = own.existingDirectory("parts"), let pools = try? parts.names() else {
-      return [:]
-    }
-    var counts: [String: Int] = [:]
-    for pool in pools {
-      let shards = parts.existingDirectory(pool)
-      for shard in (try? shards?.names()) ?? [] {
-        let names = try? shards?.existingDirectory(shard)?.names()
-        counts[pool, default: 0] += names?.count ?? 0
+      for pool in own.names(in: "parts") {
+        let shards = own.names(in: "parts/\(pool)")
+        probe.parts[pool] = shards.reduce(0) { $0 + own.names(in: "parts/\(pool)/\($1)").count }
       }
     }
-    return counts
+    return probe
   }
 }

@@ -36,7 +36,7 @@ extension QueueRow {
     Column("HELD", key: "held", .right, value: { .number($0.held) }),
     Column(
       "RATE", key: "rate", .right, value: { .number($0.rate) },
-      text: { HumanFormat.rate(bytesPerSecond: Double($0.rate)) }),
+      text: { HumanFormat.rate($0.rate) }),
     Column(
       "PAUSED", key: "paused", value: { .bool($0.paused) },
       text: { $0.paused ? "yes" : "no" }, style: { $0.paused ? .yellow : nil }),

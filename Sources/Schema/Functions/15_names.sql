@@ -1,9 +1,3 @@
--- What tells this pool's part files apart from another's on the same store.
-CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
-  SELECT id FROM haul.pool
-$$;
-
 -- At most a hundred names of one kind (queue, store, batch, host, policy or worker) that begin with p_prefix, for completion; of
 -- batches and workers the newest.
 CREATE OR REPLACE FUNCTION haul.names(p_kind text, p_prefix text) RETURNS SETOF text

@@ -158,10 +158,10 @@ COMMENT ON COLUMN haul.stores.created_at IS 'When it was first initialised.';
 
 CREATE OR REPLACE VIEW haul.policies AS
 SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host h WHERE h.name = p.pattern
-  OR (p.pattern LIKE '*.%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts
+  OR (p.pattern LIKE '*%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts
 FROM haul.host_policy p;
 COMMENT ON VIEW haul.policies IS 'Caps set for hosts; an exact name goes before the longest suffix that fits, that before the cap of 4.';
-COMMENT ON COLUMN haul.policies.pattern IS 'A host, or *.suffix.';
+COMMENT ON COLUMN haul.policies.pattern IS 'A host, *.suffix, or * for all.';
 COMMENT ON COLUMN haul.policies.cap IS 'How many transfers such a host may see at once, pool-wide.';
 COMMENT ON COLUMN haul.policies.hosts IS 'Hosts with jobs so far that the pattern fits.';
 
