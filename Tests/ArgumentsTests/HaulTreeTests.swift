@@ -75,6 +75,7 @@ struct HaulTreeTests {
           completion              Print a shell's completion script.
 
         RUN:
+          get                     Download URLs here and now, without any set-up.
           submit                  Submit URLs as jobs, all or none.
           worker                  Run a worker: claim jobs, download them, hand over
                                   what is interrupted.

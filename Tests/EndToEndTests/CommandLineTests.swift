@@ -1,4 +1,5 @@
 import Foundation
+import JobQueue
 import Postgres
 import TestSupport
 import Testing
@@ -186,7 +187,9 @@ struct CommandLineTests {
       #expect(first.standardOutput.first?.hasPrefix("{\"applied\":[1") == true)
       let second = try await haul(["migrate"], on: database)
       #expect(
-        second.standardOutput == ["the schema of \(database.name) is up to date, at version 1"])
+        second.standardOutput == [
+          "the schema of \(database.name) is up to date, at version \(JobQueue.schemaVersion)"
+        ])
     }
   }
 
