@@ -61,7 +61,7 @@ struct CompleteCommand: HaulCommand {
     _ kind: String, _ completion: Completion, ending: String
   ) async -> [Completion.Word] {
     var database = database
-    if let given = completion.given["database"] { database.conninfo = given }
+    if let given = completion.given["database"] { database.given = given }
     let (replies, input) = AsyncStream.makeStream(of: [String].self)
     Task { [database] in
       let found = try? await database.withQueue {
