@@ -77,6 +77,28 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let running: Int64
   /// Bytes a second.
   package let rate: Int64
+  /// Live ones that mount its store.
+  package let workers: Int
+}
+
+/// A row of `haul.stores`: one instance.
+package struct StoreRow: Sendable, Decodable, Equatable {
+  package let store: String
+  package let instance: Int
+  package let machine: String
+  package let root: String
+  /// Live ones that mount it.
+  package let workers: Int
+  /// A UUID in lower case.
+  package let marker: String
+  package let createdAt: String
+}
+
+/// A row of `haul.policies`.
+package struct PolicyRow: Sendable, Decodable, Equatable {
+  package let pattern: String
+  package let cap: Int
+  package let hosts: Int
 }
 
 /// A row of `haul.hosts`.

@@ -56,6 +56,20 @@ package enum DisplayWidth {
     String(prefix(of: String(text.reversed()), within: columns).reversed())
   }
 
+  /// The words of `text` on lines of at most `columns`; a longer word stands alone. nil: on one line.
+  package static func wrapped(_ text: String, to columns: Int?) -> [String] {
+    guard let columns else { return [text] }
+    var lines: [String] = []
+    for word in text.split(separator: " ") {
+      if let line = lines.last, of(line) + 1 + of(String(word)) <= columns {
+        lines[lines.count - 1] = "\(line) \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
+  }
+
   private static func of(_ character: Character) -> Int {
     if character.unicodeScalars.contains("\u{fe0f}") { return 2 }
     return character.unicodeScalars.map(of).max() ?? 0

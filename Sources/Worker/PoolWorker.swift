@@ -84,8 +84,8 @@ package final class PoolWorker: Sendable {
       conninfo: configuration.conninfo, caller: JobQueue.Caller(registration), logger: logger,
       observe: { event in
         switch event {
-        case .connected:
-          logger.info(.workerSessionRestored)
+        case .connected(_, let again):
+          if again { logger.info(.workerSessionRestored) }
           keeper.session(isThere: true)
         case .lost(let error):
           logger.warning(.workerSessionLost, (.reason, LogValue(error.description)))

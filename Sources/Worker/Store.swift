@@ -41,12 +41,7 @@ package struct Store: Sendable {
     guard let root = try? FileDescriptor.directory(mount.directory) else {
       throw .noDirectory(mount.directory)
     }
-    guard let text = Self.read("\(mount.directory)/\(Self.markerPath)") else {
-      throw .noMarker(store: mount.name, directory: mount.directory)
-    }
-    guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {
-      throw .unreadableMarker(mount.directory)
-    }
+    marker = try Self.marker(mount)
     do throws(TransferError) {
       let parts = try root.makeDirectories(".haul/parts")
       try parts.probeWritable()
@@ -54,9 +49,19 @@ package struct Store: Sendable {
       throw .unwritable(mount.directory, reason: error.message)
     }
     name = mount.name
-    self.marker = marker.instance.uuidString.lowercased()
     self.root = root
     destination = Destination(root: root)
+  }
+
+  /// The instance id in the marker below a directory.
+  static func marker(_ mount: StoreMount) throws(StoreError) -> String {
+    guard let text = read("\(mount.directory)/\(markerPath)") else {
+      throw .noMarker(store: mount.name, directory: mount.directory)
+    }
+    guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {
+      throw .unreadableMarker(mount.directory)
+    }
+    return marker.instance.uuidString.lowercased()
   }
 
   /// Writes the marker into `directory`, or reads the one that is there. Durable on return.

@@ -23,7 +23,9 @@ struct BatchWaitCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    try await database.withQueue { try await $0.requireBatch(batch) }
+    var selector = JobSelector()
+    selector.batch = batch
+    try await database.withQueue { [selector] in try await $0.requireNames(selector) }
     try await BatchWait(
       batch: batch, label: "haul batch wait", database: database, output: output,
       display: progress.display(label: "haul batch wait")

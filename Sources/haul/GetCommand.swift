@@ -41,7 +41,6 @@ struct GetCommand: HaulCommand {
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
   ]
-  static let codeOfUnknownName = ExitCode.badInput
 
   var urls: [String] = []
   var input: String?

@@ -12,7 +12,7 @@ struct LogOptions: OptionGroup {
       "log-format", "<format>", \.format, environment: "HAUL_LOG_FORMAT", "How a line looks."),
     .value(
       "log-level", "<level>", \.level, environment: "HAUL_LOG_LEVEL",
-      "What matters at least so much is logged."),
+      "Log this and what matters more."),
   ]
 
   var format = Logger.Format.text

@@ -24,9 +24,11 @@ struct SubmitCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input."),
-      .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to."),
-      .value("batch", "<name>", \.batch, "A name to select these jobs by."),
+      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
+        .from(.files),
+      .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
+        .from(.names("queue")),
+      .value("batch", "<name>", \.batch, "A name to select these jobs by.").from(.names("batch")),
       .value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last."),
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
@@ -38,7 +40,6 @@ struct SubmitCommand: HaulCommand {
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
   ]
-  static let codeOfUnknownName = ExitCode.badInput
 
   var urls: [String] = []
   var input: String?

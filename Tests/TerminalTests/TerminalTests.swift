@@ -126,6 +126,39 @@ struct TerminalTests {
     #expect(HumanFormat.duration(.milliseconds(milliseconds)) == text)
   }
 
+  @Test(arguments: [
+    ("2026-11-21T15:30:12.123456+00:00", "2026-11-21 15:30:12"),
+    ("2026-11-21T15:30:12+00:00", "2026-11-21 15:30:12"),
+    ("2026-11-21T15:30:12Z", "2026-11-21 15:30:12"),
+    ("2026-11-21T16:30:12+01:00", "2026-11-21T16:30:12+01:00"), ("infinity", "infinity"),
+  ])
+  func `times for people`(text: String, shown: String) {
+    #expect(HumanFormat.time(text) == shown)
+  }
+
+  @Test(arguments: [
+    (nil as Int?, ["a bc  def"]), (4, ["a bc", "def"]), (5, ["a bc", "def"]),
+    (2, ["a", "bc", "def"]),
+  ])
+  func `words are wrapped`(columns: Int?, lines: [String]) {
+    #expect(DisplayWidth.wrapped("a bc  def", to: columns) == lines)
+  }
+
+  @Test func `a note stands below its row, wrapped and safe`() {
+    let listing = Listing<Row>(
+      [.init("JOB", key: "job", value: { .number($0.id) })], note: { $0.error })
+    let rows = [Row(id: 1, url: "", error: "one two\u{1b} three four five"), Row(id: 2, url: "")]
+    #expect(
+      listing.table(rows, on: Screen(width: 26)) == """
+        JOB
+        1
+              one two\\u001b three
+              four five
+        2
+
+        """)
+  }
+
   @Test func `ages and rates for people`() {
     #expect(HumanFormat.age(.seconds(59)) == "59s")
     #expect(HumanFormat.age(.seconds(7199)) == "1h")
