@@ -32,6 +32,8 @@ let package = Package(
     .target(
       name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux"],
       swiftSettings: strictC),
+    .target(
+      name: "EmbeddedPostgres", dependencies: ["Postgres", "CLinux"], swiftSettings: strictC),
     .executableTarget(name: "EmbedSQL", swiftSettings: strict),
     .plugin(name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"]),
     .target(
@@ -48,11 +50,15 @@ let package = Package(
     .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
+    .target(
+      name: "LocalPool",
+      dependencies: ["EmbeddedPostgres", "JobQueue", "Postgres", "Transfer", "Worker", "Log"],
+      swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
-        "Worker", "Coordinator", "JobQueue", "Postgres", "Transfer", "ListFormats", "Arguments",
-        "Terminal", "Log",
+        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres", "Transfer",
+        "ListFormats", "Arguments", "Terminal", "Log",
       ],
       swiftSettings: strictC),
 
@@ -62,6 +68,9 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "EmbeddedPostgresTests", dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
     .testTarget(

@@ -13,6 +13,7 @@ package final class PoolWorker: Sendable {
   private struct State {
     var loop: WorkLoop?
     var isDraining = false
+    var stopsWhenIdle = false
   }
 
   private let configuration: WorkerConfiguration
@@ -36,6 +37,24 @@ package final class PoolWorker: Sendable {
       state.isDraining = true
       return state.loop
     }?.drain()
+  }
+
+  /// From now on ``run()`` returns once nothing is left to do, as with `exitWhenIdle`.
+  package func stopWhenIdle() {
+    state.withLock { state in
+      state.stopsWhenIdle = true
+      return state.loop
+    }?.stopWhenIdle()
+  }
+
+  /// What runs now, in no order.
+  package var transfers: [RunningTransfer] {
+    let runs = state.withLock { $0.loop }?.running ?? []
+    return runs.map { run in
+      let progress = run.progress
+      return RunningTransfer(
+        token: run.lease.token, path: run.lease.path, bytes: progress.bytes, total: progress.total)
+    }
   }
 
   /// Runs until drained, or, if so configured, until nothing is left to do.
@@ -76,6 +95,7 @@ package final class PoolWorker: Sendable {
       })
     let environment = RunEnvironment(
       engine: engine, io: io, stores: stores, pool: registration.pool,
+      allowsOwnOrigins: configuration.allowsOwnOrigins,
       checkpoints: CheckpointWriter(database), confirm: { await keeper.confirm($0) },
       logger: logger)
     let loop = WorkLoop(
@@ -83,11 +103,12 @@ package final class PoolWorker: Sendable {
     let janitor = Janitor(
       database: database, stores: stores, registration: registration, io: io, logger: logger)
     let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
-    let isDraining = state.withLock { state in
+    let (isDraining, stopsWhenIdle) = state.withLock { state in
       state.loop = loop
-      return state.isDraining
+      return (state.isDraining, state.stopsWhenIdle)
     }
     if isDraining { loop.drain() }
+    if stopsWhenIdle { loop.stopWhenIdle() }
 
     // The first round before the first claim: then nothing of this worker's can look like a gap.
     await leadership.runRound()

@@ -41,7 +41,7 @@ extension ExitError {
       case .noSuchName: unknownName
       case .refused: .badInput
       // Its row was cleared away while it was cut off; it registers anew when it is started again.
-      case .unknownWorker: .tryAgain
+      case .unknownWorker, .busy: .tryAgain
       }
     self.init(code, Self.sentence("\(error)"))
   }
