@@ -25,7 +25,8 @@ enum Haul {
       CommandSection(
         "RUN",
         [
-          CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
+          CommandNode(UpCommand.self), CommandNode(SubmitCommand.self),
+          CommandNode(WorkerCommand.self),
           CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
         ]),
       CommandSection(

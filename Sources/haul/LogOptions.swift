@@ -19,7 +19,7 @@ struct LogOptions: OptionGroup {
   var level = Logger.Level.info
 
   /// A logger of `component` to standard error.
-  func logger(_ component: String) -> Logger {
-    Logger(format: format, level: level, component: component)
+  func logger(_ component: String, output: LogOutput = .standardError) -> Logger {
+    Logger(format: format, level: level, component: component, output: output)
   }
 }
