@@ -40,3 +40,9 @@ static inline int haul_terminal_columns(int descriptor) {
   struct winsize size;
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
+
+/// Rows of the terminal behind `descriptor` (TIOCGWINSZ), or 0.
+static inline int haul_terminal_rows(int descriptor) {
+  struct winsize size;
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}

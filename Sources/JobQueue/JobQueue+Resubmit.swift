@@ -1,4 +1,4 @@
-package import Postgres
+import Postgres
 
 /// A line whose file an earlier job has brought already, if it is still there.
 package struct FinishedLine: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import FoundationEssentials
+import Glibc
 package import JobQueue
-package import Transfer
+import Transfer
 package import Worker
 
 /// A directory that files are downloaded to without being anybody's store: it is one for as long as something in it is

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 import Glibc
 import Synchronization
-import Transfer
+package import Transfer
 
 /// Why a directory cannot serve as a store. The description is a sentence for the operator.
 package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {

@@ -37,7 +37,7 @@ struct GetCommand: HaulCommand {
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
-    ] + group(\.result) + group(\.choices) + group(\.log)
+    ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.log)
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
   ]
@@ -49,6 +49,7 @@ struct GetCommand: HaulCommand {
   var concurrency = 8
   var checksum: ExpectedDigest?
   var tree = false
+  var progress = ProgressOptions()
   var result = OutputOptions()
   var choices = JobChoices()
   var log = LogOptions(level: .error)
@@ -64,15 +65,15 @@ struct GetCommand: HaulCommand {
     let order = GetOrder(
       lines: lines, directory: output, concurrency: concurrency, options: options,
       version: Haul.version)
-    let progress = GetProgress(lines: lines.count)
+    let screen = GetProgress(lines: lines.count, on: progress.display(label: "haul get"))
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
-      logger: log.logger("worker"), observe: { progress.take($0) })
+      logger: log.logger("worker"), observe: { screen.take($0) })
     StopSignals.handle {
-      progress.stopping()
+      screen.stopping()
       run.stop()
     }
-    let tally = try await progress.follow(run)
+    let tally = try await screen.follow(run)
     try conclude(tally)
   }
 

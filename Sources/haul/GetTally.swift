@@ -69,7 +69,7 @@ struct GetTally: Sendable {
   var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore == 0 {
-      let rate = HumanFormat.rate(bytesPerSecond: Double(fetched) / (elapsed / .seconds(1)))
+      let rate = HumanFormat.rate(Int64(Double(fetched) / max(elapsed / .seconds(1), 0.001)))
       parts.append(
         "\(counted(completed, "file")), \(HumanFormat.bytes(bytes)) in "
           + "\(HumanFormat.duration(elapsed)) (\(rate))")

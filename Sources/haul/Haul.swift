@@ -25,8 +25,8 @@ enum Haul {
       CommandSection(
         "RUN",
         [
-          CommandNode(UpCommand.self), CommandNode(SubmitCommand.self),
-          CommandNode(WorkerCommand.self),
+          CommandNode(GetCommand.self), CommandNode(UpCommand.self),
+          CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
           CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
         ]),
       CommandSection(
