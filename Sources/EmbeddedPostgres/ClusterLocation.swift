@@ -7,8 +7,10 @@ package struct ClusterLocation: Sendable, Equatable {
   package let directory: String
   /// `XDG_RUNTIME_DIR`: a short place for the socket, where the user has one.
   let runtimeDirectory: String?
-  /// Directories to find PostgreSQL's programs in, besides Debian's `/usr/lib/postgresql/*/bin`.
+  /// Directories to find PostgreSQL's programs in: those of `PATH`, and Debian's.
   let programDirectories: [String]
+
+  private static let packages = "/usr/lib/postgresql"
 
   /// `HAUL_STATE_DIR`, else for root `/var/lib/haul`, else `haul` in `XDG_STATE_HOME` or in
   /// `~/.local/state` (XDG Base Directory Specification: what is not absolute there is ignored).
@@ -31,7 +33,13 @@ package struct ClusterLocation: Sendable, Equatable {
     self.init(
       directory: directory,
       runtimeDirectory: environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil },
-      programDirectories: (environment["PATH"] ?? "").split(separator: ":").map(String.init))
+      programDirectories: (environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        + Self.packageDirectories)
+  }
+
+  private static var packageDirectories: [String] {
+    let majors = (try? FileManager.default.contentsOfDirectory(atPath: packages)) ?? []
+    return majors.map { "\(packages)/\($0)/bin" }
   }
 
   init(directory: String, runtimeDirectory: String?, programDirectories: [String]) {

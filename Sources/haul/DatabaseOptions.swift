@@ -1,5 +1,8 @@
 import Arguments
+import EmbeddedPostgres
+import FoundationEssentials
 import JobQueue
+import LocalPool
 import Postgres
 
 /// Where the database is.
@@ -10,18 +13,32 @@ struct DatabaseOptions: OptionGroup {
       "database", "<conninfo>", \.conninfo, environment: "HAUL_DATABASE_URL",
       """
       A libpq connection string or postgresql:// URI; without it libpq's own environment (PGHOST, \
-      PGSERVICE and so on) counts. Keep passwords in ~/.pgpass.
+      PGSERVICE and so on) counts, and without that the database of haul up. Keep passwords in \
+      ~/.pgpass.
       """)
   ]
 
-  /// libpq's connection string; empty means libpq's environment.
+  /// As given.
   var conninfo: String?
+
+  /// Variables by which libpq's environment says which database is meant.
+  /// (PostgreSQL manual, libpq, "Environment Variables")
+  private static let libpqNames = ["PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE"]
+
+  /// libpq's connection string; empty means libpq's environment.
+  var address: String {
+    let environment = ProcessInfo.processInfo.environment
+    if let conninfo { return conninfo }
+    if Self.libpqNames.contains(where: { environment[$0] != nil }) { return "" }
+    guard let location = try? ClusterLocation.standard(environment: environment) else { return "" }
+    return EmbeddedCluster.running(location, database: LocalPool.standingDatabase) ?? ""
+  }
 
   /// How a command connects. A submission of millions of lines is one statement that may take long,
   /// and its user can interrupt it; that the server is gone shows by keepalive long before.
   var configuration: ConnectionConfiguration {
     ConnectionConfiguration(
-      conninfo: conninfo ?? "", applicationName: "haul", queryTimeout: .seconds(6 * 3600))
+      conninfo: address, applicationName: "haul", queryTimeout: .seconds(6 * 3600))
   }
 
   /// Gives `body` a connection of its own.

@@ -1,0 +1,53 @@
+import Glibc
+
+/// A directory with PostgreSQL's server programs.
+struct ServerInstallation: Sendable, Equatable {
+  /// Absolute.
+  let directory: String
+  let major: Int
+
+  static let oldest = 15
+
+  func program(_ name: String) -> String { "\(directory)/\(name)" }
+
+  /// All that are new enough, the newest first.
+  static func all(
+    in location: ClusterLocation, for user: ServerUser
+  ) async throws(EmbeddedPostgresError) -> [ServerInstallation] {
+    var found: [ServerInstallation] = []
+    for directory in location.programDirectories {
+      let isThere = ["postgres", "initdb"].allSatisfy {
+        unsafe access("\(directory)/\($0)", X_OK) == 0
+      }
+      guard isThere, !found.contains(where: { $0.directory == directory }) else { continue }
+      let answer = try await ServerProgram.run("\(directory)/postgres", ["--version"], as: user)
+      if let major = major(of: answer.output), major >= oldest {
+        found.append(ServerInstallation(directory: directory, major: major))
+      }
+    }
+    return found.sorted { $0.major > $1.major }
+  }
+
+  /// 15 in `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, 18 in `postgres (PostgreSQL) 18beta1`.
+  static func major(of version: String) -> Int? {
+    let words = version.split(separator: " ")
+    guard words.count >= 3, words[1] == "(PostgreSQL)" else { return nil }
+    return Int(words[2].prefix { $0.isWholeNumber })
+  }
+
+  /// The one that serves data of `major`, or the newest for data still to be made.
+  ///
+  /// - Throws: `programsMissing`, `otherMajor`.
+  static func choose(
+    from installed: [ServerInstallation], data major: Int?, in directory: String
+  ) throws(EmbeddedPostgresError) -> ServerInstallation {
+    guard let major else {
+      guard let newest = installed.first else { throw .programsMissing }
+      return newest
+    }
+    guard let fitting = installed.first(where: { $0.major == major }) else {
+      throw .otherMajor(data: major, installed: installed.first?.major, directory: directory)
+    }
+    return fitting
+  }
+}
