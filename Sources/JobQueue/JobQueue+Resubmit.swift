@@ -18,6 +18,14 @@ package struct ResubmitReply: Sendable, Equatable {
   package let submitted: Int
   /// Earlier jobs that are this submission's now, with what is durable of them.
   package let takenOver: Int
+  /// Those of them that had not ended.
+  package let unfinished: Int
+}
+
+/// What `haul.resubmit` gives.
+private struct Earlier: Sendable, Decodable {
+  let takenOver: Int
+  let unfinished: Int
 }
 
 extension JobQueue {
@@ -36,13 +44,14 @@ extension JobQueue {
     try await ensurePartitions(room: Int64(lines.count + 100_000))
     return try await staging(lines) { queue in
       let finished = try await queue.finishedLines(submission.queue).filter(isDone)
-      let takenOver: Int = try await queue.call(
+      let earlier: Earlier = try await queue.callJSON(
         "SELECT haul.resubmit($1, $2, $3::jsonb, $4::bigint[])",
         [submission.queue, submission.batch, options, finished.map { Int64($0.line) }])
       let reply: SubmitReply = try await queue.callJSON(
         "SELECT haul.submit($1, $2, $3::smallint, $4::jsonb, NULL)",
         [submission.queue, submission.batch, submission.priority, options])
-      return ResubmitReply(finished: finished, submitted: reply.submitted, takenOver: takenOver)
+      return ResubmitReply(finished: finished, submitted: reply.submitted, takenOver: earlier.takenOver,
+        unfinished: earlier.unfinished)
     }
   }
 

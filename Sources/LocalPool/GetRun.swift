@@ -157,6 +157,6 @@ package final class GetRun: Sendable {
     observe(
       .submitted(
         jobs: reply.submitted + reply.takenOver, finished: reply.finished.count,
-        goingOn: reply.takenOver))
+        goingOn: reply.unfinished))
   }
 }

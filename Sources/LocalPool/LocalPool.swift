@@ -1,5 +1,5 @@
 package import EmbeddedPostgres
-import Glibc
+import FoundationEssentials
 import JobQueue
 import Postgres
 
@@ -62,9 +62,12 @@ package final class LocalPool: Sendable {
 
   /// Whether the process `pid` of this machine lives. All workers of the cluster are processes of this machine, since
   /// it listens on a local socket alone. A process that has taken the number of a dead one counts as alive: then the
-  /// lease expires as any other.
+  /// lease expires as any other. One that its parent has not buried yet is dead (proc(5), `/proc/pid/stat`).
   private static func isRunning(pid: Int) -> Bool {
-    guard let pid = pid_t(exactly: pid), pid > 0 else { return false }
-    return kill(pid, 0) == 0 || errno == EPERM
+    guard let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+      let end = status.lastIndex(of: ")")
+    else { return false }
+    let state = status[end...].dropFirst(2).first
+    return state != "Z" && state != "X"
   }
 }

@@ -2,17 +2,21 @@
 -- take those jobs over. Called before submit(), which makes jobs of the lines that are left.
 
 -- Lines staged by this transaction whose path has a completed job with the same URL: whether the file is still
--- there, only the caller can see. `path` is where the file was published, `bytes` its length.
+-- there, only the caller can see. `path` is where the file was published, `bytes` its length. Each line is looked up by
+-- itself (LIMIT keeps the planner from joining): of the size of staging nothing is known.
 CREATE OR REPLACE FUNCTION haul.finished_lines(p_queue text)
 RETURNS TABLE (line bigint, path text, bytes bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   SELECT s.line, o.path, o.bytes
   FROM haul.staging s
-  JOIN haul.queue q ON q.name = p_queue
-  JOIN haul.dedupe d ON d.store = q.store AND d.path_digest = haul.path_digest(s.path)
-  JOIN haul.job j ON j.id = d.job AND j.url = s.url
-  JOIN haul.outcome o ON o.job = j.id AND o.state = 'completed'
+  CROSS JOIN LATERAL (
+    SELECT d.job FROM haul.dedupe d
+    WHERE d.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue)
+      AND d.path_digest = haul.path_digest(s.path) LIMIT 1) d
+  CROSS JOIN LATERAL (SELECT j.id FROM haul.job j WHERE j.id = d.job AND j.url = s.url LIMIT 1) j
+  CROSS JOIN LATERAL (
+    SELECT o.path, o.bytes FROM haul.outcome o WHERE o.job = j.id AND o.state = 'completed' LIMIT 1) o
   WHERE s.submission = pg_current_xact_id_if_assigned()
 $$;
 
@@ -21,9 +25,9 @@ $$;
 -- of the same URL is kept, and gone on with. Such lines are removed too.
 --
 -- p_options  as in submit()
--- Returns    how many jobs were taken over
+-- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs · HA007 such a job is running
-CREATE OR REPLACE FUNCTION haul.resubmit(p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS bigint
+CREATE OR REPLACE FUNCTION haul.resubmit(p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -32,7 +36,7 @@ DECLARE
   v_batch integer;
   v_jobs bigint[];
   v_free bigint[];
-  v_count bigint;
+  v_ended bigint;
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
@@ -49,7 +53,7 @@ BEGIN
   SELECT array_agg(DISTINCT s.owner) INTO v_jobs FROM haul.staging s
   WHERE s.submission = v_submission AND s.owner IS NOT NULL;
   IF v_jobs IS NULL THEN
-    RETURN 0;
+    RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
 
   -- Out of wherever they wait or have ended; what is left then is running.
@@ -59,7 +63,8 @@ BEGIN
   ), held AS (
     DELETE FROM haul.held h WHERE h.job IN (
       SELECT k.job FROM haul.held k WHERE k.job = ANY (v_jobs) ORDER BY k.job FOR UPDATE) RETURNING h.job)
-  SELECT array_agg(t.job) INTO v_free FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
+  SELECT array_agg(t.job), (SELECT count(*) FROM ended) INTO v_free, v_ended
+  FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
   SELECT v_free || array_agg(w.job) INTO v_free
   FROM haul.withdraw(jsonb_build_object('ids', to_jsonb(v_jobs)), cardinality(v_jobs)) w;
   PERFORM haul.require_all_free(v_jobs, v_free);
@@ -76,7 +81,7 @@ BEGIN
 
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
-  RETURN cardinality(v_jobs);
+  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
 END
 $$;
 
