@@ -50,6 +50,7 @@ package final class UpRun: Sendable {
   }
 
   private struct State {
+    var pool: LocalPool?
     var coordinator: PoolCoordinator?
     var workers: [PoolWorker] = []
     var isStopped = false
@@ -83,6 +84,11 @@ package final class UpRun: Sendable {
     if workers.isEmpty { coordinator?.stop() }
   }
 
+  /// Lets the database go at once, for a process that ends without waiting for anything else.
+  package func abandon() {
+    state.withLock { $0.pool }?.close()
+  }
+
   /// Runs until ``stop()``, or until all workers were drained by an operator.
   ///
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`; `JobQueueError`, also `busy` where another such
@@ -91,6 +97,7 @@ package final class UpRun: Sendable {
     let pool = try await LocalPool.open(
       database: LocalPool.standingDatabase, at: location,
       observe: { [observe] in observe(.database($0)) })
+    state.withLock { $0.pool = pool }
     do {
       try await run(in: pool)
       pool.close()

@@ -60,7 +60,7 @@ struct UpCommand: HaulCommand {
       case .closed: database.info(.databaseStopped)
       }
     }
-    StopSignals.handle { run.stop() }
+    StopSignals.handle({ run.stop() }, atOnce: { run.abandon() })
     try await run.run()
   }
 
@@ -71,7 +71,7 @@ struct UpCommand: HaulCommand {
 
       Files land in \(SafeText.visible(directory)). In another terminal:
         haul submit URL…    adds to the queue; haul jobs lists it
-        psql '\(conninfo)'
+        psql "\(conninfo)"
       Ctrl-C saves what runs and stops.
 
 
