@@ -130,8 +130,9 @@ package final class PoolWorker: Sendable {
       }
       // The leases that the database still knows of are none: tell it that this worker is gone.
       try? await database.queue { try await $0.stopWorker(database.caller) }
-      keeper.close()
+      // Cancelled first: what `close` wakes must find that it is over.
       group.cancelAll()
+      keeper.close()
       await database.close()
     }
     await engine.shutdown()
