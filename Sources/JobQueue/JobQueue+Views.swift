@@ -75,14 +75,58 @@ extension JobQueue {
       """, [limit])
   }
 
+  /// Checks that a batch has jobs.
+  /// - Throws: `JobQueueError.noSuchName`.
+  package func requireBatch(_ batch: String) async throws {
+    let isThere: Bool = try await call(
+      "SELECT EXISTS (SELECT FROM haul.jobs j WHERE j.batch = $1)", [batch])
+    if !isThere { throw JobQueueError.noSuchName("there is no batch \"\(batch)\"", hint: nil) }
+  }
+
   /// The jobs of a batch by state; reads them all. Empty for a batch that does not exist.
   package func batchCounts(_ batch: String) async throws -> [BatchCount] {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT j.state, j.error, count(*) AS jobs FROM haul.jobs j
+        SELECT j.state, j.error, count(*) AS jobs, sum(j.bytes)::bigint AS bytes FROM haul.jobs j
         WHERE j.batch = $1 GROUP BY j.state, j.error ORDER BY j.state, j.error) v
       """, [batch])
+  }
+
+  /// What runs of a batch, the longest-running first; reads all leases but no waiting jobs.
+  package func running(ofBatch batch: String) async throws -> [RunningRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT r.job, r.path, r.bytes, r.total, r.rate FROM haul.running r
+        WHERE r.batch = $1 ORDER BY r.started_at, r.job) v
+      """, [batch])
+  }
+
+  /// One failed job of a batch for each error class, by class; reads all jobs of the batch.
+  package func failureExamples(ofBatch batch: String) async throws -> [FailureExample] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT DISTINCT ON (j.error) j.error, j.path, j.message FROM haul.jobs j
+        WHERE j.batch = $1 AND j.state = 'failed' ORDER BY j.error, j.job) v
+      """, [batch])
+  }
+
+  /// Stores of a batch's waiting jobs that no live worker mounts, by name; reads all jobs of the batch.
+  package func unservedStores(ofBatch batch: String) async throws -> [String] {
+    try await rows(
+      """
+      SELECT DISTINCT q.store FROM haul.queues q
+      WHERE q.queue IN (
+          SELECT j.queue FROM haul.jobs j
+          WHERE j.batch = $1 AND j.state IN ('queued', 'interrupted', 'scheduled'))
+        AND NOT EXISTS (
+          SELECT FROM haul.workers w
+          WHERE w.state IN ('alive', 'silent') AND q.store = ANY (w.stores))
+      ORDER BY q.store
+      """, [batch]
+    ).map { try $0.decode(0) }
   }
 
   /// How far away a moment, in seconds since 1970, is by the database's clock; negative when it is past.

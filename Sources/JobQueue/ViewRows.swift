@@ -97,4 +97,23 @@ package struct BatchCount: Sendable, Decodable, Equatable {
   package let state: String?
   package let error: String?
   package let jobs: Int
+  /// Of their files so far.
+  package let bytes: Int64
+}
+
+/// A row of `haul.running`, as far as progress needs it.
+package struct RunningRow: Sendable, Decodable, Equatable {
+  package let job: Int64
+  package let path: String
+  package let bytes: Int64
+  package let total: Int64?
+  /// Bytes a second.
+  package let rate: Int64
+}
+
+/// A failed job that stands for all of its error class.
+package struct FailureExample: Sendable, Decodable, Equatable {
+  package let error: String?
+  package let path: String
+  package let message: String?
 }

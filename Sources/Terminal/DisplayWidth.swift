@@ -20,7 +20,11 @@ package enum DisplayWidth {
     let name = path.split(separator: "/").last.map(String.init) ?? path
     let room = columns - of(ellipsis)
     if room <= 0 { return "" }
-    if of(name) <= room { return ellipsis + suffix(of: path, within: room) }
+    if of(name) < room {
+      // From a slash on, where one is left: half a directory's name is no use.
+      let end = suffix(of: path, within: room)
+      return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
+    }
     return prefix(of: name, within: room / 2) + ellipsis
       + suffix(of: name, within: room - room / 2)
   }

@@ -48,7 +48,7 @@ package struct ProgressLayout: Sendable {
     -> String
   {
     let row = Row(
-      fraction: transfer.total.map { Self.fraction(transfer.bytes, of: $0) },
+      fraction: transfer.fraction,
       bytes: HumanFormat.bytes(transfer.bytes, of: transfer.total), rate: transfer.rate,
       timeLeft: transfer.timeLeft)
     return line(row, widths) { width in
@@ -57,10 +57,8 @@ package struct ProgressLayout: Sendable {
   }
 
   private func line(ofTotal frame: ProgressFrame, _ widths: ProgressColumns) -> String {
-    let ended = Int64(frame.done + frame.failed)
     let row = Row(
-      fraction: frame.total.map { Self.fraction(frame.bytes, of: $0) }
-        ?? frame.all.map { Self.fraction(ended, of: Int64($0)) },
+      fraction: frame.fraction,
       bytes: HumanFormat.bytes(frame.bytes, of: frame.total), rate: frame.rate,
       timeLeft: frame.timeLeft, labelStyle: frame.failed > 0 ? .red : .bold)
     return line(row, widths) { width in
@@ -97,7 +95,7 @@ package struct ProgressLayout: Sendable {
     line += (widths.bar > 0 ? " " : gap) + padded(measure, ProgressColumns.percent)
     if widths.hasBytes { line += gap + padded(row.bytes, ProgressColumns.bytes) }
     if widths.hasRate {
-      line += gap + padded(HumanFormat.rate(row.rate), ProgressColumns.rate)
+      line += gap + padded(row.rate > 0 ? HumanFormat.rate(row.rate) : "-", ProgressColumns.rate)
     }
     if widths.hasTimeLeft, let text = row.timeLeft.flatMap(HumanFormat.timeLeft) {
       line += gap + style.paint(padded(text, ProgressColumns.timeLeft), .dim)
@@ -116,11 +114,6 @@ package struct ProgressLayout: Sendable {
 
   private func padded(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(width - text.utf8.count, 0)) + text
-  }
-
-  /// 1 only when nothing is missing.
-  private static func fraction(_ part: Int64, of whole: Int64) -> Double {
-    part >= whole ? 1 : min(max(Double(part) / Double(whole), 0), 0.999)
   }
 }
 

@@ -35,6 +35,7 @@ enum Haul {
           CommandNode(JobsCommand.self), CommandNode(JobCommand.self),
           CommandNode(WorkersCommand.self), CommandNode(QueuesCommand.self),
           CommandNode(HostsCommand.self),
+          CommandNode(group: "batch", "Wait for batches.", [CommandNode(BatchWaitCommand.self)]),
         ]),
       CommandSection(
         "STEER",

@@ -59,9 +59,10 @@ CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
   coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, p.total, haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
   CASE WHEN p.rate > 0 THEN make_interval(secs => (p.total - p.bytes) / p.rate) END AS time_left,
-  l.started_at, p.updated_at, l.command
+  l.started_at, p.updated_at, l.command, b.name AS batch
 FROM haul.lease l
 JOIN haul.job j ON j.id = l.job
+LEFT JOIN haul.batch b ON b.id = j.batch
 JOIN haul.queue q ON q.id = l.queue
 JOIN haul.host h ON h.id = l.host
 JOIN haul.worker w ON w.id = l.worker
@@ -84,6 +85,7 @@ COMMENT ON COLUMN haul.running.time_left IS 'Time left at that rate.';
 COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
 COMMENT ON COLUMN haul.running.command IS 'cancel or pause, when an operator has asked and the worker has not yet done so.';
+COMMENT ON COLUMN haul.running.batch IS 'Name it was submitted under, if any.';
 
 CREATE OR REPLACE VIEW haul.workers AS
 SELECT w.id AS worker, w.machine, w.pid, w.version,
