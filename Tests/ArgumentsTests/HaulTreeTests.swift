@@ -70,6 +70,9 @@ struct HaulTreeTests {
           host                    Manage hosts.
 
         RUN:
+          get                     Download URLs here and now, without any set-up.
+          up                      Run a whole pool in this terminal: database,
+                                  coordinator and workers.
           submit                  Submit URLs as jobs, all or none.
           worker                  Run a worker: claim jobs, download them, hand over
                                   what is interrupted.
@@ -83,6 +86,7 @@ struct HaulTreeTests {
           workers                 List workers and whether they live.
           queues                  List queues with what waits and runs in them.
           hosts                   List hosts, and why each starts nothing.
+          batch                   Wait for batches.
 
         STEER:
           pause                   Hold waiting jobs and stop running ones with their
@@ -135,6 +139,7 @@ struct HaulTreeTests {
           --checksum <alg=digest> The digest that a single URL's file must have.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until all jobs of the batch have ended.
+          -q, --quiet             Say nothing but errors and results.
           --json                  Print JSON, one object a line, for programs.
           -h, --help              Show help information.
 
@@ -151,7 +156,8 @@ struct HaulTreeTests {
         DATABASE OPTIONS:
           --database <conninfo>   A libpq connection string or postgresql:// URI;
                                   without it libpq's own environment (PGHOST, PGSERVICE
-                                  and so on) counts. Keep passwords in ~/.pgpass.
+                                  and so on) counts, and without that the database of
+                                  haul up. Keep passwords in ~/.pgpass.
                                   [env: HAUL_DATABASE_URL]
 
         EXAMPLES:
