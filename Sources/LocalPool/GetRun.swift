@@ -80,7 +80,8 @@ package final class GetRun: Sendable {
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`. That jobs fail is not an error.
   package func run() async throws {
     let pool = try await LocalPool.open(
-      database: LocalPool.getDatabase, at: location, observe: { [observe] in observe(.database($0)) })
+      database: LocalPool.getDatabase, at: location,
+      observe: { [observe] in observe(.database($0)) })
     do {
       try await run(in: pool)
       pool.close()
