@@ -42,7 +42,7 @@ package final class EmbeddedCluster: Sendable {
     // Only for a moment in the way: the last user, who tells the server to stop.
     let users = try await FileLock.take(directory.usersLock, .shared) {}
     do {
-      var start = ServerStart(directory, users: users, observe: observe)
+      var start = ServerStart(directory, turn: turn, users: users, observe: observe)
       return EmbeddedCluster(directory, try await start.untilReady(), users)
     } catch {
       leave(directory, users)
