@@ -87,8 +87,11 @@ let package = Package(
       name: "WorkerTests", dependencies: ["Worker", "Log", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
-      dependencies: ["Arguments", "Terminal", "ListFormats", "Log", "haul"],
+      dependencies: ["Arguments", "JobQueue", "ListFormats", "Log", "haul"],
       swiftSettings: strict),
+    .testTarget(
+      name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],
+      exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["TestSupport", "EmbeddedPostgres", "JobQueue", "Postgres"],

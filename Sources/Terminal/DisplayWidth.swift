@@ -19,14 +19,14 @@ package enum DisplayWidth {
     if of(path) <= columns { return path }
     let name = path.split(separator: "/").last.map(String.init) ?? path
     let room = columns - of(ellipsis)
-    if room <= 0 { return "" }
-    if of(name) < room {
+    if room <= 0 { return columns > 0 ? ellipsis : "" }
+    if of(name) <= room {
       // From a slash on, where one is left: half a directory's name is no use.
       let end = suffix(of: path, within: room)
       return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
     }
-    return prefix(of: name, within: room / 2) + ellipsis
-      + suffix(of: name, within: room - room / 2)
+    let start = prefix(of: name, within: room / 2)
+    return start + ellipsis + suffix(of: name, within: room - of(String(start)))
   }
 
   /// Rows of a terminal that a line takes which is wrapped at `columns`; 1 for an empty one.

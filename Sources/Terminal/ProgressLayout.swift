@@ -5,6 +5,9 @@ internal import Log
 ///     debian-12.iso     ━━━━━━━━╸───────  53%   0.3/0.6 GiB  12.3 MiB/s   24s
 ///     3 of 12 files     ━━╸─────────────  14%   0.6/4.3 GiB  21.0 MiB/s  3m04s
 package struct ProgressLayout: Sendable {
+  /// On fewer there is room for the count of files alone.
+  private static let fewestColumns = 12
+
   private let style: Screen
   private let symbols: Symbols
 
@@ -15,11 +18,17 @@ package struct ProgressLayout: Sendable {
   }
 
   /// Lines without trailing blanks, narrower than `columns` and fewer than `rows`, so that the cursor has a
-  /// row of its own below them. Where not all downloads fit, those of the largest files are shown.
-  package func lines(_ frame: ProgressFrame, columns: Int, rows: Int) -> [String] {
+  /// row of its own below them. Where not all downloads fit, those of the largest files are shown; where
+  /// there are fewer than `height`, blank lines take their place as far as there is room.
+  package func lines(
+    _ frame: ProgressFrame, columns: Int, rows: Int, height: Int = 0
+  ) -> [String] {
     // The total and the cursor take a row each.
     let room = rows - 2
     guard room >= 0 else { return [] }
+    if columns < Self.fewestColumns {
+      return [String(frame.shortestCounts.prefix(max(columns - 1, 0)))]
+    }
     let shown = Self.largest(frame.transfers, fitting: room)
     let hidden = frame.transfers.count - shown.count
     let names = shown.map { SafeText.visible($0.name) }
@@ -30,7 +39,8 @@ package struct ProgressLayout: Sendable {
       let text = shown.isEmpty ? "\(hidden) running" : "\(symbols.ellipsis) and \(hidden) more"
       lines.append(style.paint(DisplayWidth.truncated(text, to: columns - 1), .dim))
     }
-    return lines + [line(ofTotal: frame, widths)]
+    let blank = max(min(height, room) - lines.count, 0)
+    return lines + Array(repeating: "", count: blank) + [line(ofTotal: frame, widths)]
   }
 
   /// Those with the most bytes, in the order they came; one place is kept for the count of the others.

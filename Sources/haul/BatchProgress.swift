@@ -10,28 +10,34 @@ struct BatchProgress {
   private static let patience = Duration.seconds(5)
 
   private(set) var tally = Tally([])
+  /// Whether there was a count since the last look.
+  private var isCounted = false
   private var transfers: [TransferProgress] = []
-  /// Never goes back, although what runs and what has ended are not counted at the same moment.
+  /// Never goes back, although a job that has just ended is missing until the next count.
   private var bytes: Int64 = 0
   private var bytesMeter = RateMeter()
   private var jobsMeter = RateMeter()
   /// Since when nothing has been seen running.
   private var idleSince: ContinuousClock.Instant?
 
-  /// The batch was counted; `running` was read just before.
-  mutating func count(_ counts: [BatchCount], at now: ContinuousClock.Instant) {
+  /// The batch was counted, at most once between two looks at what runs.
+  mutating func count(_ counts: [BatchCount]) {
     tally = Tally(counts)
-    bytes = max(bytes, bytesNow)
-    bytesMeter.add(bytes, at: now)
-    jobsMeter.add(Int64(tally.ended), at: now)
+    isCounted = true
   }
 
-  /// What runs was looked at.
+  /// What runs was looked at, after the last count and not before: a job that ended in between would have
+  /// its bytes counted twice.
   mutating func look(_ running: [RunningRow], at now: ContinuousClock.Instant) {
     transfers = running.map {
       TransferProgress(name: $0.path, bytes: $0.bytes, total: $0.total, rate: $0.rate)
     }
-    bytes = max(bytes, bytesNow)
+    bytes = max(bytes, transfers.reduce(tally.bytes) { $0 + $1.bytes })
+    if isCounted {
+      isCounted = false
+      bytesMeter.add(bytes, at: now)
+      jobsMeter.add(Int64(tally.ended), at: now)
+    }
     idleSince = running.isEmpty ? idleSince ?? now : nil
   }
 
@@ -48,8 +54,6 @@ struct BatchProgress {
       all: tally.ended + tally.pending,
       bytes: bytes, rate: rate, timeLeft: timeLeft)
   }
-
-  private var bytesNow: Int64 { transfers.reduce(tally.bytes) { $0 + $1.bytes } }
 
   /// Small files end before they ever report a rate; large ones report long before they are counted.
   private var rate: Int64 { max(transfers.reduce(0) { $0 + $1.rate }, bytesMeter.rate) }

@@ -53,13 +53,10 @@ struct BatchWait {
     var hints: Set<String> = []
     var countAt = clock.now
     while true {
-      if let running = try await read(session, { try await $0.running(ofBatch: batch) }) {
-        progress.look(running, at: clock.now)
-      }
       let start = clock.now
       if start >= countAt {
         if let counts = try await read(session, { try await $0.batchCounts(batch) }) {
-          progress.count(counts, at: clock.now)
+          progress.count(counts)
           if progress.tally.pending == 0 { return progress.tally }
         }
         if progress.isIdle(at: clock.now),
@@ -70,6 +67,9 @@ struct BatchWait {
         }
         // A batch of millions takes a while to count, and that must not keep the database busy.
         countAt = clock.now + start.duration(to: .now) * 9
+      }
+      if let running = try await read(session, { try await $0.running(ofBatch: batch) }) {
+        progress.look(running, at: clock.now)
       }
       display.show(progress.frame)
       try await clock.sleep(for: Self.interval)
@@ -112,7 +112,7 @@ struct BatchWait {
       let state = tally.failed > 0 ? "failed" : "cancelled"
       throw ExitError(
         .failed,
-        "\(tally.failures) See them with: haul jobs --batch \(shellWord(batch)) --state \(state)")
+        "\(tally.failures) For more: haul jobs --batch \(shellWord(batch)) --state \(state)")
     }
   }
 }
