@@ -87,7 +87,7 @@ let package = Package(
       name: "WorkerTests", dependencies: ["Worker", "Log", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
-      dependencies: ["Arguments", "JobQueue", "ListFormats", "Log", "haul"],
+      dependencies: ["Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "haul"],
       swiftSettings: strict),
     .testTarget(
       name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],

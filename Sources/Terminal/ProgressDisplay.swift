@@ -95,6 +95,13 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
+  /// Takes the lines of a log, all of them, as `say` does.
+  package var log: LogOutput {
+    LogOutput { [self] line in
+      say(String(decoding: line.dropLast(), as: UTF8.self), as: .error)
+    }
+  }
+
   /// Removes the region for good; later `say` just writes. Where lines have told how far it is, the last
   /// one tells the end.
   package func finish() {

@@ -55,8 +55,12 @@ struct BatchProgress {
       bytes: bytes, rate: rate, timeLeft: timeLeft)
   }
 
-  /// Small files end before they ever report a rate; large ones report long before they are counted.
-  private var rate: Int64 { max(transfers.reduce(0) { $0 + $1.rate }, bytesMeter.rate) }
+  /// What the running ones report. Small files end before they ever report a rate: then it is measured,
+  /// and only then, since a measure takes for fetched what an earlier attempt had brought.
+  private var rate: Int64 {
+    let reported = transfers.reduce(0) { $0 + $1.rate }
+    return reported > 0 ? reported : bytesMeter.rate
+  }
 
   /// By the pace of the jobs, but no sooner than what runs now; nil while what waits has no pace.
   private var timeLeft: Duration? {

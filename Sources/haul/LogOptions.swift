@@ -21,8 +21,8 @@ struct LogOptions: OptionGroup {
   /// Options whose lines start at `level` unless the user says otherwise.
   init(level: Logger.Level = .info) { self.level = level }
 
-  /// A logger of `component` to standard error.
-  func logger(_ component: String, output: LogOutput = .standardError) -> Logger {
+  /// A logger of `component`.
+  func logger(_ component: String, to output: LogOutput = .standardError) -> Logger {
     Logger(format: format, level: level, component: component, output: output)
   }
 }

@@ -20,7 +20,7 @@ struct LogVoices {
     let padding = String(repeating: " ", count: max(0, "coordinator".count - component.count))
     return options.logger(
       component,
-      output: .standardError(
+      to: .standardError(
         prefix: screen.paint("\(component)\(padding) |", Self.style(of: component)) + " "))
   }
 

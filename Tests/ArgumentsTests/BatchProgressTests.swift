@@ -1,5 +1,6 @@
 import Foundation
 import JobQueue
+import Terminal
 import Testing
 
 @testable import haul
