@@ -20,12 +20,23 @@ struct ServerInstallation: Sendable, Equatable {
         unsafe access("\(directory)/\($0)", X_OK) == 0
       }
       guard isThere, !found.contains(where: { $0.directory == directory }) else { continue }
-      let answer = try await ServerProgram.run("\(directory)/postgres", ["--version"], as: user)
-      if let major = major(of: answer.output), major >= oldest {
+      var major = major(ofPackage: directory)
+      if major == nil {
+        let path = "\(directory)/postgres"
+        major = Self.major(of: try await ServerProgram.run(path, ["--version"], as: user).output)
+      }
+      if let major, major >= oldest {
         found.append(ServerInstallation(directory: directory, major: major))
       }
     }
     return found.sorted { $0.major > $1.major }
+  }
+
+  /// 15 in `/usr/lib/postgresql/15/bin`, which spares asking the program.
+  static func major(ofPackage directory: String) -> Int? {
+    let names = directory.split(separator: "/")
+    guard names.count == 5, directory.hasPrefix(ClusterLocation.packages + "/") else { return nil }
+    return Int(names[3])
   }
 
   /// 15 in `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, 18 in `postgres (PostgreSQL) 18beta1`.

@@ -59,6 +59,23 @@ struct MakingTests {
     #expect(ClusterDirectory.status(directory.data) == nil)
   }
 
+  @Test func `programs outside of a package are asked for their version`() async throws {
+    let root = try TemporaryDirectory()
+    let programs = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
+    try FileManager.default.createSymbolicLink(
+      atPath: root.path("bin"), withDestinationPath: programs)
+    let location = ClusterLocation(
+      directory: root.path("state"), runtimeDirectory: nil, programDirectories: [root.path("bin")])
+    let cluster = try await EmbeddedCluster.open(location)
+    let directory = ClusterDirectory(location: location, user: try .current())
+    let found = try await ServerInstallation.all(in: location, for: directory.user)
+    #expect(try found.map(\.major) == [#require(try directory.major())])
+    cluster.close()
+    try await eventually("the server to be gone") {
+      ServerProcesses(directory).map { !$0.isAnyLeft } ?? true
+    }
+  }
+
   @Test func `a path too long for a socket gets a shorter one`() async throws {
     let root = try TemporaryDirectory()
     let runtime = root.path("run")

@@ -69,6 +69,23 @@ struct RefusalTests {
     #expect(error == .notOurs(place.root.path, owner: "nobody"))
   }
 
+  @Test(.enabled(if: getuid() == 0, "only root can give a directory away"))
+  func `a directory for the socket that somebody else made first, or a link that he put there`()
+    async throws
+  {
+    let place = try TestPlace()
+    let directory = try place.directory
+    let (made, link) = (place.root.path("made"), place.root.path("link"))
+    mkdir(made, 0o700)
+    symlink(place.root.path, link)
+    for path in [made, link] {
+      lchown(path, 65534, 65534)
+      #expect(throws: EmbeddedPostgresError.notOurs(path, owner: "nobody")) {
+        try directory.make(path, owner: 0, group: 0, mode: 0o700)
+      }
+    }
+  }
+
   @Test func `a directory that others may write in`() async throws {
     let place = try TestPlace()
     mkdir(place.location.directory, 0o700)

@@ -35,6 +35,14 @@ struct TextTests {
     #expect(ServerInstallation.major(of: text) == major)
   }
 
+  @Test(arguments: [
+    ("/usr/lib/postgresql/18/bin", 18), ("/usr/lib/postgresql/next/bin", nil),
+    ("/opt/lib/postgresql/18/bin", nil), ("/usr/lib/postgresql/18", nil),
+  ])
+  func `a package's directory tells its major version`(directory: String, major: Int?) {
+    #expect(ServerInstallation.major(ofPackage: directory) == major)
+  }
+
   @Test func `data is served by its own major version alone`() throws {
     let installed = [18, 15].map { ServerInstallation(directory: "/\($0)", major: $0) }
     func choose(_ data: Int?) throws -> Int {
