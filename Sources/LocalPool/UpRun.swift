@@ -50,6 +50,7 @@ package final class UpRun: Sendable {
   }
 
   private struct State {
+    var opening: Task<LocalPool, any Error>?
     var pool: LocalPool?
     var coordinator: PoolCoordinator?
     var workers: [PoolWorker] = []
@@ -74,12 +75,14 @@ package final class UpRun: Sendable {
     self.observe = observe
   }
 
-  /// Drains the workers, then ends the coordinator; ``run()`` then returns. From any thread; again is no error.
+  /// Drains the workers, then ends the coordinator; ``run()`` then returns. Where the database is not there yet, it is
+  /// waited for no longer, and ``run()`` throws. From any thread; again is no error.
   package func stop() {
-    let (coordinator, workers) = state.withLock { state in
+    let (opening, coordinator, workers) = state.withLock { state in
       state.isStopped = true
-      return (state.coordinator, state.workers)
+      return (state.opening, state.coordinator, state.workers)
     }
+    opening?.cancel()
     workers.forEach { $0.drain() }
     if workers.isEmpty { coordinator?.stop() }
   }
@@ -94,9 +97,16 @@ package final class UpRun: Sendable {
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`; `JobQueueError`, also `busy` where another such
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
-    let pool = try await LocalPool.open(
-      database: LocalPool.standingDatabase, at: location,
-      observe: { [observe] in observe(.database($0)) })
+    let opening = Task { [location, observe] in
+      try await LocalPool.open(
+        database: LocalPool.standingDatabase, at: location, observe: { observe(.database($0)) })
+    }
+    let isStopped = state.withLock { state in
+      state.opening = opening
+      return state.isStopped
+    }
+    if isStopped { opening.cancel() }
+    let pool = try await opening.value
     state.withLock { $0.pool = pool }
     do {
       try await run(in: pool)

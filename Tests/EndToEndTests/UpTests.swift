@@ -120,6 +120,16 @@ struct UpTests {
     try await machine.silence()
   }
 
+  @Test func `a signal while the database is being made ends that too`() async throws {
+    let machine = try LocalMachine()
+    let up = try machine.start(["up"])
+    try await up.event("database.starting")
+    up.signal(SIGINT)
+    #expect(try await up.exit() == .code(75))
+    #expect(up.events("database.started").isEmpty)
+    try await machine.silence()
+  }
+
   @Test func `two in one place are refused, and the first goes on`() async throws {
     let machine = try LocalMachine()
     let first = try await machine.up()
