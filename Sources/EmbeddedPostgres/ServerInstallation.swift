@@ -15,11 +15,10 @@ struct ServerInstallation: Sendable, Equatable {
     in location: ClusterLocation, for user: ServerUser
   ) async throws(EmbeddedPostgresError) -> [ServerInstallation] {
     var found: [ServerInstallation] = []
-    for directory in location.programDirectories {
-      let isThere = ["postgres", "initdb"].allSatisfy {
-        unsafe access("\(directory)/\($0)", X_OK) == 0
-      }
-      guard isThere, !found.contains(where: { $0.directory == directory }) else { continue }
+    for listed in location.programDirectories {
+      guard let directory = resolved(listed), unsafe access("\(directory)/initdb", X_OK) == 0,
+        !found.contains(where: { $0.directory == directory })
+      else { continue }
       var major = major(ofPackage: directory)
       if major == nil {
         let path = "\(directory)/postgres"
@@ -30,6 +29,14 @@ struct ServerInstallation: Sendable, Equatable {
       }
     }
     return found.sorted { $0.major > $1.major }
+  }
+
+  /// Where the server is that this directory has, or links to.
+  private static func resolved(_ directory: String) -> String? {
+    guard let path = unsafe realpath("\(directory)/postgres", nil) else { return nil }
+    defer { unsafe free(path) }
+    let text = unsafe String(cString: path)
+    return text.lastIndex(of: "/").map { String(text[..<$0]) }
   }
 
   /// 15 in `/usr/lib/postgresql/15/bin`, which spares asking the program.

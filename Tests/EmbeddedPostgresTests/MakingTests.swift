@@ -61,19 +61,15 @@ struct MakingTests {
 
   @Test func `programs outside of a package are asked for their version`() async throws {
     let root = try TemporaryDirectory()
-    let programs = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
-    try FileManager.default.createSymbolicLink(
-      atPath: root.path("bin"), withDestinationPath: programs)
+    try root.write("#!/bin/sh\necho 'postgres (PostgreSQL) 17.2'\n", to: "bin/postgres")
+    try root.write("", to: "bin/initdb")
+    for name in ["postgres", "initdb"] { chmod(root.path("bin/\(name)"), 0o755) }
+    symlink(root.path("bin"), root.path("link"))
     let location = ClusterLocation(
-      directory: root.path("state"), runtimeDirectory: nil, programDirectories: [root.path("bin")])
-    let cluster = try await EmbeddedCluster.open(location)
-    let directory = ClusterDirectory(location: location, user: try .current())
-    let found = try await ServerInstallation.all(in: location, for: directory.user)
-    #expect(try found.map(\.major) == [#require(try directory.major())])
-    cluster.close()
-    try await eventually("the server to be gone") {
-      ServerProcesses(directory).map { !$0.isAnyLeft } ?? true
-    }
+      directory: root.path("state"), runtimeDirectory: nil,
+      programDirectories: [root.path("link"), root.path("bin"), root.path("none")])
+    let found = try await ServerInstallation.all(in: location, for: .current())
+    #expect(found == [ServerInstallation(directory: root.path("bin"), major: 17)])
   }
 
   @Test func `a path too long for a socket gets a shorter one`() async throws {

@@ -18,7 +18,7 @@ final class TestPlace: Sendable {
   }
 
   deinit {
-    if let server { kill(server.pid, SIGQUIT) }
+    if let server { for signal in [SIGQUIT, SIGCONT] { kill(server.pid, signal) } }
   }
 
   var directory: ClusterDirectory {
