@@ -96,7 +96,8 @@ package struct ProgressLayout: Sendable {
     if !widths.hasBytes && row.fraction == nil {
       // How much came is all that can be said: it takes what it needs from the name.
       measure = row.bytes
-      labelWidth = max(labelWidth + ProgressColumns.percent - measure.utf8.count, 0)
+      labelWidth = max(
+        labelWidth + ProgressColumns.percent - max(measure.utf8.count, ProgressColumns.percent), 0)
     }
     let label = label(labelWidth)
     var line = style.paint(label, row.labelStyle)

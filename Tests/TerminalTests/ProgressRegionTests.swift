@@ -86,14 +86,23 @@ struct ProgressRegionTests {
   @Test(arguments: [20, 33, 50, 79, 120])
   func `a terminal that changes its width keeps no wrapped rubbish`(columns: Int) async throws {
     let pane = try await Pane(columns: 80, rows: 24)
+    let before = (1...15).map { "before \($0)" }
+    pane.write(before.map { $0 + "\n" }.joined())
     var region = ProgressRegion()
-    pane.write(region.update(layout.lines(frame(4, bytes: 33), columns: 80, rows: 24), columns: 80))
+    pane.write(
+      region.update(layout.lines(frame(4, bytes: 33), columns: 80, rows: 24), columns: 80))
     try await pane.expect(
-      plain.lines(frame(4, bytes: 33), columns: 80, rows: 24), "the first frame")
+      before + plain.lines(frame(4, bytes: 33), columns: 80, rows: 24), "the first frame")
     try await pane.screen.resize(columns: columns, rows: 24)
     let next = frame(4, bytes: 66)
     pane.write(region.update(layout.lines(next, columns: columns, rows: 24), columns: columns))
-    try await pane.expect(plain.lines(next, columns: columns, rows: 24), "the frame at \(columns)")
+    let wanted = plain.lines(next, columns: columns, rows: 24)
+    // The wrapped lines may have pushed what stood above out of sight, but not more of it than they took.
+    try await pane.screen.wait(for: "the frame at \(columns)") { content in
+      content.rows.suffix(wanted.count) == wanted
+        && content.rows.dropLast(wanted.count) == before.suffix(content.rows.count - wanted.count)
+        && content.cursorRow == content.rows.count
+    }
   }
 
   @Test(arguments: [3, 5, 12, 40])

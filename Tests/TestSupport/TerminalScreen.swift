@@ -31,9 +31,14 @@ package final class TerminalScreen: Sendable {
     server = try ChildProcess(
       "tmux", ["-S", directory.path("socket"), "-f", "/dev/null", "-u", "-D"],
       environment: environment.merging(["LC_ALL": "C.UTF-8"]) { given, _ in given })
-    let socket = directory.path("socket")
-    try await eventually("tmux to listen") { FileManager.default.fileExists(atPath: socket) }
-    try await tmux(["set-option", "-g", "status", "off"])
+    try await eventually("tmux to listen") {
+      do {
+        try await tmux(["set-option", "-g", "status", "off"])
+        return true
+      } catch is TmuxFailed {
+        return false
+      }
+    }
     try await tmux(
       ["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)", "--", program] + arguments)
   }
