@@ -52,7 +52,9 @@ let package = Package(
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
     .target(
       name: "LocalPool",
-      dependencies: ["EmbeddedPostgres", "JobQueue", "Postgres", "Transfer", "Worker", "Log"],
+      dependencies: [
+        "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
+      ],
       swiftSettings: strictC),
     .executableTarget(
       name: "haul",

@@ -52,4 +52,7 @@ package enum Style: Int, Sendable {
   case red = 31
   case green = 32
   case yellow = 33
+  case blue = 34
+  case magenta = 35
+  case cyan = 36
 }

@@ -34,7 +34,7 @@ enum Haul {
       CommandSection(
         "RUN",
         [
-          CommandNode(GetCommand.self),
+          CommandNode(GetCommand.self), CommandNode(UpCommand.self),
           CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
           CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
         ]),

@@ -28,15 +28,17 @@ struct StopSignals {
 
   /// From now on the first signal calls `stop`, on the main thread. A second one, a second later or
   /// more, ends the process with 75 as a crash would: leases that are still held are taken back by
-  /// others within seconds.
+  /// others within seconds. `atOnce` is called before that and must not wait.
   ///
   /// SIGPIPE is ignored from here on too: a reader of the log that goes away does not stop a server.
-  static func handle(_ stop: @escaping @Sendable () -> Void) {
+  static func handle(
+    _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void = {}
+  ) {
     _ = signal(SIGPIPE, SIG_IGN)
     handler.withLock { handler in
       handler = { _ in
         let first = ContinuousClock.now
-        Self.handler.withLock { $0 = { _ in stopAtOnce(first: first) } }
+        Self.handler.withLock { $0 = { _ in stopAtOnce(first: first, atOnce) } }
         stop()
       }
     }
@@ -53,8 +55,9 @@ struct StopSignals {
     }
   }
 
-  private static func stopAtOnce(first: ContinuousClock.Instant) {
+  private static func stopAtOnce(first: ContinuousClock.Instant, _ atOnce: () -> Void) {
     if first.duration(to: .now) < echoTime { return }
+    atOnce()
     // Nobody is left to tell when standard error is closed; the exit code still says it.
     try? StandardStream.error.write("haul: stopped at once; others take over what was running.\n")
     _exit(ExitCode.tryAgain.rawValue)

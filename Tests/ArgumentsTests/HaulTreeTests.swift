@@ -76,6 +76,8 @@ struct HaulTreeTests {
 
         RUN:
           get                     Download URLs here and now, without any set-up.
+          up                      Run a whole pool in this terminal: database,
+                                  coordinator and workers.
           submit                  Submit URLs as jobs, all or none.
           worker                  Run a worker: claim jobs, download them, hand over
                                   what is interrupted.
