@@ -60,7 +60,7 @@ final class WorkLoop: Sendable {
   func run() async throws {
     while true {
       let (isDraining, isClaimDue) = state.withLock { ($0.isDraining, $0.isClaimDue) }
-      let room = isDraining ? 0 : configuration.concurrency - board.runningCount
+      let room = isDraining ? 0 : configuration.leases - board.runningCount
       if board.hasEndings || (room > 0 && isClaimDue) {
         try await call(room: isClaimDue || board.hasEndings ? room : 0)
         continue
