@@ -84,7 +84,8 @@ let package = Package(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "WorkerTests", dependencies: ["Worker", "Log", "TestSupport"], swiftSettings: strict),
+      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Log", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
       dependencies: ["Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "haul"],

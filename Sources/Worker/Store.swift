@@ -126,9 +126,10 @@ package struct Store: Sendable {
   /// Below the root: `.haul/parts/POOL`.
   static func partsPath(_ pool: String) -> String { ".haul/parts/\(pool)" }
 
-  /// Two hexadecimal digits of the job's id.
+  /// Two hexadecimal digits. Jobs whose ids follow each other share one: a new directory costs a sync, and the files of one
+  /// lie near each other on the disk.
   static func shard(_ job: Int64) -> String {
-    let digits = String(job & 0xff, radix: 16)
+    let digits = String(job >> 10 & 0xff, radix: 16)
     return digits.utf8.count == 1 ? "0" + digits : digits
   }
 }
