@@ -57,7 +57,8 @@ let package = Package(
     .executableTarget(
       name: "haul",
       dependencies: [
-        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres", "Transfer",
+        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres",
+        "Transfer",
         "ListFormats", "Arguments", "Terminal", "Log",
       ],
       swiftSettings: strictC),

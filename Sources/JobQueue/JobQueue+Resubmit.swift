@@ -50,7 +50,8 @@ extension JobQueue {
       let reply: SubmitReply = try await queue.callJSON(
         "SELECT haul.submit($1, $2, $3::smallint, $4::jsonb, NULL)",
         [submission.queue, submission.batch, submission.priority, options])
-      return ResubmitReply(finished: finished, submitted: reply.submitted, takenOver: earlier.takenOver,
+      return ResubmitReply(
+        finished: finished, submitted: reply.submitted, takenOver: earlier.takenOver,
         unfinished: earlier.unfinished)
     }
   }

@@ -12,7 +12,8 @@ package import Worker
 package struct DownloadDirectory: Sendable {
   /// Absolute, without symbolic links.
   package let path: String
-  /// The name of its store in the database.
+  /// The name of its store in the database. It follows from the marker: a directory that is moved while something in
+  /// it is unfinished is the same store.
   package let store: String
   /// The instance id that its marker has or gets.
   package let marker: String
@@ -39,9 +40,9 @@ package struct DownloadDirectory: Sendable {
     self.root = root
     _ = root.lock(exclusive: false)
     let digest = DigestAlgorithm.sha256(of: "\(pool)\n\(self.path)")
-    store = "dir-" + DigestAlgorithm.sha256(of: self.path).prefix(16)
     let own = UUID(hexadecimal: digest)
     marker = try Store.initialise(directory: self.path, marker: own).marker
+    store = "dir-\(marker)"
     isMarkerOwn = marker == own.uuidString.lowercased()
   }
 

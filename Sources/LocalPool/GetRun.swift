@@ -80,7 +80,8 @@ package final class GetRun: Sendable {
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`. That jobs fail is not an error.
   package func run() async throws {
     let pool = try await LocalPool.open(
-      database: LocalPool.getDatabase, at: location, observe: { [observe] in observe(.database($0)) })
+      database: LocalPool.getDatabase, at: location,
+      observe: { [observe] in observe(.database($0)) })
     do {
       try await run(in: pool)
       pool.close()
@@ -117,8 +118,9 @@ package final class GetRun: Sendable {
     try await queue.createQueue(name, store: directory.store)
     try await queue.setHostCap("*", order.concurrency)
     let worker = try makeWorker(directory, queue: name, pool)
-    // The worker gets ready while the lines are on their way.
     try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [observe] in try await pool.keepServing { observe(.database($0)) } }
+      // The worker gets ready while the lines are on their way.
       group.addTask { try await worker.run() }
       do {
         try await submit(to: name, in: directory, queue)
@@ -127,7 +129,9 @@ package final class GetRun: Sendable {
         throw error
       }
       worker.stopWhenIdle()
-      try await group.waitForAll()
+      // Of the two the worker alone ends without an error.
+      try await group.next()
+      group.cancelAll()
     }
   }
 

@@ -60,7 +60,8 @@ struct GetTally: Sendable {
       .init("bytes", .number(bytes)), .init("fetched", .number(fetched)),
       .init("seconds", .double(elapsed / .seconds(1))),
       .init(
-        "errors", .object(errors.sorted { $0.key < $1.key }.map { .init($0.key, .number($0.value)) })
+        "errors",
+        .object(errors.sorted { $0.key < $1.key }.map { .init($0.key, .number($0.value)) })
       ),
     ]
   }
