@@ -23,7 +23,7 @@ import Testing
     let output = try await run.child.result(within: .seconds(60))
     await database.close()
     #expect(output.exit == .code(1))
-    #expect(output.standardError.last == "haul get: 1 file failed (1 host_unreachable).")
+    #expect(output.said.last == "haul get: 1 file failed (1 host_unreachable).")
     #expect(try place.wrong("one") == [])
     #expect(try place.files() == ["one"])
   }
@@ -37,7 +37,7 @@ import Testing
     }
     let output = try await place.get(stranger.url("/one"))
     #expect(output.exit == .code(1))
-    #expect(output.standardError.last == "haul get: 1 file failed (1 policy).")
+    #expect(output.said.last == "haul get: 1 file failed (1 blocked_address).")
     #expect(target.requests == 0)
     #expect(try await place.get(target.urls("one")).exit == .code(0))
   }
@@ -46,8 +46,8 @@ import Testing
     let place = try await GetPlace()
     let output = try await place.get("-i", place.path("none.txt"))
     #expect(output.exit == .code(74))
-    #expect(output.standardError.count == 1)
-    #expect(output.standardError.last?.contains("none.txt") == true)
+    #expect(output.said.count == 1)
+    #expect(output.said.last?.contains("none.txt") == true)
     #expect(!FileManager.default.fileExists(atPath: place.directory))
   }
 
@@ -56,8 +56,8 @@ import Testing
     try Data("mine".utf8).write(to: URL(filePath: place.directory))
     let output = try await place.get(origin.urls("one"))
     #expect(output.exit == .code(78))
-    #expect(output.standardError.count == 1)
-    #expect(output.standardError.last?.contains(place.directory) == true)
+    #expect(output.said.count == 1)
+    #expect(output.said.last?.contains(place.directory) == true)
     #expect(try Data(contentsOf: URL(filePath: place.directory)) == Data("mine".utf8))
     try await place.serverGone()
   }
@@ -67,8 +67,8 @@ import Testing
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     let output = try await place.get(origin.urls("one"), to: "/proc/self")
     #expect(output.exit == .code(74))
-    #expect(output.standardError.count == 1)
-    #expect(output.standardError.last?.contains("/proc/") == true)
+    #expect(output.said.count == 1)
+    #expect(output.said.last?.contains("/proc/") == true)
     try await place.serverGone()
   }
 
@@ -115,7 +115,7 @@ import Testing
     kill(try #require(place.server), SIGKILL)
     let code = try await run.exit(within: .seconds(60))
     #expect(code == .code(69))
-    let last = run.child.output.value.standardError.last
+    let last = run.child.output.value.said.last
     #expect(last?.contains("the embedded database does not start") == true)
 
     try FileManager.default.moveItem(atPath: away, toPath: data)

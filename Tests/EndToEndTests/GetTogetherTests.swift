@@ -25,8 +25,8 @@ import Testing
     _ = try await file.checkpoint(first)
     let second = try await place.get(file.origin.url("/small/a"), file.origin.url("/file"))
     #expect(second.exit == .code(75))
-    #expect(second.standardError.last?.contains("\"file\" is being downloaded") == true)
-    #expect(second.standardError.last?.contains("Wait for it, or stop it.") == true)
+    #expect(second.said.last?.contains("\"file\" is being downloaded") == true)
+    #expect(second.said.last?.contains("Wait for it, or stop it.") == true)
     file.gate.open()
     #expect(try await first.exit() == .code(0))
     // All or nothing: the other line of the second was not brought.
