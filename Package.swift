@@ -69,8 +69,12 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .executableTarget(
+      name: "ClusterUser", dependencies: ["EmbeddedPostgres"], path: "Tests/ClusterUser",
+      swiftSettings: strictC),
     .testTarget(
-      name: "EmbeddedPostgresTests", dependencies: ["EmbeddedPostgres", "Postgres", "TestSupport"],
+      name: "EmbeddedPostgresTests",
+      dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
@@ -84,7 +88,8 @@ let package = Package(
       dependencies: ["Arguments", "Terminal", "ListFormats", "Log", "haul"],
       swiftSettings: strict),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport", "JobQueue", "Postgres"],
+      name: "EndToEndTests",
+      dependencies: ["TestSupport", "EmbeddedPostgres", "JobQueue", "Postgres"],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

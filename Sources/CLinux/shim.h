@@ -52,13 +52,17 @@ static inline int haul_terminal_rows(int descriptor) {
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
-/// A program to be started, in a session of its own, with nothing of the caller's open but `output`.
+/// A program to be started, in a session of its own, with nothing of the caller's open but these.
 struct haul_program {
   const char *path;
   /// These two end with a null pointer.
   char *const *arguments;
   char *const *environment;
-  /// Standard output and error; the input is /dev/null.
+  /// Where it works.
+  const char *directory;
+  /// Standard input; -1 for /dev/null.
+  int input;
+  /// Standard output and error.
   int output;
   /// Whether it runs as the user below instead of the caller's; only root can ask for that.
   int drops;
@@ -73,9 +77,12 @@ struct haul_program {
 /// The caller's memory is in use, so only system calls are made here, and those that change the user raw:
 /// the C library's would ask all threads of the caller's to do the same.
 static inline int haul_become(const struct haul_program *program) {
-  int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (input < 0 || dup2(input, 0) < 0 || dup2(program->output, 1) < 0 ||
-      dup2(program->output, 2) < 0 || syscall(SYS_close_range, 3u, ~0u, 0u) != 0 || setsid() < 0)
+  int input = program->input >= 0 ? program->input : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  // Out of the way of the three, which the caller may have closed.
+  input = fcntl(input, F_DUPFD, 3);
+  int output = fcntl(program->output, F_DUPFD, 3);
+  if (input < 0 || output < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 ||
+      dup2(output, 2) < 0 || syscall(SYS_close_range, 3u, ~0u, 0u) != 0 || setsid() < 0)
     return errno;
   if (program->drops &&
       (syscall(SYS_setgroups, program->group_count, program->groups) != 0 ||
@@ -83,7 +90,7 @@ static inline int haul_become(const struct haul_program *program) {
        syscall(SYS_setresuid, program->user, program->user, program->user) != 0))
     return errno;
   umask(077);
-  if (chdir("/") != 0) return errno;
+  if (chdir(program->directory) != 0) return errno;
   struct sigaction action = {.sa_handler = SIG_DFL};
   for (int number = 1; number < NSIG; number++) sigaction(number, &action, NULL);
   sigset_t none;

@@ -10,7 +10,8 @@ package struct ClusterLocation: Sendable, Equatable {
   /// Directories to find PostgreSQL's programs in: those of `PATH`, and Debian's.
   let programDirectories: [String]
 
-  private static let packages = "/usr/lib/postgresql"
+  /// Where Debian's packages put each major version's.
+  static let packages = "/usr/lib/postgresql"
 
   /// `HAUL_STATE_DIR`, else for root `/var/lib/haul`, else `haul` in `XDG_STATE_HOME` or in
   /// `~/.local/state` (XDG Base Directory Specification: what is not absolute there is ignored).

@@ -4,8 +4,8 @@ import Glibc
 /// Makes a cluster's data, all or nothing: beside its place, and renamed into it when it is durable.
 struct ClusterMaker {
   let directory: ClusterDirectory
+  let turn: FileLock
 
-  /// The caller holds the turn.
   func make(with installation: ServerInstallation) async throws(EmbeddedPostgresError) {
     try await removeLeftovers()
     let user = directory.user
@@ -17,7 +17,7 @@ struct ClusterMaker {
         "--pgdata", directory.newData, "--username", ServerSettings.role, "--auth-local", "peer",
         "--auth-host", "reject", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-clean",
         "--no-instructions",
-      ], as: user)
+      ], as: user, holding: turn)
     guard succeeded else {
       let isFull = ServerLog.isDiskFull(output, in: directory.path)
       try await removeLeftovers()
@@ -34,7 +34,8 @@ struct ClusterMaker {
     let path = directory.newData
     guard ClusterDirectory.status(path) != nil else { return }
     // It cannot remove root's entry for the directory itself, which is no error.
-    _ = try await ServerProgram.run("/bin/rm", ["-rf", "--", path], as: directory.user)
+    _ = try await ServerProgram.run(
+      "/bin/rm", ["-rf", "--", path], as: directory.user, holding: turn)
     guard unsafe rmdir(path) == 0 || errno == ENOENT else { throw .failed(path, errno) }
   }
 

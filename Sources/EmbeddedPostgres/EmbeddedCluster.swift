@@ -32,6 +32,9 @@ package final class EmbeddedCluster: Sendable {
   ///
   /// Waits without limit for others who start or stop it, and for recovery; cancellation ends the wait.
   /// `observe` is called on any thread, and may be called again with the same step.
+  ///
+  /// - Throws: every case but `noHome`. A server that another process stops or starts just now, and one
+  ///   that crashed, is not an error.
   package static func open(
     _ location: ClusterLocation, observe: @escaping @Sendable (Step) -> Void = { _ in }
   ) async throws(EmbeddedPostgresError) -> EmbeddedCluster {
@@ -42,7 +45,7 @@ package final class EmbeddedCluster: Sendable {
     // Only for a moment in the way: the last user, who tells the server to stop.
     let users = try await FileLock.take(directory.usersLock, .shared) {}
     do {
-      var start = ServerStart(directory, users: users, observe: observe)
+      var start = ServerStart(directory, turn: turn, users: users, observe: observe)
       return EmbeddedCluster(directory, try await start.untilReady(), users)
     } catch {
       leave(directory, users)

@@ -19,11 +19,10 @@ final class FileLock: Sendable {
     _ path: String, _ mode: Mode, onWait: () -> Void
   ) async throws(EmbeddedPostgresError) -> FileLock {
     let lock = try FileLock(path)
+    if try lock.tryTake(mode) { return lock }
+    onWait()
     var pause = Pause()
-    while !(try lock.tryTake(mode)) {
-      onWait()
-      try await pause.next()
-    }
+    repeat { try await pause.next() } while !(try lock.tryTake(mode))
     return lock
   }
 
@@ -53,6 +52,9 @@ final class FileLock: Sendable {
     guard failure == 0 else { throw .failed(path, failure) }
     return true
   }
+
+  /// The open file, for a program that shall hold the lock as well; -1 once let go.
+  var descriptor: Int32 { file.withLock { $0 ?? -1 } }
 
   /// What stands in the file.
   var note: String { file.withLock { $0.map(SmallFile.read) } ?? "" }

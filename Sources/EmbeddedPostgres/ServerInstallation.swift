@@ -15,17 +15,35 @@ struct ServerInstallation: Sendable, Equatable {
     in location: ClusterLocation, for user: ServerUser
   ) async throws(EmbeddedPostgresError) -> [ServerInstallation] {
     var found: [ServerInstallation] = []
-    for directory in location.programDirectories {
-      let isThere = ["postgres", "initdb"].allSatisfy {
-        unsafe access("\(directory)/\($0)", X_OK) == 0
+    for listed in location.programDirectories {
+      guard let directory = resolved(listed), unsafe access("\(directory)/initdb", X_OK) == 0,
+        !found.contains(where: { $0.directory == directory })
+      else { continue }
+      var major = major(ofPackage: directory)
+      if major == nil {
+        let path = "\(directory)/postgres"
+        major = Self.major(of: try await ServerProgram.run(path, ["--version"], as: user).output)
       }
-      guard isThere, !found.contains(where: { $0.directory == directory }) else { continue }
-      let answer = try await ServerProgram.run("\(directory)/postgres", ["--version"], as: user)
-      if let major = major(of: answer.output), major >= oldest {
+      if let major, major >= oldest {
         found.append(ServerInstallation(directory: directory, major: major))
       }
     }
     return found.sorted { $0.major > $1.major }
+  }
+
+  /// Where the server is that this directory has, or links to.
+  private static func resolved(_ directory: String) -> String? {
+    guard let path = unsafe realpath("\(directory)/postgres", nil) else { return nil }
+    defer { unsafe free(path) }
+    let text = unsafe String(cString: path)
+    return text.lastIndex(of: "/").map { String(text[..<$0]) }
+  }
+
+  /// 15 in `/usr/lib/postgresql/15/bin`, which spares asking the program.
+  static func major(ofPackage directory: String) -> Int? {
+    let names = directory.split(separator: "/")
+    guard names.count == 5, directory.hasPrefix(ClusterLocation.packages + "/") else { return nil }
+    return Int(names[3])
   }
 
   /// 15 in `postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)`, 18 in `postgres (PostgreSQL) 18beta1`.

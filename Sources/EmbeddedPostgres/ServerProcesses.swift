@@ -3,9 +3,8 @@ import Glibc
 
 /// Which processes serve a data directory: the kernel knows, whatever files say.
 ///
-/// A server's processes work in its data directory (PostgreSQL changes to it before it writes
-/// `postmaster.pid`) and run a program named `postgres`; a process that has ended, and not been
-/// collected, works nowhere.
+/// A server's processes work in its data directory, from their start on, and run a program named
+/// `postgres`; one that has ended, and was not collected, works nowhere.
 struct ServerProcesses {
   private let device: dev_t
   private let inode: ino_t

@@ -44,6 +44,7 @@ struct ServerSettings {
     synchronous_commit = on
     wal_level = minimal
     max_wal_senders = 0
+    max_logical_replication_workers = 0
     max_wal_size = 512MB
     logging_collector = off
     log_destination = stderr

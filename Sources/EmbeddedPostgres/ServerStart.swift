@@ -4,11 +4,12 @@ import Postgres
 
 /// Brings the server of a cluster up, whatever state it is in: none, starting, serving, stopping, crashed.
 ///
-/// The caller is a user of it and holds the turn, so that nobody else starts it meanwhile, and nobody
+/// The caller is a user of it and has the turn, so that nobody else starts it meanwhile, and nobody
 /// stops it who has not begun to before. There is no limit of time as long as a process of the server
 /// lives: recovery takes what it takes, and the person at the terminal can end the wait.
 struct ServerStart {
   let directory: ClusterDirectory
+  let turn: FileLock
   let users: FileLock
   let observe: @Sendable (EmbeddedCluster.Step) -> Void
   private var said: EmbeddedCluster.Step?
@@ -19,10 +20,11 @@ struct ServerStart {
   private static let patience = Duration.seconds(30)
 
   init(
-    _ directory: ClusterDirectory, users: FileLock,
+    _ directory: ClusterDirectory, turn: FileLock, users: FileLock,
     observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
   ) {
     self.directory = directory
+    self.turn = turn
     self.users = users
     self.observe = observe
   }
@@ -64,7 +66,7 @@ struct ServerStart {
       data: major, in: directory.data)
     if major == nil {
       say(.creating)
-      try await ClusterMaker(directory: directory).make(with: installation)
+      try await ClusterMaker(directory: directory, turn: turn).make(with: installation)
     }
     try await waitForLeftProcesses()
     say(.starting)
@@ -76,7 +78,8 @@ struct ServerStart {
     defer { close(log) }
     users.leave(note: "")
     started = try ServerProgram(
-      installation.program("postgres"), settings.arguments, as: directory.user, output: log)
+      installation.program("postgres"), settings.arguments, as: directory.user,
+      in: directory.data, output: log)
   }
 
   /// Processes outlive a killed postmaster for a moment, and hold the shared memory without which no
