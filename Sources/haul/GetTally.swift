@@ -1,3 +1,4 @@
+import JobQueue
 import LocalPool
 import Terminal
 import Worker
