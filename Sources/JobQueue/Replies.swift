@@ -23,6 +23,8 @@ package struct WorkReply: Sendable, Decodable, Equatable {
     package let state: String
     /// Seconds until a scheduled job may start again.
     package let delay: Double?
+    /// The error class that counts; of a job that failed, why it did.
+    package let cause: String?
   }
   /// Endings whose token was live. One that is missing here was stale and changed nothing.
   package let settled: [Settled]

@@ -12,7 +12,8 @@ package import Worker
 package struct DownloadDirectory: Sendable {
   /// Absolute, without symbolic links.
   package let path: String
-  /// The name of its store in the database.
+  /// The name of its store in the database. It follows from the marker: a directory that is moved while something in
+  /// it is unfinished is the same store.
   package let store: String
   /// The instance id that its marker has or gets.
   package let marker: String
@@ -23,7 +24,8 @@ package struct DownloadDirectory: Sendable {
   /// Makes the directory where it is missing and writes the marker. `pool` is the id of the database's pool.
   ///
   /// The marker's id follows from pool and path, so that work that was interrupted is found again although the
-  /// marker was away meanwhile.
+  /// marker was away meanwhile; its first half from the pool alone, so that it is known for one of its own in a
+  /// directory that was moved.
   package init(_ directory: String, pool: String) throws(StoreError) {
     do {
       try FileManager.default.createDirectory(
@@ -38,11 +40,12 @@ package struct DownloadDirectory: Sendable {
     self.path = unsafe String(cString: path)
     self.root = root
     _ = root.lock(exclusive: false)
-    let digest = DigestAlgorithm.sha256(of: "\(pool)\n\(self.path)")
-    store = "dir-" + DigestAlgorithm.sha256(of: self.path).prefix(16)
-    let own = UUID(hexadecimal: digest)
+    let halves = [pool, "\(pool)\n\(self.path)"].map { DigestAlgorithm.sha256(of: $0).prefix(16) }
+    let own = UUID(hexadecimal: halves.joined())
     marker = try Store.initialise(directory: self.path, marker: own).marker
-    isMarkerOwn = marker == own.uuidString.lowercased()
+    store = "dir-\(marker)"
+    let half = "00000000-0000-0000".count
+    isMarkerOwn = marker.prefix(half) == own.uuidString.lowercased().prefix(half)
   }
 
   /// How a worker mounts it.

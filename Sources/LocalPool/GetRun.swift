@@ -118,8 +118,9 @@ package final class GetRun: Sendable {
     try await queue.createQueue(name, store: directory.store)
     try await queue.setHostCap("*", order.concurrency)
     let worker = try makeWorker(directory, queue: name, pool)
-    // The worker gets ready while the lines are on their way.
     try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { [observe] in try await pool.keepServing { observe(.database($0)) } }
+      // The worker gets ready while the lines are on their way.
       group.addTask { try await worker.run() }
       do {
         try await submit(to: name, in: directory, queue)
@@ -128,7 +129,9 @@ package final class GetRun: Sendable {
         throw error
       }
       worker.stopWhenIdle()
-      try await group.waitForAll()
+      // Of the two the worker alone ends without an error.
+      try await group.next()
+      group.cancelAll()
     }
   }
 

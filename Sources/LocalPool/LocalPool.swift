@@ -2,6 +2,7 @@ package import EmbeddedPostgres
 import FoundationEssentials
 import JobQueue
 import Postgres
+import Synchronization
 
 /// A pool on one machine without any set-up: a database of the embedded cluster, migrated, with nothing left in it that
 /// a dead process held.
@@ -10,12 +11,19 @@ package final class LocalPool: Sendable {
   package static let standingDatabase = "haul"
   package static let getDatabase = "get"
 
-  private let cluster: EmbeddedCluster
+  /// How often the server is looked for.
+  private static let interval = Duration.milliseconds(500)
+
+  private let cluster: Mutex<EmbeddedCluster>
+  private let location: ClusterLocation
+  private let database: String
   /// libpq's string for the database.
   package let conninfo: String
 
-  private init(_ cluster: EmbeddedCluster, database: String) {
-    self.cluster = cluster
+  private init(_ cluster: EmbeddedCluster, at location: ClusterLocation, database: String) {
+    self.cluster = Mutex(cluster)
+    self.location = location
+    self.database = database
     conninfo = cluster.conninfo(database: database)
   }
 
@@ -29,8 +37,8 @@ package final class LocalPool: Sendable {
   ) async throws -> LocalPool {
     let cluster = try await EmbeddedCluster.open(location, observe: observe)
     do {
-      let pool = LocalPool(cluster, database: database)
-      let connection = try await pool.connect(making: database)
+      let pool = LocalPool(cluster, at: location, database: database)
+      let connection = try await pool.connect(to: cluster)
       try await prepare(connection)
       await connection.close()
       return pool
@@ -40,10 +48,29 @@ package final class LocalPool: Sendable {
     }
   }
 
-  /// Lets the cluster go; its last user stops it. Again is no error.
-  package func close() { cluster.close() }
+  /// Starts the server again whenever it has ended, until the task is cancelled: sessions that wait for it go on then.
+  ///
+  /// - Throws: `EmbeddedPostgresError` where it does not start, `CancellationError`.
+  package func keepServing(
+    observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
+  ) async throws {
+    while true {
+      try await Task.sleep(for: Self.interval)
+      if EmbeddedCluster.running(location, database: database) != nil { continue }
+      let next = try await EmbeddedCluster.open(location, observe: observe)
+      let last = cluster.withLock { cluster in
+        defer { cluster = next }
+        return cluster
+      }
+      // Not its last user: `next` is one by now.
+      last.close()
+    }
+  }
 
-  private func connect(making database: String) async throws -> Connection {
+  /// Lets the cluster go; its last user stops it. Again is no error.
+  package func close() { cluster.withLock { $0 }.close() }
+
+  private func connect(to cluster: EmbeddedCluster) async throws -> Connection {
     let configuration = ConnectionConfiguration(conninfo: conninfo, applicationName: "haul")
     do {
       return try await Connection.connect(configuration)

@@ -142,7 +142,8 @@ final class WorkLoop: Sendable {
       guard let settled = states[ending.token] else { continue }
       onSettled(
         SettledLease(
-          ending: ending, state: settled.state, delay: settled.delay.map { .seconds($0) }))
+          ending: ending, state: settled.state, cause: settled.cause,
+          delay: settled.delay.map { .seconds($0) }))
     }
   }
 

@@ -59,6 +59,8 @@ package struct SettledLease: Sendable {
   package let ending: Ending
   /// The job's state now, in the words of the `jobs` view.
   package let state: String
+  /// The error class that counts; of a job that failed, why it did.
+  package let cause: String?
   /// How long a scheduled job waits before it may start again.
   package let delay: Duration?
 }

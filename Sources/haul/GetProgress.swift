@@ -75,7 +75,7 @@ final class GetProgress: Sendable {
   private func settled(_ lease: SettledLease) {
     let ending = lease.ending
     state.withLock { state in
-      state.tally.settled(ending, state: lease.state)
+      state.tally.settled(lease)
       state.meters[ending.token] = nil
     }
     let what = "\(ending.path ?? ""): \(ending.message ?? ending.error ?? "")"

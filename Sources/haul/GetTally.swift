@@ -1,6 +1,7 @@
 import JobQueue
 import LocalPool
 import Terminal
+import Worker
 
 /// What has come of a `haul get` so far.
 struct GetTally: Sendable {
@@ -33,16 +34,16 @@ struct GetTally: Sendable {
     finishedBefore = finished
   }
 
-  /// A lease has ended with `ending`, and its job is in `state` now.
-  mutating func settled(_ ending: Ending, state: String) {
-    fetched += ending.fetched ?? 0
-    switch state {
+  /// A lease has ended.
+  mutating func settled(_ lease: SettledLease) {
+    fetched += lease.ending.fetched ?? 0
+    switch lease.state {
     case "completed":
       completed += 1
-      bytes += ending.bytes ?? 0
+      bytes += lease.ending.bytes ?? 0
     case "failed", "cancelled":
       failed += 1
-      errors[ending.error ?? state, default: 0] += 1
+      errors[lease.cause ?? lease.state, default: 0] += 1
     default: break
     }
   }
@@ -71,9 +72,11 @@ struct GetTally: Sendable {
     var parts: [String] = []
     if completed > 0 || finishedBefore == 0 {
       let rate = HumanFormat.rate(Int64(Double(fetched) / max(elapsed / .seconds(1), 0.001)))
+      // What came of files that are not there yet is worth a word: it need not come again.
+      let amount =
+        unfinished > 0 ? "\(HumanFormat.bytes(fetched)) fetched" : HumanFormat.bytes(bytes)
       parts.append(
-        "\(counted(completed, "file")), \(HumanFormat.bytes(bytes)) in "
-          + "\(HumanFormat.duration(elapsed)) (\(rate))")
+        "\(counted(completed, "file")), \(amount) in \(HumanFormat.duration(elapsed)) (\(rate))")
     }
     if finishedBefore > 0 { parts.append("\(finishedBefore) there already") }
     return parts.joined(separator: ", ")

@@ -32,6 +32,7 @@ struct SubmissionReader {
       let reason = ExitError(from: error)
       throw ExitError(reason.code, "\(name): \(reason.message ?? "")")
     }
+    try requireDistinctNames(lines, called: "line", in: "\(name): ")
     return lines
   }
 
@@ -41,10 +42,32 @@ struct SubmissionReader {
   func lines(
     ofURLs urls: [String], path: String?, digest: ExpectedDigest?
   ) throws -> [SubmitLine] {
-    try urls.enumerated().map { index, url in
+    let lines = try urls.enumerated().map { index, url in
       let entry = ListEntry(
         line: index + 1, url: url, path: path, digest: digest?.description)
       return try line(entry, place: urls.count == 1 ? "" : "URL \(index + 1): ")
+    }
+    try requireDistinctNames(lines, called: "URL", in: "")
+    return lines
+  }
+
+  /// Without hosts and directories in their names, files of two URLs may well get one. The database would refuse them too,
+  /// and could not say what to do.
+  private func requireDistinctNames(
+    _ lines: [SubmitLine], called word: String, in place: String
+  ) throws(ExitError) {
+    guard naming == .flat else { return }
+    var first: [String: SubmitLine] = [:]
+    for line in lines {
+      let other = first[line.path, default: line]
+      if other.url != line.url {
+        throw ExitError(
+          .badInput,
+          "\(place)\(word) \(other.line) and \(word) \(line.line) would both become "
+            + "\"\(line.path)\"; with --tree each keeps its host and directories. "
+            + "Nothing was submitted.")
+      }
+      first[line.path] = other
     }
   }
 

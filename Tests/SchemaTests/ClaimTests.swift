@@ -17,6 +17,28 @@ struct ClaimTests {
     }
   }
 
+  @Test func `of the patterns for a host the most specific counts, and * is the least`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let hosts = ["a.test", "b.test", "c.example"]
+      try await pool.submit(1, to: "b.test")
+      for (pattern, cap) in [("*.test", 3), ("*", 2), ("a.test", 1)] {
+        try await pool.jobs.setHostCap(pattern, cap)
+      }
+      for host in hosts { try await pool.submit(9, to: host) }
+      let worker = try await pool.worker()
+      func running() async throws -> [Int] {
+        _ = try await worker.claim(64)
+        return try await pool.column("SELECT in_flight FROM haul.host ORDER BY name")
+      }
+      #expect(try await running() == [1, 3, 2])
+      try await pool.jobs.setHostCap("*", 5)
+      #expect(try await running() == [1, 3, 5])
+      await #expect(throws: JobQueueError.self) { try await pool.jobs.setHostCap("*test", 5) }
+    }
+  }
+
   @Test func `room is not exceeded and is filled where it can be`() async throws {
     try await Pool.open { pool in
       for host in ["a.test", "b.test", "c.test"] { try await pool.submit(4, to: host) }

@@ -100,6 +100,20 @@ struct Decision: Sendable, CustomTestStringConvertible {
     Decision(error: "dns", trouble: 86400, state: "scheduled", delay: 0.5, cause: "dns"),
     Decision(error: "dns", trouble: 86401, state: "failed", cause: "host_unreachable"),
     Decision(command: "cancel", error: "dns", trouble: 86401, state: "cancelled", cause: "dns"),
+    Decision(
+      error: "rate_limited", retryAfter: 86400, state: "scheduled", delay: 86400,
+      cause: "rate_limited"),
+    Decision(
+      error: "rate_limited", retryAfter: 86401, state: "failed", cause: "host_unreachable"),
+    Decision(
+      error: "rate_limited", retryAfter: 400, trouble: 86000, state: "scheduled", delay: 400,
+      cause: "rate_limited"),
+    Decision(
+      error: "rate_limited", retryAfter: 401, trouble: 86000, state: "failed",
+      cause: "host_unreachable"),
+    Decision(
+      command: "pause", error: "rate_limited", retryAfter: 86401, state: "failed",
+      cause: "host_unreachable"),
   ]
 }
 

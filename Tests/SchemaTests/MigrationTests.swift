@@ -74,6 +74,61 @@ struct MigrationTests {
     }
   }
 
+  /// The tables of version 1 as that version left them, without its functions: those are made anew by any upgrade.
+  @Test func `a database of the first version keeps its jobs, and they go on`() async throws {
+    try await withTestDatabase(.empty) { database in
+      let connection = try await database.connect()
+      try await connection.script("BEGIN; \(Schema.roles); \(Schema.base); COMMIT")
+      try await connection.script(
+        """
+        SET ROLE haul_admin;
+        \(Schema.migrations[0].sql);
+        INSERT INTO haul.migration (version, name) VALUES (1, 'initial');
+        CREATE TABLE haul.job_0 PARTITION OF haul.job FOR VALUES FROM (0) TO (1048576);
+        CREATE TABLE haul.outcome_0 PARTITION OF haul.outcome FOR VALUES FROM (0) TO (1048576);
+        CREATE TABLE haul.attempt_0 PARTITION OF haul.attempt FOR VALUES FROM (0) TO (1048576);
+        INSERT INTO haul.store (name) VALUES ('data');
+        INSERT INTO haul.store_instance (store, marker, machine, root)
+          VALUES (1, '00000000-0000-0000-0000-000000000001', 'm', '/data');
+        INSERT INTO haul.queue (name, store) VALUES ('data', 1);
+        INSERT INTO haul.host (name, cap, min_interval, failures, blocked_until)
+          VALUES ('a.test', 4, '0', 3, clock_timestamp());
+        INSERT INTO haul.job (id, queue, host, priority, submitted_at, url, path, options)
+          SELECT nextval('haul.job_id'), 1, 1, 5, clock_timestamp(), 'https://a.test/' || n, 'a.test/' || n, '{}'
+          FROM generate_series(1, 3) n;
+        INSERT INTO haul.dedupe (store, path_digest, job)
+          SELECT 1, encode(substr(sha256(convert_to(j.path, 'UTF8')), 1, 16), 'hex')::uuid, j.id FROM haul.job j;
+        INSERT INTO haul.ready (queue, host, instance, priority, job) VALUES (1, 1, 0, 5, 1), (1, 1, 0, 5, 2);
+        INSERT INTO haul.lane (host, queue, instance, priority, head, next_at) VALUES (1, 1, 0, 5, 1, clock_timestamp());
+        INSERT INTO haul.outcome (job, state, finished_at, bytes, path)
+          VALUES (3, 'completed', clock_timestamp(), 10, 'a.test/3');
+        RESET ROLE;
+        """)
+      #expect(try await !Migrator.isCurrent(connection))
+      let report = try await Migrator.migrate(connection)
+      #expect(report.applied == Array(2...Schema.version))
+      #expect(try await Migrator.isCurrent(connection))
+
+      let queue = JobQueue(connection)
+      let marker = JobQueue.StoreMarker(
+        store: "data", marker: "00000000-0000-0000-0000-000000000001")
+      let registration = try await queue.register(
+        program: "test", machine: "m", pid: 1, concurrency: 4, stores: [marker])
+      let worker = TestWorker(
+        caller: JobQueue.Caller(registration), work: connection, life: connection)
+      let leases = try await worker.claim(9)
+      #expect(leases.map(\.job) == [1, 2])
+      #expect(try await worker.end(leases[0], .failed, "connect") == "scheduled")
+      #expect(try await worker.end(leases[1], .completed) == "completed")
+      let reply = try await queue.submit(
+        Submission(queue: "data"),
+        (3...4).map { Pool.line($0, "https://a.test/\($0)", "a.test/\($0)") })
+      #expect(reply.submitted == 1 && reply.skipped == 1)
+      let broken = try await connection.query("SELECT FROM haul.health WHERE violations <> 0")
+      #expect(broken.isEmpty)
+    }
+  }
+
   /// An upgrade that only changes a function file must not leave a new function open to everyone.
   @Test func `a function that comes with an upgrade is closed to PUBLIC`() async throws {
     try await withTestDatabase { database in

@@ -4,7 +4,7 @@
 -- p_endings  [{"job", "token", "result": completed|failed|released|rescued, and what is known of: "error", "message",
 --            "status", "retry_after" (seconds), "host" (the host that answered), "bytes", "path", "digest",
 --            "fetched", "resumed_at", "changes", "range_unsafe" (a host's name)}, …]
--- Returns    [{"job", "token", "state", "delay" (seconds)}, …] of those whose token was live; a stale one changes
+-- Returns    [{"job", "token", "state", "delay" (seconds), "cause" (error class)}, …] of those whose token was live; a stale one changes
 --            nothing and is not in it.
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -97,7 +97,7 @@ BEGIN
   SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
     'delay', extract(epoch FROM d.delay), 'queue', d.queue, 'host_id', d.host_id,
     'instance', d.wait_instance, 'priority', d.priority, 'result', d.result, 'error', d.error,
-    'blocks', coalesce(d.host, h.name), 'range_unsafe', d.range_unsafe)) INTO v_done
+    'blocks', coalesce(d.host, h.name), 'range_unsafe', d.range_unsafe, 'cause', d.cause)) INTO v_done
   FROM decided d JOIN haul.host h ON h.id = d.host_id;
 
   PERFORM haul.settle_hosts(v_done);

@@ -145,7 +145,7 @@ $$;
 -- p_endings   as in end_leases(); results completed, failed, released
 -- p_queues    names, or NULL for every queue whose store the worker mounts
 -- p_room      how many jobs it can take; 0 only settles
--- Returns     {"settled": [{"job", "token", "state", "delay"}], "claimed": […], "contended": true when somebody else
+-- Returns     {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": […], "contended": true when somebody else
 --             held what was due (ask again soon), "wait": seconds until something known becomes due, "draining"}
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_room integer)
@@ -220,11 +220,12 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = of
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', j.state,
+    'cause', coalesce(j.error, a.error),
     'delay', CASE WHEN j.state = 'scheduled' THEN extract(epoch FROM greatest(j.run_at - clock_timestamp(), '0')) END)), '[]')
   FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
   JOIN haul.attempt a ON a.job = e.job AND a.token = e.token
   -- OFFSET 0: by each job's id. Free to choose, the planner reads all jobs for each ending.
-  CROSS JOIN LATERAL (SELECT v.state, v.run_at FROM haul.jobs v WHERE v.job = a.job OFFSET 0) j
+  CROSS JOIN LATERAL (SELECT v.state, v.run_at, v.error FROM haul.jobs v WHERE v.job = a.job OFFSET 0) j
   WHERE a.result <> 'rescued');
 END
 $$;

@@ -27,6 +27,9 @@ $$;
 -- p_options  as in submit()
 -- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs · HA007 such a job is running
+--
+-- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has made:
+-- submit() would skip them as somebody's, and their files would be nobody's of the second.
 CREATE OR REPLACE FUNCTION haul.resubmit(p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -41,6 +44,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
   PERFORM haul.check_staged();
+  PERFORM FROM haul.store s WHERE s.id = v_queue.store FOR NO KEY UPDATE;
   v_batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
 
@@ -94,9 +98,12 @@ BEGIN
   SELECT j.path, l.worker INTO v_busy
   FROM haul.job j LEFT JOIN haul.lease l ON l.job = j.id
   WHERE j.id = ANY (p_jobs) AND NOT j.id = ANY (coalesce(p_free, '{}')) ORDER BY j.id LIMIT 1;
-  IF FOUND THEN
+  IF v_busy.worker IS NOT NULL THEN
     RAISE EXCEPTION '"%" is being downloaded by worker % now', v_busy.path, v_busy.worker USING ERRCODE = 'HA007',
       HINT = 'Wait for it, or stop it.';
+  ELSIF FOUND THEN
+    RAISE EXCEPTION 'somebody else has changed the job of "%" just now', v_busy.path USING ERRCODE = 'HA007',
+      HINT = 'Try again.';
   END IF;
 END
 $$;

@@ -1,0 +1,145 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// The same command again, after an end and after an interruption.
+@Suite struct GetAgainTests {
+  enum Interruption: String, Sendable, CaseIterable { case interrupt, terminate, kill }
+
+  private func interrupt(_ run: HaulProcess, by how: Interruption) async throws {
+    switch how {
+    case .interrupt, .terminate:
+      run.signal(how == .interrupt ? SIGINT : SIGTERM)
+      #expect(try await run.exit() == .code(75))
+    case .kill:
+      run.signal(SIGKILL)
+      #expect(try await run.exit() == .signal(SIGKILL))
+    }
+  }
+
+  @Test func `what is there is not fetched, what was deleted is`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let urls = origin.urls("one", "two", "empty")
+    #expect(try await place.get(urls).exit == .code(0))
+    let again = try await place.get(["--json"] + urls)
+    #expect(again.exit == .code(0))
+    #expect(try place.report(again)["finished_before"] == 3)
+    #expect(origin.requests == 3)
+
+    unlink(place.directory + "/two")
+    let third = try await place.get(urls)
+    #expect(third.exit == .code(0))
+    #expect(third.standardOutput.first?.hasSuffix(", 2 there already") == true)
+    #expect(origin.requests == 4)
+    #expect(try place.wrong("one", "two", "empty") == [])
+  }
+
+  @Test func `a file of another length there fails the job, and the way out is named`() async throws
+  {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    #expect(try await place.get(origin.urls("one")).exit == .code(0))
+    let file = place.directory + "/one"
+    try Data("mine".utf8).write(to: URL(filePath: file))
+    let output = try await place.get(origin.urls("one"))
+    #expect(output.exit == .code(1))
+    #expect(output.said.first?.contains("--if-exists") == true)
+    #expect(output.said.last == "haul get: 1 file failed (1 exists).")
+    #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
+    #expect(try place.files() == ["one"])
+  }
+
+  @Test(arguments: [
+    ("replace", ["one"], nil), ("skip", ["one"], "mine"), ("rename", ["one", "one.1"], "mine"),
+  ])
+  func `a file there is replaced, kept, or kept beside the new one`(
+    policy: String, files: [String], left: String?
+  ) async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    try FileManager.default.createDirectory(
+      atPath: place.directory, withIntermediateDirectories: true)
+    let file = URL(filePath: place.directory + "/one")
+    try Data("mine".utf8).write(to: file)
+    let output = try await place.get(["--if-exists", policy] + origin.urls("one"))
+    #expect(output.exit == .code(0))
+    #expect(try place.files() == files)
+    if let left {
+      #expect(try Data(contentsOf: file) == Data(left.utf8))
+    } else {
+      #expect(try place.wrong("one") == [])
+    }
+  }
+
+  /// The first half is on the disk and recorded; killed or not, the next run begins there.
+  @Test(arguments: Interruption.allCases)
+  func `interrupted in a large file, only the rest is fetched`(
+    _ how: Interruption
+  ) async throws {
+    let (place, file) = (try await GetPlace(), try GatedFile())
+    let run = try place.start(file.origin.url("/file"), log: "debug")
+    _ = try await file.checkpoint(run)
+    try await interrupt(run, by: how)
+    #expect(try FileTree.files(below: place.directory + "/.haul").count == 2)
+    #expect(!FileManager.default.fileExists(atPath: place.directory + "/file"))
+
+    file.gate.open()
+    let again = try await place.get(file.origin.url("/file"))
+    #expect(again.exit == .code(0))
+    #expect(again.said.contains("haul get: going on with 1 file of an earlier run"))
+    #expect(try file.firstDifference(in: place.directory) == nil)
+    #expect(try place.files() == ["file"])
+    let exchange = try #require(file.origin.log.value.exchanges.last)
+    #expect(
+      exchange.request[field: "Range"]
+        == "bytes=\(GatedFile.half - 4096)-\(GatedFile.length - 1)")
+    #expect(exchange.status == 206)
+    #expect(!FileManager.default.fileExists(atPath: place.directory + "/.haul"))
+    try await place.serverGone()
+  }
+
+  @Test func `another list leaves the unfinished file alone, and the first list finishes it`()
+    async throws
+  {
+    let (place, file) = (try await GetPlace(), try GatedFile())
+    let run = try place.start(file.origin.url("/file"), log: "debug")
+    _ = try await file.checkpoint(run)
+    try await interrupt(run, by: .interrupt)
+
+    let parts = try FileTree.files(below: place.directory + "/.haul")
+    #expect(try await place.get(file.origin.url("/small/a")).exit == .code(0))
+    #expect(try FileTree.files(below: place.directory + "/.haul") == parts)
+    #expect(file.origin.log.value.exchanges.count { $0.request.path == "/file" } == 1)
+
+    file.gate.open()
+    #expect(try await place.get(file.origin.url("/file")).exit == .code(0))
+    #expect(try file.firstDifference(in: place.directory) == nil)
+    #expect(try place.files() == ["a", "file"])
+    #expect(file.origin.log.value.exchanges.last?.status == 206)
+  }
+
+  @Test func `a directory that was moved meanwhile is gone on with`() async throws {
+    let (place, file) = (try await GetPlace(), try GatedFile())
+    let run = try place.start(file.origin.url("/file"), log: "debug")
+    _ = try await file.checkpoint(run)
+    try await interrupt(run, by: .interrupt)
+    let moved = place.path("moved")
+    try FileManager.default.moveItem(atPath: place.directory, toPath: moved)
+    file.gate.open()
+    #expect(try await place.get(file.origin.url("/file"), to: moved).exit == .code(0))
+    #expect(try file.firstDifference(in: moved) == nil)
+    #expect(try FileTree.files(below: moved) == ["file"])
+    #expect(file.origin.log.value.exchanges.last?.status == 206)
+  }
+
+  @Test func `without .haul an interrupted file starts anew`() async throws {
+    let (place, file) = (try await GetPlace(), try GatedFile())
+    let run = try place.start(file.origin.url("/file"), log: "debug")
+    _ = try await file.checkpoint(run)
+    try await interrupt(run, by: .interrupt)
+    try FileManager.default.removeItem(atPath: place.directory + "/.haul")
+    file.gate.open()
+    #expect(try await place.get(file.origin.url("/file")).exit == .code(0))
+    #expect(try file.firstDifference(in: place.directory) == nil)
+    #expect(try place.files() == ["file"])
+  }
+}

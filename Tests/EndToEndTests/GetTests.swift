@@ -1,0 +1,158 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Files at an origin that knows how long each is: `/d/NAME` for a name in ``lengths``; all else is missing.
+struct GetOrigin {
+  static let lengths: [String: Int64] = ["one": 1000, "two": 70_000, "empty": 0, "three": 300_000]
+
+  let server: OriginServer
+
+  init() throws {
+    server = try OriginServer { request, reply in
+      let name = String(request.path.split(separator: "/").last ?? "")
+      guard let length = Self.lengths[name] else {
+        return try reply.head("HTTP/1.1 404 Not Found\nContent-Length: 0")
+      }
+      try Representation(seed: 3, length: length).answer(request, reply)
+    }
+  }
+
+  func urls(_ names: String...) -> [String] { names.map { server.url("/d/\($0)") } }
+
+  /// How many requests there have been.
+  var requests: Int { server.log.value.exchanges.count }
+}
+
+extension ChildProcess.Output {
+  /// Standard error without the lines that say how far a run is, which come when it takes long.
+  var said: [String] { standardError.filter { !$0.contains(" running, ") } }
+}
+
+extension GetPlace {
+  /// Those of the origin's files that are not in the directory as they should be.
+  func wrong(_ names: String...) throws -> [String] {
+    try names.filter { name in
+      try FileTree.firstDifference(
+        of: "\(directory)/\(name)", from: Pattern(seed: 3), length: GetOrigin.lengths[name] ?? -1)
+        != nil
+    }
+  }
+
+  /// One object, as `--json` prints it.
+  func report(_ output: ChildProcess.Output) throws -> [String: Int] {
+    let line = try #require(output.standardOutput.first)
+    let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    return (object ?? [:]).compactMapValues { $0 as? Int }
+  }
+}
+
+/// `haul get`: what it brings, says and leaves behind.
+@Suite struct GetTests {
+  @Test func `files land under their last names, and nothing of Haul's stays`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let output = try await place.get(origin.urls("one", "two", "empty"))
+    #expect(output.exit == .code(0))
+    #expect(output.standardOutput.count == 1)
+    #expect(output.standardOutput.first?.hasPrefix("3 files, ") == true)
+    #expect(output.said == [])
+    #expect(try place.files() == ["empty", "one", "two"])
+    #expect(try place.wrong("one", "two", "empty") == [])
+    #expect(!FileManager.default.fileExists(atPath: place.directory + "/.haul"))
+    try await place.serverGone()
+  }
+
+  @Test func `without a cluster one is made, and said`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    try FileManager.default.removeItem(atPath: place.state)
+    let output = try await place.get(origin.urls("one"))
+    #expect(output.exit == .code(0))
+    #expect(output.said == ["haul get: making a database for the queue, once"])
+    #expect(try place.files() == ["one"])
+    try await place.serverGone()
+  }
+
+  @Test func `a list is read from a file and from standard input`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let list = try place.list(["# two", ""] + origin.urls("one", "two"))
+    #expect(try await place.get("-i", list).exit == .code(0))
+    #expect(try place.wrong("one", "two") == [])
+    let shell = try ChildProcess(
+      "sh",
+      ["-c", "exec \"$0\" get -o \"$1\" -i - <\"$2\"", HaulProcess.path, place.directory]
+        + [try place.list(origin.urls("three"))], environment: ["HAUL_STATE_DIR": place.state])
+    #expect(try await shell.result().exit == .code(0))
+    #expect(try place.wrong("three") == [])
+  }
+
+  @Test func `with --tree a file keeps its host and directories`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let host = "127.0.0.1_\(origin.server.port)"
+    let urls = origin.urls("one") + [origin.server.url("/e/one")]
+    #expect(try await place.get(["--tree"] + urls).exit == .code(0))
+    #expect(try place.files() == ["\(host)/d/one", "\(host)/e/one"])
+  }
+
+  @Test func `a digest is checked`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    try Pattern(seed: 3).write(to: place.path("right"), length: 1000)
+    let sum = try await ChildProcess.run("sha256sum", [place.path("right")]).standardOutput
+    let digest = String(sum.first?.prefix(64) ?? "")
+    let right = try await place.get(["--checksum", "sha-256=\(digest)"] + origin.urls("one"))
+    #expect(right.exit == .code(0))
+    let wrong = try await place.get(["--checksum", "sha-256=\(digest)"] + origin.urls("two"))
+    #expect(wrong.exit == .code(1))
+    #expect(wrong.said.last == "haul get: 1 file failed (1 digest).")
+    #expect(try place.files() == ["one"])
+  }
+
+  @Test func `what fails is named with its reason, and the rest is brought`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let output = try await place.get(origin.urls("one", "missing"))
+    #expect(output.exit == .code(1))
+    #expect(output.standardOutput.first?.hasPrefix("1 file, ") == true)
+    #expect(output.said.first?.hasPrefix("haul get: missing: ") == true)
+    #expect(output.said.first?.contains("404") == true)
+    #expect(output.said.last == "haul get: 1 file failed (1 http_4xx).")
+    #expect(try place.files() == ["one"])
+    #expect(!FileManager.default.fileExists(atPath: place.directory + "/.haul"))
+  }
+
+  @Test func `programs get one object, and --quiet says only what failed`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let urls = origin.urls("one", "two", "missing")
+    let output = try await place.get(["--json", "--quiet"] + urls)
+    let report = try place.report(output)
+    #expect(output.standardOutput.count == 1)
+    #expect([report["completed"], report["failed"], report["unfinished"]] == [2, 1, 0])
+    #expect([report["bytes"], report["fetched"]] == [71_000, 71_000])
+    #expect(output.said.count == 2)
+  }
+
+  @Test func `the same URL twice is one file`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let output = try await place.get(["--json"] + origin.urls("one", "one"))
+    #expect(output.exit == .code(0))
+    #expect(try place.report(output)["completed"] == 1)
+    #expect(origin.requests == 1)
+  }
+
+  @Test func `two URLs with one name are refused, with the way out`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let urls = origin.urls("two", "one") + [origin.server.url("/e/one")]
+    let typed = try await place.get(urls)
+    #expect(typed.exit == .code(65))
+    #expect(
+      typed.said == [
+        "haul get: URL 2 and URL 3 would both become \"one\"; with --tree each keeps its host and "
+          + "directories. Nothing was submitted."
+      ])
+    let list = try place.list(urls)
+    let listed = try await place.get("-i", list)
+    #expect(listed.exit == .code(65))
+    #expect(listed.said.first?.contains("\(list): line 2 and line 3 would both") == true)
+    #expect(origin.requests == 0)
+    #expect(!FileManager.default.fileExists(atPath: place.directory))
+    #expect(try await place.get(["--tree"] + urls).exit == .code(0))
+  }
+}

@@ -1,0 +1,93 @@
+import JobQueue
+import TestSupport
+import Testing
+
+/// How long a host has been in trouble, and who stops waiting for it.
+struct HostTroubleTests {
+  private static let impatient = JobOptions(maxHostWait: 30)
+
+  /// A pool whose host `a.test` has had trouble for `seconds`, and whose last block is over since `ago` seconds.
+  private func trouble(_ pool: Pool, for seconds: Int, blockOver ago: Int = 1) async throws {
+    try await pool.execute(
+      """
+      UPDATE haul.host SET trouble_since = clock_timestamp() - make_interval(secs => $1), failures = 1,
+        blocked_until = clock_timestamp() - make_interval(secs => $2) WHERE name = 'a.test'
+      """, [seconds, ago])
+  }
+
+  /// One that was never tried before, after that many seconds of trouble that others had.
+  @Test(
+    arguments: [
+      (25, nil, "scheduled"), (31, nil, "failed"), (0, 29, "scheduled"), (0, 31, "failed"),
+      (20, 15, "failed"), (20, 5, "scheduled"),
+    ] as [(Int, Double?, String)])
+  func `a job waits no longer for a host than it says`(
+    seconds: Int, retryAfter: Double?, state: String
+  ) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1, options: Self.impatient)[0]
+      let worker = try await pool.worker()
+      if seconds > 0 { try await trouble(pool, for: seconds) }
+      let lease = try await worker.claimOne()
+      #expect(try await worker.end(lease, .failed, "connect", retryAfter: retryAfter) == state)
+      let error: [String?] = try await pool.column("SELECT error FROM haul.jobs")
+      #expect(error == [state == "failed" ? "host_unreachable" : nil])
+      #expect(try await pool.state(job) == state)
+    }
+  }
+
+  @Test func `one that says nothing waits for a day`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(2)
+      let worker = try await pool.worker()
+      try await trouble(pool, for: 86_300)
+      #expect(try await worker.end(worker.claimOne(), .failed, "dns") == "scheduled")
+      try await trouble(pool, for: 86_401)
+      #expect(try await worker.end(worker.claimOne(), .failed, "dns") == "failed")
+    }
+  }
+
+  @Test func `trouble begins with the first failure and is over with a success`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(4)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(4)
+      #expect(try await pool.value("SELECT count(trouble_since) FROM haul.host") == 0)
+      try await worker.end(leases[0], .failed, "connect")
+      try await trouble(pool, for: 25)
+      try await worker.end(leases[1], .failed, "connect")
+      #expect(
+        try await pool.value(
+          "SELECT trouble_since < clock_timestamp() - interval '24 seconds' FROM haul.host"))
+      // What a host answers, even if it is no, is no trouble of the host's, and no success.
+      try await worker.end(leases[2], .failed, "http_4xx")
+      #expect(try await pool.value("SELECT count(trouble_since) FROM haul.host") == 1)
+      try await worker.end(leases[3], .completed)
+      #expect(try await pool.value("SELECT count(trouble_since) FROM haul.host") == 0)
+    }
+  }
+
+  @Test func `trouble of long ago, and nobody asked since, does not count`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1, options: Self.impatient)
+      let worker = try await pool.worker()
+      try await trouble(pool, for: 80_000, blockOver: 601)
+      #expect(try await worker.end(worker.claimOne(), .failed, "connect") == "scheduled")
+      #expect(
+        try await pool.value(
+          "SELECT trouble_since > clock_timestamp() - interval '1 minute' FROM haul.host"))
+    }
+  }
+
+  /// The host that answered is in trouble, not the one that sent there.
+  @Test func `trouble is that of the host that answered`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await worker.end(worker.claimOne(), .failed, "connect", host: "b.test")
+      #expect(
+        try await pool.column("SELECT name FROM haul.host WHERE trouble_since IS NOT NULL")
+          == ["b.test"])
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import JobQueue
+import TestSupport
+import Testing
+
+/// Leases taken back from workers that the caller knows to be gone.
+struct RescueWorkersTests {
+  /// A round of rescue is in its grace: that one waits for heartbeats, this one needs none.
+  @Test func `the leases of the named alone, at once, whatever they last said`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(3)
+      let (dead, alive) = (try await pool.worker(), try await pool.worker())
+      let leases = try await dead.claim(2)
+      let other = try await alive.claimOne()
+      try await dead.heartbeat(leases)
+      #expect(try await pool.jobs.rescue().rescued.isEmpty)
+      #expect(try await pool.jobs.rescue(workers: [dead.caller.worker]) == 2)
+      #expect(try await pool.states() == ["queued": 2, "running": 1])
+      #expect(try await pool.violations() == [])
+      #expect(try await pool.jobs.rescue(workers: [dead.caller.worker]) == 0)
+      #expect(try await alive.heartbeat([other]).lost.isEmpty)
+      #expect(try await alive.claim(9).map(\.job) == Array(jobs[..<2]))
+    }
+  }
+
+  @Test func `what a worker that was not gone says afterwards changes nothing`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      #expect(try await pool.jobs.rescue(workers: [worker.caller.worker]) == 1)
+      #expect(try await worker.checkpoint(lease, instance: pool.instance) == false)
+      #expect(try await worker.heartbeat([lease]).lost == [lease.token])
+      #expect(try await worker.end(lease, .completed) == nil)
+      #expect(try await pool.state(job) == "queued")
+      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == 0)
+    }
+  }
+
+  @Test func `a job with durable progress is interrupted, and charged with nothing`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      try await worker.checkpoint(worker.claimOne(), instance: pool.instance)
+      #expect(try await pool.jobs.rescue(workers: [worker.caller.worker]) == 1)
+      #expect(try await pool.state(job) == "interrupted")
+      #expect(try await pool.column("SELECT charged FROM haul.attempt") == [false])
+    }
+  }
+
+  @Test func `nobody is rescued when nobody, or somebody unknown, is named`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      try await pool.worker().claim()
+      #expect(try await pool.jobs.rescue(workers: []) == 0)
+      #expect(try await pool.jobs.rescue(workers: [4711]) == 0)
+      #expect(try await pool.states() == ["running": 1])
+    }
+  }
+
+  @Test func `those who hold leases are listed with their processes`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let holder = try await pool.worker()
+      _ = try await pool.worker()
+      try await holder.claim()
+      #expect(try await pool.jobs.leaseHolders() == [holder.caller.worker: 1])
+    }
+  }
+}
