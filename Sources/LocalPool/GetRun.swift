@@ -116,7 +116,7 @@ package final class GetRun: Sendable {
       name: directory.store, marker: directory.marker, machine: PoolWorker.machine,
       root: directory.path)
     try await queue.createQueue(name, store: directory.store)
-    try await queue.setHostCap("*", order.concurrency)
+    try await queue.setHostCap("*", leases)
     let worker = try makeWorker(directory, queue: name, pool)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { [observe] in try await pool.keepServing { observe(.database($0)) } }
@@ -135,12 +135,16 @@ package final class GetRun: Sendable {
     }
   }
 
+  /// What is being published and what is next counts against the host's cap as well; how many transfers a host sees is
+  /// bounded by the worker, which is alone with its queue.
+  private var leases: Int { order.concurrency + min(2 * order.concurrency, 64) }
+
   private func makeWorker(
     _ directory: DownloadDirectory, queue: String, _ pool: LocalPool
   ) throws(StoreError) -> PoolWorker {
     var configuration = WorkerConfiguration(
       conninfo: pool.conninfo, stores: [directory.mount], queues: [queue],
-      concurrency: order.concurrency, version: order.version)
+      concurrency: order.concurrency, leases: leases, version: order.version)
     configuration.allowsOwnOrigins = true
     configuration.onSettled = { [observe] in observe(.settled($0)) }
     let worker = try PoolWorker(configuration, logger: logger)

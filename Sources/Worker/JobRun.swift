@@ -61,6 +61,9 @@ final class JobRun: Sendable {
   /// Takes back `suspend`.
   func resume() { transfer { $0.isSuspended = false }?.unpause() }
 
+  /// Whether it is being transferred: not before it has a slot, and not when all bytes are there.
+  var isTransferring: Bool { environment.slots.holds(lease.token) }
+
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
   /// Also one that still waits for a slot: its transfer ends before it begins.

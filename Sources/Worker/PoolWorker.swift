@@ -47,10 +47,10 @@ package final class PoolWorker: Sendable {
     }?.stopWhenIdle()
   }
 
-  /// What runs now, in no order.
+  /// What is being transferred now, in no order.
   package var transfers: [RunningTransfer] {
     let runs = state.withLock { $0.loop }?.running ?? []
-    return runs.map { run in
+    return runs.filter(\.isTransferring).map { run in
       let progress = run.progress
       return RunningTransfer(
         token: run.lease.token, path: run.lease.path, bytes: progress.bytes, total: progress.total)
