@@ -32,6 +32,8 @@ let package = Package(
     .target(
       name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux"],
       swiftSettings: strictC),
+    .target(
+      name: "EmbeddedPostgres", dependencies: ["Postgres", "CLinux"], swiftSettings: strictC),
     .executableTarget(name: "EmbedSQL", swiftSettings: strict),
     .plugin(name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"]),
     .target(
@@ -48,11 +50,16 @@ let package = Package(
     .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
+    .target(
+      name: "LocalPool",
+      dependencies: ["EmbeddedPostgres", "JobQueue", "Postgres", "Transfer", "Worker", "Log"],
+      swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
-        "Worker", "Coordinator", "JobQueue", "Postgres", "Transfer", "ListFormats", "Arguments",
-        "Terminal", "Log",
+        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres",
+        "Transfer",
+        "ListFormats", "Arguments", "Terminal", "Log",
       ],
       swiftSettings: strictC),
 
@@ -62,6 +69,13 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+    .executableTarget(
+      name: "ClusterUser", dependencies: ["EmbeddedPostgres"], path: "Tests/ClusterUser",
+      swiftSettings: strictC),
+    .testTarget(
+      name: "EmbeddedPostgresTests",
+      dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -75,7 +89,8 @@ let package = Package(
       dependencies: ["Arguments", "Terminal", "ListFormats", "Log", "haul"],
       swiftSettings: strict),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["TestSupport", "JobQueue", "Postgres"],
+      name: "EndToEndTests",
+      dependencies: ["TestSupport", "EmbeddedPostgres", "JobQueue", "Postgres"],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -47,9 +47,17 @@ extension JobQueue {
       "SELECT haul.init_store($1, $2::uuid, $3, $4)", [name, marker, machine, root])
   }
 
+  /// What tells this database's part files from another's on the same store.
+  package func poolID() async throws -> String { try await call("SELECT haul.pool_id()", []) }
+
   /// Makes a queue on a store.
   package func createQueue(_ name: String, store: String) async throws {
     let _: Int = try await call("SELECT haul.create_queue($1, $2)", [name, store])
+  }
+
+  /// Takes back the leases of workers whose processes the caller knows to be gone; returns how many.
+  package func rescue(workers: [Int64]) async throws -> Int {
+    try await call("SELECT jsonb_array_length(haul.rescue_workers($1::bigint[]))", [workers])
   }
 
   /// Asks a worker to drain; false if it is not running.
@@ -113,13 +121,22 @@ extension JobQueue {
     let after = submission.after.map { "\($0 / .seconds(1)) seconds" }
     // Committed before the submission begins: another one need not wait for its end to use them.
     try await ensurePartitions(room: Int64(lines.count + 100_000))
+    return try await staging(lines) { queue in
+      try await queue.callJSON(
+        "SELECT haul.submit($1, $2, $3::smallint, $4::jsonb, $5::interval)",
+        [submission.queue, submission.batch, submission.priority, options, after])
+    }
+  }
+
+  /// Stages `lines` and gives `body` the queue, in one transaction.
+  func staging<Result: Sendable>(
+    _ lines: [SubmitLine], _ body: @Sendable (JobQueue) async throws -> Result
+  ) async throws -> Result {
     do {
       return try await connection.transaction { connection in
         _ = try await connection.copyIn(
           "COPY haul.staging (line, url, host, path, options) FROM STDIN", CopyChunks(lines: lines))
-        return try await JobQueue(connection).callJSON(
-          "SELECT haul.submit($1, $2, $3::smallint, $4::jsonb, $5::interval)",
-          [submission.queue, submission.batch, submission.priority, options, after])
+        return try await body(JobQueue(connection))
       }
     } catch let error as PostgresError {
       throw JobQueueError(error) ?? error

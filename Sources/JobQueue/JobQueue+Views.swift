@@ -47,6 +47,18 @@ extension JobQueue {
       """, [includingGone])
   }
 
+  /// The workers that hold leases, by id, with their process ids.
+  package func leaseHolders() async throws -> [Int64: Int] {
+    let rows = try await rows(
+      """
+      SELECT w.worker, w.pid FROM haul.workers w WHERE w.worker IN (SELECT r.worker FROM haul.running r)
+      """, [])
+    let pairs = try rows.map { row in
+      (try row.decode(0, as: Int64.self), try row.decode(1, as: Int.self))
+    }
+    return Dictionary(uniqueKeysWithValues: pairs)
+  }
+
   /// All queues by name.
   package func queues() async throws -> [QueueRow] {
     try await view(

@@ -16,6 +16,8 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case noSuchName(String, hint: String?)
   /// The input contradicts itself or what is there; nothing was changed.
   case refused(String, hint: String?)
+  /// Somebody else has it now; nothing was changed.
+  case busy(String, hint: String?)
 
   /// The queue's reading of a server error, or nil where it is none of the queue's own.
   init?(_ error: PostgresError) {
@@ -25,6 +27,7 @@ package enum JobQueueError: Error, Sendable, Equatable {
     case "HA002": self = .versionNotServed(server.message)
     case "HA003": self = .noSuchName(server.message, hint: server.hint)
     case "HA004": self = .refused(server.message, hint: server.hint)
+    case "HA007": self = .busy(server.message, hint: server.hint)
     default: return nil
     }
   }
@@ -40,7 +43,8 @@ extension JobQueueError: CustomStringConvertible {
     case .schemaMissing(let database?, let program):
       "the database has schema version \(database), this program needs \(program): run 'haul migrate'"
     case .versionNotServed(let message), .unknownWorker(let message): message
-    case .noSuchName(let message, let hint), .refused(let message, let hint):
+    case .noSuchName(let message, let hint), .refused(let message, let hint),
+      .busy(let message, let hint):
       hint.map { "\(message). \($0)" } ?? message
     }
   }

@@ -10,17 +10,20 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var maxBytes: Int64?
   /// Take a body without length as complete when nothing else proves it.
   package var acceptUnverifiedLength: Bool?
+  /// Seconds that the job waits for a host in trouble before it fails as `host_unreachable`; a day unless given.
+  package var maxHostWait: Int?
 
   /// No wishes.
   package init(
     digest: String? = nil, ifExists: String? = nil, maxAttempts: Int? = nil, maxBytes: Int64? = nil,
-    acceptUnverifiedLength: Bool? = nil
+    acceptUnverifiedLength: Bool? = nil, maxHostWait: Int? = nil
   ) {
     self.digest = digest
     self.ifExists = ifExists
     self.maxAttempts = maxAttempts
     self.maxBytes = maxBytes
     self.acceptUnverifiedLength = acceptUnverifiedLength
+    self.maxHostWait = maxHostWait
   }
 }
 
@@ -75,7 +78,7 @@ package struct Ending: Sendable, Encodable, Equatable {
   package var host: String?
   /// Length of the finished file.
   package var bytes: Int64?
-  /// Where the finished file stands, below the store's root.
+  /// Where the finished file stands, or would have, below the store's root.
   package var path: String?
   package var digest: String?
   /// Bytes received over the network in this attempt.

@@ -32,6 +32,21 @@ package enum Migrator {
     }
   }
 
+  /// Whether ``migrate(_:)`` would find nothing to do. Takes no lock; needs the rights of the owner.
+  package static func isCurrent(_ connection: Connection) async throws -> Bool {
+    guard try await version(connection) == Schema.version else { return false }
+    for group in Schema.repeatables where try await !isApplied(group, connection) { return false }
+    return true
+  }
+
+  private static func isApplied(
+    _ group: Repeatable, _ connection: Connection
+  ) async throws -> Bool {
+    try await !connection.query(
+      "SELECT 1 FROM haul.repeatable WHERE name = $1 AND digest = md5($2)", [group.name, group.sql]
+    ).isEmpty
+  }
+
   private static func unlock(_ connection: Connection) async throws {
     try await connection.execute("SELECT pg_advisory_unlock(hashtextextended('haul.migrate', 0))")
   }
@@ -57,10 +72,7 @@ package enum Migrator {
       report.applied.append(migration.version)
     }
     for group in Schema.repeatables {
-      let known = try await connection.query(
-        "SELECT 1 FROM haul.repeatable WHERE name = $1 AND digest = md5($2)",
-        [group.name, group.sql])
-      if !known.isEmpty { continue }
+      if try await isApplied(group, connection) { continue }
       try await connection.transaction { connection in
         try await connection.script("SET LOCAL ROLE haul_admin")
         try await connection.script(group.sql)

@@ -42,6 +42,16 @@ package enum DefaultPath {
     return result
   }
 
+  /// The last name of that path alone, and nothing of the query: `name`.
+  package static func name(
+    path: String, digest: (String) -> String
+  ) throws(SubmissionProblem) -> String {
+    let whole = try Self.path(hostKey: "host", path: path, query: nil, digest: digest)
+    let name = String(whole[(whole.lastIndex(of: "/") ?? whole.startIndex)...].dropFirst())
+    try SubmissionCheck.path(name)
+    return name
+  }
+
   /// The host's directory; the colons of an IPv6 address in brackets stay.
   private static func directory(_ hostKey: String) -> String {
     guard let colon = hostKey.lastIndex(of: ":"), hostKey.last != "]" else { return hostKey }

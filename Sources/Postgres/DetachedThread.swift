@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread of its own for what may block; nobody waits for its end.
-enum DetachedThread {
+package enum DetachedThread {
   private final class Box {
     let body: @Sendable () -> Void
 
@@ -14,7 +14,7 @@ enum DetachedThread {
   ///
   /// Signals are blocked on it, so that they go to the threads the program means for them; those that
   /// tell of a fault of the thread's own are not.
-  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+  package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     var blocked = sigset_t()
     unsafe sigfillset(&blocked)
     for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {

@@ -25,6 +25,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
   package static let lockNotAvailable = SQLState("55P03")
   package static let queryCanceled = SQLState("57014")
   package static let adminShutdown = SQLState("57P01")
+  package static let cannotConnectNow = SQLState("57P03")
   package static let raisedException = SQLState("P0001")
 
   /// Whether the first two characters, the error's class, are `code`, such as `"08"`.

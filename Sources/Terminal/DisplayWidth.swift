@@ -10,14 +10,46 @@ package enum DisplayWidth {
   /// `text` cut to at most `columns`, the last of them `…` where something is missing.
   package static func truncated(_ text: String, to columns: Int) -> String {
     if of(text) <= columns { return text }
-    var kept = ""
+    return columns > 0 ? prefix(of: text, within: columns - 1) + "…" : ""
+  }
+
+  /// `path` cut to at most `columns`: at its front, since the end of a path says more, or in the middle of
+  /// its last component where that alone is too wide.
+  package static func truncatedPath(_ path: String, to columns: Int, ellipsis: String) -> String {
+    if of(path) <= columns { return path }
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let room = columns - of(ellipsis)
+    if room <= 0 { return "" }
+    if of(name) <= room { return ellipsis + suffix(of: path, within: room) }
+    return prefix(of: name, within: room / 2) + ellipsis
+      + suffix(of: name, within: room - room / 2)
+  }
+
+  /// Rows of a terminal that a line takes which is wrapped at `columns`; 1 for an empty one.
+  static func rows(of line: String, columns: Int) -> Int {
+    var rows = 1
     var used = 0
-    for character in text {
-      used += of(character)
-      if used > columns - 1 { break }
-      kept.append(character)
+    for character in line {
+      let width = of(character)
+      used += width
+      if used > columns {
+        rows += 1
+        used = width
+      }
     }
-    return columns > 0 ? kept + "…" : ""
+    return rows
+  }
+
+  private static func prefix(of text: String, within columns: Int) -> Substring {
+    var used = 0
+    return text.prefix { character in
+      used += of(character)
+      return used <= columns
+    }
+  }
+
+  private static func suffix(of text: String, within columns: Int) -> String {
+    String(prefix(of: String(text.reversed()), within: columns).reversed())
   }
 
   private static func of(_ character: Character) -> Int {

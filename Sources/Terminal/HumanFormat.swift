@@ -1,8 +1,9 @@
 /// Amounts as people read them. Programs get plain numbers of bytes and seconds instead.
 package enum HumanFormat {
+  private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+
   /// `512 B`, `1.5 GiB`, `120 MiB`: powers of 1024, a decimal below 100, rounded to nearest.
   package static func bytes(_ bytes: Int64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
     if bytes.magnitude < 1024 { return "\(bytes) B" }
     var value = Double(bytes) / 1024
     var unit = 0
@@ -14,9 +15,25 @@ package enum HumanFormat {
     return "\(short(value)) \(units[unit])"
   }
 
-  /// `12.3 MiB/s`.
-  package static func rate(bytesPerSecond: Double) -> String {
-    bytes(Int64(clamping: bytesPerSecond)) + "/s"
+  /// How much of `total` is there, in one unit: `0.3/4.0 GiB`; as `bytes` where that is unknown.
+  package static func bytes(_ bytes: Int64, of total: Int64?) -> String {
+    guard let total else { return Self.bytes(bytes) }
+    let largest = Self.bytes(max(bytes, total))
+    guard let unit = units.firstIndex(where: largest.hasSuffix) else {
+      return "\(bytes)/\(total) B"
+    }
+    let size = Double(sign: .plus, exponent: 10 * (unit + 1), significand: 1)
+    return "\(short(Double(bytes) / size))/\(short(Double(total) / size)) \(units[unit])"
+  }
+
+  /// Bytes a second, `12.3 MiB/s`.
+  package static func rate(_ rate: Int64) -> String { bytes(rate) + "/s" }
+
+  /// A time to wait, `3m04s`: rounded up to whole seconds; nil when it is no use to anybody, from 100 days on.
+  package static func timeLeft(_ time: Duration) -> String? {
+    let (seconds, rest) = time.components
+    if seconds >= 100 * 86_400 { return nil }
+    return duration(.seconds(seconds + (rest > 0 ? 1 : 0)))
   }
 
   /// `850ms`, `12s`, `3m04s`, `2h05m`, `5d03h`: the two largest units, rounded down; `0s` for less
@@ -53,11 +70,5 @@ package enum HumanFormat {
 
   private static func padded(_ number: Int64) -> String {
     number < 10 ? "0\(number)" : String(number)
-  }
-}
-
-extension Int64 {
-  fileprivate init(clamping value: Double) {
-    self = Int64(exactly: value.rounded()) ?? (value > 0 ? .max : 0)
   }
 }

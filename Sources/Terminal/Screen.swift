@@ -5,29 +5,36 @@ package import Log
 package struct Screen: Sendable, Equatable {
   /// Columns of the terminal; nil when the stream is not one, and then nothing is cut.
   package var width: Int?
+  /// Rows of the terminal; nil when the stream is not one, or one that writes lines and nothing else
+  /// (TERM is dumb or missing).
+  package var height: Int?
   /// True where colours may be used: a terminal, unless NO_COLOR (no-color.org) or TERM say no.
   package var hasColors: Bool
 
   /// A screen as given, for tests and fixed layouts.
-  package init(width: Int?, hasColors: Bool = false) {
+  package init(width: Int?, height: Int? = nil, hasColors: Bool = false) {
     self.width = width
+    self.height = height
     self.hasColors = hasColors
   }
 
-  /// Looks at `stream` as it is now. A terminal that does not know its width is 80 wide.
+  /// Looks at `stream` as it is now. A terminal that does not know its size has 80 columns and 24 rows.
   package init(_ stream: StandardStream, environment: [String: String]) {
     guard isatty(stream.rawValue) == 1 else {
       self.init(width: nil)
       return
     }
     let columns = Int(haul_terminal_columns(stream.rawValue))
-    let isPlain = environment["NO_COLOR", default: ""] != "" || environment["TERM"] == "dumb"
-    self.init(width: columns > 0 ? columns : 80, hasColors: !isPlain)
+    let rows = Int(haul_terminal_rows(stream.rawValue))
+    let isDumb = ["", "dumb"].contains(environment["TERM", default: ""])
+    self.init(
+      width: columns > 0 ? columns : 80, height: isDumb ? nil : rows > 0 ? rows : 24,
+      hasColors: !isDumb && environment["NO_COLOR", default: ""] == "")
   }
 
   /// `text` in `style` where there are colours, else as it is.
   package func paint(_ text: String, _ style: Style?) -> String {
-    guard hasColors, let style else { return text }
+    guard hasColors, let style, !text.isEmpty else { return text }
     return "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m"
   }
 }

@@ -8,6 +8,10 @@ public struct AddressPolicy: Sendable, Hashable {
   /// Nothing but public addresses.
   public static let publicOnly = AddressPolicy(allowing: [])
 
+  /// Any address at all.
+  public static let unrestricted = AddressPolicy(
+    allowing: ["0.0.0.0/0", "::/0"].compactMap(CIDR.init))
+
   /// Blocks allowed besides the public addresses.
   public let allowed: [CIDR]
 

@@ -34,6 +34,44 @@ extension FileDescriptor {
     try parts.remove(name)
   }
 
+  /// The length in bytes of the regular file at `path` below this directory; nil where there is none.
+  package func fileSize(_ path: String) -> Int64? {
+    guard case .success(let file) = openBeneath(path, O_PATH),
+      let status = try? file.status(), status.isRegular
+    else { return nil }
+    return status.size
+  }
+
+  /// Opens the directory `path` below this one, following no symbolic link; nil where there is none.
+  package func directory(beneath path: String) -> FileDescriptor? {
+    try? openBeneath(path, O_RDONLY | O_DIRECTORY).get()
+  }
+
+  /// The names in the directory `path` below this one, in no order; none where there is no such directory.
+  package func names(in path: String) -> [String] {
+    (try? directory(beneath: path)?.names()) ?? []
+  }
+
+  /// rmdir(2) of `path`, whose parent follows no symbolic link. False where it is not empty; one that is not there
+  /// is true.
+  package func removeDirectory(_ path: String) -> Bool {
+    let parts = path.split(separator: "/")
+    let parent = parts.dropLast().joined(separator: "/")
+    guard let directory = directory(beneath: parent.isEmpty ? "." : parent) else { return true }
+    return unsafe unlinkat(directory.raw, String(parts.last ?? ""), AT_REMOVEDIR) == 0
+      || errno == ENOENT
+  }
+
+  /// flock(2): shared waits for whoever has it exclusively; exclusive does not wait, gives up a shared one on the way, and
+  /// is false where somebody else has the lock. A file system without locks grants everything.
+  package func lock(exclusive: Bool) -> Bool {
+    while flock(raw, exclusive ? LOCK_EX | LOCK_NB : LOCK_SH) != 0 {
+      if errno == EWOULDBLOCK { return false }
+      if errno != EINTR { return true }
+    }
+    return true
+  }
+
   /// The names in this directory, in no order, without `.` and `..`.
   package func names() throws(TransferError) -> [String] {
     try PartDirectory(self).names(startingWith: "")

@@ -9,6 +9,7 @@ struct RunEnvironment: Sendable {
   let io: IOPool
   let stores: [String: Store]
   let pool: String
+  let allowsOwnOrigins: Bool
   let checkpoints: CheckpointWriter
   let syncs: SharedSyncs
   let slots: TransferSlots
@@ -132,6 +133,7 @@ final class JobRun: Sendable {
     order.rangeUnsafe = lease.rangeUnsafe ?? false
     order.changes = lease.changes ?? 0
     order.maximumLength = lease.options.maxBytes
+    if environment.allowsOwnOrigins { order.addressPolicy = .unrestricted }
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {
       guard let digest = ExpectedDigest(text) else {
@@ -237,6 +239,7 @@ final class JobRun: Sendable {
   private func failure(_ error: TransferError, report: TransferReport) -> Ending {
     var ending = Ending(job: lease.job, token: lease.token, result: .failed)
     fill(&ending, report)
+    ending.path = lease.path
     ending.error = error.errorClass.rawValue
     ending.message = error.message
     ending.status = error.status ?? report.status

@@ -13,6 +13,7 @@ package final class PoolWorker: Sendable {
   private struct State {
     var loop: WorkLoop?
     var isDraining = false
+    var stopsWhenIdle = false
   }
 
   private let configuration: WorkerConfiguration
@@ -36,6 +37,24 @@ package final class PoolWorker: Sendable {
       state.isDraining = true
       return state.loop
     }?.drain()
+  }
+
+  /// From now on ``run()`` returns once nothing is left to do, as with `exitWhenIdle`.
+  package func stopWhenIdle() {
+    state.withLock { state in
+      state.stopsWhenIdle = true
+      return state.loop
+    }?.stopWhenIdle()
+  }
+
+  /// What runs now, in no order.
+  package var transfers: [RunningTransfer] {
+    let runs = state.withLock { $0.loop }?.running ?? []
+    return runs.map { run in
+      let progress = run.progress
+      return RunningTransfer(
+        token: run.lease.token, path: run.lease.path, bytes: progress.bytes, total: progress.total)
+    }
   }
 
   /// Runs until drained, or, if so configured, until nothing is left to do.
@@ -76,6 +95,7 @@ package final class PoolWorker: Sendable {
       })
     let environment = RunEnvironment(
       engine: engine, io: io, stores: stores, pool: registration.pool,
+      allowsOwnOrigins: configuration.allowsOwnOrigins,
       checkpoints: CheckpointWriter(database), syncs: SharedSyncs(io),
       slots: TransferSlots(configuration.concurrency), confirm: { await keeper.confirm($0) },
       logger: logger)
@@ -84,11 +104,12 @@ package final class PoolWorker: Sendable {
     let janitor = Janitor(
       database: database, stores: stores, registration: registration, io: io, logger: logger)
     let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
-    let isDraining = state.withLock { state in
+    let (isDraining, stopsWhenIdle) = state.withLock { state in
       state.loop = loop
-      return state.isDraining
+      return (state.isDraining, state.stopsWhenIdle)
     }
     if isDraining { loop.drain() }
+    if stopsWhenIdle { loop.stopWhenIdle() }
 
     // The first round before the first claim: then nothing of this worker's can look like a gap.
     // Meanwhile the other connection is made too.
@@ -113,7 +134,7 @@ package final class PoolWorker: Sendable {
       }
       // The leases that the database still knows of are none: tell it that this worker is gone.
       try? await database.queue { try await $0.stopWorker(database.caller) }
-      // Before the keeper is woken: it would otherwise send one more heartbeat and then wait for the time of the next.
+      // Cancelled first: what `close` wakes must find that it is over.
       group.cancelAll()
       keeper.close()
       await database.close()

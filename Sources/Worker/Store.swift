@@ -1,7 +1,7 @@
-import FoundationEssentials
+package import FoundationEssentials
 import Glibc
 import Synchronization
-import Transfer
+package import Transfer
 
 /// Why a directory cannot serve as a store. The description is a sentence for the operator.
 package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -62,8 +62,10 @@ package struct Store: Sendable {
   /// Writes the marker into `directory`, or reads the one that is there. Durable on return.
   ///
   /// Two runs at once agree: the marker is linked into place, and whoever comes second reads the first's.
+  ///
+  /// - Parameter marker: the instance id that a new marker gets; random without.
   package static func initialise(
-    directory: String
+    directory: String, marker: UUID = UUID()
   ) throws(StoreError) -> (marker: String, root: String) {
     guard let root = try? FileDescriptor.directory(directory),
       let path = unsafe realpath(directory, nil)
@@ -74,7 +76,7 @@ package struct Store: Sendable {
       do throws(TransferError) {
         let folder = try root.makeDirectories(".haul")
         let parts = PartDirectory(folder)
-        let marker = (try? JSONEncoder().encode(Marker(instance: UUID()))) ?? Data()
+        let marker = (try? JSONEncoder().encode(Marker(instance: marker))) ?? Data()
         let temporary = "store.json.\(getpid())"
         try parts.remove(temporary)
         try parts.create(temporary).write(Array(marker))
@@ -88,6 +90,23 @@ package struct Store: Sendable {
     }
     let store = try Store(StoreMount(name: "", directory: directory))
     return (store.marker, absolute)
+  }
+
+  /// Removes the directories of the pool's part files that hold none.
+  package static func removeEmptyParts(of pool: String, below root: FileDescriptor) {
+    for shard in root.names(in: partsPath(pool)) {
+      _ = root.removeDirectory("\(partsPath(pool))/\(shard)")
+    }
+    _ = root.removeDirectory(partsPath(pool))
+  }
+
+  /// Removes the marker, and `.haul` with it, unless a part file is left there. `root` is no store afterwards.
+  package static func removeUnused(below root: FileDescriptor) {
+    guard root.removeDirectory(".haul/parts"), root.names(in: ".haul") == ["store.json"],
+      let folder = root.directory(beneath: ".haul")
+    else { return }
+    try? PartDirectory(folder).remove("store.json")
+    _ = root.removeDirectory(".haul")
   }
 
   private static func read(_ path: String) -> Data? {

@@ -6,6 +6,7 @@ import Synchronization
 final class WorkLoop: Sendable {
   private struct State {
     var isDraining = false
+    var stopsWhenIdle: Bool
     /// A claim is worth a call: room was made, something was announced, or the wait is over.
     var isClaimDue = true
     var number: Int64 = 0
@@ -22,7 +23,7 @@ final class WorkLoop: Sendable {
   private let environment: RunEnvironment
   private let logger: Logger
   private let wake = Wake()
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(
     _ database: Database, _ configuration: WorkerConfiguration, board: Board,
@@ -33,12 +34,22 @@ final class WorkLoop: Sendable {
     self.board = board
     self.environment = environment
     self.logger = logger
+    state = Mutex(State(stopsWhenIdle: configuration.exitWhenIdle))
   }
+
+  /// What runs now.
+  var running: [JobRun] { board.running }
 
   /// Something may be there to claim: a submission, a release, a promotion.
   func claimSoon() {
     state.withLock { $0.isClaimDue = true }
     wake.post()
+  }
+
+  /// Ends, from now on, when nothing is left in the queues.
+  func stopWhenIdle() {
+    state.withLock { $0.stopsWhenIdle = true }
+    claimSoon()
   }
 
   /// There is something to settle.
@@ -56,17 +67,19 @@ final class WorkLoop: Sendable {
     wake.post()
   }
 
-  /// Runs until drained, or, with `exitWhenIdle`, until nothing is left in the queues.
+  /// Runs until drained, or until idle where that is asked for: until nothing is left in the queues.
   func run() async throws {
     while true {
-      let (isDraining, isClaimDue) = state.withLock { ($0.isDraining, $0.isClaimDue) }
+      let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock {
+        ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
+      }
       let room = isDraining ? 0 : configuration.leases - board.runningCount
       if board.hasEndings || (room > 0 && isClaimDue) {
         try await call(room: isClaimDue || board.hasEndings ? room : 0)
         continue
       }
       if isDraining, board.isEmpty { return }
-      if configuration.exitWhenIdle, board.isEmpty, try await isIdle() {
+      if stopsWhenIdle, board.isEmpty, try await isIdle() {
         logger.info(.workerIdle)
         return
       }
@@ -103,6 +116,7 @@ final class WorkLoop: Sendable {
 
   private func take(_ reply: WorkReply, number: Int64, endings: [Ending], room: Int) {
     log(reply, endings)
+    tell(reply, endings)
     let runs = board.took(number, reply.claimed) { JobRun($0, environment) }
     for run in runs { start(run) }
     if reply.draining { drain() }
@@ -117,6 +131,18 @@ final class WorkLoop: Sendable {
         let known = reply.wait.map { Duration.seconds($0) } ?? Self.pollTime
         state.wait = min(known, Self.pollTime * jitter)
       }
+    }
+  }
+
+  private func tell(_ reply: WorkReply, _ endings: [Ending]) {
+    guard let onSettled = configuration.onSettled else { return }
+    let states = Dictionary(
+      reply.settled.map { ($0.token, $0) }, uniquingKeysWith: { first, _ in first })
+    for ending in endings {
+      guard let settled = states[ending.token] else { continue }
+      onSettled(
+        SettledLease(
+          ending: ending, state: settled.state, delay: settled.delay.map { .seconds($0) }))
     }
   }
 

@@ -1,3 +1,4 @@
+package import JobQueue
 package import Transfer
 
 /// A directory that a worker mounts as a store.
@@ -26,6 +27,11 @@ package struct WorkerConfiguration: Sendable {
   package var leases: Int
   /// Blocks of addresses allowed besides the public ones.
   package var allowedNetworks: [CIDR]
+  /// A job's own origin may have any address; redirects to other origins still fall under `allowedNetworks`. For
+  /// URLs that the person at this terminal has typed.
+  package var allowsOwnOrigins = false
+  /// Called with each lease that was settled, on a Swift thread.
+  package var onSettled: (@Sendable (SettledLease) -> Void)?
   /// Stop in order once nothing is queued, scheduled, interrupted or running in the queues.
   package var exitWhenIdle: Bool
   /// The program's version, shown in the `workers` view.
@@ -45,4 +51,25 @@ package struct WorkerConfiguration: Sendable {
     self.exitWhenIdle = exitWhenIdle
     self.version = version
   }
+}
+
+/// A lease that has ended, and what became of its job.
+package struct SettledLease: Sendable {
+  /// As the worker saw it; `path` is there whatever the result.
+  package let ending: Ending
+  /// The job's state now, in the words of the `jobs` view.
+  package let state: String
+  /// How long a scheduled job waits before it may start again.
+  package let delay: Duration?
+}
+
+/// A transfer of this worker as it stands.
+package struct RunningTransfer: Sendable {
+  package let token: Int64
+  /// Where its file will end up, below the store's root.
+  package let path: String
+  /// Bytes of the file so far.
+  package let bytes: Int64
+  /// Complete length in bytes, where known.
+  package let total: Int64?
 }

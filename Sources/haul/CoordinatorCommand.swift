@@ -19,7 +19,7 @@ struct CoordinatorCommand: HaulCommand {
 
   func perform() async throws {
     let coordinator = PoolCoordinator(
-      conninfo: database.conninfo ?? "", logger: log.logger("coordinator"))
+      conninfo: database.conninfo, logger: log.logger("coordinator"))
     StopSignals.handle { coordinator.stop() }
     try await coordinator.run()
   }

@@ -1,4 +1,5 @@
 import Arguments
+import EmbeddedPostgres
 import JobQueue
 import ListFormats
 import Log
@@ -18,6 +19,7 @@ extension ExitError {
     case let error as PostgresError where error.sqlState == .uniqueViolation:
       self.init(.badInput, "that name is taken already; nothing was changed.")
     case let error as PostgresError: self.init(error)
+    case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
     case let error as StoreError: self.init(error)
     case is SubmissionProblem: self.init(.badInput, "\(error).")
@@ -41,7 +43,7 @@ extension ExitError {
       case .noSuchName: unknownName
       case .refused: .badInput
       // Its row was cleared away while it was cut off; it registers anew when it is started again.
-      case .unknownWorker: .tryAgain
+      case .unknownWorker, .busy: .tryAgain
       }
     self.init(code, Self.sentence("\(error)"))
   }
@@ -90,6 +92,18 @@ extension ExitError {
       return (.tryAgain, "Try again.")
     }
     return (.configuration, "Run 'haul migrate' with the newest haul in use.")
+  }
+
+  private init(_ error: EmbeddedPostgresError) {
+    let code: ExitCode =
+      switch error {
+      case .programsMissing, .noServerUser, .notCreated, .notStarted: .unavailable
+      case .otherMajor, .noHome: .configuration
+      case .notOurs, .notPermitted: .notPermitted
+      case .diskFull, .inputOutput: .inputOutput
+      case .cancelled: .tryAgain
+      }
+    self.init(code, Self.sentence("\(error)"))
   }
 
   private init(_ error: ListError) {

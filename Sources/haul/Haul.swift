@@ -25,6 +25,7 @@ enum Haul {
       CommandSection(
         "RUN",
         [
+          CommandNode(GetCommand.self),
           CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
           CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
         ]),

@@ -16,7 +16,10 @@ struct LogOptions: OptionGroup {
   ]
 
   var format = Logger.Format.text
-  var level = Logger.Level.info
+  var level: Logger.Level
+
+  /// Options whose lines start at `level` unless the user says otherwise.
+  init(level: Logger.Level = .info) { self.level = level }
 
   /// A logger of `component` to standard error.
   func logger(_ component: String) -> Logger {

@@ -32,7 +32,7 @@ extension QueueRow {
     Column("PAUSED", key: "held", .right, value: { .number($0.held) }),
     Column(
       "RATE", key: "rate", .right, value: { .number($0.rate) },
-      text: { HumanFormat.rate(bytesPerSecond: Double($0.rate)) }),
+      text: { HumanFormat.rate($0.rate) }),
     Column(
       "CLAIMS", key: "paused", value: { .bool($0.paused) },
       text: { $0.paused ? "paused" : "open" }, style: { $0.paused ? .yellow : nil }),

@@ -6,6 +6,16 @@ import Transfer
 /// Turns what the user gave into lines to submit, all of them checked: the first wrong one ends the
 /// reading, before anything is sent.
 struct SubmissionReader {
+  /// Where a file goes when nothing says it.
+  enum Naming: Sendable {
+    /// `host/path/name`
+    case tree
+    /// `name`
+    case flat
+  }
+
+  var naming = Naming.tree
+
   /// The lines of the list `argument`, a file or `-`.
   ///
   /// - Throws: `ExitError` that names the file, and the line where there is one.
@@ -50,12 +60,18 @@ struct SubmissionReader {
     let url = try WebURL(entry.url)
     try SubmissionCheck.url(entry.url, hasUserInfo: url.hasCredentials)
     if let path = entry.path { try SubmissionCheck.path(path) }
-    let path =
-      try entry.path
-      ?? DefaultPath.path(
-        hostKey: url.hostKey, path: url.path, query: url.query, digest: DigestAlgorithm.sha256)
+    let path = try entry.path ?? path(of: url)
     return SubmitLine(
       line: entry.line, url: url.text, host: url.hostKey, path: path,
       options: entry.digest.map { JobOptions(digest: $0) })
+  }
+
+  private func path(of url: WebURL) throws -> String {
+    switch naming {
+    case .tree:
+      try DefaultPath.path(
+        hostKey: url.hostKey, path: url.path, query: url.query, digest: DigestAlgorithm.sha256)
+    case .flat: try DefaultPath.name(path: url.path, digest: DigestAlgorithm.sha256)
+    }
   }
 }

@@ -51,7 +51,7 @@ struct WorkerCommand: HaulCommand {
     if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
     let worker = try PoolWorker(
       WorkerConfiguration(
-        conninfo: database.conninfo ?? "", stores: stores.map(\.mount),
+        conninfo: database.conninfo, stores: stores.map(\.mount),
         queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
         allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version),
       logger: log.logger("worker"))

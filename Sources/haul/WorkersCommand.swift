@@ -37,7 +37,7 @@ extension WorkerRow {
     Column("OF", key: "concurrency", .right, value: { .number($0.concurrency) }),
     Column(
       "RATE", key: "rate", .right, value: { .number($0.rate) },
-      text: { HumanFormat.rate(bytesPerSecond: Double($0.rate)) }),
+      text: { HumanFormat.rate($0.rate) }),
     Column(
       "HEARD", key: "silence", .right, value: { .double($0.silence) },
       text: { HumanFormat.age(.seconds($0.silence)) + " ago" }),

@@ -151,7 +151,8 @@ struct HaulTreeTests {
         DATABASE OPTIONS:
           --database <conninfo>   A libpq connection string or postgresql:// URI;
                                   without it libpq's own environment (PGHOST, PGSERVICE
-                                  and so on) counts. Keep passwords in ~/.pgpass.
+                                  and so on) counts, else the database of 'haul up'
+                                  while that runs. Keep passwords in ~/.pgpass.
                                   [env: HAUL_DATABASE_URL]
 
         EXAMPLES:

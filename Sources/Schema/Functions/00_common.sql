@@ -1,7 +1,7 @@
 -- What the other functions share. Names of files give the order in which they are applied.
 --
 -- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
--- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last.
+-- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now.
 --
 -- Lock order, everywhere: worker_call → worker → lease (job order) → scheduled, held, outcome (job
 -- order) → dedupe (key order) → host (id order) → lane (key order, in one pass). Rows of `ready` are
@@ -43,6 +43,10 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT interval '3 seconds' $$;
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
 
+-- How long after the end of a host's last block its trouble still counts as going on.
+CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
+LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
+
 -- The key of a path in `dedupe`.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
 LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -55,14 +59,14 @@ LANGUAGE sql IMMUTABLE STRICT AS $$
   SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r
 $$;
 
--- The policy of a host: its exact name first, then the longest `*.suffix`, then the default.
+-- The policy of a host: its exact name first, then the longest `*.suffix`, then `*`, then the default.
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text, OUT cap integer, OUT min_interval interval)
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT coalesce(p.cap, 4), coalesce(p.min_interval, interval '0')
   FROM (SELECT) one LEFT JOIN LATERAL (
     SELECT p.cap, p.min_interval FROM haul.host_policy p
     WHERE p.pattern = p_host
-       OR (p.pattern LIKE '*.%' AND right(p_host, length(p.pattern) - 1) = substr(p.pattern, 2))
+       OR (p.pattern LIKE '*%' AND right(p_host, length(p.pattern) - 1) = substr(p.pattern, 2))
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 

@@ -18,7 +18,8 @@ $$;
 --   p_failures, p_rescues   charged ones before this
 --   p_progressed  this attempt made durable progress
 --   p_resumable   there is a checkpoint
---   p_trouble     for how long the host has been in trouble for this job
+--   p_trouble     for how long the host has been in trouble; NULL = it was not
+--   p_max_host_wait  longer than this nobody waits for a host; nor where it says itself that it will take longer
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
   p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
@@ -50,7 +51,7 @@ BEGIN
       charged := true;
       state := 'failed';
     WHEN haul.disposition(p_error) = 'host' THEN
-      IF p_trouble > p_max_host_wait THEN
+      IF p_trouble > p_max_host_wait OR p_retry_after > p_max_host_wait - coalesce(p_trouble, '0') THEN
         state := 'failed';
         error := 'host_unreachable';
       ELSE

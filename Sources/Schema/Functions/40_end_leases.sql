@@ -32,7 +32,9 @@ BEGIN
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- Of a dead worker: what it had reported or made durable.
-      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options, j.path AS job_path, h.failures AS host_failures
+      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options, j.path AS job_path, h.failures AS host_failures,
+      -- Trouble of long ago that nobody has looked into since says nothing of now.
+      CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory() THEN h.trouble_since END AS trouble_since
     FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
       fetched bigint, resumed_at bigint, changes smallint, range_unsafe text)
@@ -54,8 +56,9 @@ BEGIN
       UNION ALL
       SELECT d.* FROM haul.past_of(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues, 3,
-      n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures, past.trouble,
-      interval '1 day', random()) d
+      n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
+      greatest(past.trouble, clock_timestamp() - n.trouble_since),
+      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random()) d
       WHERE n.result <> 'completed') d
   ), gone AS (
     DELETE FROM haul.lease l USING decided d WHERE l.job = d.job AND l.token = d.token
@@ -148,7 +151,8 @@ BEGIN
   WITH back AS (
     UPDATE haul.host h SET
       in_flight = h.in_flight - n.ended,
-      failures = CASE WHEN n.success THEN 0 ELSE h.failures END
+      failures = CASE WHEN n.success THEN 0 ELSE h.failures END,
+      trouble_since = CASE WHEN NOT n.success THEN h.trouble_since END
     FROM (
       SELECT d.host_id, count(*) AS ended, bool_or(d.result = 'completed') AS success
       FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text) GROUP BY d.host_id) n
@@ -160,7 +164,9 @@ BEGIN
     UPDATE haul.host h SET
       blocked_until = greatest(h.blocked_until, v_now + make_interval(secs => b.delay)),
       -- Several transfers that fail together are one failure.
-      failures = h.failures + CASE WHEN h.blocked_until > v_now THEN 0 ELSE 1 END
+      failures = h.failures + CASE WHEN h.blocked_until > v_now THEN 0 ELSE 1 END,
+      trouble_since = CASE WHEN h.blocked_until > v_now - haul.trouble_memory()
+        THEN coalesce(h.trouble_since, v_now) ELSE v_now END
     FROM (
       SELECT d.blocks AS name, max(d.delay) AS delay
       FROM jsonb_to_recordset(p_done)

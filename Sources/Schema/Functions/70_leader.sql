@@ -11,7 +11,6 @@ DECLARE
   v_now timestamptz;
   v_grace timestamptz;
   v_workers bigint[] := '{}';
-  v_endings jsonb;
   v_rescued jsonb := '[]';
   v_suspect record;
 BEGIN
@@ -47,13 +46,28 @@ BEGIN
       v_workers := v_workers || v_suspect.id;
     END IF;
   END LOOP;
-  IF v_workers <> '{}' THEN
-    UPDATE haul.worker SET expires_at = least(expires_at, v_now) WHERE id = ANY (v_workers);
-    SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token, 'result', 'rescued')) INTO v_endings
-    FROM haul.lease l WHERE l.worker = ANY (v_workers);
-    v_rescued := coalesce(haul.end_leases(NULL, coalesce(v_endings, '[]')), '[]');
-  END IF;
+  v_rescued := haul.rescue_workers(v_workers);
   RETURN jsonb_build_object('grace', false, 'workers', to_jsonb(v_workers), 'rescued', v_rescued);
+END
+$$;
+
+-- Takes back the leases of workers that the caller knows to be gone, without waiting for them to expire. Where all
+-- workers are processes of one machine, who starts there can see whose process has ended.
+-- Returns [{"job", "token", "state"}].
+CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_endings jsonb;
+BEGIN
+  PERFORM haul.require_read_committed();
+  IF p_workers = '{}' THEN
+    RETURN '[]';
+  END IF;
+  PERFORM FROM haul.worker w WHERE w.id = ANY (p_workers) ORDER BY w.id FOR UPDATE;
+  UPDATE haul.worker SET expires_at = least(expires_at, clock_timestamp()) WHERE id = ANY (p_workers);
+  SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token, 'result', 'rescued')) INTO v_endings
+  FROM haul.lease l WHERE l.worker = ANY (p_workers);
+  RETURN coalesce(haul.end_leases(NULL, coalesce(v_endings, '[]')), '[]');
 END
 $$;
 

@@ -23,30 +23,12 @@ DECLARE
   v_requeued bigint[] := '{}';
 BEGIN
   PERFORM haul.require_read_committed();
-  SELECT q.id, q.store INTO v_queue FROM haul.queue q WHERE q.name = p_queue;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'there is no queue "%"', p_queue USING ERRCODE = 'HA003',
-      HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue),
-        'Run ''haul store init'' first.');
-  END IF;
+  v_queue := haul.queue_named(p_queue);
   SELECT count(*) INTO v_count FROM haul.staging s WHERE s.submission = v_submission;
   PERFORM haul.ensure_partitions(v_count + 100000);
 
-  SELECT f.line, f.path, f.first_line INTO v_bad FROM (
-    SELECT s.line, s.path, s.url, first_value(s.line) OVER of_path AS first_line,
-      first_value(s.url) OVER of_path AS first_url
-    FROM haul.staging s WHERE s.submission = v_submission
-    WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
-  WHERE f.url <> f.first_url ORDER BY f.line LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
-      USING ERRCODE = 'HA004';
-  END IF;
-
-  IF p_batch IS NOT NULL THEN
-    INSERT INTO haul.batch (name) VALUES (p_batch) ON CONFLICT (name) DO NOTHING;
-    SELECT id INTO v_batch FROM haul.batch WHERE name = p_batch;
-  END IF;
+  PERFORM haul.check_staged();
+  v_batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
 
   -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
@@ -107,6 +89,53 @@ BEGIN
   DELETE FROM haul.staging s WHERE s.submission = v_submission;
   RETURN jsonb_build_object('submitted', v_submitted, 'requeued', cardinality(v_requeued),
     'skipped', v_count - v_submitted - cardinality(v_requeued));
+END
+$$;
+
+-- The queue of that name, or HA003.
+CREATE OR REPLACE FUNCTION haul.queue_named(p_queue text) RETURNS haul.queue
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_queue haul.queue;
+BEGIN
+  SELECT q.* INTO v_queue FROM haul.queue q WHERE q.name = p_queue;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no queue "%"', p_queue USING ERRCODE = 'HA003',
+      HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue),
+        'Run ''haul store init'' first.');
+  END IF;
+  RETURN v_queue;
+END
+$$;
+
+-- Raises HA004 where this transaction has staged one path for two URLs.
+CREATE OR REPLACE FUNCTION haul.check_staged() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_seqscan = off AS $$
+DECLARE
+  v_bad record;
+BEGIN
+  SELECT f.line, f.path, f.first_line INTO v_bad FROM (
+    SELECT s.line, s.path, s.url, first_value(s.line) OVER of_path AS first_line,
+      first_value(s.url) OVER of_path AS first_url
+    FROM haul.staging s WHERE s.submission = pg_current_xact_id()
+    WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
+  WHERE f.url <> f.first_url ORDER BY f.line LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
+      USING ERRCODE = 'HA004';
+  END IF;
+END
+$$;
+
+-- The batch of that name, made if it is new; NULL for NULL.
+CREATE OR REPLACE FUNCTION haul.ensure_batch(p_batch text) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF p_batch IS NULL THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO haul.batch (name) VALUES (p_batch) ON CONFLICT (name) DO NOTHING;
+  RETURN (SELECT b.id FROM haul.batch b WHERE b.name = p_batch);
 END
 $$;
 

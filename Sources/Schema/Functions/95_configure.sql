@@ -23,6 +23,12 @@ BEGIN
 END
 $$;
 
+-- What tells this pool's part files from another's on the same store.
+CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT p.id FROM haul.pool p
+$$;
+
 CREATE OR REPLACE FUNCTION haul.create_queue(p_name text, p_store text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -37,7 +43,7 @@ BEGIN
 END
 $$;
 
--- How many transfers at once a host may see, pool-wide. p_name may be a `*.suffix`. A lower cap holds for
+-- How many transfers at once a host may see, pool-wide. p_name may be a `*.suffix`, or `*` for any host. A lower cap holds for
 -- starts from now on; what runs above it runs out.
 CREATE OR REPLACE FUNCTION haul.set_host_cap(p_name text, p_cap integer) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -45,15 +51,15 @@ DECLARE
   v_ids integer[];
 BEGIN
   PERFORM haul.require_read_committed();
-  IF p_name !~ '^(\*\.)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$' THEN
-    RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443, nor *.example.org', p_name
+  IF p_name !~ '^(\*|(\*\.)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?)$' THEN
+    RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443, nor *.example.org, nor *', p_name
       USING ERRCODE = 'HA004';
   END IF;
   INSERT INTO haul.host_policy (pattern, cap) VALUES (p_name, p_cap)
   ON CONFLICT (pattern) DO UPDATE SET cap = excluded.cap;
   SELECT array_agg(t.id) INTO v_ids FROM (
     SELECT h.id FROM haul.host h
-    WHERE h.name = p_name OR (p_name LIKE '*.%' AND right(h.name, length(p_name) - 1) = substr(p_name, 2))
+    WHERE h.name = p_name OR (p_name LIKE '*%' AND right(h.name, length(p_name) - 1) = substr(p_name, 2))
     ORDER BY h.id FOR UPDATE) t;
   UPDATE haul.host h SET cap = p.cap, min_interval = p.min_interval
   FROM haul.host i CROSS JOIN LATERAL haul.policy_of(i.name) p

@@ -1,0 +1,57 @@
+/// Why there is no embedded database. The description is a sentence for the operator, without its
+/// full stop, that says what to do.
+package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// Neither `HAUL_STATE_DIR` nor `HOME` says where the cluster belongs.
+  case noHome
+  /// No PostgreSQL that is new enough is installed.
+  case programsMissing
+  /// The data is of a major version whose programs are not installed; `installed` is the newest.
+  case otherMajor(data: Int, installed: Int?, directory: String)
+  /// Root's server runs as a user that does not exist.
+  case noServerUser(String)
+  /// A file or directory belongs to somebody else, who may also be able to change it.
+  case notOurs(String, owner: String)
+  /// The system does not permit to make, read or write it.
+  case notPermitted(String, reason: String)
+  /// There is no space left, or no quota.
+  case diskFull(String)
+  /// Another system call failed.
+  case inputOutput(String, reason: String)
+  /// `initdb` failed; holds its last words.
+  case notCreated(String)
+  /// The server ended instead of serving; holds the last words of this start in its log.
+  case notStarted(String, log: String)
+  /// The task was cancelled while it waited.
+  case cancelled
+
+  package var description: String {
+    switch self {
+    case .noHome: "HOME is not set: say in HAUL_STATE_DIR where the embedded database belongs"
+    case .programsMissing:
+      "no PostgreSQL 15 or newer is installed: let root run 'apt-get install postgresql', or name "
+        + "another database with --database"
+    case .otherMajor(let data, let installed, let directory):
+      "the data in \(directory) was made by PostgreSQL \(data), "
+        + (installed.map { "and \($0) is installed" } ?? "which is not installed")
+        + ": let root run 'apt-get install postgresql-\(data)', or move \(directory) away (it "
+        + "holds this machine's queues and their history, no downloaded files)"
+    case .noServerUser(let name):
+      "root's database runs as the user '\(name)', who does not exist: run 'apt-get install "
+        + "postgresql'"
+    case .notOurs(let path, let owner):
+      "\(path) belongs to \(owner): run haul as that user, or name another directory in "
+        + "HAUL_STATE_DIR"
+    case .notPermitted(let path, let reason):
+      "cannot use \(path): \(reason); correct its rights, or name another directory in "
+        + "HAUL_STATE_DIR"
+    case .diskFull(let path):
+      "no space is left for the database in \(path): free some, or name another directory in "
+        + "HAUL_STATE_DIR"
+    case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
+    case .notCreated(let words): "the embedded database cannot be made: \(words)"
+    case .notStarted(let words, let log):
+      "the embedded database does not start: \(words) (the whole log is \(log))"
+    case .cancelled: "stopped before the embedded database was there"
+    }
+  }
+}

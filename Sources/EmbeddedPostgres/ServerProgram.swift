@@ -1,0 +1,136 @@
+import CLinux
+import Glibc
+import Postgres
+import Synchronization
+
+/// A program of PostgreSQL's that runs, in a session of its own: what is typed at the terminal does not
+/// reach it, and it outlives the caller.
+final class ServerProgram: Sendable {
+  let pid: pid_t
+  private let life = Mutex(Life.running(nil))
+
+  private enum Life {
+    /// Somebody may wait for its end. May become ended.
+    case running(CheckedContinuation<Int32, Never>?)
+    /// With a status as waitpid(2) gives it.
+    case ended(Int32)
+  }
+
+  /// Starts it as `user`, with a bare environment, working in `directory`.
+  ///
+  /// - Parameter input: its standard input; -1 for none.
+  /// - Throws: the failure of the system call that did not succeed, execve(2) among them.
+  init(
+    _ path: String, _ arguments: [String], as user: ServerUser, in directory: String,
+    input: Int32 = -1, output: Int32
+  ) throws(EmbeddedPostgresError) {
+    var started: pid_t = 0
+    let failure = Self.start(
+      [path] + arguments, user, directory: directory, input: input, output: output, &started)
+    guard failure == 0 else { throw .failed(path, failure) }
+    pid = started
+    // A thread of its own collects it, so that nothing of it is left while the caller goes on.
+    let isWatched = DetachedThread.start { [self] in
+      var status: Int32 = 0
+      while unsafe waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+      finish(status)
+    }
+    guard isWatched else {
+      kill(pid, SIGKILL)
+      throw .failed(path, EAGAIN)
+    }
+  }
+
+  /// Whether it has ended.
+  var hasEnded: Bool {
+    life.withLock { if case .ended = $0 { true } else { false } }
+  }
+
+  private func finish(_ status: Int32) {
+    let waiter = life.withLock { life -> CheckedContinuation<Int32, Never>? in
+      defer { life = .ended(status) }
+      if case .running(let waiter) = life { return waiter }
+      return nil
+    }
+    waiter?.resume(returning: status)
+  }
+
+  /// Waits for its end, to be called once; cancellation kills it and what it has started.
+  private func end() async -> Int32 {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        let status = life.withLock { life -> Int32? in
+          if case .ended(let status) = life { return status }
+          life = .running(waiter)
+          return nil
+        }
+        if let status { waiter.resume(returning: status) }
+      }
+    } onCancel: {
+      life.withLock { life in
+        // While it is not collected its number is nobody else's.
+        if case .running = life { _ = kill(-pid, SIGKILL) }
+      }
+    }
+  }
+
+  /// Runs it to its end.
+  ///
+  /// `turn` is its standard input, so that the lock is held until it ends even if the caller is killed:
+  /// nobody else works on the same files meanwhile.
+  ///
+  /// - Returns: what it wrote, up to 64 KiB, and whether it ended with code 0.
+  /// - Throws: `cancelled`, and why it cannot be started; that it failed is not an error.
+  static func run(
+    _ path: String, _ arguments: [String], as user: ServerUser, holding turn: FileLock? = nil
+  ) async throws(EmbeddedPostgresError) -> (output: String, succeeded: Bool) {
+    let memory = unsafe haul_memory_file("haul")
+    guard memory >= 0 else { throw .failed(path, errno) }
+    defer { close(memory) }
+    let program = try ServerProgram(
+      path, arguments, as: user, in: "/", input: turn?.descriptor ?? -1, output: memory)
+    let status = await program.end()
+    if Task.isCancelled { throw .cancelled }
+    return (SmallFile.read(memory), status == 0)
+  }
+
+  private static func start(
+    _ arguments: [String], _ user: ServerUser, directory: String, input: Int32, output: Int32,
+    _ pid: inout pid_t
+  ) -> Int32 {
+    // English, so that its words can be understood here; and nothing of libpq's environment.
+    let environment = ["LC_ALL=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"]
+    let groups = user.isForRoot ? user.groups : []
+    return unsafe CStrings.withMutable(arguments) { arguments in
+      unsafe CStrings.withMutable(environment) { environment in
+        unsafe groups.withUnsafeBufferPointer { groups in
+          unsafe directory.withCString { directory in
+            var program = unsafe haul_program(
+              path: arguments[0], arguments: arguments, environment: environment,
+              directory: directory, input: input, output: output, drops: user.isForRoot ? 1 : 0,
+              user: user.id, group: user.group, groups: groups.baseAddress,
+              group_count: groups.count)
+            return unsafe haul_start(&program, &pid)
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Swift strings as the array of C strings that execve(2) takes.
+private enum CStrings {
+  static func withMutable<R>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
+  ) -> R {
+    let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    return unsafe copies.withUnsafeBufferPointer { copies in
+      // Not empty, so there is an address.
+      guard let start = copies.baseAddress else {
+        preconditionFailure("no null pointer at the end")
+      }
+      return unsafe body(start)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Glibc
+
+/// The server's configuration, written anew at each start so that a newer program's takes effect.
+struct ServerSettings {
+  /// Part of the socket's name; nothing listens on a network.
+  static let port = 5432
+  /// The database role of everybody who may connect, a superuser.
+  static let role = "haul"
+
+  let directory: ClusterDirectory
+  let socketDirectory: String
+
+  private var main: String { "\(directory.path)/postgresql.conf" }
+  private var hosts: String { "\(directory.path)/pg_hba.conf" }
+  private var users: String { "\(directory.path)/pg_ident.conf" }
+
+  /// What `postgres` is started with.
+  var arguments: [String] { ["-D", directory.data, "-c", "config_file=\(main)"] }
+
+  func write() throws(EmbeddedPostgresError) {
+    try SmallFile.write(mainText, to: main)
+    try SmallFile.write("local all all peer map=haul\n", to: hosts)
+    try SmallFile.write(usersText, to: users)
+  }
+
+  /// What a commit says is on the disk; memory and logs are small. WAL is for crashes of this machine
+  /// alone. (64 MB start as fast as 16)
+  var mainText: String {
+    """
+    # Written by haul at each start of the server: what is changed here is lost.
+    include = \(Self.quoted("\(directory.data)/postgresql.conf"))
+    hba_file = \(Self.quoted(hosts))
+    ident_file = \(Self.quoted(users))
+    listen_addresses = ''
+    port = \(Self.port)
+    unix_socket_directories = \(Self.quoted(Self.listed(socketDirectory)))
+    unix_socket_permissions = 0700
+    max_connections = 100
+    shared_buffers = 64MB
+    huge_pages = off
+    jit = off
+    fsync = on
+    full_page_writes = on
+    synchronous_commit = on
+    wal_level = minimal
+    max_wal_senders = 0
+    max_logical_replication_workers = 0
+    max_wal_size = 512MB
+    logging_collector = off
+    log_destination = stderr
+    log_line_prefix = '%m [%p] '
+    log_checkpoints = off
+    lc_messages = C
+
+    """
+  }
+
+  /// Which of the system's users may connect as the role.
+  var usersText: String {
+    directory.user.callers.map { caller in
+      "haul \"\(caller.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\" \(Self.role)\n"
+    }.joined()
+  }
+
+  /// As a value in postgresql.conf (PostgreSQL manual, "Parameter Names and Values").
+  static func quoted(_ text: String) -> String {
+    "'" + text.map { $0 == "'" ? "''" : $0 == "\\" ? "\\\\" : String($0) }.joined() + "'"
+  }
+
+  /// One directory in a list of them, where a comma or a space would part it.
+  static func listed(_ directory: String) -> String {
+    "\"\(directory.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+  }
+}

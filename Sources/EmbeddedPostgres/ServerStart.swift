@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Glibc
+import Postgres
+
+/// Brings the server of a cluster up, whatever state it is in: none, starting, serving, stopping, crashed.
+///
+/// The caller is a user of it and has the turn, so that nobody else starts it meanwhile, and nobody
+/// stops it who has not begun to before. There is no limit of time as long as a process of the server
+/// lives: recovery takes what it takes, and the person at the terminal can end the wait.
+struct ServerStart {
+  let directory: ClusterDirectory
+  let turn: FileLock
+  let users: FileLock
+  let observe: @Sendable (EmbeddedCluster.Step) -> Void
+  private var said: EmbeddedCluster.Step?
+  private var started: ServerProgram?
+  private var silence: ContinuousClock.Instant?
+
+  /// How long a server may be ready by its own word and not be heard.
+  private static let patience = Duration.seconds(30)
+
+  init(
+    _ directory: ClusterDirectory, turn: FileLock, users: FileLock,
+    observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
+  ) {
+    self.directory = directory
+    self.turn = turn
+    self.users = users
+    self.observe = observe
+  }
+
+  /// Returns when the server answers.
+  mutating func untilReady() async throws(EmbeddedPostgresError) -> PostmasterFile {
+    var pause = Pause()
+    while true {
+      switch ServerState.of(directory, note: users.note) {
+      case .none:
+        if started == nil {
+          try await start()
+          pause = Pause()
+        } else if started?.hasEnded ?? false {
+          throw failure
+        }
+      case .starting:
+        if ServerLog.isRecovering(SmallFile.read(directory.log) ?? "") { say(.recovering) }
+      case .stopping(let server):
+        // By the note alone: who wrote it may have been killed before it told the server.
+        if server.status != .stopping { kill(server.pid, SIGINT) }
+        say(.waiting)
+      case .ready(let server):
+        if try await answers(server) { return server }
+      }
+      try await pause.next()
+    }
+  }
+
+  private mutating func say(_ step: EmbeddedCluster.Step) {
+    if said != step { observe(step) }
+    said = step
+  }
+
+  private mutating func start() async throws(EmbeddedPostgresError) {
+    let major = try directory.major()
+    let installation = try ServerInstallation.choose(
+      from: try await ServerInstallation.all(in: directory.location, for: directory.user),
+      data: major, in: directory.data)
+    if major == nil {
+      say(.creating)
+      try await ClusterMaker(directory: directory, turn: turn).make(with: installation)
+    }
+    try await waitForLeftProcesses()
+    say(.starting)
+    let socketDirectory = try directory.socketDirectory()
+    removeLeftFiles(socketDirectory)
+    let settings = ServerSettings(directory: directory, socketDirectory: socketDirectory)
+    try settings.write()
+    let log = try newLog()
+    defer { close(log) }
+    users.leave(note: "")
+    started = try ServerProgram(
+      installation.program("postgres"), settings.arguments, as: directory.user,
+      in: directory.data, output: log)
+  }
+
+  /// Processes outlive a killed postmaster for a moment, and hold the shared memory without which no
+  /// new one starts.
+  private mutating func waitForLeftProcesses() async throws(EmbeddedPostgresError) {
+    var pause = Pause()
+    while let processes = ServerProcesses(directory), processes.isAnyLeft {
+      say(.waiting)
+      try await pause.next()
+    }
+  }
+
+  /// What names a process that is gone: its number may be another's by now, and PostgreSQL would then
+  /// believe that a server runs. There is none: the kernel was asked.
+  private func removeLeftFiles(_ socketDirectory: String) {
+    let socket = "\(socketDirectory)/.s.PGSQL.\(ServerSettings.port)"
+    for path in [directory.postmasterFile, socket, "\(socket).lock"] { unsafe unlink(path) }
+  }
+
+  private func newLog() throws(EmbeddedPostgresError) -> Int32 {
+    unsafe rename(directory.log, "\(directory.log).old")
+    let log = unsafe open(
+      directory.log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard log >= 0 else { throw .failed(directory.log, errno) }
+    return log
+  }
+
+  private var failure: EmbeddedPostgresError {
+    let text = SmallFile.read(directory.log) ?? ""
+    return ServerLog.isDiskFull(text, in: directory.path)
+      ? .diskFull(directory.path)
+      : .notStarted(ServerLog.lastWords(text), log: directory.log)
+  }
+
+  /// Whether the server serves. One that says that it cannot yet is waited for.
+  private mutating func answers(
+    _ server: PostmasterFile
+  ) async throws(EmbeddedPostgresError) -> Bool {
+    let configuration = ConnectionConfiguration(
+      conninfo: server.conninfo(database: "postgres", user: directory.user),
+      applicationName: "haul")
+    do {
+      await (try Connection.connect(configuration)).close()
+      return true
+    } catch is CancellationError {
+      throw .cancelled
+    } catch let error as PostgresError {
+      if error.sqlState == .cannotConnectNow {
+        silence = nil
+        say(.recovering)
+        return false
+      }
+      let now = ContinuousClock.now
+      let since = silence ?? now
+      silence = since
+      if error.isTransient && since.duration(to: now) < Self.patience { return false }
+      throw .notStarted("process \(server.pid) runs, but: \(error)", log: directory.log)
+    } catch {
+      throw .notStarted("\(error)", log: directory.log)
+    }
+  }
+}

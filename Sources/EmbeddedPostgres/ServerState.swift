@@ -1,0 +1,21 @@
+/// What a cluster's server is about, by its own word and the kernel's.
+enum ServerState: Sendable, Equatable {
+  case none
+  case starting(PostmasterFile)
+  case ready(PostmasterFile)
+  /// By its own word, or by the note of the last user, who has told it to.
+  case stopping(PostmasterFile)
+
+  /// - Parameter note: what stands in the users' lock.
+  static func of(_ directory: ClusterDirectory, note: String) -> ServerState {
+    guard let text = SmallFile.read(directory.postmasterFile), let server = PostmasterFile(text),
+      let processes = ServerProcesses(directory), processes.contain(server.pid)
+    else { return .none }
+    if note == server.identity { return .stopping(server) }
+    return switch server.status {
+    case .starting: .starting(server)
+    case .ready: .ready(server)
+    case .stopping: .stopping(server)
+    }
+  }
+}

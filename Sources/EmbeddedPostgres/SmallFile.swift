@@ -1,0 +1,51 @@
+import CLinux
+import Glibc
+
+extension EmbeddedPostgresError {
+  /// What the failure of a system call on `path` means.
+  static func failed(_ path: String, _ number: Int32) -> EmbeddedPostgresError {
+    let reason = unsafe String(cString: haul_error_text(number))
+    switch number {
+    case ENOSPC, EDQUOT: return .diskFull(path)
+    case EACCES, EPERM, EROFS: return .notPermitted(path, reason: reason)
+    default: return .inputOutput(path, reason: reason)
+    }
+  }
+}
+
+/// Files of a few lines, read and written whole.
+enum SmallFile {
+  private static let limit = 65_536
+
+  /// The content, or its end where it is longer than 64 KiB; nil where it cannot be read. No symbolic
+  /// link is followed, and no pipe waited for.
+  static func read(_ path: String) -> String? {
+    let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    return read(file)
+  }
+
+  /// As above, of an open file.
+  static func read(_ file: Int32) -> String {
+    let start = max(0, lseek(file, 0, SEEK_END) - limit)
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let count = unsafe pread(file, &bytes, limit, start)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// Puts a file with this content in the place of `path`, for everybody to read.
+  static func write(_ text: String, to path: String) throws(EmbeddedPostgresError) {
+    let temporary = path + ".new"
+    let file = unsafe open(
+      temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
+    guard file >= 0 else { throw .failed(path, errno) }
+    defer { close(file) }
+    let bytes = Array(text.utf8)
+    let written = unsafe Glibc.write(file, bytes, bytes.count)
+    guard written == bytes.count else { throw .failed(path, written < 0 ? errno : ENOSPC) }
+    guard fchmod(file, 0o644) == 0, unsafe rename(temporary, path) == 0 else {
+      throw .failed(path, errno)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+import Glibc
+package import JobQueue
+import Transfer
+package import Worker
+
+/// A directory that files are downloaded to without being anybody's store: it is one for as long as something in it is
+/// unfinished.
+///
+/// Several processes may fill one directory at once. Each holds a shared lock on it; who finds to be the last takes
+/// away what is Haul's own.
+package struct DownloadDirectory: Sendable {
+  /// Absolute, without symbolic links.
+  package let path: String
+  /// The name of its store in the database.
+  package let store: String
+  /// The instance id that its marker has or gets.
+  package let marker: String
+  private let root: FileDescriptor
+  /// Whether the marker is one that was written here, and not that of a store that lasts.
+  private let isMarkerOwn: Bool
+
+  /// Makes the directory where it is missing and writes the marker. `pool` is the id of the database's pool.
+  ///
+  /// The marker's id follows from pool and path, so that work that was interrupted is found again although the
+  /// marker was away meanwhile.
+  package init(_ directory: String, pool: String) throws(StoreError) {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+    } catch {
+      throw .noDirectory(directory)
+    }
+    guard let root = try? FileDescriptor.directory(directory),
+      let path = unsafe realpath(directory, nil)
+    else { throw .noDirectory(directory) }
+    defer { unsafe free(path) }
+    self.path = unsafe String(cString: path)
+    self.root = root
+    _ = root.lock(exclusive: false)
+    let digest = DigestAlgorithm.sha256(of: "\(pool)\n\(self.path)")
+    store = "dir-" + DigestAlgorithm.sha256(of: self.path).prefix(16)
+    let own = UUID(hexadecimal: digest)
+    marker = try Store.initialise(directory: self.path, marker: own).marker
+    isMarkerOwn = marker == own.uuidString.lowercased()
+  }
+
+  /// How a worker mounts it.
+  package var mount: StoreMount { StoreMount(name: store, directory: path) }
+
+  /// Whether the file that an earlier job brought stands there with the length it had.
+  package func holds(_ line: FinishedLine) -> Bool { root.fileSize(line.path) == line.bytes }
+
+  /// Removes marker and directories of Haul's own where nothing unfinished is left and nobody else fills the
+  /// directory now. What cannot be removed stays for the next time.
+  package func leave(pool: String) {
+    guard root.lock(exclusive: true) else { return }
+    Store.removeEmptyParts(of: pool, below: root)
+    if isMarkerOwn { Store.removeUnused(below: root) }
+  }
+}
+
+extension UUID {
+  /// The first 16 bytes of `text`, which is hexadecimal.
+  fileprivate init(hexadecimal text: String) {
+    var bytes: [UInt8] = []
+    var rest = Substring(text)
+    while bytes.count < 16 {
+      bytes.append(UInt8(rest.prefix(2), radix: 16) ?? 0)
+      rest = rest.dropFirst(2)
+    }
+    self.init(
+      uuid: (
+        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8],
+        bytes[9], bytes[10], bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
+      ))
+  }
+}

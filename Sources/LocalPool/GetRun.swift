@@ -1,0 +1,163 @@
+package import EmbeddedPostgres
+import FoundationEssentials
+package import JobQueue
+package import Log
+import Postgres
+import Synchronization
+package import Worker
+
+/// What `haul get` is to bring, and where.
+package struct GetOrder: Sendable {
+  package var lines: [SubmitLine]
+  /// Where the files go; made where it is missing.
+  package var directory: String
+  /// Transfers at once, in all and from one host.
+  package var concurrency: Int
+  package var options: JobOptions
+  /// The program's version.
+  package var version: String
+
+  /// An order made of its parts.
+  package init(
+    lines: [SubmitLine], directory: String, concurrency: Int, options: JobOptions, version: String
+  ) {
+    self.lines = lines
+    self.directory = directory
+    self.concurrency = concurrency
+    self.options = options
+    self.version = version
+  }
+}
+
+/// One `haul get`: a queue of its own in the local pool, and a worker in this process that empties it.
+///
+/// What an earlier run has left unfinished in the directory is taken over where this one wants it too, and otherwise
+/// left alone: nobody serves its queue.
+package final class GetRun: Sendable {
+  /// What a run tells while it goes on.
+  package enum Event: Sendable {
+    case database(EmbeddedCluster.Step)
+    /// All lines are in the queue. `finished`: done by an earlier run, and not jobs of this one.
+    case submitted(jobs: Int, finished: Int, goingOn: Int)
+    case settled(SettledLease)
+  }
+
+  private struct State {
+    var worker: PoolWorker?
+    var isStopped = false
+  }
+
+  private let order: GetOrder
+  private let location: ClusterLocation
+  private let logger: Logger
+  private let observe: @Sendable (Event) -> Void
+  private let state = Mutex(State())
+
+  /// A run that has not begun. `observe` is called on Swift threads.
+  package init(
+    _ order: GetOrder, at location: ClusterLocation, logger: Logger,
+    observe: @escaping @Sendable (Event) -> Void
+  ) {
+    self.order = order
+    self.location = location
+    self.logger = logger
+    self.observe = observe
+  }
+
+  /// What runs now, in no order.
+  package var transfers: [RunningTransfer] { state.withLock { $0.worker }?.transfers ?? [] }
+
+  /// Ends the run with its progress saved, for a later one to go on with. From any thread; again is no error.
+  package func stop() {
+    state.withLock { state in
+      state.isStopped = true
+      return state.worker
+    }?.drain()
+  }
+
+  /// Runs until every job has ended, or ``stop()``. Files are durable when their settlement is told.
+  ///
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`. That jobs fail is not an error.
+  package func run() async throws {
+    let pool = try await LocalPool.open(
+      database: LocalPool.getDatabase, at: location,
+      observe: { [observe] in observe(.database($0)) })
+    do {
+      try await run(in: pool)
+      pool.close()
+    } catch {
+      pool.close()
+      throw error
+    }
+  }
+
+  private func run(in pool: LocalPool) async throws {
+    let connection = try await Connection.connect(
+      ConnectionConfiguration(
+        conninfo: pool.conninfo, applicationName: "haul-get", queryTimeout: .seconds(3600)))
+    let queue = JobQueue(connection)
+    let id = try await queue.poolID()
+    let directory = try DownloadDirectory(order.directory, pool: id)
+    do {
+      try await fill(directory, queue, pool)
+      directory.leave(pool: id)
+    } catch {
+      directory.leave(pool: id)
+      throw error
+    }
+    await connection.close()
+  }
+
+  private func fill(
+    _ directory: DownloadDirectory, _ queue: JobQueue, _ pool: LocalPool
+  ) async throws {
+    let name = "get-" + String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
+    _ = try await queue.initStore(
+      name: directory.store, marker: directory.marker, machine: PoolWorker.machine,
+      root: directory.path)
+    try await queue.createQueue(name, store: directory.store)
+    try await queue.setHostCap("*", order.concurrency)
+    let worker = try makeWorker(directory, queue: name, pool)
+    // The worker gets ready while the lines are on their way.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await worker.run() }
+      do {
+        try await submit(to: name, in: directory, queue)
+      } catch {
+        worker.drain()
+        throw error
+      }
+      worker.stopWhenIdle()
+      try await group.waitForAll()
+    }
+  }
+
+  private func makeWorker(
+    _ directory: DownloadDirectory, queue: String, _ pool: LocalPool
+  ) throws(StoreError) -> PoolWorker {
+    var configuration = WorkerConfiguration(
+      conninfo: pool.conninfo, stores: [directory.mount], queues: [queue],
+      concurrency: order.concurrency, version: order.version)
+    configuration.allowsOwnOrigins = true
+    configuration.onSettled = { [observe] in observe(.settled($0)) }
+    let worker = try PoolWorker(configuration, logger: logger)
+    let isStopped = state.withLock { state in
+      state.worker = worker
+      return state.isStopped
+    }
+    if isStopped { worker.drain() }
+    return worker
+  }
+
+  private func submit(
+    to queueName: String, in directory: DownloadDirectory, _ queue: JobQueue
+  ) async throws {
+    let reply = try await queue.resubmit(
+      Submission(queue: queueName, batch: queueName, options: order.options), order.lines,
+      isDone: { directory.holds($0) })
+    observe(
+      .submitted(
+        jobs: reply.submitted + reply.takenOver, finished: reply.finished.count,
+        goingOn: reply.unfinished))
+  }
+}

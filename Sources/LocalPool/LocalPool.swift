@@ -1,0 +1,73 @@
+package import EmbeddedPostgres
+import FoundationEssentials
+import JobQueue
+import Postgres
+
+/// A pool on one machine without any set-up: a database of the embedded cluster, migrated, with nothing left in it that
+/// a dead process held.
+package final class LocalPool: Sendable {
+  /// The database of `haul up`; `haul get` has one of its own, since it sets caps as its user likes.
+  package static let standingDatabase = "haul"
+  package static let getDatabase = "get"
+
+  private let cluster: EmbeddedCluster
+  /// libpq's string for the database.
+  package let conninfo: String
+
+  private init(_ cluster: EmbeddedCluster, database: String) {
+    self.cluster = cluster
+    conninfo = cluster.conninfo(database: database)
+  }
+
+  /// Starts the cluster or joins its users, makes and migrates the database where that is needed, and takes back the
+  /// leases of workers whose processes have ended. `close()` it.
+  ///
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`.
+  package static func open(
+    database: String, at location: ClusterLocation,
+    observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
+  ) async throws -> LocalPool {
+    let cluster = try await EmbeddedCluster.open(location, observe: observe)
+    do {
+      let pool = LocalPool(cluster, database: database)
+      let connection = try await pool.connect(making: database)
+      try await prepare(connection)
+      await connection.close()
+      return pool
+    } catch {
+      cluster.close()
+      throw error
+    }
+  }
+
+  /// Lets the cluster go; its last user stops it. Again is no error.
+  package func close() { cluster.close() }
+
+  private func connect(making database: String) async throws -> Connection {
+    let configuration = ConnectionConfiguration(conninfo: conninfo, applicationName: "haul")
+    do {
+      return try await Connection.connect(configuration)
+    } catch PostgresError.connecting(let state, _) where state == .invalidCatalogName {
+      try await cluster.ensureDatabase(database)
+      return try await Connection.connect(configuration)
+    }
+  }
+
+  private static func prepare(_ connection: Connection) async throws {
+    if try await !Migrator.isCurrent(connection) { _ = try await Migrator.migrate(connection) }
+    let queue = JobQueue(connection)
+    let dead = try await queue.leaseHolders().filter { !isRunning(pid: $0.value) }
+    if !dead.isEmpty { _ = try await queue.rescue(workers: Array(dead.keys)) }
+  }
+
+  /// Whether the process `pid` of this machine lives. All workers of the cluster are processes of this machine, since
+  /// it listens on a local socket alone. A process that has taken the number of a dead one counts as alive: then the
+  /// lease expires as any other. One that its parent has not buried yet is dead (proc(5), `/proc/pid/stat`).
+  private static func isRunning(pid: Int) -> Bool {
+    guard let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+      let end = status.lastIndex(of: ")")
+    else { return false }
+    let state = status[end...].dropFirst(2).first
+    return state != "Z" && state != "X"
+  }
+}

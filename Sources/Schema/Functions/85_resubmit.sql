@@ -1,0 +1,102 @@
+-- For whoever wants files now, whatever became of earlier jobs for the same paths: lines staged by this transaction
+-- take those jobs over. Called before submit(), which makes jobs of the lines that are left.
+
+-- Lines staged by this transaction whose path has a completed job with the same URL: whether the file is still
+-- there, only the caller can see. `path` is where the file was published, `bytes` its length. Each line is looked up by
+-- itself (LIMIT keeps the planner from joining): of the size of staging nothing is known.
+CREATE OR REPLACE FUNCTION haul.finished_lines(p_queue text)
+RETURNS TABLE (line bigint, path text, bytes bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  SELECT s.line, o.path, o.bytes
+  FROM haul.staging s
+  CROSS JOIN LATERAL (
+    SELECT d.job FROM haul.dedupe d
+    WHERE d.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue)
+      AND d.path_digest = haul.path_digest(s.path) LIMIT 1) d
+  CROSS JOIN LATERAL (SELECT j.id FROM haul.job j WHERE j.id = d.job AND j.url = s.url LIMIT 1) j
+  CROSS JOIN LATERAL (
+    SELECT o.path, o.bytes FROM haul.outcome o WHERE o.job = j.id AND o.state = 'completed' LIMIT 1) o
+  WHERE s.submission = pg_current_xact_id_if_assigned()
+$$;
+
+-- Removes the lines p_done from what this transaction has staged. The jobs that other lines meet at their paths become
+-- what those lines say, in this queue and batch, and wait anew, with earlier attempts forgiven; what is durable
+-- of the same URL is kept, and gone on with. Such lines are removed too.
+--
+-- p_options  as in submit()
+-- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended}
+-- Raises     HA003 unknown queue · HA004 one path for two URLs · HA007 such a job is running
+CREATE OR REPLACE FUNCTION haul.resubmit(p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_submission xid8 := pg_current_xact_id();
+  v_queue record;
+  v_batch integer;
+  v_jobs bigint[];
+  v_free bigint[];
+  v_ended bigint;
+BEGIN
+  PERFORM haul.require_read_committed();
+  v_queue := haul.queue_named(p_queue);
+  PERFORM haul.check_staged();
+  v_batch := haul.ensure_batch(p_batch);
+  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
+
+  DELETE FROM haul.staging s WHERE s.submission = v_submission AND s.line = ANY (p_done);
+  UPDATE haul.staging s SET
+    host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),
+    owner = (SELECT d.job FROM haul.dedupe d
+      WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
+  WHERE s.submission = v_submission;
+  SELECT array_agg(DISTINCT s.owner) INTO v_jobs FROM haul.staging s
+  WHERE s.submission = v_submission AND s.owner IS NOT NULL;
+  IF v_jobs IS NULL THEN
+    RETURN '{"taken_over": 0, "unfinished": 0}';
+  END IF;
+
+  -- Out of wherever they wait or have ended; what is left then is running.
+  WITH ended AS (
+    DELETE FROM haul.outcome o WHERE o.job IN (
+      SELECT k.job FROM haul.outcome k WHERE k.job = ANY (v_jobs) ORDER BY k.job FOR UPDATE) RETURNING o.job
+  ), held AS (
+    DELETE FROM haul.held h WHERE h.job IN (
+      SELECT k.job FROM haul.held k WHERE k.job = ANY (v_jobs) ORDER BY k.job FOR UPDATE) RETURNING h.job)
+  SELECT array_agg(t.job), (SELECT count(*) FROM ended) INTO v_free, v_ended
+  FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
+  SELECT v_free || array_agg(w.job) INTO v_free
+  FROM haul.withdraw(jsonb_build_object('ids', to_jsonb(v_jobs)), cardinality(v_jobs)) w;
+  PERFORM haul.require_all_free(v_jobs, v_free);
+
+  DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
+  WHERE s.submission = v_submission AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
+  UPDATE haul.job j SET queue = v_queue.id, host = s.host_id, batch = v_batch, url = s.url, submitted_at = clock_timestamp(),
+    options = coalesce(p_options, '{}') || coalesce(s.options, '{}')
+  FROM haul.staging s WHERE s.submission = v_submission AND j.id = s.owner;
+  UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (v_jobs) AND NOT a.forgiven;
+  INSERT INTO haul.ready (queue, host, instance, priority, job)
+  SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
+  DELETE FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NOT NULL;
+
+  PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
+  FROM haul.job j WHERE j.id = ANY (v_jobs);
+  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
+END
+$$;
+
+-- Raises HA007 for the first of p_jobs that is not in p_free.
+CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_busy record;
+BEGIN
+  SELECT j.path, l.worker INTO v_busy
+  FROM haul.job j LEFT JOIN haul.lease l ON l.job = j.id
+  WHERE j.id = ANY (p_jobs) AND NOT j.id = ANY (coalesce(p_free, '{}')) ORDER BY j.id LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION '"%" is being downloaded by worker % now', v_busy.path, v_busy.worker USING ERRCODE = 'HA007',
+      HINT = 'Wait for it, or stop it.';
+  END IF;
+END
+$$;

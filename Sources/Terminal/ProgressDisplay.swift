@@ -1,0 +1,149 @@
+package import Log
+internal import Synchronization
+
+/// Progress on standard error: a region at the bottom of a terminal, or now and then a line for a log.
+///
+/// From any thread. Each call writes at once and whole, and so waits while the reader does not read; what
+/// cannot be written is lost, since there is nowhere left to say so. While a region is shown, nobody else
+/// may write to the terminal: messages go through `say`.
+package final class ProgressDisplay: Sendable {
+  /// For whom it is.
+  package enum Mode: Sendable {
+    /// A region that is redrawn in place.
+    case live
+    /// A line now and then.
+    case plain
+    /// Nothing but errors.
+    case quiet
+
+    /// Live only where lines can be overwritten.
+    package init(for screen: Screen, isQuiet: Bool) {
+      self = isQuiet ? .quiet : screen.height == nil ? .plain : .live
+    }
+  }
+
+  /// What a message is.
+  package enum Message: Sendable {
+    /// Good to know; not said in quiet mode.
+    case note
+    case error
+  }
+
+  /// Between two frames of a region.
+  private static let frameInterval = Duration.milliseconds(100)
+  /// Between two plain lines.
+  private static let lineInterval = Duration.seconds(5)
+
+  private struct State {
+    var region = ProgressRegion()
+    var frame: ProgressFrame?
+    /// When a frame was drawn last; in plain mode at first when the display was made.
+    var shownAt: ContinuousClock.Instant?
+    /// Whether plain mode has said anything about how far it is.
+    var hasReported = false
+    /// Whether `frame` has been said, or drawn.
+    var isShown = false
+    var isFinished = false
+  }
+
+  private let stream: StandardStream
+  private let mode: Mode
+  private let label: String
+  private let environment: [String: String]
+  private let state: Mutex<State>
+
+  /// `label` begins plain lines: the command as typed, `haul submit`. `environment` is the process's:
+  /// NO_COLOR, TERM and the locale count. Nothing is written yet.
+  package init(
+    _ stream: StandardStream = .error, mode: Mode, label: String, environment: [String: String]
+  ) {
+    self.stream = stream
+    self.mode = mode
+    self.label = label
+    self.environment = environment
+    state = Mutex(State(shownAt: mode == .plain ? .now : nil))
+  }
+
+  /// Shows `frame`, unless one was shown too short a time ago: 100 ms for a region, 5 s for lines. The
+  /// terminal's size is looked up each time, so a region wants at least two calls a second.
+  package func show(_ frame: ProgressFrame) {
+    state.withLock { state in
+      if state.isFinished { return }
+      state.frame = frame
+      state.isShown = false
+      let interval = mode == .live ? Self.frameInterval : Self.lineInterval
+      if let shownAt = state.shownAt, shownAt.duration(to: .now) < interval { return }
+      switch mode {
+      case .live: draw(&state)
+      case .plain: report(&state)
+      case .quiet: break
+      }
+    }
+  }
+
+  /// Writes `line`, which is made safe for a terminal, above the region, where it stays.
+  package func say(_ line: String, as message: Message = .note) {
+    if mode == .quiet && message == .note { return }
+    let line = SafeText.visible(line)
+    state.withLock { state in
+      if mode == .live && !state.isFinished {
+        draw(&state, messages: [line])
+      } else {
+        write(line + "\n")
+      }
+    }
+  }
+
+  /// Removes the region for good; later `say` just writes. Where lines have told how far it is, the last
+  /// one tells the end.
+  package func finish() {
+    state.withLock { state in
+      if state.isFinished { return }
+      if mode == .plain && state.hasReported && !state.isShown { report(&state) }
+      state.frame = nil
+      if mode == .live { draw(&state) }
+      state.isFinished = true
+    }
+  }
+
+  private func draw(_ state: inout State, messages: [String] = []) {
+    let screen = Screen(stream, environment: environment)
+    let columns = screen.width ?? 80
+    let layout = ProgressLayout(hasColors: screen.hasColors, hasUnicode: hasUnicode)
+    let lines = state.frame.map {
+      layout.lines($0, columns: columns, rows: screen.height ?? 24)
+    }
+    write(state.region.update(lines ?? [], messages: messages, columns: columns))
+    state.shownAt = .now
+    state.isShown = true
+  }
+
+  private func report(_ state: inout State) {
+    guard let frame = state.frame else { return }
+    write("\(label): \(frame.sentence)\n")
+    state.shownAt = .now
+    state.hasReported = true
+    state.isShown = true
+  }
+
+  private func write(_ text: String) {
+    if !text.isEmpty { try? stream.write(text) }
+  }
+
+  /// Whether the locale's characters are UTF-8 (POSIX, environment variables: the first that is set counts).
+  private var hasUnicode: Bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let locale = names.lazy.compactMap { self.environment[$0] }.first { !$0.isEmpty } ?? ""
+    return locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
+  }
+}
+
+extension ProgressFrame {
+  /// `3 of 12 files, 1 failed, 4 running, 1.2/4.0 GiB, 12.3 MiB/s, 3m04s left`.
+  var sentence: String {
+    var parts = [counts, "\(transfers.count) running", HumanFormat.bytes(bytes, of: total)]
+    parts.append(HumanFormat.rate(rate))
+    if let left = timeLeft.flatMap(HumanFormat.timeLeft) { parts.append("\(left) left") }
+    return parts.joined(separator: ", ")
+  }
+}

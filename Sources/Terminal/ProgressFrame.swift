@@ -1,0 +1,58 @@
+/// One running download as shown.
+package struct TransferProgress: Sendable, Equatable {
+  /// What the user knows it by: a path or a file's name; may hold anything.
+  package var name: String
+  /// Bytes of the file so far.
+  package var bytes: Int64
+  /// Its complete length in bytes, where known.
+  package var total: Int64?
+  /// Bytes a second, lately.
+  package var rate: Int64
+
+  package init(name: String, bytes: Int64, total: Int64?, rate: Int64) {
+    self.name = name
+    self.bytes = bytes
+    self.total = total
+    self.rate = rate
+  }
+
+  /// At the rate of late; nil while that is 0 or the length is unknown.
+  var timeLeft: Duration? {
+    guard let total, rate > 0 else { return nil }
+    return .seconds(Double(max(total - bytes, 0)) / Double(rate))
+  }
+}
+
+/// All that progress shows at one moment.
+package struct ProgressFrame: Sendable, Equatable {
+  /// Downloads that run now, in the order of their lines.
+  package var transfers: [TransferProgress]
+  /// Files that are there.
+  package var done: Int
+  /// Files that will not come.
+  package var failed: Int
+  /// Files in all; nil while that is unknown.
+  package var all: Int?
+  /// Bytes of all files so far.
+  package var bytes: Int64
+  /// Bytes of all files in the end; nil unless every length is known.
+  package var total: Int64?
+  /// Bytes a second over all.
+  package var rate: Int64
+  /// Until all is done; nil while nobody knows.
+  package var timeLeft: Duration?
+
+  package init(
+    transfers: [TransferProgress] = [], done: Int = 0, failed: Int = 0, all: Int? = nil,
+    bytes: Int64 = 0, total: Int64? = nil, rate: Int64 = 0, timeLeft: Duration? = nil
+  ) {
+    self.transfers = transfers
+    self.done = done
+    self.failed = failed
+    self.all = all
+    self.bytes = bytes
+    self.total = total
+    self.rate = rate
+    self.timeLeft = timeLeft
+  }
+}

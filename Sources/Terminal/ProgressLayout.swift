@@ -1,0 +1,156 @@
+internal import Log
+
+/// Turns a frame into lines: one a running download, and one of totals.
+///
+///     debian-12.iso     ━━━━━━━━╸───────  53%   0.3/0.6 GiB  12.3 MiB/s   24s
+///     3 of 12 files     ━━╸─────────────  14%   0.6/4.3 GiB  21.0 MiB/s  3m04s
+package struct ProgressLayout: Sendable {
+  private let style: Screen
+  private let symbols: Symbols
+
+  /// Without `hasUnicode` bars are drawn with ASCII alone.
+  package init(hasColors: Bool = false, hasUnicode: Bool = true) {
+    style = Screen(width: nil, hasColors: hasColors)
+    symbols = hasUnicode ? .unicode : .ascii
+  }
+
+  /// Lines without trailing blanks, narrower than `columns` and fewer than `rows`, so that the cursor has a
+  /// row of its own below them. Where not all downloads fit, those of the largest files are shown.
+  package func lines(_ frame: ProgressFrame, columns: Int, rows: Int) -> [String] {
+    // The total and the cursor take a row each.
+    let room = rows - 2
+    guard room >= 0 else { return [] }
+    let shown = Self.largest(frame.transfers, fitting: room)
+    let hidden = frame.transfers.count - shown.count
+    let names = shown.map { SafeText.visible($0.name) }
+    let widest = (names + [frame.counts]).map(DisplayWidth.of).max() ?? 0
+    let widths = ProgressColumns(width: columns - 1, widestName: widest)
+    var lines = zip(shown, names).map { line(of: $0, name: $1, widths) }
+    if hidden > 0 && room > 0 {
+      let text = shown.isEmpty ? "\(hidden) running" : "\(symbols.ellipsis) and \(hidden) more"
+      lines.append(style.paint(DisplayWidth.truncated(text, to: columns - 1), .dim))
+    }
+    return lines + [line(ofTotal: frame, widths)]
+  }
+
+  /// Those with the most bytes, in the order they came; one place is kept for the count of the others.
+  private static func largest(
+    _ transfers: [TransferProgress], fitting room: Int
+  ) -> [TransferProgress] {
+    if transfers.count <= room { return transfers }
+    let bySize = transfers.indices.sorted {
+      (transfers[$1].size, $0) < (transfers[$0].size, $1)
+    }
+    return bySize.prefix(max(room - 1, 0)).sorted().map { transfers[$0] }
+  }
+
+  private func line(of transfer: TransferProgress, name: String, _ widths: ProgressColumns)
+    -> String
+  {
+    let row = Row(
+      fraction: transfer.total.map { Self.fraction(transfer.bytes, of: $0) },
+      bytes: HumanFormat.bytes(transfer.bytes, of: transfer.total), rate: transfer.rate,
+      timeLeft: transfer.timeLeft)
+    return line(row, widths) { width in
+      DisplayWidth.truncatedPath(name, to: width, ellipsis: symbols.ellipsis)
+    }
+  }
+
+  private func line(ofTotal frame: ProgressFrame, _ widths: ProgressColumns) -> String {
+    let ended = Int64(frame.done + frame.failed)
+    let row = Row(
+      fraction: frame.total.map { Self.fraction(frame.bytes, of: $0) }
+        ?? frame.all.map { Self.fraction(ended, of: Int64($0)) },
+      bytes: HumanFormat.bytes(frame.bytes, of: frame.total), rate: frame.rate,
+      timeLeft: frame.timeLeft, labelStyle: frame.failed > 0 ? .red : .bold)
+    return line(row, widths) { width in
+      let text = [frame.counts, frame.shortCounts].first { DisplayWidth.of($0) <= width }
+      return text ?? DisplayWidth.truncated(frame.shortestCounts, to: width)
+    }
+  }
+
+  /// What a line shows besides its label.
+  private struct Row {
+    /// 0...1; nil draws neither bar nor percentage.
+    var fraction: Double?
+    var bytes: String
+    var rate: Int64
+    var timeLeft: Duration?
+    var labelStyle: Style?
+  }
+
+  private func line(
+    _ row: Row, _ widths: ProgressColumns, label: (_ width: Int) -> String
+  ) -> String {
+    let gap = String(repeating: " ", count: widths.gap)
+    var measure = row.fraction.map { "\(Int($0 * 100))%" } ?? ""
+    var labelWidth = widths.name
+    if !widths.hasBytes && row.fraction == nil {
+      // How much came is all that can be said: it takes what it needs from the name.
+      measure = row.bytes
+      labelWidth = max(labelWidth + ProgressColumns.percent - measure.utf8.count, 0)
+    }
+    let label = label(labelWidth)
+    var line = style.paint(label, row.labelStyle)
+    line += String(repeating: " ", count: max(labelWidth - DisplayWidth.of(label), 0))
+    if widths.bar > 0 { line += gap + bar(row.fraction, widths.bar) }
+    line += (widths.bar > 0 ? " " : gap) + padded(measure, ProgressColumns.percent)
+    if widths.hasBytes { line += gap + padded(row.bytes, ProgressColumns.bytes) }
+    if widths.hasRate {
+      line += gap + padded(HumanFormat.rate(row.rate), ProgressColumns.rate)
+    }
+    if widths.hasTimeLeft, let text = row.timeLeft.flatMap(HumanFormat.timeLeft) {
+      line += gap + style.paint(padded(text, ProgressColumns.timeLeft), .dim)
+    }
+    return line
+  }
+
+  private func bar(_ fraction: Double?, _ width: Int) -> String {
+    guard let fraction else { return String(repeating: " ", count: width) }
+    let halves = Int(fraction * Double(2 * width))
+    let full =
+      String(repeating: symbols.full, count: halves / 2) + (halves % 2 == 1 ? symbols.half : "")
+    let rest = String(repeating: symbols.rest, count: width - (halves + 1) / 2)
+    return style.paint(full, .green) + style.paint(rest, .dim)
+  }
+
+  private func padded(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(width - text.utf8.count, 0)) + text
+  }
+
+  /// 1 only when nothing is missing.
+  private static func fraction(_ part: Int64, of whole: Int64) -> Double {
+    part >= whole ? 1 : min(max(Double(part) / Double(whole), 0), 0.999)
+  }
+}
+
+/// What bars and cuts are drawn with.
+private struct Symbols {
+  let full: String
+  let half: String
+  let rest: String
+  let ellipsis: String
+
+  static let unicode = Symbols(full: "━", half: "╸", rest: "─", ellipsis: "…")
+  static let ascii = Symbols(full: "#", half: "=", rest: "-", ellipsis: "~")
+}
+
+extension TransferProgress {
+  /// By which the downloads are chosen that are shown.
+  fileprivate var size: Int64 { total ?? bytes }
+}
+
+extension ProgressFrame {
+  /// `3 of 12 files, 1 failed`.
+  var counts: String {
+    let files = all.map { "\(done) of \($0) file\($0 == 1 ? "" : "s")" }
+    return (files ?? "\(done) file\(done == 1 ? "" : "s")")
+      + (failed > 0 ? ", \(failed) failed" : "")
+  }
+
+  fileprivate var shortCounts: String {
+    shortestCounts + (failed > 0 ? ", \(failed) failed" : "")
+  }
+
+  fileprivate var shortestCounts: String { "\(done)" + (all.map { "/\($0)" } ?? "") }
+}

@@ -1,0 +1,107 @@
+import Arguments
+import EmbeddedPostgres
+import FoundationEssentials
+import JobQueue
+import LocalPool
+import Log
+import Terminal
+import Transfer
+
+struct GetCommand: HaulCommand {
+  static let name = "get"
+  static let abstract = "Download URLs here and now, without any set-up."
+  static let discussion = """
+    Files land in the current directory under the last name of their URL. Interrupted, be it by \
+    Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
+    fetched again while the file is there with its length.
+
+    The queue is a PostgreSQL database of its own that runs while it is needed. Whether a source is \
+    still the same is checked before a byte is added to a partial file.
+    """
+  static let examples = [
+    Example("haul get https://example.org/a.iso", "One file into the current directory."),
+    Example(
+      "haul get -i list.txt -o films -j 4",
+      "A list, one URL a line, into the directory films, four at once."),
+    Example(
+      "haul get https://example.org/a.iso --checksum sha-256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+      "A file that must have this digest."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input."),
+      .value("output", short: "o", "<dir>", \.output, "Where files go; made if it is missing."),
+      .value(
+        "concurrency", short: "j", "<n>", \.concurrency, in: 1...256,
+        "Transfers at once, in all and from one host."),
+      .value(
+        "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+      .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
+    ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.log)
+  static let operands: [Operand<Self>] = [
+    .repeated("url", \.urls, isRequired: false, "http or https URLs.")
+  ]
+  static let codeOfUnknownName = ExitCode.badInput
+
+  var urls: [String] = []
+  var input: String?
+  var output = "."
+  var concurrency = 8
+  var checksum: ExpectedDigest?
+  var tree = false
+  var progress = ProgressOptions()
+  var result = OutputOptions()
+  var choices = JobChoices()
+  var log = LogOptions(level: .error)
+
+  /// A host that cannot be reached, or does not want to serve, is waited for so long.
+  private static let maxHostWait = 30
+
+  func perform() async throws {
+    try checkUsage()
+    let lines = try await readLines()
+    var options = choices.options
+    options.maxHostWait = Self.maxHostWait
+    let order = GetOrder(
+      lines: lines, directory: output, concurrency: concurrency, options: options,
+      version: Haul.version)
+    let screen = GetProgress(lines: lines.count, on: progress.display(label: "haul get"))
+    let run = GetRun(
+      order, at: try .standard(environment: ProcessInfo.processInfo.environment),
+      logger: log.logger("worker"), observe: { screen.take($0) })
+    StopSignals.handle {
+      screen.stopping()
+      run.stop()
+    }
+    let tally = try await screen.follow(run)
+    try conclude(tally)
+  }
+
+  private func checkUsage() throws(ExitError) {
+    if urls.isEmpty && input == nil {
+      throw ExitError(.usage, "no URL is given: name some, or a list with --input.")
+    }
+    if !urls.isEmpty && input != nil {
+      throw ExitError(.usage, "URLs and --input do not go together.")
+    }
+    if urls.count != 1 && checksum != nil {
+      throw ExitError(.usage, "--checksum needs exactly one URL.")
+    }
+  }
+
+  private func readLines() async throws -> [SubmitLine] {
+    let reader = SubmissionReader(naming: tree ? .tree : .flat)
+    if let input { return try await reader.lines(ofList: input) }
+    return try reader.lines(ofURLs: urls, path: nil, digest: checksum)
+  }
+
+  private func conclude(_ tally: GetTally) throws {
+    try result.print(tally.members, orSay: tally.sentence)
+    if tally.unfinished > 0 {
+      throw ExitError(
+        .tryAgain,
+        "stopped with \(counted(tally.unfinished, "file")) unfinished; the same command goes on.")
+    }
+    if tally.failed > 0 { throw ExitError(.failed, tally.failures) }
+  }
+}

@@ -1,0 +1,120 @@
+import EmbeddedPostgres
+import JobQueue
+import LocalPool
+import Synchronization
+import Terminal
+import Worker
+
+/// Shows a `haul get` while it runs, and counts what comes of it.
+final class GetProgress: Sendable {
+  fileprivate struct State {
+    var tally: GetTally
+    var meters: [Int64: RateMeter] = [:]
+    var total = RateMeter()
+    var isStopping = false
+  }
+
+  private static let interval = Duration.milliseconds(100)
+
+  private let display: ProgressDisplay
+  private let state: Mutex<State>
+
+  init(lines: Int, on display: ProgressDisplay) {
+    self.display = display
+    state = Mutex(State(tally: GetTally(lines: lines, now: .now)))
+  }
+
+  /// Runs `run` to its end, with what it does on the screen.
+  func follow(_ run: GetRun) async throws -> GetTally {
+    let painter = Task {
+      while !Task.isCancelled {
+        display.show(frame(run.transfers))
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+    defer { display.finish() }
+    do {
+      try await run.run()
+    } catch {
+      painter.cancel()
+      await painter.value
+      throw error
+    }
+    painter.cancel()
+    await painter.value
+    return state.withLock { state in
+      state.tally.ended(now: .now)
+      return state.tally
+    }
+  }
+
+  func take(_ event: GetRun.Event) {
+    switch event {
+    case .database(.creating): display.say("haul get: making a database for the queue, once")
+    case .database(.waiting): display.say("haul get: waiting for the database to stop or start")
+    case .database(.recovering): display.say("haul get: the database mends itself after a crash")
+    case .database(.starting): break
+    case .submitted(let jobs, let finished, let goingOn):
+      state.withLock { $0.tally.submitted(jobs: jobs, finished: finished) }
+      if goingOn > 0 {
+        display.say("haul get: going on with \(counted(goingOn, "file")) of an earlier run")
+      }
+    case .settled(let lease): settled(lease)
+    }
+  }
+
+  /// The user wants to stop.
+  func stopping() {
+    let isFirst = state.withLock { state in
+      defer { state.isStopping = true }
+      return !state.isStopping
+    }
+    if isFirst { display.say("haul get: stopping, progress is being saved") }
+  }
+
+  private func settled(_ lease: SettledLease) {
+    let ending = lease.ending
+    state.withLock { state in
+      state.tally.settled(ending, state: lease.state)
+      state.meters[ending.token] = nil
+    }
+    let what = "\(ending.path ?? ""): \(ending.message ?? ending.error ?? "")"
+    switch lease.state {
+    case "failed": display.say("haul get: \(what)", as: .error)
+    case "scheduled":
+      let delay = HumanFormat.duration(lease.delay ?? .zero)
+      display.say("haul get: \(what); again in \(delay)")
+    default: break
+    }
+  }
+
+  private func frame(_ transfers: [RunningTransfer]) -> ProgressFrame {
+    let now = ContinuousClock.now
+    return state.withLock { state in
+      let transfers = transfers.sorted { $0.token < $1.token }
+      for transfer in transfers {
+        state.meters[transfer.token, default: RateMeter()].add(transfer.bytes, at: now)
+      }
+      let bytes = state.tally.bytes + transfers.reduce(0) { $0 + $1.bytes }
+      state.total.add(bytes, at: now)
+      return ProgressFrame(
+        transfers: transfers.map {
+          TransferProgress(
+            name: $0.path, bytes: $0.bytes, total: $0.total,
+            rate: state.meters[$0.token]?.rate ?? 0)
+        },
+        done: state.tally.completed, failed: state.tally.failed, all: state.tally.all,
+        bytes: bytes, total: state.expected(transfers), rate: state.total.rate,
+        timeLeft: state.expected(transfers).flatMap { state.total.timeLeft(for: $0 - bytes) })
+    }
+  }
+}
+
+extension GetProgress.State {
+  /// Bytes of all files in the end; known once every file has ended or runs with its length known.
+  fileprivate func expected(_ transfers: [RunningTransfer]) -> Int64? {
+    guard transfers.count >= tally.unfinished else { return nil }
+    let totals = transfers.compactMap(\.total)
+    return totals.count == transfers.count ? totals.reduce(tally.bytes, +) : nil
+  }
+}

@@ -1,0 +1,88 @@
+import JobQueue
+import LocalPool
+import Terminal
+
+/// What has come of a `haul get` so far.
+struct GetTally: Sendable {
+  /// Files that this run is to bring; the number of lines until they are in the queue.
+  private(set) var all: Int
+  /// Files that an earlier run had brought.
+  private(set) var finishedBefore = 0
+  private(set) var completed = 0
+  private(set) var failed = 0
+  /// Bytes of the completed files.
+  private(set) var bytes: Int64 = 0
+  /// Bytes of all attempts that have ended, received over the network.
+  private(set) var fetched: Int64 = 0
+  /// Failed files by error class.
+  private(set) var errors: [String: Int] = [:]
+  private let start: ContinuousClock.Instant
+  private var end: ContinuousClock.Instant?
+
+  init(lines: Int, now: ContinuousClock.Instant) {
+    all = lines
+    start = now
+  }
+
+  /// Files that have not ended.
+  var unfinished: Int { max(all - completed - failed, 0) }
+
+  /// All lines are in the queue.
+  mutating func submitted(jobs: Int, finished: Int) {
+    all = jobs
+    finishedBefore = finished
+  }
+
+  /// A lease has ended with `ending`, and its job is in `state` now.
+  mutating func settled(_ ending: Ending, state: String) {
+    fetched += ending.fetched ?? 0
+    switch state {
+    case "completed":
+      completed += 1
+      bytes += ending.bytes ?? 0
+    case "failed", "cancelled":
+      failed += 1
+      errors[ending.error ?? state, default: 0] += 1
+    default: break
+    }
+  }
+
+  /// Nothing more will come.
+  mutating func ended(now: ContinuousClock.Instant) { end = now }
+
+  private var elapsed: Duration { start.duration(to: end ?? .now) }
+
+  /// For programs.
+  var members: [JSONValue.Member] {
+    [
+      .init("completed", .number(completed)), .init("failed", .number(failed)),
+      .init("unfinished", .number(unfinished)), .init("finished_before", .number(finishedBefore)),
+      .init("bytes", .number(bytes)), .init("fetched", .number(fetched)),
+      .init("seconds", .double(elapsed / .seconds(1))),
+      .init(
+        "errors",
+        .object(errors.sorted { $0.key < $1.key }.map { .init($0.key, .number($0.value)) })
+      ),
+    ]
+  }
+
+  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 2 there already`
+  var sentence: String {
+    var parts: [String] = []
+    if completed > 0 || finishedBefore == 0 {
+      let rate = HumanFormat.rate(Int64(Double(fetched) / max(elapsed / .seconds(1), 0.001)))
+      parts.append(
+        "\(counted(completed, "file")), \(HumanFormat.bytes(bytes)) in "
+          + "\(HumanFormat.duration(elapsed)) (\(rate))")
+    }
+    if finishedBefore > 0 { parts.append("\(finishedBefore) there already") }
+    return parts.joined(separator: ", ")
+  }
+
+  /// `3 files failed (2 http_4xx, 1 exists).`
+  var failures: String {
+    let classes = errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    return "\(counted(failed, "file")) failed (\(classes))."
+  }
+}

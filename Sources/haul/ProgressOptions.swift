@@ -1,0 +1,22 @@
+import Arguments
+import FoundationEssentials
+import Log
+import Terminal
+
+/// What is said on standard error while a command waits.
+struct ProgressOptions: OptionGroup {
+  static let title: String? = nil
+  static let options: [Option<Self>] = [
+    .flag("quiet", short: "q", \.isQuiet, "Say nothing but errors and results.")
+  ]
+
+  var isQuiet = false
+
+  /// A display on standard error for the command typed as `label`.
+  func display(label: String) -> ProgressDisplay {
+    let environment = ProcessInfo.processInfo.environment
+    let screen = Screen(.error, environment: environment)
+    return ProgressDisplay(
+      mode: .init(for: screen, isQuiet: isQuiet), label: label, environment: environment)
+  }
+}

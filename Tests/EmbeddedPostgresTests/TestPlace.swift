@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import TestSupport
+
+@testable import EmbeddedPostgres
+
+/// A place for a cluster of a test's own; whatever runs there ends with this object.
+final class TestPlace: Sendable {
+  /// The cluster's directory is one below, and not there at first.
+  let root: TemporaryDirectory
+  let location: ClusterLocation
+  /// What `open` has said.
+  let steps = Watched<[EmbeddedCluster.Step]>([])
+
+  init() throws {
+    root = try TemporaryDirectory()
+    location = ClusterLocation(directory: root.path("state"))
+  }
+
+  deinit {
+    if let server { for signal in [SIGQUIT, SIGCONT] { kill(server.pid, signal) } }
+  }
+
+  var directory: ClusterDirectory {
+    get throws { ClusterDirectory(location: location, user: try .current()) }
+  }
+
+  /// The server, if one runs, whatever it is about.
+  var server: PostmasterFile? {
+    guard let directory = try? directory else { return nil }
+    return switch ServerState.of(directory, note: "") {
+    case .none: nil
+    case .starting(let server), .ready(let server), .stopping(let server): server
+    }
+  }
+
+  func open() async throws -> EmbeddedCluster {
+    try await EmbeddedCluster.open(location) { [steps] step in steps.update { $0.append(step) } }
+  }
+
+  func untilStopped() async throws {
+    try await eventually("the server to be gone") {
+      try ServerProcesses(directory).map { !$0.isAnyLeft } ?? true
+    }
+  }
+
+  /// The program that uses this cluster, started; as `user` from a copy that everybody may run.
+  func startUser(as user: String? = nil) throws -> ChildProcess {
+    let program =
+      URL(fileURLWithPath: HaulProcess.path).deletingLastPathComponent().path
+      + "/ClusterUser"
+    let environment = ["HAUL_STATE_DIR": location.directory]
+    guard let user else { return try ChildProcess(program, environment: environment) }
+    let copy = root.path("ClusterUser")
+    if access(copy, X_OK) != 0 {
+      try FileManager.default.copyItem(atPath: program, toPath: copy)
+      chmod(copy, 0o755)
+    }
+    return try ChildProcess(
+      "setpriv",
+      ["--reuid", user, "--regid", "nogroup", "--clear-groups", "--pdeathsig", "keep", copy],
+      environment: environment)
+  }
+}
+
+extension ChildProcess {
+  /// The conninfo that a `ClusterUser` says when it is there.
+  func ready() async throws -> String {
+    try await first("a user of the cluster", within: .seconds(120)) { output in
+      output.standardOutput.compactMap { line in
+        line.hasPrefix("ready ") ? String(line.dropFirst(6)) : nil
+      }.first
+    }
+  }
+
+  /// Lets go, and ends.
+  func letGo() async throws -> Exit {
+    signal(SIGTERM)
+    return try await exit()
+  }
+}

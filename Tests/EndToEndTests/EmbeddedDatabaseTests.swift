@@ -1,0 +1,46 @@
+import EmbeddedPostgres
+import TestSupport
+import Testing
+
+/// Which database a command takes that is told of none.
+@Suite(.timeLimit(.minutes(3)))
+struct EmbeddedDatabaseTests {
+  /// Runs the built program with nothing but an embedded cluster's directory in its environment; the
+  /// system's own server, where one runs, is refused, whoever it runs as.
+  private func haul(
+    _ arguments: String..., in directory: String, environment: [String: String] = [:]
+  ) async throws -> ChildProcess.Output {
+    let unset = [
+      "HAUL_DATABASE_URL", "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGUSER",
+    ].map { ($0, "") }
+    return try await ChildProcess.run(
+      HaulProcess.path, arguments,
+      environment: Dictionary(uniqueKeysWithValues: unset)
+        .merging(["HAUL_STATE_DIR": directory, "PGREQUIREPEER": "no-such-user"]) { $1 }
+        .merging(environment) { $1 })
+  }
+
+  @Test func `the embedded one while it runs, unless the environment names another`() async throws {
+    let root = try TemporaryDirectory()
+    let state = root.path("state")
+    let cluster = try await EmbeddedCluster.open(ClusterLocation(directory: state))
+    defer { cluster.close() }
+    try await cluster.ensureDatabase("haul")
+    let migrated = try await haul("migrate", in: state)
+    #expect(migrated.exit == .code(0), "\(migrated.standardError)")
+    #expect(try await haul("queues", in: state).exit == .code(0))
+    let other = try await haul("queues", in: state, environment: ["PGHOST": "/nonexistent"])
+    #expect(other.exit == .code(69))
+    #expect(!other.standardError.joined().contains("haul up"))
+  }
+
+  @Test func `without any the sentence says how to get one`() async throws {
+    let root = try TemporaryDirectory()
+    let output = try await haul("queues", in: root.path("state"))
+    #expect(output.exit == .code(69))
+    #expect(
+      output.standardError.joined().hasSuffix(
+        "No embedded database runs either: 'haul up' starts one."), "\(output.standardError)")
+    #expect(try FileTree.files(below: root.path) == [])
+  }
+}
