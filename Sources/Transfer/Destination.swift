@@ -24,6 +24,7 @@ package struct Destination: Sendable {
 
   private let root: FileDescriptor
   private let renameat2: Rename
+  private let durable = DurableDirectories()
 
   /// Results go below `root`.
   package init(root: FileDescriptor) {
@@ -39,8 +40,11 @@ package struct Destination: Sendable {
   /// A directory for one result or more.
   package struct Parent: Sendable {
     let directory: FileDescriptor
-    /// Directories that got a new entry on the way here.
-    let changed: [FileDescriptor]
+    /// Directories on the way here whose entries are not known to be durable: whoever made them may not have come to
+    /// that yet.
+    let unsynced: [FileDescriptor]
+    let path: String
+    let durable: DurableDirectories
 
     /// Tells a directory from every other that is there at the same time.
     package struct Identity: Hashable, Sendable {
@@ -50,6 +54,10 @@ package struct Destination: Sendable {
 
     /// The same for two values that stand for the same directory.
     package func identity() throws(TransferError) -> Identity {
+      try Self.identity(of: directory)
+    }
+
+    static func identity(of directory: FileDescriptor) throws(TransferError) -> Identity {
       let status = try directory.status()
       return Identity(device: status.device, inode: status.inode)
     }
@@ -59,8 +67,12 @@ package struct Destination: Sendable {
 
     /// As ``sync()``, once for several that stand for the same directory.
     package static func sync(_ parents: [Parent]) throws(TransferError) {
-      try parents.first?.directory.sync()
-      for directory in parents.flatMap(\.changed) { try directory.sync() }
+      var synced: Set<Identity> = []
+      for directory in parents.prefix(1).map(\.directory) + parents.flatMap(\.unsynced)
+      where synced.insert(try identity(of: directory)).inserted {
+        try directory.sync()
+      }
+      for parent in parents { parent.durable.insert(parent.path, try parent.identity()) }
     }
   }
 
@@ -80,17 +92,20 @@ package struct Destination: Sendable {
   /// - Throws: `path_conflict` where a file or a symbolic link stands in the way.
   package func makeParent(of path: RelativePath) throws(TransferError) -> Parent {
     switch root.openBeneath(path.directory, O_RDONLY | O_DIRECTORY) {
-    case .success(let directory): return Parent(directory: directory, changed: [])
+    case .success(let directory):
+      let identity = try Parent.identity(of: directory)
+      if path.components.count == 1 || durable.contains(path.directory, identity) {
+        return Parent(directory: directory, unsynced: [], path: path.directory, durable: durable)
+      }
     case .failure(let error) where error.number != ENOENT:
       throw .file(error.number, "cannot open the directory of \(path)")
     case .failure: break
     }
     var directory = root
-    var changed: [FileDescriptor] = []
+    var unsynced: [FileDescriptor] = []
     for component in path.components.dropLast() {
-      if unsafe mkdirat(directory.raw, component, 0o777) == 0 {
-        changed.append(directory)
-      } else if errno != EEXIST {
+      unsynced.append(directory)
+      if unsafe mkdirat(directory.raw, component, 0o777) != 0, errno != EEXIST {
         throw .file(errno, "cannot make the directory \(component) of \(path)")
       }
       switch directory.openBeneath(component, O_RDONLY | O_DIRECTORY) {
@@ -99,7 +114,8 @@ package struct Destination: Sendable {
         throw .file(error.number, "cannot open the directory \(component) of \(path)")
       }
     }
-    return Parent(directory: directory, changed: changed)
+    return Parent(
+      directory: directory, unsynced: unsynced, path: path.directory, durable: durable)
   }
 
   /// Gives the part file its final name, in one step or, where the file system has none, by link

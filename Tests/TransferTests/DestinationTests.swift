@@ -45,14 +45,31 @@ import Testing
     #expect(scratch.result("a/b/c.txt") == "new")
     #expect(try parts.names(startingWith: "") == [])
     let destination = try scratch.destination()
-    #expect(try destination.makeParent(of: path).changed.isEmpty)
-    #expect(try destination.makeParent(of: RelativePath("a/d/e/f")).changed.count == 2)
+    #expect(try destination.makeParent(of: RelativePath("a/d/e/f")).unsynced.count == 3)
     let found = try destination.find(path, policy: .fail) { $0.inode == part.inode }
     #expect(found == path)
     #expect(try destination.find(path, policy: .rename) { $0.inode != part.inode } == nil)
     for other in ["a", "no/where"] {
       #expect(try destination.find(RelativePath(other), policy: .fail) { _ in true } == nil)
     }
+  }
+
+  @Test func `the way to a directory is synced until this process has done so`() throws {
+    let destination = try scratch.destination()
+    let path = try RelativePath("a/b/c.txt")
+    // Whoever made them may not have synced them: it is in the same place as another that dies now.
+    _ = try destination.makeParent(of: path)
+    let parent = try destination.makeParent(of: path)
+    #expect(parent.unsynced.count == 2)
+    try parent.sync()
+    #expect(try destination.makeParent(of: path).unsynced.isEmpty)
+    #expect(try destination.makeParent(of: RelativePath("c.txt")).unsynced.isEmpty)
+    #expect(try scratch.destination().makeParent(of: path).unsynced.count == 2)
+
+    // Another directory of that name.
+    let place = scratch.store + "/a"
+    try FileManager.default.moveItem(atPath: place, toPath: place + ".old")
+    #expect(try destination.makeParent(of: path).unsynced.count == 2)
   }
 
   @Test(arguments: [nil, EINVAL, ENOSYS], CollisionPolicy.allCases)
