@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The same command again, after an end and after an interruption.
-@Suite struct GetAgainTests {
+@Suite(.serialized) struct GetAgainTests {
   enum Interruption: String, Sendable, CaseIterable { case interrupt, terminate, kill }
 
   private func interrupt(_ run: HaulProcess, by how: Interruption) async throws {
