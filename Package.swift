@@ -52,7 +52,9 @@ let package = Package(
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
     .target(
       name: "LocalPool",
-      dependencies: ["EmbeddedPostgres", "JobQueue", "Postgres", "Transfer", "Worker", "Log"],
+      dependencies: [
+        "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
+      ],
       swiftSettings: strictC),
     .executableTarget(
       name: "haul",
@@ -82,11 +84,15 @@ let package = Package(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "WorkerTests", dependencies: ["Worker", "Log", "TestSupport"], swiftSettings: strict),
+      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Log", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
-      dependencies: ["Arguments", "Terminal", "ListFormats", "Log", "haul"],
+      dependencies: ["Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "haul"],
       swiftSettings: strict),
+    .testTarget(
+      name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],
+      exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["TestSupport", "EmbeddedPostgres", "JobQueue", "Postgres"],

@@ -57,7 +57,11 @@ struct CommandParser<C: Command> {
     do throws(Setter<C>.Mismatch) {
       try setter.set(&command, texts)
     } catch {
-      throw .usage("\(subject) must be \(error.expected), not \(quoted(error.text)).")
+      var message = "\(subject) must be \(error.expected), not \(quoted(error.text))."
+      if let near = Suggestion.nearest(to: error.text, among: setter.candidates) {
+        message += " Did you mean '\(near)'?"
+      }
+      throw .usage(message)
     }
   }
 }

@@ -3,16 +3,18 @@ internal import Log
 /// A program: its name and version, and the tree of its commands.
 package struct CommandTree: Sendable {
   package let root: CommandNode
-  /// As `--version` prints it.
+  /// As `--version` prints it after the name, and the lines below that.
   package let version: String
+  private let versionLines: @Sendable () -> [String]
 
   /// A program whose commands stand in `sections`.
   package init(
-    name: String, version: String, _ abstract: String, discussion: String = "",
-    _ sections: [CommandSection]
+    name: String, version: String, versionLines: @escaping @Sendable () -> [String] = { [] },
+    _ abstract: String, discussion: String = "", _ sections: [CommandSection]
   ) {
     root = CommandNode(group: name, abstract, discussion, [.version, .help], sections)
     self.version = version
+    self.versionLines = versionLines
   }
 
   /// What a command line asks for.
@@ -70,7 +72,9 @@ package struct CommandTree: Sendable {
         switch error {
         case .help:
           return .text(HelpFormatter(environment: environment).help(of: node, path: path))
-        case .version: return .text("\(root.name) \(version)\n")
+        case .version:
+          let lines = ["\(root.name) \(version)"] + versionLines()
+          return .text(lines.joined(separator: "\n") + "\n")
         case .usage(let message): return .usage(message, path: path)
         }
       }

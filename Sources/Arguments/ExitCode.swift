@@ -5,7 +5,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   /// Some jobs failed; the command itself did its work.
   case failed = 1
   case usage = 64
-  /// Bad input: the message names the line, and nothing was submitted.
+  /// A wrong line of a list, or a name that does not exist; nothing was changed.
   case badInput = 65
   case unavailable = 69
   case inputOutput = 74
@@ -20,7 +20,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .success: "success"
     case .failed: "some jobs failed"
     case .usage: "wrong usage"
-    case .badInput: "bad input"
+    case .badInput: "bad input, or a name that does not exist"
     case .unavailable: "database unreachable"
     case .inputOutput: "input or output failed"
     case .tryAgain: "try again later"

@@ -9,6 +9,8 @@ package struct OperandSpec: Sendable, Equatable {
   package var repeats: Bool
   /// Everything the value may be, where that is a short list.
   package var candidates: [String]
+  /// Where values come from that are no short list; for completion.
+  package var source: ValueSource?
 
   /// As in a usage line: `<url>`, `[<dir>]`, `<id> ...`.
   package var usage: String {
@@ -19,7 +21,7 @@ package struct OperandSpec: Sendable, Equatable {
 
 /// An operand of `Root`, in the order in which they stand on the command line.
 package struct Operand<Root>: Sendable {
-  let spec: OperandSpec
+  private(set) var spec: OperandSpec
   let setter: Setter<Root>
 
   private init(
@@ -29,6 +31,13 @@ package struct Operand<Root>: Sendable {
       name: name, help: help, isRequired: isRequired, repeats: repeats,
       candidates: setter.candidates)
     self.setter = setter
+  }
+
+  /// The same operand, whose values come from `source`.
+  package func from(_ source: ValueSource) -> Operand {
+    var operand = self
+    operand.spec.source = source
+    return operand
   }
 
   /// Must be given.

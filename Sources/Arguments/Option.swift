@@ -14,6 +14,8 @@ package struct OptionSpec: Sendable, Equatable {
   package var repeats = false
   /// Everything the value may be, where that is a short list.
   package var candidates: [String] = []
+  /// Where values come from that are no short list; for completion.
+  package var source: ValueSource?
   /// The value without the option, as a user would write it; empty when there is none to show.
   package var defaultText = ""
   /// The heading it stands under in help; nil for the command's own options.
@@ -99,6 +101,13 @@ package struct Option<Root>: Sendable {
   ) -> Option {
     let spec = OptionSpec(long: long, short: short, help: help, environment: environment)
     return Option(spec, .last(path))
+  }
+
+  /// The same option, whose values come from `source`.
+  package func from(_ source: ValueSource) -> Option {
+    var option = self
+    option.spec.source = source
+    return option
   }
 
   /// The same option of a struct that holds `Root` at `path`.

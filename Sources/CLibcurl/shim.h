@@ -59,3 +59,8 @@ static inline CURLcode haul_easy_get_offset(CURL *easy, CURLINFO info, curl_off_
 static inline CURLMcode haul_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
+
+/// curl_version_info(3) of the headers' age: a macro that Swift does not see.
+static inline const curl_version_info_data *haul_version_info(void) {
+  return curl_version_info(CURLVERSION_NOW);
+}

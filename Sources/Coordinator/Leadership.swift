@@ -8,7 +8,8 @@ import Synchronization
 /// The coordinator runs it, and every worker does too, so that a pool without a coordinator keeps house all the same. The lock is the
 /// session's: when the process dies, another takes it within a second.
 package final class Leadership: Sendable {
-  private static let round = Duration.seconds(1)
+  /// From one round of the leader's to the next.
+  package static let round = Duration.seconds(1)
   /// How often one that does not lead tries to: soon enough that rounds follow each other within three seconds.
   private static let standby = Duration.milliseconds(1500)
   /// Jobs moved in one step of promotion.
@@ -38,9 +39,10 @@ package final class Leadership: Sendable {
   /// Whether this process led in its last round.
   package var isLeading: Bool { state.withLock { $0.heldBy != nil } }
 
-  /// Rounds, one a second, until the task is cancelled or a session is closed. Trouble with the database is
-  /// logged and the round tried again.
-  package func run() async {
+  /// Rounds, one a second from `first` on, until the task is cancelled or a session is closed. Trouble with the database
+  /// is logged and the round tried again.
+  package func run(from first: ContinuousClock.Instant = .now) async {
+    try? await Task.sleep(until: first, clock: .continuous)
     while !Task.isCancelled {
       let start = ContinuousClock.now
       await runRound()

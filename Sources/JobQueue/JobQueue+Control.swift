@@ -39,6 +39,12 @@ extension JobQueue {
     try await rows("SELECT haul.set_host_cap($1, $2::int)", [name, cap])
   }
 
+  /// Forgets what was set for a host or `*.suffix`.
+  /// - Throws: `JobQueueError.noSuchName` where nothing was.
+  package func unsetHost(_ pattern: String) async throws {
+    try await rows("SELECT haul.unset_host($1)", [pattern])
+  }
+
   /// Records a store's marker; returns the id of the instance. Repeating it is not an error.
   package func initStore(
     name: String, marker: String, machine: String, root: String

@@ -3,10 +3,13 @@ import Postgres
 
 /// Reads of the views. None of them takes a lock that a claim waits for.
 extension JobQueue {
-  /// Jobs of `selector`, the newest first, at most `limit`; an empty selector means all. Names that do not
-  /// exist are no error: nothing matches them.
+  /// Jobs of `selector`, the newest first, at most `limit`; an empty selector means all.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func jobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
-    try await view(
+    if selector != JobSelector() {
+      try await requireNames(selector)
+    }
+    return try await view(
       """
       SELECT to_json(v) FROM (
         SELECT j.* FROM haul.jobs j
@@ -34,15 +37,15 @@ extension JobQueue {
       """, [job])
   }
 
-  /// Workers in the order of their registration: all that ever were, or only those that have not stopped
-  /// and gave a heartbeat within a day.
+  /// Workers in the order of their registration: all that ever were, or only those that live or did so within
+  /// the last hour.
   package func workers(includingGone: Bool) async throws -> [WorkerRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
         FROM haul.workers w
-        WHERE $1 OR (w.state <> 'stopped' AND w.heartbeat_at > clock_timestamp() - interval '1 day')
+        WHERE $1 OR w.heartbeat_at > clock_timestamp() - interval '1 hour'
         ORDER BY w.worker) v
       """, [includingGone])
   }
@@ -65,6 +68,18 @@ extension JobQueue {
       "SELECT to_json(v) FROM (SELECT q.* FROM haul.queues q ORDER BY q.queue) v", [])
   }
 
+  /// All instances of stores, by name and id.
+  package func stores() async throws -> [StoreRow] {
+    try await view(
+      "SELECT to_json(v) FROM (SELECT s.* FROM haul.stores s ORDER BY s.store, s.instance) v", [])
+  }
+
+  /// All policies of hosts by pattern.
+  package func policies() async throws -> [PolicyRow] {
+    try await view(
+      "SELECT to_json(v) FROM (SELECT p.* FROM haul.policies p ORDER BY p.pattern) v", [])
+  }
+
   /// At most `limit` hosts: those that run most first, then those with jobs waiting, then by name.
   package func hosts(limit: Int) async throws -> [HostRow] {
     try await view(
@@ -75,14 +90,57 @@ extension JobQueue {
       """, [limit])
   }
 
+  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist.
+  package func requireNames(_ selector: JobSelector) async throws {
+    try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
+  }
+
   /// The jobs of a batch by state; reads them all. Empty for a batch that does not exist.
   package func batchCounts(_ batch: String) async throws -> [BatchCount] {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT j.state, j.error, count(*) AS jobs FROM haul.jobs j
+        SELECT j.state, j.error, count(*) AS jobs, sum(j.bytes)::bigint AS bytes FROM haul.jobs j
         WHERE j.batch = $1 GROUP BY j.state, j.error ORDER BY j.state, j.error) v
       """, [batch])
+  }
+
+  /// What runs of a batch, the longest-running first; reads all leases but no waiting jobs.
+  package func running(ofBatch batch: String) async throws -> [RunningRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT r.job, r.path, r.bytes, r.total, r.rate FROM haul.running r
+        WHERE r.batch = $1 ORDER BY r.started_at, r.job) v
+      """, [batch])
+  }
+
+  /// One failed job of a batch for each error class, by class; reads all jobs of the batch.
+  package func failureExamples(ofBatch batch: String) async throws -> [FailureExample] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT DISTINCT ON (j.error) j.error, j.path, j.message FROM haul.jobs j
+        WHERE j.batch = $1 AND j.state = 'failed' ORDER BY j.error, j.job) v
+      """, [batch])
+  }
+
+  /// Stores of a batch's waiting jobs that no live worker mounts, by name; reads all jobs of the batch.
+  package func unservedStores(ofBatch batch: String) async throws -> [String] {
+    try await rows(
+      """
+      SELECT DISTINCT q.store FROM haul.queues q
+      WHERE q.workers = 0 AND q.queue IN (
+        SELECT j.queue FROM haul.jobs j
+        WHERE j.batch = $1 AND j.state IN ('queued', 'interrupted', 'scheduled'))
+      ORDER BY q.store
+      """, [batch]
+    ).map { try $0.decode(0) }
+  }
+
+  /// At most a hundred names of that kind (`queue`, `store`, `batch`, `host`, `policy`, `worker`) that begin so.
+  package func names(_ kind: String, startingWith prefix: String) async throws -> [String] {
+    try await rows("SELECT haul.names($1, $2)", [kind, prefix]).map { try $0.decode(0) }
   }
 
   /// How far away a moment, in seconds since 1970, is by the database's clock; negative when it is past.
@@ -92,7 +150,7 @@ extension JobQueue {
     return .seconds(seconds)
   }
 
-  private func view<Row: Decodable>(
+  func view<Row: Decodable>(
     _ sql: String, _ parameters: [(any PostgresEncodable)?]
   ) async throws -> [Row] {
     let decoder = JSONDecoder()

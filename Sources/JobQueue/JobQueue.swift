@@ -19,6 +19,9 @@ package struct JobQueue: Sendable {
     self.onRetry = onRetry
   }
 
+  /// The schema version that this program carries and needs.
+  package static var schemaVersion: Int { Schema.version }
+
   /// Checks that database and program fit.
   /// - Throws: `JobQueueError.schemaTooNew` or `.schemaMissing`.
   package func requireSchema() async throws {
@@ -32,7 +35,7 @@ package struct JobQueue: Sendable {
   }
 
   /// The newest migration applied, by the function that every role may call; nil where it is missing.
-  private func servedVersion() async throws -> Int? {
+  package func servedVersion() async throws -> Int? {
     let isThere: Bool = try await call(
       "SELECT to_regprocedure('haul.schema_version()') IS NOT NULL", [])
     return isThere ? try await call("SELECT haul.schema_version()", []) : nil

@@ -77,6 +77,28 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let running: Int64
   /// Bytes a second.
   package let rate: Int64
+  /// Live ones that mount its store.
+  package let workers: Int
+}
+
+/// A row of `haul.stores`: one instance.
+package struct StoreRow: Sendable, Decodable, Equatable {
+  package let store: String
+  package let instance: Int
+  package let machine: String
+  package let root: String
+  /// Live ones that mount it.
+  package let workers: Int
+  /// A UUID in lower case.
+  package let marker: String
+  package let createdAt: String
+}
+
+/// A row of `haul.policies`.
+package struct PolicyRow: Sendable, Decodable, Equatable {
+  package let pattern: String
+  package let cap: Int
+  package let hosts: Int
 }
 
 /// A row of `haul.hosts`.
@@ -97,4 +119,23 @@ package struct BatchCount: Sendable, Decodable, Equatable {
   package let state: String?
   package let error: String?
   package let jobs: Int
+  /// Of their files so far.
+  package let bytes: Int64
+}
+
+/// A row of `haul.running`, as far as progress needs it.
+package struct RunningRow: Sendable, Decodable, Equatable {
+  package let job: Int64
+  package let path: String
+  package let bytes: Int64
+  package let total: Int64?
+  /// Bytes a second.
+  package let rate: Int64
+}
+
+/// A failed job that stands for all of its error class.
+package struct FailureExample: Sendable, Decodable, Equatable {
+  package let error: String?
+  package let path: String
+  package let message: String?
 }

@@ -37,6 +37,9 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case janitorRemoved = "janitor.removed"
   case janitorFailed = "janitor.failed"
 
+  case databaseStarting = "database.starting"
+  case databaseStarted = "database.started"
+  case databaseStopped = "database.stopped"
   case databaseLost = "database.lost"
   case databaseRestored = "database.restored"
   case databaseRetry = "database.retry"

@@ -12,4 +12,10 @@ package struct LogOutput: Sendable {
   package static let standardError = LogOutput { line in
     try? StandardStream.error.write(line)
   }
+
+  /// The same with `prefix` before each line, as it is, so it must be safe for a terminal.
+  package static func standardError(prefix: String) -> LogOutput {
+    let prefix = Array(prefix.utf8)
+    return LogOutput { line in standardError.write(prefix + line) }
+  }
 }

@@ -40,7 +40,12 @@ enum Handshake {
   private static func error(_ libpq: borrowing Libpq) -> PostgresError {
     if libpq.needsPassword { return .configuration("the database demands a password") }
     let message = libpq.errorMessage
-    return .connecting(sqlState(inVerbose: message), PostgresError.oneLine(message))
+    return .connecting(sqlState(inVerbose: message), withoutStates(PostgresError.oneLine(message)))
+  }
+
+  /// `message` without the codes, which errors carry apart from it.
+  static func withoutStates(_ message: String) -> String {
+    message.replacing(#/:  [0-9A-Z]{5}: /#, with: ": ")
   }
 
   /// The code in the last "FATAL:  28P01: …" of a message of full verbosity, in any language.

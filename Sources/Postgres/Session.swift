@@ -8,8 +8,8 @@ import Synchronization
 package final class Session: Sendable {
   /// For logs and for those who must know how long a connection was away.
   package enum Event: Sendable {
-    /// Connected, and `onConnect` has returned.
-    case connected(backendPID: Int32)
+    /// Connected, and `onConnect` has returned; `again` after a connection that was lost.
+    case connected(backendPID: Int32, again: Bool)
     case lost(PostgresError)
     /// There is no connection, because of `error`; the next attempt is `after` from now.
     case retrying(after: Duration, error: any Error)
@@ -152,7 +152,7 @@ package final class Session: Sendable {
       return (state.waiting, isFirst)
     }
     guard let waiting else { return false }
-    observe(.connected(backendPID: connection.backendPID))
+    observe(.connected(backendPID: connection.backendPID, again: !isFirst))
     if !isFirst { notificationsInput.yield(.renewed) }
     for promise in waiting { promise.settle(.success(connection)) }
     return true

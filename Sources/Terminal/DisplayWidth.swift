@@ -19,10 +19,14 @@ package enum DisplayWidth {
     if of(path) <= columns { return path }
     let name = path.split(separator: "/").last.map(String.init) ?? path
     let room = columns - of(ellipsis)
-    if room <= 0 { return "" }
-    if of(name) <= room { return ellipsis + suffix(of: path, within: room) }
-    return prefix(of: name, within: room / 2) + ellipsis
-      + suffix(of: name, within: room - room / 2)
+    if room <= 0 { return columns > 0 ? ellipsis : "" }
+    if of(name) <= room {
+      // From a slash on, where one is left: half a directory's name is no use.
+      let end = suffix(of: path, within: room)
+      return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
+    }
+    let start = prefix(of: name, within: room / 2)
+    return start + ellipsis + suffix(of: name, within: room - of(String(start)))
   }
 
   /// Rows of a terminal that a line takes which is wrapped at `columns`; 1 for an empty one.
@@ -50,6 +54,20 @@ package enum DisplayWidth {
 
   private static func suffix(of text: String, within columns: Int) -> String {
     String(prefix(of: String(text.reversed()), within: columns).reversed())
+  }
+
+  /// The words of `text` on lines of at most `columns`; a longer word stands alone. nil: on one line.
+  package static func wrapped(_ text: String, to columns: Int?) -> [String] {
+    guard let columns else { return [text] }
+    var lines: [String] = []
+    for word in text.split(separator: " ") {
+      if let line = lines.last, of(line) + 1 + of(String(word)) <= columns {
+        lines[lines.count - 1] = "\(line) \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
   }
 
   private static func of(_ character: Character) -> Int {

@@ -61,6 +61,12 @@ package enum HumanFormat {
     }
   }
 
+  /// `2026-11-21 15:30:12` of an RFC 3339 time in UTC; a text that is none (`infinity`) stays as it is.
+  package static func time(_ text: String) -> String {
+    guard text.hasSuffix("+00:00") || text.hasSuffix("Z"), text.utf8.count > 19 else { return text }
+    return String(text.prefix(19)).replacing("T", with: " ")
+  }
+
   private static func short(_ value: Double) -> String {
     let tenths = Int64((value * 10).rounded())
     if tenths.magnitude >= 1000 { return String(Int64(value.rounded())) }

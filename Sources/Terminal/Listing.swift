@@ -42,9 +42,15 @@ package struct Listing<Row>: Sendable {
   }
 
   let columns: [Column]
+  private let note: @Sendable (Row) -> String?
 
-  /// A list with these columns, from left to right.
-  package init(_ columns: [Column]) { self.columns = columns }
+  /// A list with these columns, from left to right; in a table, `note` stands indented below its row.
+  package init(
+    _ columns: [Column], note: @escaping @Sendable (Row) -> String? = { _ in nil }
+  ) {
+    self.columns = columns
+    self.note = note
+  }
 
   /// The row as one JSON object and a line end. Nothing is cut.
   package func json(_ row: Row) -> String { JSONValue.object(members(row)).line + "\n" }
@@ -61,6 +67,7 @@ package struct Listing<Row>: Sendable {
     var table = line(columns.map(\.title), styles: columns.map { _ in .bold }, widths, screen)
     for (row, cells) in zip(rows, cells) {
       table += line(cells, styles: columns.map { $0.style(row) }, widths, screen)
+      if let note = note(row) { table += screen.indented(SafeText.visible(note)) }
     }
     return table
   }

@@ -36,6 +36,7 @@ package final class ProgressDisplay: Sendable {
 
   private struct State {
     var region = ProgressRegion()
+    var height = SteadyHeight()
     var frame: ProgressFrame?
     /// When a frame was drawn last; in plain mode at first when the display was made.
     var shownAt: ContinuousClock.Instant?
@@ -94,6 +95,13 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
+  /// Takes the lines of a log, all of them, as `say` does.
+  package var log: LogOutput {
+    LogOutput { [self] line in
+      say(String(decoding: line.dropLast(), as: UTF8.self), as: .error)
+    }
+  }
+
   /// Removes the region for good; later `say` just writes. Where lines have told how far it is, the last
   /// one tells the end.
   package func finish() {
@@ -110,8 +118,10 @@ package final class ProgressDisplay: Sendable {
     let screen = Screen(stream, environment: environment)
     let columns = screen.width ?? 80
     let layout = ProgressLayout(hasColors: screen.hasColors, hasUnicode: hasUnicode)
+    state.height.settle(state.frame?.transfers.count ?? 0, at: .now)
     let lines = state.frame.map {
-      layout.lines($0, columns: columns, rows: screen.height ?? 24)
+      layout.lines(
+        $0, columns: columns, rows: screen.height ?? 24, height: state.height.lines)
     }
     write(state.region.update(lines ?? [], messages: messages, columns: columns))
     state.shownAt = .now

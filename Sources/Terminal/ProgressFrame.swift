@@ -16,8 +16,11 @@ package struct TransferProgress: Sendable, Equatable {
     self.rate = rate
   }
 
+  /// How much of it is there, 0...1; nil while its length is unknown.
+  var fraction: Double? { total.map { Fraction.of(bytes, $0) } }
+
   /// At the rate of late; nil while that is 0 or the length is unknown.
-  var timeLeft: Duration? {
+  package var timeLeft: Duration? {
     guard let total, rate > 0 else { return nil }
     return .seconds(Double(max(total - bytes, 0)) / Double(rate))
   }
@@ -54,5 +57,23 @@ package struct ProgressFrame: Sendable, Equatable {
     self.total = total
     self.rate = rate
     self.timeLeft = timeLeft
+  }
+
+  /// How much is there, 0...1: of the bytes, or else of the files, those that run by their parts.
+  var fraction: Double? {
+    if let total { return Fraction.of(bytes, total) }
+    guard let all, all > done + failed else { return all.map { _ in 1 } }
+    let parts = transfers.reduce(Double(done + failed)) { $0 + ($1.fraction ?? 0) }
+    return min(parts / Double(all), Fraction.nearly)
+  }
+}
+
+private enum Fraction {
+  /// What is not yet all shows as less than 100%.
+  static let nearly = 0.999
+
+  /// 1 only when nothing is missing.
+  static func of(_ part: Int64, _ whole: Int64) -> Double {
+    part >= whole ? 1 : min(max(Double(part) / Double(whole), 0), nearly)
   }
 }

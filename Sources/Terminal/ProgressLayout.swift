@@ -5,6 +5,9 @@ internal import Log
 ///     debian-12.iso     ━━━━━━━━╸───────  53%   0.3/0.6 GiB  12.3 MiB/s   24s
 ///     3 of 12 files     ━━╸─────────────  14%   0.6/4.3 GiB  21.0 MiB/s  3m04s
 package struct ProgressLayout: Sendable {
+  /// On fewer there is room for the count of files alone.
+  private static let fewestColumns = 12
+
   private let style: Screen
   private let symbols: Symbols
 
@@ -15,11 +18,17 @@ package struct ProgressLayout: Sendable {
   }
 
   /// Lines without trailing blanks, narrower than `columns` and fewer than `rows`, so that the cursor has a
-  /// row of its own below them. Where not all downloads fit, those of the largest files are shown.
-  package func lines(_ frame: ProgressFrame, columns: Int, rows: Int) -> [String] {
+  /// row of its own below them. Where not all downloads fit, those of the largest files are shown; where
+  /// there are fewer than `height`, blank lines take their place as far as there is room.
+  package func lines(
+    _ frame: ProgressFrame, columns: Int, rows: Int, height: Int = 0
+  ) -> [String] {
     // The total and the cursor take a row each.
     let room = rows - 2
     guard room >= 0 else { return [] }
+    if columns < Self.fewestColumns {
+      return [String(frame.shortestCounts.prefix(max(columns - 1, 0)))]
+    }
     let shown = Self.largest(frame.transfers, fitting: room)
     let hidden = frame.transfers.count - shown.count
     let names = shown.map { SafeText.visible($0.name) }
@@ -30,7 +39,8 @@ package struct ProgressLayout: Sendable {
       let text = shown.isEmpty ? "\(hidden) running" : "\(symbols.ellipsis) and \(hidden) more"
       lines.append(style.paint(DisplayWidth.truncated(text, to: columns - 1), .dim))
     }
-    return lines + [line(ofTotal: frame, widths)]
+    let blank = max(min(height, room) - lines.count, 0)
+    return lines + Array(repeating: "", count: blank) + [line(ofTotal: frame, widths)]
   }
 
   /// Those with the most bytes, in the order they came; one place is kept for the count of the others.
@@ -48,7 +58,7 @@ package struct ProgressLayout: Sendable {
     -> String
   {
     let row = Row(
-      fraction: transfer.total.map { Self.fraction(transfer.bytes, of: $0) },
+      fraction: transfer.fraction,
       bytes: HumanFormat.bytes(transfer.bytes, of: transfer.total), rate: transfer.rate,
       timeLeft: transfer.timeLeft)
     return line(row, widths) { width in
@@ -57,10 +67,8 @@ package struct ProgressLayout: Sendable {
   }
 
   private func line(ofTotal frame: ProgressFrame, _ widths: ProgressColumns) -> String {
-    let ended = Int64(frame.done + frame.failed)
     let row = Row(
-      fraction: frame.total.map { Self.fraction(frame.bytes, of: $0) }
-        ?? frame.all.map { Self.fraction(ended, of: Int64($0)) },
+      fraction: frame.fraction,
       bytes: HumanFormat.bytes(frame.bytes, of: frame.total), rate: frame.rate,
       timeLeft: frame.timeLeft, labelStyle: frame.failed > 0 ? .red : .bold)
     return line(row, widths) { width in
@@ -88,7 +96,8 @@ package struct ProgressLayout: Sendable {
     if !widths.hasBytes && row.fraction == nil {
       // How much came is all that can be said: it takes what it needs from the name.
       measure = row.bytes
-      labelWidth = max(labelWidth + ProgressColumns.percent - measure.utf8.count, 0)
+      labelWidth = max(
+        labelWidth + ProgressColumns.percent - max(measure.utf8.count, ProgressColumns.percent), 0)
     }
     let label = label(labelWidth)
     var line = style.paint(label, row.labelStyle)
@@ -97,7 +106,7 @@ package struct ProgressLayout: Sendable {
     line += (widths.bar > 0 ? " " : gap) + padded(measure, ProgressColumns.percent)
     if widths.hasBytes { line += gap + padded(row.bytes, ProgressColumns.bytes) }
     if widths.hasRate {
-      line += gap + padded(HumanFormat.rate(row.rate), ProgressColumns.rate)
+      line += gap + padded(row.rate > 0 ? HumanFormat.rate(row.rate) : "-", ProgressColumns.rate)
     }
     if widths.hasTimeLeft, let text = row.timeLeft.flatMap(HumanFormat.timeLeft) {
       line += gap + style.paint(padded(text, ProgressColumns.timeLeft), .dim)
@@ -116,11 +125,6 @@ package struct ProgressLayout: Sendable {
 
   private func padded(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(width - text.utf8.count, 0)) + text
-  }
-
-  /// 1 only when nothing is missing.
-  private static func fraction(_ part: Int64, of whole: Int64) -> Double {
-    part >= whole ? 1 : min(max(Double(part) / Double(whole), 0), 0.999)
   }
 }
 

@@ -1,7 +1,8 @@
 /// The lines at the bottom of a terminal that show progress, and the bytes that change them.
 ///
 /// The cursor rests at the start of the row below them, visible: however the program ends, by SIGKILL too,
-/// the shell's prompt comes where it belongs and nothing has to be restored. Control functions are those of
+/// the shell's prompt comes where it belongs and nothing has to be restored. The terminal's echo stays on for
+/// the same reason, so that Enter, typed meanwhile, leaves a line of the region above. Control functions are those of
 /// ECMA-48 (cursor up, erase in line, erase in page), and synchronized output (private mode 2026), which
 /// terminals without it ignore.
 struct ProgressRegion {

@@ -32,6 +32,12 @@ package struct Screen: Sendable, Equatable {
       hasColors: !isDumb && environment["NO_COLOR", default: ""] == "")
   }
 
+  /// `text` on lines of its own, six columns in.
+  package func indented(_ text: String) -> String {
+    DisplayWidth.wrapped(text, to: width.map { max($0 - 6, 20) })
+      .map { "      \($0)\n" }.joined()
+  }
+
   /// `text` in `style` where there are colours, else as it is.
   package func paint(_ text: String, _ style: Style?) -> String {
     guard hasColors, let style, !text.isEmpty else { return text }
@@ -46,4 +52,7 @@ package enum Style: Int, Sendable {
   case red = 31
   case green = 32
   case yellow = 33
+  case blue = 34
+  case magenta = 35
+  case cyan = 36
 }

@@ -42,10 +42,25 @@ package struct Destination: Sendable {
     /// Directories that got a new entry on the way here.
     let changed: [FileDescriptor]
 
+    /// Tells a directory from every other that is there at the same time.
+    package struct Identity: Hashable, Sendable {
+      fileprivate let device: UInt64
+      fileprivate let inode: UInt64
+    }
+
+    /// The same for two values that stand for the same directory.
+    package func identity() throws(TransferError) -> Identity {
+      let status = try directory.status()
+      return Identity(device: status.device, inode: status.inode)
+    }
+
     /// Makes the names in this directory, and the directory itself, durable.
-    package func sync() throws(TransferError) {
-      try directory.sync()
-      for directory in changed { try directory.sync() }
+    package func sync() throws(TransferError) { try Self.sync([self]) }
+
+    /// As ``sync()``, once for several that stand for the same directory.
+    package static func sync(_ parents: [Parent]) throws(TransferError) {
+      try parents.first?.directory.sync()
+      for directory in parents.flatMap(\.changed) { try directory.sync() }
     }
   }
 

@@ -34,6 +34,31 @@ extension FileDescriptor {
     try parts.remove(name)
   }
 
+  /// Does in this directory what publishing a result does: makes a file, syncs it, renames it to where nothing is
+  /// (`RENAME_NOREPLACE`) and syncs the directory. Nothing is left behind.
+  ///
+  /// - Returns: false where the file system refuses that flag; results are then published by link and unlink.
+  package func probePublishing() throws(TransferError) -> Bool {
+    let parts = PartDirectory(self)
+    let (name, placed) = ("probe.\(getpid())", "probe.\(getpid()).placed")
+    for name in [name, placed] { try parts.remove(name) }
+    // What cannot be removed has failed in a way that is told already.
+    defer { for name in [name, placed] { try? parts.remove(name) } }
+    try parts.create(name).write([UInt8(ascii: "\n")])
+    let error = unsafe haul_renameat2(raw, name, raw, placed, 1) == 0 ? 0 : errno
+    guard [0, EINVAL, ENOSYS].contains(error) else { throw .file(error, "cannot rename a file") }
+    try sync()
+    return error == 0
+  }
+
+  /// Bytes that its file system has for ordinary users, and in all. (statvfs(3))
+  package func space() throws(TransferError) -> (free: Int64, total: Int64) {
+    var found = statvfs()
+    guard unsafe fstatvfs(raw, &found) == 0 else { throw .file(errno, "cannot look at the disk") }
+    let block = Int64(found.f_frsize)
+    return (Int64(found.f_bavail) * block, Int64(found.f_blocks) * block)
+  }
+
   /// The length in bytes of the regular file at `path` below this directory; nil where there is none.
   package func fileSize(_ path: String) -> Int64? {
     guard case .success(let file) = openBeneath(path, O_PATH),

@@ -76,6 +76,7 @@ struct SystemError: Error, Equatable {
 
 /// The part of stat(2) that is used.
 struct FileStatus: Equatable {
+  var device: UInt64
   var inode: UInt64
   /// In bytes.
   var size: Int64
@@ -83,6 +84,7 @@ struct FileStatus: Equatable {
   var isDirectory: Bool
 
   init(_ found: stat) {
+    device = UInt64(found.st_dev)
     inode = UInt64(found.st_ino)
     size = Int64(found.st_size)
     isRegular = found.st_mode & S_IFMT == S_IFREG

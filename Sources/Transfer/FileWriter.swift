@@ -37,7 +37,7 @@ package final class FileWriter: Sendable {
 
   /// Makes or has the file; called once, on a thread of the pool.
   private let open: @Sendable () throws(TransferError) -> PartFile
-  /// The file once it is open; used by the serial closures only.
+  /// The file once it is open; set by the serial closures only.
   private let opened = Mutex<PartFile?>(nil)
   private let pool: IOPool
   private let io: SerialIO
@@ -129,7 +129,9 @@ package final class FileWriter: Sendable {
 
   /// The file, made if it was not yet: also where no byte ever came.
   package func part() async throws(Failure) -> PartFile {
-    try await io.run { () throws(Failure) in try self.fileOrFailure() }
+    // Without a turn of the pool where it is open already, which is nearly always.
+    if let file = opened.withLock({ $0 }), state.withLock({ $0.failure }) == nil { return file }
+    return try await io.run { () throws(Failure) in try self.fileOrFailure() }
   }
 
   private func fileOrFailure() throws(Failure) -> PartFile {

@@ -20,7 +20,7 @@ package final class IOPool: Sendable {
   }
 
   /// Runs `body` on one of the threads, some time after everything submitted before has begun.
-  func submit(_ body: @escaping @Sendable () -> Void) {
+  package func submit(_ body: @escaping @Sendable () -> Void) {
     queue.append(body)
   }
 

@@ -15,11 +15,26 @@ package struct PartDirectory: Sendable {
   ///
   /// - Throws: `io` where the name is taken, be it by a symbolic link; `disk_full`.
   package func create(_ name: String) throws(TransferError) -> PartFile {
+    switch try tryCreate(name) {
+    case .success(let file): return file
+    case .failure(let error): throw .file(error.number, "cannot make the partial file \(name)")
+    }
+  }
+
+  /// As ``create(_:)``, but what had the name is removed.
+  func createAnew(_ name: String) throws(TransferError) -> PartFile {
+    if case .success(let file) = try tryCreate(name) { return file }
+    try remove(name)
+    return try create(name)
+  }
+
+  private func tryCreate(
+    _ name: String
+  ) throws(TransferError) -> Result<PartFile, SystemError> {
     switch directory.openBeneath(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o666) {
     case .success(let file):
-      return PartFile(name: name, inode: try file.status().inode, file: file)
-    case .failure(let error):
-      throw .file(error.number, "cannot make the partial file \(name)")
+      .success(PartFile(name: name, inode: try file.status().inode, file: file))
+    case .failure(let error): .failure(error)
     }
   }
 

@@ -67,9 +67,8 @@ extension PartTransfer {
     let parts = order.parts
     let writer = FileWriter(
       opening: { () throws(TransferError) in
-        // Left by an attempt of the same token that this process made and gave up.
-        try parts.remove(name)
-        return try parts.create(name)
+        // What is there was left by an attempt of the same token that this process made and gave up.
+        try parts.createAnew(name)
       }, durable: ByteRanges(), digest: order.digest?.algorithm, pool: io,
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     let record = new.completeLength.map {

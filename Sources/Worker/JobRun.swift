@@ -11,6 +11,8 @@ struct RunEnvironment: Sendable {
   let pool: String
   let allowsOwnOrigins: Bool
   let checkpoints: CheckpointWriter
+  let syncs: SharedSyncs
+  let slots: TransferSlots
   /// Whether the lease `token` is certain to live for another five seconds; asks the database where it is not.
   let confirm: @Sendable (_ token: Int64) async -> Bool
   let logger: Logger
@@ -43,14 +45,14 @@ final class JobRun: Sendable {
   }
 
   /// Ends it with its progress saved: drain, cancel, pause. A file that is being published is finished.
-  func stop() { transfer { $0.isStopped = true }?.stop() }
+  func stop() { end { $0.isStopped = true } }
 
   /// The lease is lost: ends it and says nothing of it.
   func abandon() {
-    transfer {
+    end {
       $0.isStopped = true
       $0.isAbandoned = true
-    }?.stop()
+    }
   }
 
   /// Holds the transfer until the lease is confirmed; its socket stays open.
@@ -60,6 +62,12 @@ final class JobRun: Sendable {
   func resume() { transfer { $0.isSuspended = false }?.unpause() }
 
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+  /// Also one that still waits for a slot: its transfer ends before it begins.
+  private func end(_ change: (inout State) -> Void) {
+    transfer(change)?.stop()
+    environment.slots.skip(lease.token)
+  }
 
   private func transfer(_ change: (inout State) -> Void) -> PartTransfer? {
     state.withLock { state in
@@ -158,7 +166,9 @@ final class JobRun: Sendable {
     }
     if isSuspended { transfer.pause() }
     if isStopped { transfer.stop() }
+    await environment.slots.enter(lease.token) { state.withLock { $0.isStopped } }
     let outcome = await transfer.run()
+    environment.slots.leave(lease.token)
     let report = transfer.report
     let isKept = order.resuming != nil || saver.hasSaved
     switch outcome {

@@ -84,8 +84,8 @@ package final class PoolWorker: Sendable {
       conninfo: configuration.conninfo, caller: JobQueue.Caller(registration), logger: logger,
       observe: { event in
         switch event {
-        case .connected:
-          logger.info(.workerSessionRestored)
+        case .connected(_, let again):
+          if again { logger.info(.workerSessionRestored) }
           keeper.session(isThere: true)
         case .lost(let error):
           logger.warning(.workerSessionLost, (.reason, LogValue(error.description)))
@@ -96,7 +96,8 @@ package final class PoolWorker: Sendable {
     let environment = RunEnvironment(
       engine: engine, io: io, stores: stores, pool: registration.pool,
       allowsOwnOrigins: configuration.allowsOwnOrigins,
-      checkpoints: CheckpointWriter(database), confirm: { await keeper.confirm($0) },
+      checkpoints: CheckpointWriter(database), syncs: SharedSyncs(io),
+      slots: TransferSlots(configuration.concurrency), confirm: { await keeper.confirm($0) },
       logger: logger)
     let loop = WorkLoop(
       database, configuration, board: board, environment: environment, logger: logger)
@@ -111,12 +112,15 @@ package final class PoolWorker: Sendable {
     if stopsWhenIdle { loop.stopWhenIdle() }
 
     // The first round before the first claim: then nothing of this worker's can look like a gap.
+    // Meanwhile the other connection is made too.
+    async let connected: Void? = try? database.work.withConnection { _ in }
     await leadership.runRound()
+    await connected
     logger.info(.workerStarted)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.run(database) }
       group.addTask { await keeper.watch() }
-      group.addTask { await leadership.run() }
+      group.addTask { await leadership.run(from: .now + Leadership.round) }
       group.addTask { await janitor.run() }
       group.addTask { await Self.listen(database, loop, keeper, worker: worker) }
       do {
@@ -130,7 +134,7 @@ package final class PoolWorker: Sendable {
       }
       // The leases that the database still knows of are none: tell it that this worker is gone.
       try? await database.queue { try await $0.stopWorker(database.caller) }
-      // Cancelled first: what `close` wakes must find that it is over.
+      // Before the keeper is woken: it would otherwise send one more heartbeat and then wait for the time of the next.
       group.cancelAll()
       keeper.close()
       await database.close()

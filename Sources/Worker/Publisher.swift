@@ -23,27 +23,35 @@ struct Publisher: Sendable {
     Failpoint.hit(.afterSync, path: lease.path)
     guard await hasRight(part, length: length, isKept: isKept) else { return nil }
     Failpoint.hit(.beforeRename, path: lease.path)
-    return try await io.run { () throws(TransferError) -> RelativePath? in
+    let named = try await io.run { () throws(TransferError) in
       let parent = try store.destination.makeParent(of: path)
-      // After a lost attempt the file may stand there already: then it is ours, if it is the same.
-      if lease.attempt > 1, let present = try present(part, length: length) {
-        try parts.remove(part.name)
-        try parent.sync()
-        return present
-      }
-      let placement = try store.destination.place(
-        part: part.name, of: parts, at: path, in: parent, policy: lease.policy)
-      switch placement {
-      case .placed(let placed):
-        Failpoint.hit(.afterRename, path: lease.path)
-        try parent.sync()
-        return placed
-      case .skipped:
-        try parts.remove(part.name)
-        return path
-      case .partMissing:
-        return nil
-      }
+      return (parent, try giveName(to: part, length: length, in: parent))
+    }
+    guard let placed = named.1 else { return nil }
+    try await environment.syncs.sync(named.0)
+    return placed
+  }
+
+  /// The name that the part file has got in `parent`, not yet durable; nil where there is no part file.
+  private func giveName(
+    to part: PartFile, length: Int64, in parent: Destination.Parent
+  ) throws(TransferError) -> RelativePath? {
+    // After a lost attempt the file may stand there already: then it is ours, if it is the same.
+    if lease.attempt > 1, let present = try present(part, length: length) {
+      try parts.remove(part.name)
+      return present
+    }
+    let placement = try store.destination.place(
+      part: part.name, of: parts, at: path, in: parent, policy: lease.policy)
+    switch placement {
+    case .placed(let placed):
+      Failpoint.hit(.afterRename, path: lease.path)
+      return placed
+    case .skipped:
+      try parts.remove(part.name)
+      return path
+    case .partMissing:
+      return nil
     }
   }
 

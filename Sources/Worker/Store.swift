@@ -41,12 +41,7 @@ package struct Store: Sendable {
     guard let root = try? FileDescriptor.directory(mount.directory) else {
       throw .noDirectory(mount.directory)
     }
-    guard let text = Self.read("\(mount.directory)/\(Self.markerPath)") else {
-      throw .noMarker(store: mount.name, directory: mount.directory)
-    }
-    guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {
-      throw .unreadableMarker(mount.directory)
-    }
+    marker = try Self.marker(mount)
     do throws(TransferError) {
       let parts = try root.makeDirectories(".haul/parts")
       try parts.probeWritable()
@@ -54,9 +49,19 @@ package struct Store: Sendable {
       throw .unwritable(mount.directory, reason: error.message)
     }
     name = mount.name
-    self.marker = marker.instance.uuidString.lowercased()
     self.root = root
     destination = Destination(root: root)
+  }
+
+  /// The instance id in the marker below a directory.
+  static func marker(_ mount: StoreMount) throws(StoreError) -> String {
+    guard let text = read("\(mount.directory)/\(markerPath)") else {
+      throw .noMarker(store: mount.name, directory: mount.directory)
+    }
+    guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {
+      throw .unreadableMarker(mount.directory)
+    }
+    return marker.instance.uuidString.lowercased()
   }
 
   /// Writes the marker into `directory`, or reads the one that is there. Durable on return.
@@ -121,9 +126,10 @@ package struct Store: Sendable {
   /// Below the root: `.haul/parts/POOL`.
   static func partsPath(_ pool: String) -> String { ".haul/parts/\(pool)" }
 
-  /// Two hexadecimal digits of the job's id.
+  /// Two hexadecimal digits. Jobs whose ids follow each other share one: a new directory costs a sync, and the files of one
+  /// lie near each other on the disk.
   static func shard(_ job: Int64) -> String {
-    let digits = String(job & 0xff, radix: 16)
+    let digits = String(job >> 10 & 0xff, radix: 16)
     return digits.utf8.count == 1 ? "0" + digits : digits
   }
 }

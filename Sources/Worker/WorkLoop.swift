@@ -73,7 +73,7 @@ final class WorkLoop: Sendable {
       let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock {
         ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
       }
-      let room = isDraining ? 0 : configuration.concurrency - board.runningCount
+      let room = isDraining ? 0 : configuration.leases - board.runningCount
       if board.hasEndings || (room > 0 && isClaimDue) {
         try await call(room: isClaimDue || board.hasEndings ? room : 0)
         continue

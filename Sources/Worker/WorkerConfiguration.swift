@@ -20,8 +20,11 @@ package struct WorkerConfiguration: Sendable {
   package var stores: [StoreMount]
   /// nil = every queue whose store is mounted.
   package var queues: [String]?
-  /// Jobs held at once.
+  /// Transfers at once.
   package var concurrency: Int
+  /// Jobs held at once: beside those in transfer, some that are being published and some that are next. Each counts against
+  /// its host's cap, and no other worker can have it: more than ``concurrency`` is for a worker that is alone with its queues.
+  package var leases: Int
   /// Blocks of addresses allowed besides the public ones.
   package var allowedNetworks: [CIDR]
   /// A job's own origin may have any address; redirects to other origins still fall under `allowedNetworks`. For
@@ -37,12 +40,13 @@ package struct WorkerConfiguration: Sendable {
   /// A configuration made of its parts.
   package init(
     conninfo: String, stores: [StoreMount], queues: [String]? = nil, concurrency: Int = 16,
-    allowedNetworks: [CIDR] = [], exitWhenIdle: Bool = false, version: String
+    leases: Int? = nil, allowedNetworks: [CIDR] = [], exitWhenIdle: Bool = false, version: String
   ) {
     self.conninfo = conninfo
     self.stores = stores
     self.queues = queues
     self.concurrency = concurrency
+    self.leases = leases ?? concurrency
     self.allowedNetworks = allowedNetworks
     self.exitWhenIdle = exitWhenIdle
     self.version = version

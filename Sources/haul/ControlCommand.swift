@@ -31,6 +31,6 @@ extension ControlCommand {
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
-        ? "no job to \(Self.name) matches" : "\(Self.participle) \(counted(count, "job"))")
+        ? "no job to \(Self.name) matches" : "\(counted(count, "job")) \(Self.participle)")
   }
 }

@@ -2,6 +2,7 @@ import Arguments
 import EmbeddedPostgres
 import FoundationEssentials
 import JobQueue
+import LocalPool
 import Postgres
 
 /// Where the database is.
@@ -17,9 +18,6 @@ struct DatabaseOptions: OptionGroup {
       """)
   ]
 
-  /// The database's name in the embedded cluster.
-  static let embeddedName = "haul"
-
   /// The option or its environment variable; nil where neither is there.
   var given: String?
 
@@ -29,7 +27,7 @@ struct DatabaseOptions: OptionGroup {
     let environment = ProcessInfo.processInfo.environment
     if Self.isLibpqTold(by: environment) { return "" }
     guard let location = try? ClusterLocation.standard(environment: environment) else { return "" }
-    return EmbeddedCluster.running(location, database: Self.embeddedName) ?? ""
+    return EmbeddedCluster.running(location, database: LocalPool.standingDatabase) ?? ""
   }
 
   /// Whether libpq's environment says where the database is; an empty variable says nothing.

@@ -15,7 +15,7 @@ struct DrainCommand: HaulCommand {
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("worker", \.worker, "The worker's id.")
+    .required("worker", \.worker, "The worker's id.").from(.names("worker"))
   ]
 
   var worker: Int64 = 0
@@ -25,7 +25,7 @@ struct DrainCommand: HaulCommand {
   func perform() async throws {
     let isRunning = try await database.withQueue { try await $0.drainWorker(worker) }
     guard isRunning else {
-      throw ExitError(.usage, "worker \(worker) is not running; see 'haul workers'.")
+      throw ExitError(.badInput, "worker \(worker) is not running; see 'haul workers'.")
     }
     try output.print(
       [.init("worker", .number(worker))], orSay: "worker \(worker) drains")

@@ -12,7 +12,7 @@ extension ExitError {
   /// The code and sentence for `error`; `unknownName` is the code where a name does not exist.
   ///
   /// The sentence holds no password and no connection string.
-  init(from error: any Error, unknownName: ExitCode = .usage) {
+  init(from error: any Error, unknownName: ExitCode = .badInput) {
     switch error {
     case let error as ExitError: self = error
     case let error as JobQueueError: self.init(error, unknownName)

@@ -41,7 +41,6 @@ struct GetCommand: HaulCommand {
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
   ]
-  static let codeOfUnknownName = ExitCode.badInput
 
   var urls: [String] = []
   var input: String?
@@ -65,10 +64,11 @@ struct GetCommand: HaulCommand {
     let order = GetOrder(
       lines: lines, directory: output, concurrency: concurrency, options: options,
       version: Haul.version)
-    let screen = GetProgress(lines: lines.count, on: progress.display(label: "haul get"))
+    let display = progress.display(label: "haul get")
+    let screen = GetProgress(lines: lines.count, on: display)
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
-      logger: log.logger("worker"), observe: { screen.take($0) })
+      logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
     StopSignals.handle {
       screen.stopping()
       run.stop()

@@ -8,24 +8,33 @@ enum Haul {
   static let version = "0.1.0"
 
   static let tree = CommandTree(
-    name: "haul", version: version, "Download long lists of URLs with a pool of workers.",
+    name: "haul", version: version, versionLines: { versionLines },
+    "Download long lists of URLs with a pool of workers.",
     discussion: """
       Workers on any number of machines claim jobs from a PostgreSQL database, download them and \
-      take over each other's interrupted work.
+      take over each other's interrupted work. Times are shown in UTC.
       """,
     [
       CommandSection(
         "SET UP",
         [
-          CommandNode(MigrateCommand.self),
-          CommandNode(group: "store", "Manage stores.", [CommandNode(StoreInitCommand.self)]),
+          CommandNode(MigrateCommand.self), CommandNode(CheckCommand.self),
+          CommandNode(
+            group: "store", "Manage stores.",
+            [CommandNode(StoreInitCommand.self), CommandNode(StoreListCommand.self)]),
           CommandNode(group: "queue", "Manage queues.", [CommandNode(QueueCreateCommand.self)]),
-          CommandNode(group: "host", "Manage hosts.", [CommandNode(HostSetCommand.self)]),
+          CommandNode(
+            group: "host", "Manage hosts.",
+            [
+              CommandNode(HostSetCommand.self), CommandNode(HostUnsetCommand.self),
+              CommandNode(HostPoliciesCommand.self),
+            ]),
+          CommandNode(CompletionCommand.self), CommandNode(CompleteCommand.self),
         ]),
       CommandSection(
         "RUN",
         [
-          CommandNode(GetCommand.self),
+          CommandNode(GetCommand.self), CommandNode(UpCommand.self),
           CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
           CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
         ]),
@@ -35,6 +44,7 @@ enum Haul {
           CommandNode(JobsCommand.self), CommandNode(JobCommand.self),
           CommandNode(WorkersCommand.self), CommandNode(QueuesCommand.self),
           CommandNode(HostsCommand.self),
+          CommandNode(group: "batch", "Wait for batches.", [CommandNode(BatchWaitCommand.self)]),
         ]),
       CommandSection(
         "STEER",
@@ -47,6 +57,8 @@ enum Haul {
   /// Runs the command on Swift's threads, while the main thread waits for signals: nothing may need
   /// the main actor, which never gets its turn.
   static func main() {
+    // The time zone of every session, so that lists are in UTC (libpq: Environment Variables).
+    unsafe setenv("PGTZ", "UTC", 1)
     let signals = StopSignals.block()
     Task.detached {
       exit(

@@ -10,7 +10,7 @@ protocol HaulCommand: Command {
 }
 
 extension HaulCommand {
-  static var codeOfUnknownName: ExitCode { .usage }
+  static var codeOfUnknownName: ExitCode { .badInput }
 
   func run() async throws {
     do {

@@ -6,8 +6,8 @@ struct HostSetCommand: HaulCommand {
   static let name = "set"
   static let abstract = "Set how many transfers at once a host may see."
   static let discussion = """
-    The cap holds for the whole pool and for starts from now on; what runs above a lower cap runs \
-    out. An exact name goes before the longest suffix that fits, that before the cap of 4 that any \
+    The cap holds for the whole pool and for starts from now on; what runs above a lower cap is \
+    left to end. An exact name goes before the longest suffix that fits, that before the cap of 4 that any \
     host has.
     """
   static let examples = [
@@ -19,6 +19,7 @@ struct HostSetCommand: HaulCommand {
     + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.host, "A host such as example.org or example.org:8443, or '*.suffix'.")
+      .from(.names("host"))
   ]
 
   var host = ""

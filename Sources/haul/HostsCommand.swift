@@ -23,7 +23,7 @@ struct HostsCommand: HaulCommand {
 
   func perform() async throws {
     let rows = try await database.withQueue { try await $0.hosts(limit: limit) }
-    try output.print(rows, HostRow.columns)
+    try output.print(rows, HostRow.columns, json: HostRow.moreColumns)
   }
 }
 
@@ -40,9 +40,13 @@ extension HostRow {
     Column(
       "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
       style: { $0.whyIdle == "blocked" ? .yellow : nil }),
-    Column("BLOCKED UNTIL", key: "blocked_until", value: { .text($0.blockedUntil) }),
+    .time("BLOCKED UNTIL", key: "blocked_until") { $0.blockedUntil },
     Column("FAILURES", key: "failures", .right, value: { .number($0.failures) }),
-    Column("LAST START", key: "last_start", value: { .text($0.lastStart) }),
+  ]
+
+  /// What programs get besides.
+  static let moreColumns: [Column] = [
+    .time("LAST START", key: "last_start") { $0.lastStart },
     Column(
       "RANGES", key: "range_unsafe", value: { .bool($0.rangeUnsafe ?? false) },
       text: { $0.rangeUnsafe == true ? "unsafe" : "used" }),

@@ -23,15 +23,17 @@ struct JobCommand: HaulCommand {
     let (jobs, attempts) = try await database.withQueue { [selector] queue in
       (try await queue.jobs(selector, limit: 1), try await queue.attempts(of: id))
     }
-    guard let job = jobs.first else { throw ExitError(.usage, "there is no job \(id).") }
+    // One that retention dropped since it was looked for.
+    guard let job = jobs.first else { throw ExitError(.badInput, "there is no job \(id).") }
     let listing = Listing(JobRow.columns + JobRow.moreColumns)
-    let history = Listing(AttemptRow.columns)
     if output.isJSON {
+      let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
       let objects = attempts.map { JSONValue.object(history.members($0)) }
       let members = listing.members(job) + [.init("attempts", .array(objects))]
       try StandardStream.output.write(JSONValue.object(members).line + "\n")
     } else {
       let screen = OutputOptions.screen
+      let history = Listing(AttemptRow.columns, note: AttemptRow.failure)
       let table = attempts.isEmpty ? "" : "\n" + history.table(attempts, on: screen)
       try StandardStream.output.write(listing.facts(job, on: screen) + table)
     }
@@ -41,31 +43,41 @@ struct JobCommand: HaulCommand {
 extension AttemptRow {
   typealias Column = Listing<AttemptRow>.Column
 
+  /// What a table shows, in 80 columns.
   static let columns: [Column] = [
     Column("ATTEMPT", key: "attempt", .right, value: { .number($0.attempt) }),
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
-    Column("MACHINE", key: "machine", value: { .text($0.machine) }),
-    Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
-    Column("STARTED", key: "started_at", value: { .string($0.startedAt) }),
-    Column("ENDED", key: "ended_at", value: { .string($0.endedAt) }),
+    .time("STARTED", key: "started_at") { $0.startedAt },
     Column(
       "TIME", key: "seconds", .right, value: { .double($0.seconds) },
       text: { HumanFormat.duration(.seconds($0.seconds)) }),
     Column(
       "RESULT", key: "result", value: { .string($0.result) }, style: { Style(state: $0.result) }),
-    Column("CHARGED", key: "charged", value: { .bool($0.charged) }),
     Column(
       "RESUMED AT", key: "resumed_at", .right, value: { .number($0.resumedAt) },
       text: { HumanFormat.bytes($0.resumedAt) }),
     Column(
       "FETCHED", key: "fetched", .right, value: { .number($0.fetched) },
       text: { HumanFormat.bytes($0.fetched) }),
-    Column(
-      "DURABLE", key: "durable", .right, value: { .number($0.durable) },
-      text: { HumanFormat.bytes($0.durable) }),
+  ]
+
+  /// What programs get besides.
+  static let moreColumns: [Column] = [
+    Column("MACHINE", key: "machine", value: { .text($0.machine) }),
+    Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
+    .time("ENDED", key: "ended_at") { $0.endedAt },
+    Column("CHARGED", key: "charged", value: { .bool($0.charged) }),
+    Column("DURABLE", key: "durable", .right, value: { .number($0.durable) }),
     Column("CHANGES", key: "changes", .right, value: { .number($0.changes) }),
     Column("STATUS", key: "status", .right, value: { .number($0.status) }),
     Column("ERROR", key: "error", value: { .text($0.error) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
   ]
+
+  /// What went wrong: `http_5xx (503): the server answers 503`; nil where nothing did.
+  @Sendable static func failure(_ row: AttemptRow) -> String? {
+    guard row.error != nil || row.message != nil else { return nil }
+    let status = row.status.map { " (\($0))" } ?? ""
+    return [row.error.map { $0 + status }, row.message].compactMap { $0 }.joined(separator: ": ")
+  }
 }

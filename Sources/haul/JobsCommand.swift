@@ -59,9 +59,9 @@ extension JobRow {
     Column("URL", key: "url", value: { .string($0.url) }),
     Column("BATCH", key: "batch", value: { .text($0.batch) }),
     Column("PRIORITY", key: "priority", .right, value: { .number($0.priority) }),
-    Column("SUBMITTED", key: "submitted_at", value: { .string($0.submittedAt) }),
-    Column("NOT BEFORE", key: "run_at", value: { .text($0.runAt) }),
-    Column("FINISHED", key: "finished_at", value: { .text($0.finishedAt) }),
+    .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
+    .time("NOT BEFORE", key: "run_at") { $0.runAt },
+    .time("FINISHED", key: "finished_at") { $0.finishedAt },
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
     Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
     Column(

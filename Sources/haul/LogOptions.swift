@@ -12,7 +12,7 @@ struct LogOptions: OptionGroup {
       "log-format", "<format>", \.format, environment: "HAUL_LOG_FORMAT", "How a line looks."),
     .value(
       "log-level", "<level>", \.level, environment: "HAUL_LOG_LEVEL",
-      "What matters at least so much is logged."),
+      "Log this and what matters more."),
   ]
 
   var format = Logger.Format.text
@@ -21,8 +21,8 @@ struct LogOptions: OptionGroup {
   /// Options whose lines start at `level` unless the user says otherwise.
   init(level: Logger.Level = .info) { self.level = level }
 
-  /// A logger of `component` to standard error.
-  func logger(_ component: String) -> Logger {
-    Logger(format: format, level: level, component: component)
+  /// A logger of `component`.
+  func logger(_ component: String, to output: LogOutput = .standardError) -> Logger {
+    Logger(format: format, level: level, component: component, output: output)
   }
 }

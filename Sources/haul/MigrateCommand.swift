@@ -13,7 +13,8 @@ struct MigrateCommand: HaulCommand {
   static let examples = [
     Example("haul migrate", "Migrates the database that PGHOST and PGDATABASE name."),
     Example(
-      "haul migrate --database postgresql://admin@db.example.org/haul", "Migrates another one."),
+      "haul migrate --database postgresql://admin@db.example.org/haul",
+      "Migrates the one that a URI names."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
 

@@ -5,12 +5,19 @@ import Terminal
 struct QueueCreateCommand: HaulCommand {
   static let name = "create"
   static let abstract = "Make a queue on a store."
+  static let discussion = """
+    Several queues may share a store; they are watched, steered and served apart. 'haul store init' has \
+    made one of the store's own name.
+    """
   static let examples = [
-    Example("haul queue create films --store archive", "Files of films end up in archive."),
+    Example("haul queue create music --store archive", "Files of music end up in archive."),
     Example("haul queue create urgent --store archive", "A second queue on the same store."),
   ]
   static let options: [Option<Self>] =
-    [.value("store", "<name>", \.store, "The store where its files end up; must be given.")]
+    [
+      .value("store", "<name>", \.store, "The store where its files end up; must be given.")
+        .from(.names("store"))
+    ]
     + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.queue, "Letters, digits, '.', '_' and '-', at most 63.")

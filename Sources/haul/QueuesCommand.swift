@@ -5,6 +5,10 @@ import Terminal
 struct QueuesCommand: HaulCommand {
   static let name = "queues"
   static let abstract = "List queues with what waits and runs in them."
+  static let discussion = """
+    WORKERS counts live workers that mount the store: with 0 nothing starts. HELD counts paused jobs; \
+    PAUSED says whether the whole queue is.
+    """
   static let examples = [
     Example("haul queues", "All queues."), Example("haul queues --json", "For a program."),
   ]
@@ -29,12 +33,15 @@ extension QueueRow {
     Column("SCHEDULED", key: "scheduled", .right, value: { .number($0.scheduled) }),
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     Column("INTERRUPTED", key: "interrupted", .right, value: { .number($0.interrupted) }),
-    Column("PAUSED", key: "held", .right, value: { .number($0.held) }),
+    Column("HELD", key: "held", .right, value: { .number($0.held) }),
     Column(
       "RATE", key: "rate", .right, value: { .number($0.rate) },
       text: { HumanFormat.rate($0.rate) }),
     Column(
-      "CLAIMS", key: "paused", value: { .bool($0.paused) },
-      text: { $0.paused ? "paused" : "open" }, style: { $0.paused ? .yellow : nil }),
+      "PAUSED", key: "paused", value: { .bool($0.paused) },
+      text: { $0.paused ? "yes" : "no" }, style: { $0.paused ? .yellow : nil }),
+    Column(
+      "WORKERS", key: "workers", .right, value: { .number($0.workers) },
+      style: { $0.workers == 0 ? .yellow : nil }),
   ]
 }

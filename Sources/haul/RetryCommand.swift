@@ -6,7 +6,7 @@ struct RetryCommand: ControlCommand {
   static let participle = "queued again"
   static let abstract = "Queue failed and cancelled jobs again."
   static let discussion = """
-    Attempts so far no longer count against a job's limit. With --error exactly those that failed with that class.
+    Attempts so far no longer count against a job's limit. With --error only those that failed with that class.
     """
   static let examples = [
     Example("haul retry --batch films", "Queues the failed and cancelled jobs of films again."),

@@ -10,9 +10,10 @@ enum JobState: String, CaseIterable, OptionValue {
 struct SelectorOptions: OptionGroup {
   static let title: String? = "SELECTORS"
   static let options: [Option<Self>] = [
-    .value("batch", "<name>", \.batch, "Jobs of this batch."),
-    .value("queue", "<name>", \.queue, "Jobs of this queue."),
-    .value("host", "<name>", \.host, "Jobs whose URL is on this host, with its port if unusual."),
+    .value("batch", "<name>", \.batch, "Jobs of this batch.").from(.names("batch")),
+    .value("queue", "<name>", \.queue, "Jobs of this queue.").from(.names("queue")),
+    .value("host", "<name>", \.host, "Jobs whose URL is on this host, with its port if unusual.")
+      .from(.names("host")),
     .value("state", "<state>", \.state, "Jobs in this state."),
     .value("error", "<class>", \.error, "Jobs that failed with this class of error."),
   ]

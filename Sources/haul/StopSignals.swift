@@ -8,7 +8,7 @@ import Synchronization
 /// A command that wants to stop in order says so with `handle`; without that the signals do what
 /// they do to any program. Signals belong to the process, and so does the handler.
 struct StopSignals {
-  private static let handler = Mutex<(@Sendable () -> Void)?>(nil)
+  private static let handler = Mutex<(@Sendable (Int32) -> Void)?>(nil)
 
   /// Shells, `timeout` and others pass a signal on that the process has had from the terminal already:
   /// what comes so soon after the first is no second one.
@@ -28,22 +28,36 @@ struct StopSignals {
 
   /// From now on the first signal calls `stop`, on the main thread. A second one, a second later or
   /// more, ends the process with 75 as a crash would: leases that are still held are taken back by
-  /// others within seconds.
+  /// others within seconds. `atOnce` is called before that and must not wait.
   ///
   /// SIGPIPE is ignored from here on too: a reader of the log that goes away does not stop a server.
-  static func handle(_ stop: @escaping @Sendable () -> Void) {
+  static func handle(
+    _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void = {}
+  ) {
     _ = signal(SIGPIPE, SIG_IGN)
     handler.withLock { handler in
-      handler = {
+      handler = { _ in
         let first = ContinuousClock.now
-        Self.handler.withLock { $0 = { stopAtOnce(first: first) } }
+        Self.handler.withLock { $0 = { _ in stopAtOnce(first: first, atOnce) } }
         stop()
       }
     }
   }
 
-  private static func stopAtOnce(first: ContinuousClock.Instant) {
+  /// From now on the first signal calls `farewell`, on the main thread, and then ends the process as it
+  /// would any program, so that a shell knows that it was interrupted.
+  static func beforeEnding(_ farewell: @escaping @Sendable () -> Void) {
+    handler.withLock { handler in
+      handler = { number in
+        farewell()
+        end(by: number)
+      }
+    }
+  }
+
+  private static func stopAtOnce(first: ContinuousClock.Instant, _ atOnce: () -> Void) {
     if first.duration(to: .now) < echoTime { return }
+    atOnce()
     // Nobody is left to tell when standard error is closed; the exit code still says it.
     try? StandardStream.error.write("haul: stopped at once; others take over what was running.\n")
     _exit(ExitCode.tryAgain.rawValue)
@@ -56,12 +70,20 @@ struct StopSignals {
       var number: Int32 = 0
       guard unsafe sigwait(&set, &number) == 0 else { continue }
       if let handler = Self.handler.withLock({ $0 }) {
-        handler()
+        handler(number)
       } else {
-        _ = signal(number, SIG_DFL)
-        unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
-        raise(number)
+        Self.end(by: number)
       }
     }
+  }
+
+  /// Does to the process what the signal does to any program.
+  private static func end(by number: Int32) {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    unsafe sigaddset(&set, number)
+    _ = signal(number, SIG_DFL)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    raise(number)
   }
 }

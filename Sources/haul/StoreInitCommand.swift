@@ -18,8 +18,10 @@ struct StoreInitCommand: HaulCommand {
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.store, "Letters, digits, '.', '_' and '-', at most 63."),
-    .required("directory", \.directory, "A directory that is there and can be written."),
+    .required("name", \.store, "Letters, digits, '.', '_' and '-', at most 63.").from(
+      .names("store")),
+    .required("directory", \.directory, "A directory that is there and can be written.").from(
+      .directories),
   ]
 
   var store = PoolName.unset

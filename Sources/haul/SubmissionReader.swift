@@ -1,6 +1,8 @@
 import Arguments
 import JobQueue
 import ListFormats
+import Log
+import Terminal
 import Transfer
 
 /// Turns what the user gave into lines to submit, all of them checked: the first wrong one ends the
@@ -75,8 +77,20 @@ struct SubmissionReader {
       return try line(entry)
     } catch {
       let reason = ExitError(from: error)
-      throw ExitError(reason.code, "\(place)\(reason.message ?? "") Nothing was submitted.")
+      let sentence = "\(place)\(reason.message ?? "") Nothing was submitted."
+      throw ExitError(
+        reason.code,
+        error is TransferError ? "\(sentence) It reads '\(Self.shown(entry.url))'." : sentence)
     }
+  }
+
+  /// A text that is no URL, for its author to recognise: without what could be a user name or password
+  /// (all up to the last @) or a signature (all from the first ?), and not too long.
+  static func shown(_ url: String) -> String {
+    let host = url.lastIndex(of: "@").map { "…" + url[$0...] } ?? url
+    let path = host.prefix { $0 != "?" }
+    let text = path.count < host.count ? path + "?…" : path
+    return DisplayWidth.truncated(SafeText.visible(String(text)), to: 80)
   }
 
   private func line(_ entry: ListEntry) throws -> SubmitLine {

@@ -24,9 +24,11 @@ struct SubmitCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input."),
-      .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to."),
-      .value("batch", "<name>", \.batch, "A name to select these jobs by."),
+      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
+        .from(.files),
+      .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
+        .from(.names("queue")),
+      .value("batch", "<name>", \.batch, "A name to select these jobs by.").from(.names("batch")),
       .value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last."),
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
@@ -34,11 +36,10 @@ struct SubmitCommand: HaulCommand {
       .value(
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
       .flag("wait", \.wait, "Wait until all jobs of the batch have ended."),
-    ] + group(\.output) + group(\.choices) + group(\.database)
+    ] + group(\.progress) + group(\.output) + group(\.choices) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
   ]
-  static let codeOfUnknownName = ExitCode.badInput
 
   var urls: [String] = []
   var input: String?
@@ -49,6 +50,7 @@ struct SubmitCommand: HaulCommand {
   var checksum: ExpectedDigest?
   var notBefore: NotBefore?
   var wait = false
+  var progress = ProgressOptions()
   var output = OutputOptions()
   var choices = JobChoices()
   var database = DatabaseOptions()
@@ -56,7 +58,7 @@ struct SubmitCommand: HaulCommand {
   func perform() async throws {
     try checkUsage()
     let lines = try await readLines()
-    let batch = batch ?? (wait ? BatchWait.inventName() : nil)
+    let batch = batch ?? (wait ? Self.inventBatch() : nil)
     let reply = try await database.withQueue { queue in
       let submission = Submission(
         queue: self.queue, batch: batch, priority: priority, options: choices.options,
@@ -65,8 +67,16 @@ struct SubmitCommand: HaulCommand {
     }
     try report(reply, batch: batch)
     if wait, let batch {
-      try await BatchWait(database: database, output: output, batch: batch).run()
+      try await BatchWait(
+        batch: batch, label: "haul submit", database: database, output: output,
+        display: progress.display(label: "haul submit")
+      ).run()
     }
+  }
+
+  /// A name for a batch that the user did not name.
+  private static func inventBatch() -> String {
+    "submit-" + String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
   }
 
   private func checkUsage() throws(ExitError) {
@@ -105,7 +115,7 @@ struct SubmitCommand: HaulCommand {
       orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
         + "\(reply.requeued) queued again")
     let others = reply.skipped + reply.requeued
-    if wait, self.batch == nil, others > 0 {
+    if wait, !progress.isQuiet, self.batch == nil, others > 0 {
       try StandardStream.error.write(
         "haul submit: not waiting for \(counted(others, "job")) of earlier submissions.\n")
     }

@@ -17,16 +17,18 @@ struct WorkerCommand: HaulCommand {
       "Serves the queues of two stores."),
     Example(
       "haul worker --store films=/srv/films --exit-when-idle --allow-net 10.0.0.0/8",
-      "Runs until nothing is left, also from addresses of the own network."),
+      "Runs until nothing is left; may connect to a private network."),
   ]
   static let options: [Option<Self>] =
     [
       .values(
         "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
-        "A store and the directory it is mounted at; must be given, and may be repeated."),
+        "A store and the directory it is mounted at; must be given, and may be repeated."
+      ).from(.mounts("store")),
       .values(
         "queue", "<name>", \.queues, environment: "HAUL_QUEUES",
-        "Serve only this queue; may be repeated. Without it all queues of the stores."),
+        "Serve only this queue; may be repeated. Without it all queues of the stores."
+      ).from(.names("queue")),
       .value(
         "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY", "Jobs at once."),

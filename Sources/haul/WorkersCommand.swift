@@ -6,11 +6,11 @@ struct WorkersCommand: HaulCommand {
   static let name = "workers"
   static let abstract = "List workers and whether they live."
   static let examples = [
-    Example("haul workers", "Workers that have not stopped."),
+    Example("haul workers", "Those that live, or did within the last hour."),
     Example("haul workers --all --json", "All that ever registered, for a program."),
   ]
   static let options: [Option<Self>] =
-    [.flag("all", \.all, "Also those that have stopped, or have been silent for a day.")]
+    [.flag("all", \.all, "Also those that have been gone for more than an hour.")]
     + group(\.output) + group(\.database)
 
   var all = false
@@ -47,7 +47,7 @@ extension WorkerRow {
   ]
 
   static let moreColumns: [Column] = [
-    Column("REGISTERED", key: "registered_at", value: { .string($0.registeredAt) }),
-    Column("HEARTBEAT", key: "heartbeat_at", value: { .string($0.heartbeatAt) }),
+    .time("REGISTERED", key: "registered_at") { $0.registeredAt },
+    .time("HEARTBEAT", key: "heartbeat_at") { $0.heartbeatAt },
   ]
 }

@@ -7,6 +7,7 @@ import Testing
 private func commands(
   in node: CommandNode, path: String = "haul"
 ) -> [(node: CommandNode, path: String)] {
+  if node.isHidden { return [] }
   if node.parse != nil { return [(node, path)] }
   return node.children.flatMap { commands(in: $0, path: "\(path) \($0.name)") }
 }
@@ -55,7 +56,8 @@ struct HaulTreeTests {
         OVERVIEW: Download long lists of URLs with a pool of workers.
 
         Workers on any number of machines claim jobs from a PostgreSQL database,
-        download them and take over each other's interrupted work.
+        download them and take over each other's interrupted work. Times are shown in
+        UTC.
 
         USAGE: haul [<options>] <command>
 
@@ -65,11 +67,17 @@ struct HaulTreeTests {
 
         SET UP:
           migrate                 Bring the database to this program's schema.
+          check                   Check database, schema, rights, stores and clock, and
+                                  say what to do.
           store                   Manage stores.
           queue                   Manage queues.
           host                    Manage hosts.
+          completion              Print a shell's completion script.
 
         RUN:
+          get                     Download URLs here and now, without any set-up.
+          up                      Run a whole pool in this terminal: database,
+                                  coordinator and workers.
           submit                  Submit URLs as jobs, all or none.
           worker                  Run a worker: claim jobs, download them, hand over
                                   what is interrupted.
@@ -83,6 +91,7 @@ struct HaulTreeTests {
           workers                 List workers and whether they live.
           queues                  List queues with what waits and runs in them.
           hosts                   List hosts, and why each starts nothing.
+          batch                   Wait for batches.
 
         STEER:
           pause                   Hold waiting jobs and stop running ones with their
@@ -97,7 +106,7 @@ struct HaulTreeTests {
           0                       success
           1                       some jobs failed
           64                      wrong usage
-          65                      bad input
+          65                      bad input, or a name that does not exist
           69                      database unreachable
           74                      input or output failed
           75                      try again later
@@ -135,6 +144,7 @@ struct HaulTreeTests {
           --checksum <alg=digest> The digest that a single URL's file must have.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until all jobs of the batch have ended.
+          -q, --quiet             Say nothing but errors and results.
           --json                  Print JSON, one object a line, for programs.
           -h, --help              Show help information.
 
@@ -165,7 +175,15 @@ struct HaulTreeTests {
   }
 
   @Test func `the version`() {
-    #expect(help("--version") == "haul 0.1.0\n")
+    let lines = help("--version")?.split(separator: "\n") ?? []
+    let shape: [Regex<Substring>] = [
+      /haul 0\.1\.0/, /libcurl [0-9.]+ \(OpenSSL\/[0-9.]+, nghttp2\/[0-9.]+, zlib\/[0-9.]+\)/,
+      /libpq [0-9]+\.[0-9]+/, /OpenSSL [0-9.]+/, /Swift 6\.[0-9](?: or newer)?/, /schema [0-9]+/,
+    ]
+    #expect(lines.count == shape.count)
+    for (line, pattern) in zip(lines, shape) {
+      #expect((try? pattern.wholeMatch(in: line)) ?? nil != nil, "\(line)")
+    }
   }
 }
 

@@ -73,7 +73,7 @@ struct HelpTests {
           0                       success
           1                       some jobs failed
           64                      wrong usage
-          65                      bad input
+          65                      bad input, or a name that does not exist
           69                      database unreachable
           74                      input or output failed
           75                      try again later

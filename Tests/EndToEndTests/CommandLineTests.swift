@@ -1,4 +1,5 @@
 import Foundation
+import JobQueue
 import Postgres
 import TestSupport
 import Testing
@@ -68,7 +69,8 @@ struct CommandLineTests {
       "haul submit: /nonexistent/a.txt: No such file or directory."),
     Refusal(
       "submit ftp://h/a", 65,
-      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted."),
+      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted. It reads 'ftp://h/a'."
+    ),
     Refusal(
       "submit http://me:hunter2@h/a", 65,
       "haul submit: the URL holds a user name or password; submit it without: the database would keep it"
@@ -108,11 +110,18 @@ struct CommandLineTests {
         Refusal(
           "submit http://h/b --out x", 65,
           "haul submit: line 1: job 1 already brings another URL to the path \"x\". Give this"),
-        Refusal("pause --batch nope", 64, "haul pause: there is no batch \"nope\"."),
-        Refusal("job 17", 64, "haul job: there is no job 17."),
+        Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\"."),
+        Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\"."),
+        Refusal("jobs --queue nope", 65, "haul jobs: there is no queue \"nope\"."),
+        Refusal("jobs --host nope", 65, "haul jobs: there is no host \"nope\"."),
+        Refusal("jobs 17", 65, "haul jobs: there is no job 17."),
+        Refusal("job 17", 65, "haul job: there is no job 17."),
+        Refusal(
+          "host unset nope", 65,
+          "haul host unset: there is no policy for \"nope\". 'haul host policies' lists them."),
         Refusal(
           "host set http://h/ --cap 2", 65, "haul host set: \"http://h/\" is not a host such as"),
-        Refusal("drain 17", 64, "haul drain: worker 17 is not running; see 'haul workers'."),
+        Refusal("drain 17", 65, "haul drain: worker 17 is not running; see 'haul workers'."),
         Refusal(
           "queue create films --store films", 65,
           "haul queue create: that name is taken already; nothing was changed."),
@@ -178,7 +187,9 @@ struct CommandLineTests {
       #expect(first.standardOutput.first?.hasPrefix("{\"applied\":[1") == true)
       let second = try await haul(["migrate"], on: database)
       #expect(
-        second.standardOutput == ["the schema of \(database.name) is up to date, at version 1"])
+        second.standardOutput == [
+          "the schema of \(database.name) is up to date, at version \(JobQueue.schemaVersion)"
+        ])
     }
   }
 
@@ -201,9 +212,9 @@ struct CommandLineTests {
     try await withPool { database, _ in
       _ = try await haul(["submit", "http://h/a", "http://h/b", "--batch", "x"], on: database)
       let steps = [
-        ("pause --batch x", "paused 2 jobs"), ("pause --batch x", "no job to pause matches"),
-        ("resume 1", "resumed 1 job"), ("cancel --state paused", "cancelled 1 job"),
-        ("retry --host h", "queued again 1 job"), ("retry 2", "no job to retry matches"),
+        ("pause --batch x", "2 jobs paused"), ("pause --batch x", "no job to pause matches"),
+        ("resume 1", "1 job resumed"), ("cancel --state paused", "1 job cancelled"),
+        ("retry --host h", "1 job queued again"), ("retry 2", "no job to retry matches"),
         ("submit http://h/a http://h/b", "submitted 0 jobs, 2 already there, 0 queued again"),
       ]
       for (line, sentence) in steps {
@@ -217,11 +228,42 @@ struct CommandLineTests {
     }
   }
 
+  @Test func `workers that are gone are listed for an hour`() async throws {
+    try await HaulPool.open { pool in
+      let worker = try pool.worker("--exit-when-idle")
+      #expect(try await worker.exit() == .code(0))
+      #expect(try await pool.command("workers", "--json").count == 1)
+      try await pool.admin.execute(
+        "UPDATE haul.worker SET heartbeat_at = clock_timestamp() - interval '61 minutes'")
+      #expect(try await pool.command("workers", "--json") == [])
+      #expect(try await pool.command("workers", "--json", "--all").count == 1)
+    }
+  }
+
+  @Test func `times are in UTC whatever the server's zone`() async throws {
+    try await withPool { database, _ in
+      _ = try await haul(["submit", "http://h/a"], on: database)
+      let connection = try await database.connect()
+      try await connection.script(
+        "ALTER DATABASE \"\(database.name)\" SET TimeZone = 'Asia/Tokyo'")
+      await connection.close()
+      let job = try await haul(["job", "1"], on: database).standardOutput
+      let shown = try #require(job.first { $0.hasPrefix("SUBMITTED") })
+      #expect(shown.wholeMatch(of: /SUBMITTED  [0-9-]{10} [0-9:]{8}/) != nil, "\(shown)")
+      let json = try await haul(["job", "1", "--json"], on: database).standardOutput
+      #expect(json.first?.contains(/"submitted_at":"[0-9-]{10}T[0-9:.]+\+00:00"/) == true)
+    }
+  }
+
   @Test func `every list has the columns of its view for programs`() async throws {
     try await withPool { database, _ in
       _ = try await haul(["submit", "http://h/a"], on: database)
       let connection = try await database.connect()
-      let lists = [("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts")]
+      _ = try await haul(["host", "set", "h", "--cap", "2"], on: database)
+      let lists = [
+        ("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts"),
+        ("store list", "stores"), ("host policies", "policies"),
+      ]
       for (line, view) in lists {
         let arguments = line.split(separator: " ").map(String.init) + ["--json"]
         let object = try #require(try await haul(arguments, on: database).standardOutput.first)

@@ -154,4 +154,49 @@ import Testing
       #expect(origin.log.value.exchanges.count == (isKnown ? 1 : 2))
     }
   }
+
+  /// Twenty files of one directory are published together, and one of them cannot be. The worker dies at one step of one of
+  /// the others.
+  @Test(arguments: ["after_sync", "before_rename", "after_rename", "before_settle"])
+  func `of files published together none is lost, doubled or spoilt`(_ point: String) async throws {
+    let names = (0..<20).map { "/d/f\($0)" }
+    let site = Site()
+    for (number, name) in names.enumerated() {
+      site[name] = Representation(seed: UInt64(number), length: 16_384)
+    }
+    let origin = try OriginServer(handler: site.answer)
+    try await HaulPool.open { pool in
+      let coordinator = try await pool.coordinator()
+      let folder = origin.host.replacing(":", with: "_")
+      let lists = try TemporaryDirectory()
+      let list = try lists.write(names.map(origin.url).joined(separator: "\n"), to: "list")
+      try await pool.command("host", "set", origin.host, "--cap", "20")
+      try await pool.command("submit", "-i", list)
+      for part in [folder, "\(folder)/d"] {
+        #expect(mkdir("\(pool.directory)/\(part)", 0o777) == 0)
+      }
+      try Pattern(seed: 99).write(to: "\(pool.directory)/\(folder)/d/f3", length: 5)
+      let which = point == "before_settle" ? "" : "@\(folder)/d/f10"
+      let one = try pool.worker(
+        "--concurrency", "20", environment: ["HAUL_FAILPOINT": "\(point)=kill\(which)"])
+      #expect(try await one.exit() == .signal(SIGKILL))
+      try await pool.expire(one.workerNumber())
+      let two = try pool.worker("--concurrency", "20", "--exit-when-idle")
+      #expect(try await two.exit() == .code(0))
+      try await coordinator.drain()
+
+      for (number, name) in names.enumerated() where number != 3 {
+        #expect(
+          try FileTree.firstDifference(
+            of: "\(pool.directory)/\(folder)\(name)", from: Pattern(seed: UInt64(number)),
+            length: 16_384) == nil)
+      }
+      #expect(try pool.files().count == 20)
+      #expect(
+        try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 19)
+      #expect(
+        try await pool.value("SELECT error FROM haul.jobs WHERE state = 'failed'") == "exists")
+      #expect(try await pool.violations() == [])
+    }
+  }
 }

@@ -31,7 +31,13 @@ struct SubmitAndWaitTests {
       #expect(try Data(contentsOf: URL(filePath: file)).count == 100_000)
       let bad = try await run(["submit", "--wait", "--json", origin.url("/absent")], database)
       #expect(bad.exit == .code(1))
-      #expect(bad.standardError == ["haul submit: 1 job failed (1 http_4xx)."])
+      #expect(bad.standardError.count == 2)
+      #expect(
+        bad.standardError.first
+          == "haul submit: http_4xx: 127.0.0.1_\(origin.port)/absent: the server answered 404")
+      #expect(
+        bad.standardError.last?.hasPrefix(
+          "haul submit: 1 job failed (1 http_4xx). For more: haul jobs --batch submit-") == true)
 
       worker.signal(SIGTERM)
       #expect(try await worker.exit() == .code(0))

@@ -45,5 +45,6 @@ import Testing
   func `the code of a refusal is read from libpq's message`(message: String, code: String?) {
     #expect(Handshake.sqlState(inVerbose: message)?.rawValue == code)
     #expect(!PostgresError.oneLine(message).contains("postinit"))
+    if let code { #expect(!Handshake.withoutStates(message).contains(code)) }
   }
 }

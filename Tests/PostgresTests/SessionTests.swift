@@ -38,7 +38,7 @@ import Testing
     let session = Session(
       try TestServer.configuration(), onConnect: { try await $0.listen(channel) },
       observe: { event in
-        if case .connected(let pid) = event { connected.update { $0.append(pid) } }
+        if case .connected(let pid, _) = event { connected.update { $0.append(pid) } }
       })
     var messages = session.notifications.makeAsyncIterator()
     let first = try await session.withConnection { $0.backendPID }

@@ -158,4 +158,26 @@ struct ControlTests {
       #expect(try await pool.violations() == [])
     }
   }
+
+  @Test
+  func `a policy that is forgotten gives way to the next that fits, and wakes what it parked`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.jobs.setHostCap("*.test", 3)
+      try await pool.jobs.setHostCap("a.test", 1)
+      try await pool.submit(9)
+      let worker = try await pool.worker()
+      #expect(try await worker.claim(9).count == 1)
+      let policies = try await pool.jobs.policies()
+      #expect(policies.map(\.pattern) == ["*.test", "a.test"])
+      #expect(policies.map(\.cap) == [3, 1])
+      #expect(policies.map(\.hosts) == [1, 1])
+      try await pool.jobs.unsetHost("a.test")
+      #expect(try await worker.claim(9).count == 2)
+      try await pool.jobs.unsetHost("*.test")
+      #expect(try await worker.claim(9).count == 1)
+      await #expect(throws: JobQueueError.self) { try await pool.jobs.unsetHost("*.test") }
+    }
+  }
 }

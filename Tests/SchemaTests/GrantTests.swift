@@ -18,7 +18,12 @@ struct GrantTests {
       callable[name] = ["haul_submitter"]
     }
     callable["ensure_partitions"] = ["haul_worker", "haul_submitter"]
-    for name in ["schema_version", "redacted", "range_bytes", "session_grace"] {
+    let open = [
+      "schema_version", "redacted", "range_bytes", "session_grace", "live_workers",
+      "check_selector",
+      "names", "pool_id",
+    ]
+    for name in open {
       callable[name] = Set(roles)
     }
     return callable

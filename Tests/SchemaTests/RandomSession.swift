@@ -187,6 +187,9 @@ struct RandomSession {
     case 3..<6: _ = try await queue.control(.resume, selector)
     case 6: _ = try await queue.control(.cancel, selector)
     case 7: _ = try await queue.control(.retry, selector)
+    case 8:
+      let host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
+      do { try await queue.unsetHost(host) } catch JobQueueError.noSuchName {}
     default:
       try await queue.setHostCap(
         hosts[Int.random(in: 0..<hosts.count, using: &random)],

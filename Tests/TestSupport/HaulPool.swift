@@ -137,6 +137,11 @@ package struct HaulFailed: Error, CustomStringConvertible {
   package let arguments: [String]
   package let output: ChildProcess.Output
 
+  package init(arguments: [String], output: ChildProcess.Output) {
+    self.arguments = arguments
+    self.output = output
+  }
+
   package var description: String {
     let ending = output.exit.map { "\($0)" } ?? "no end"
     let said = output.standardError.joined(separator: "\n")

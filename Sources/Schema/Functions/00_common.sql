@@ -88,7 +88,8 @@ $$;
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
 RETURNS void
-LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
   INSERT INTO haul.lane AS l (host, queue, instance, priority, head, next_at)
   SELECT DISTINCT ON (u.host, u.queue, u.instance)
     u.host, u.queue, u.instance, u.priority, u.head, clock_timestamp()
@@ -102,7 +103,8 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
       THEN excluded.head ELSE l.head END,
     -- A change of priority moves the row in the index: never to a time that claims have already passed.
     next_at = CASE WHEN l.head IS NULL OR excluded.priority < l.priority
-      THEN greatest(l.next_at, excluded.next_at) ELSE coalesce(l.next_at, excluded.next_at) END
+      THEN greatest(l.next_at, excluded.next_at) ELSE coalesce(l.next_at, excluded.next_at) END;
+END
 $$;
 
 -- Who calls: the worker's id if the secret is its own. Raises HA001 otherwise.

@@ -49,12 +49,17 @@ BEGIN
     SELECT n.*, d.state, d.charged, d.delay, d.error AS cause,
       CASE WHEN n.resumable THEN n.part_instance ELSE 0 END AS wait_instance
     FROM ended n
-    CROSS JOIN LATERAL haul.past_of(n.job, n.result <> 'completed') past
-    CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
+    -- Of what has completed there is nothing to decide: two function calls less a row.
+    CROSS JOIN LATERAL (
+      SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error
+      WHERE n.result = 'completed'
+      UNION ALL
+      SELECT d.* FROM haul.past_of(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues, 3,
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
       greatest(past.trouble, clock_timestamp() - n.trouble_since),
       coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random()) d
+      WHERE n.result <> 'completed') d
   ), gone AS (
     DELETE FROM haul.lease l USING decided d WHERE l.job = d.job AND l.token = d.token
   ), kept AS (
@@ -101,20 +106,18 @@ END
 $$;
 
 -- What a job's earlier attempts say: charged failures, charged rescues, and for how long its host has been in trouble
--- without anything else in between. Not read at all for a completed job.
+-- without anything else in between.
 CREATE OR REPLACE FUNCTION haul.past_of(
-  p_job bigint, p_wanted boolean, OUT failures integer, OUT rescues integer, OUT trouble interval)
+  p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  IF p_wanted THEN
-    SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
-      count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
-      clock_timestamp() - min(a.ended_at) FILTER (WHERE haul.disposition(a.error) = 'host' AND a.token > coalesce(
-        (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
-         AND haul.disposition(o.error) IS DISTINCT FROM 'host'), 0))
-    INTO failures, rescues, trouble
-    FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven;
-  END IF;
+  SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
+    count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
+    clock_timestamp() - min(a.ended_at) FILTER (WHERE haul.disposition(a.error) = 'host' AND a.token > coalesce(
+      (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
+       AND haul.disposition(o.error) IS DISTINCT FROM 'host'), 0))
+  INTO failures, rescues, trouble
+  FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven;
 END
 $$;
 

@@ -118,9 +118,10 @@ $$;
 
 -- The leases of one call, as the worker needs them.
 CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint) RETURNS jsonb
-LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-  SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+BEGIN
+  RETURN (SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
     'job', l.job, 'token', l.token, 'queue', q.name, 'store', s.name, 'instance', l.instance,
     'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt,
     'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
@@ -133,7 +134,8 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
   JOIN haul.queue q ON q.id = l.queue
   JOIN haul.store s ON s.id = q.store
   LEFT JOIN haul.checkpoint c ON c.job = l.job
-  WHERE l.worker = p_worker AND l.call = p_call
+  WHERE l.worker = p_worker AND l.call = p_call);
+END
 $$;
 
 -- Settles what a worker has finished, then claims what it has room for: one call, one commit.
@@ -148,7 +150,9 @@ $$;
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_room integer)
 RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+-- Holds for all that is called from here: the plans are pinned, so a custom one would be the same, made anew each time.
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_last bigint;
   v_worker record;
@@ -197,14 +201,16 @@ $$;
 
 -- When the next lane of a queue becomes due, for each instance and priority that has one armed.
 CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer) RETURNS TABLE (next_at timestamptz)
-LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-  SELECT n.next_at FROM unnest(ARRAY[p_instance, 0]) AS i(instance)
+BEGIN
+  RETURN QUERY SELECT n.next_at FROM unnest(ARRAY[p_instance, 0]) AS i(instance)
   CROSS JOIN generate_series(0, 9) AS p(priority)
   CROSS JOIN LATERAL (
     SELECT l.next_at FROM haul.lane l
     WHERE l.queue = p_queue AND l.instance = i.instance AND l.priority = p.priority AND l.next_at IS NOT NULL
-    ORDER BY l.next_at LIMIT 1) n
+    ORDER BY l.next_at LIMIT 1) n;
+END
 $$;
 
 -- What became of endings whose call had already taken effect: the jobs' states by now. One that was rescued before

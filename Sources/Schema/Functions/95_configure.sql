@@ -47,8 +47,6 @@ $$;
 -- starts from now on; what runs above it runs out.
 CREATE OR REPLACE FUNCTION haul.set_host_cap(p_name text, p_cap integer) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
-DECLARE
-  v_ids integer[];
 BEGIN
   PERFORM haul.require_read_committed();
   IF p_name !~ '^(\*|(\*\.)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?)$' THEN
@@ -57,9 +55,34 @@ BEGIN
   END IF;
   INSERT INTO haul.host_policy (pattern, cap) VALUES (p_name, p_cap)
   ON CONFLICT (pattern) DO UPDATE SET cap = excluded.cap;
+  PERFORM haul.apply_policies(p_name);
+END
+$$;
+
+-- Forgets the policy of p_name: hosts that it held for get the next one that fits, or the default.
+CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  DELETE FROM haul.host_policy p WHERE p.pattern = p_name;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no policy for "%"', p_name
+      USING ERRCODE = 'HA003', HINT = '''haul host policies'' lists them.';
+  END IF;
+  PERFORM haul.apply_policies(p_name);
+END
+$$;
+
+-- Brings the hosts that p_pattern means to their policies as they are now, and wakes their lanes.
+CREATE OR REPLACE FUNCTION haul.apply_policies(p_pattern text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_ids integer[];
+BEGIN
   SELECT array_agg(t.id) INTO v_ids FROM (
     SELECT h.id FROM haul.host h
-    WHERE h.name = p_name OR (p_name LIKE '*%' AND right(h.name, length(p_name) - 1) = substr(p_name, 2))
+    WHERE h.name = p_pattern
+      OR (p_pattern LIKE '*%' AND right(h.name, length(p_pattern) - 1) = substr(p_pattern, 2))
     ORDER BY h.id FOR UPDATE) t;
   UPDATE haul.host h SET cap = p.cap, min_interval = p.min_interval
   FROM haul.host i CROSS JOIN LATERAL haul.policy_of(i.name) p

@@ -59,9 +59,10 @@ CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
   coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, p.total, haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
   CASE WHEN p.rate > 0 THEN make_interval(secs => (p.total - p.bytes) / p.rate) END AS time_left,
-  l.started_at, p.updated_at, l.command
+  l.started_at, p.updated_at, l.command, b.name AS batch
 FROM haul.lease l
 JOIN haul.job j ON j.id = l.job
+LEFT JOIN haul.batch b ON b.id = j.batch
 JOIN haul.queue q ON q.id = l.queue
 JOIN haul.host h ON h.id = l.host
 JOIN haul.worker w ON w.id = l.worker
@@ -84,6 +85,7 @@ COMMENT ON COLUMN haul.running.time_left IS 'Time left at that rate.';
 COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
 COMMENT ON COLUMN haul.running.command IS 'cancel or pause, when an operator has asked and the worker has not yet done so.';
+COMMENT ON COLUMN haul.running.batch IS 'Name it was submitted under, if any.';
 
 CREATE OR REPLACE VIEW haul.workers AS
 SELECT w.id AS worker, w.machine, w.pid, w.version,
@@ -114,6 +116,13 @@ COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Its last sign of life.';
 COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases end unless it gives another.';
 
+-- Workers that have neither stopped nor died and mount one of these store instances.
+CREATE OR REPLACE FUNCTION haul.live_workers(p_instances integer[]) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT count(*) FROM haul.worker w
+  WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
+$$;
+
 CREATE OR REPLACE VIEW haul.queues AS
 SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance = 0) AS queued,
@@ -122,7 +131,8 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.held d WHERE d.queue = q.id) AS held,
   (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id) AS running,
   (SELECT coalesce(sum(p.rate), 0)::bigint FROM haul.progress p JOIN haul.lease l ON l.job = p.job AND l.token = p.token
-   WHERE l.queue = q.id) AS rate
+   WHERE l.queue = q.id) AS rate,
+  haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) AS workers
 FROM haul.queue q JOIN haul.store s ON s.id = q.store;
 COMMENT ON VIEW haul.queues IS 'Queues with what waits and runs in them.';
 COMMENT ON COLUMN haul.queues.queue IS 'Name.';
@@ -134,6 +144,28 @@ COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs not to be claimed before a time
 COMMENT ON COLUMN haul.queues.held IS 'Paused jobs.';
 COMMENT ON COLUMN haul.queues.running IS 'Jobs under lease.';
 COMMENT ON COLUMN haul.queues.rate IS 'Bytes a second over all its transfers, lately.';
+COMMENT ON COLUMN haul.queues.workers IS 'Live workers that mount its store; where there is none, nothing starts.';
+
+CREATE OR REPLACE VIEW haul.stores AS
+SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker, i.created_at
+FROM haul.store s JOIN haul.store_instance i ON i.store = s.id;
+COMMENT ON VIEW haul.stores IS 'Directories that were made instances of stores.';
+COMMENT ON COLUMN haul.stores.store IS 'Name; instances of one name are separate disks.';
+COMMENT ON COLUMN haul.stores.instance IS 'Id of the instance.';
+COMMENT ON COLUMN haul.stores.machine IS 'Host name of the machine where it was last initialised.';
+COMMENT ON COLUMN haul.stores.root IS 'Its directory there.';
+COMMENT ON COLUMN haul.stores.workers IS 'Live workers that mount it.';
+COMMENT ON COLUMN haul.stores.marker IS 'The id in its marker file.';
+COMMENT ON COLUMN haul.stores.created_at IS 'When it was first initialised.';
+
+CREATE OR REPLACE VIEW haul.policies AS
+SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host h WHERE h.name = p.pattern
+  OR (p.pattern LIKE '*%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts
+FROM haul.host_policy p;
+COMMENT ON VIEW haul.policies IS 'Caps set for hosts; an exact name goes before the longest suffix that fits, that before the cap of 4.';
+COMMENT ON COLUMN haul.policies.pattern IS 'A host, *.suffix, or * for all.';
+COMMENT ON COLUMN haul.policies.cap IS 'How many transfers such a host may see at once, pool-wide.';
+COMMENT ON COLUMN haul.policies.hosts IS 'Hosts with jobs so far that the pattern fits.';
 
 CREATE OR REPLACE VIEW haul.hosts AS
 SELECT h.name AS host, h.in_flight AS running, h.cap,

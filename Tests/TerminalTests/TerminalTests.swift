@@ -71,6 +71,44 @@ struct TerminalTests {
   }
 
   @Test(arguments: [
+    ("films/a.iso", 11, "films/a.iso"), ("films/a.iso", 10, "…/a.iso"),
+    ("films/a.iso", 7, "…/a.iso"),
+    ("films/a.iso", 6, "…a.iso"), ("films/abcdef.iso", 9, "abcd….iso"),
+    ("films/長長長長.iso", 10, "長長….iso"),
+    ("films/長長長長.iso", 11, "長長…長.iso"), ("cafe\u{301}s/x", 5, "…/x"), ("abcdef", 2, "…f"),
+    ("abcdef", 1, "…"), ("abcdef", 0, ""), ("films/", 3, "f…s"),
+  ])
+  func `a path is cut at its front, a long name in its middle`(
+    path: String, columns: Int, cut: String
+  ) {
+    #expect(DisplayWidth.truncatedPath(path, to: columns, ellipsis: "…") == cut)
+    #expect(DisplayWidth.of(cut) <= columns)
+  }
+
+  @Test(arguments: [("", 1), ("abcd", 1), ("abcde", 2), ("長長", 1), ("a長長", 2), ("長長長", 2)])
+  func `a line is wrapped into rows`(line: String, rows: Int) {
+    #expect(DisplayWidth.rows(of: line, columns: 4) == rows)
+  }
+
+  @Test(arguments: [
+    (0, nil, "0 B"), (100, 1000, "100/1000 B"), (300 << 20, 4 << 30, "0.3/4.0 GiB"),
+    (4 << 30, 4 << 30, "4.0/4.0 GiB"), (2 << 20, 1 << 20, "2.0/1.0 MiB"), (0, 0, "0/0 B"),
+    (1_046_000, 1_047_000, "1021/1022 KiB"),
+  ])
+  func `how much of a file is there, in one unit`(bytes: Int64, total: Int64?, text: String) {
+    #expect(HumanFormat.bytes(bytes, of: total) == text)
+  }
+
+  @Test(arguments: [
+    (0, "0s"), (300, "1s"), (59_001, "1m00s"), (8_639_999_000, "99d23h"), (8_640_000_000, nil),
+  ])
+  func `a time to wait is rounded up, and not said when it is no use`(
+    milliseconds: Int, text: String?
+  ) {
+    #expect(HumanFormat.timeLeft(.milliseconds(milliseconds)) == text)
+  }
+
+  @Test(arguments: [
     (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536 << 20, "1.5 GiB"),
     (120 << 20, "120 MiB"), ((1 << 20) - 1, "1.0 MiB"), (102_348, "99.9 KiB"), (102_349, "100 KiB"),
     (-1536, "-1.5 KiB"),
@@ -86,6 +124,39 @@ struct TerminalTests {
   ])
   func `durations for people`(milliseconds: Int, text: String) {
     #expect(HumanFormat.duration(.milliseconds(milliseconds)) == text)
+  }
+
+  @Test(arguments: [
+    ("2026-11-21T15:30:12.123456+00:00", "2026-11-21 15:30:12"),
+    ("2026-11-21T15:30:12+00:00", "2026-11-21 15:30:12"),
+    ("2026-11-21T15:30:12Z", "2026-11-21 15:30:12"),
+    ("2026-11-21T16:30:12+01:00", "2026-11-21T16:30:12+01:00"), ("infinity", "infinity"),
+  ])
+  func `times for people`(text: String, shown: String) {
+    #expect(HumanFormat.time(text) == shown)
+  }
+
+  @Test(arguments: [
+    (nil as Int?, ["a bc  def"]), (4, ["a bc", "def"]), (5, ["a bc", "def"]),
+    (2, ["a", "bc", "def"]),
+  ])
+  func `words are wrapped`(columns: Int?, lines: [String]) {
+    #expect(DisplayWidth.wrapped("a bc  def", to: columns) == lines)
+  }
+
+  @Test func `a note stands below its row, wrapped and safe`() {
+    let listing = Listing<Row>(
+      [.init("JOB", key: "job", value: { .number($0.id) })], note: { $0.error })
+    let rows = [Row(id: 1, url: "", error: "one two\u{1b} three four five"), Row(id: 2, url: "")]
+    #expect(
+      listing.table(rows, on: Screen(width: 26)) == """
+        JOB
+        1
+              one two\\u001b three
+              four five
+        2
+
+        """)
   }
 
   @Test func `ages and rates for people`() {

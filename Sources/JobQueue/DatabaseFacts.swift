@@ -1,0 +1,48 @@
+/// What a database says of itself to any user, with or without Haul's schema in it.
+package struct DatabaseFacts: Sendable, Decodable, Equatable {
+  /// `15.20`, and as a number, 150020.
+  package var server: String
+  package var serverNumber: Int
+  package var database: String
+  package var user: String
+  /// Seconds since 1970 by the database's clock, when it was asked.
+  package var time: Double
+  package var maxConnections: Int
+  /// Of those, what only superusers may use.
+  package var reservedConnections: Int
+  /// Connections to any database of the server now.
+  package var connections: Int
+  /// Those of Haul's four roles that are there.
+  package var roles: [String]
+  package var may: Rights
+  /// Whether this user sees what sessions of others do.
+  package var seesAllSessions: Bool
+  package var oldest: HeldSnapshot?
+
+  /// What this user may do in the pool; all false where Haul's schema is missing.
+  package struct Rights: Sendable, Decodable, Equatable {
+    package var work: Bool
+    package var submit: Bool
+    package var watch: Bool
+    package var administer: Bool
+  }
+
+  /// The session or prepared transaction that has kept dead rows of this database from being cleared away the
+  /// longest.
+  package struct HeldSnapshot: Sendable, Decodable, Equatable {
+    /// nil for a prepared transaction.
+    package var pid: Int32?
+    /// Its application's name, or the prepared transaction's.
+    package var name: String
+    package var user: String?
+    /// Since its transaction began.
+    package var seconds: Double
+  }
+}
+
+/// A row of `haul.health`.
+package struct HealthRow: Sendable, Decodable, Equatable {
+  package let check: String
+  package let violations: Int
+  package let meaning: String
+}

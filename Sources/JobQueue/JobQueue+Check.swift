@@ -1,0 +1,47 @@
+import Postgres
+
+/// What `haul check` asks.
+extension JobQueue {
+  /// Facts that need neither Haul's schema nor any right but to connect. A snapshot counts when it holds back the
+  /// removal of dead rows (`backend_xmin`, `backend_xid`); other users' are seen only with `pg_read_all_stats`.
+  package func databaseFacts() async throws -> DatabaseFacts {
+    try await callJSON(
+      """
+      SELECT json_build_object(
+        'server', split_part(current_setting('server_version'), ' ', 1),
+        'server_number', current_setting('server_version_num')::int,
+        'database', current_database(), 'user', current_user,
+        'time', extract(epoch FROM clock_timestamp()),
+        'max_connections', current_setting('max_connections')::int,
+        'reserved_connections', current_setting('superuser_reserved_connections')::int,
+        'connections', (SELECT sum(numbackends) FROM pg_stat_database),
+        'roles', (SELECT coalesce(json_agg(rolname ORDER BY rolname), '[]') FROM pg_roles
+          WHERE rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')),
+        'may', (SELECT json_build_object(
+            'work', m.usable AND m.functions && ARRAY['work'], 'submit', m.usable AND m.functions && ARRAY['submit'],
+            'administer', m.usable AND m.functions && ARRAY['set_host_cap'],
+            'watch', m.usable AND EXISTS (SELECT FROM pg_class c
+              WHERE c.relnamespace = to_regnamespace('haul') AND c.relname = 'jobs' AND has_table_privilege(c.oid, 'SELECT')))
+          FROM (SELECT coalesce(has_schema_privilege(to_regnamespace('haul')::oid, 'USAGE'), false) AS usable,
+            ARRAY(SELECT p.proname::text FROM pg_proc p WHERE p.pronamespace = to_regnamespace('haul')
+              AND has_function_privilege(p.oid, 'EXECUTE')) AS functions) m),
+        'sees_all_sessions', pg_has_role('pg_read_all_stats', 'USAGE'),
+        'oldest', (SELECT to_json(o) FROM (
+          SELECT a.pid, a.application_name AS name, a.usename AS "user",
+            extract(epoch FROM clock_timestamp() - a.xact_start) AS seconds
+          FROM pg_stat_activity a
+          WHERE (a.datname = current_database() OR a.datname IS NULL) AND a.xact_start IS NOT NULL
+            AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+            AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
+          UNION ALL
+          SELECT NULL, p.gid, p.owner, extract(epoch FROM clock_timestamp() - p.prepared)
+          FROM pg_prepared_xacts p WHERE p.database = current_database()
+          ORDER BY seconds DESC LIMIT 1) o))
+      """, [])
+  }
+
+  /// Every invariant with what breaks it. Reads all of the pool.
+  package func health() async throws -> [HealthRow] {
+    try await view("SELECT to_json(v) FROM (SELECT h.* FROM haul.health h) v", [])
+  }
+}

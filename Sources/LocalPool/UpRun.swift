@@ -1,0 +1,199 @@
+import Coordinator
+package import EmbeddedPostgres
+import FoundationEssentials
+import JobQueue
+package import Log
+import Postgres
+import Synchronization
+package import Transfer
+import Worker
+
+/// What `haul up` is to run, and where files land.
+package struct UpOrder: Sendable {
+  /// The directory of the store ``UpRun/store``; made where it is missing.
+  package var directory: String
+  package var workers: Int
+  /// Jobs at once of each worker.
+  package var concurrency: Int
+  /// Blocks of addresses allowed besides the public ones.
+  package var allowedNetworks: [CIDR]
+  /// The program's version.
+  package var version: String
+
+  /// An order made of its parts.
+  package init(
+    directory: String, workers: Int, concurrency: Int, allowedNetworks: [CIDR], version: String
+  ) {
+    self.directory = directory
+    self.workers = workers
+    self.concurrency = concurrency
+    self.allowedNetworks = allowedNetworks
+    self.version = version
+  }
+}
+
+/// One `haul up`: the local pool that stays, with a coordinator and workers in this process.
+///
+/// All of it is one process, so that no part of it can be left behind by a crash; a worker that can be killed alone is
+/// a `haul worker` on the same database.
+package final class UpRun: Sendable {
+  /// The store that files land in. Its queue `default` takes what is submitted without naming one.
+  package static let store = "main"
+
+  /// What a run tells while it goes on.
+  package enum Event: Sendable {
+    case database(EmbeddedCluster.Step)
+    /// Everything is there; `directory` is the store's, absolute.
+    case ready(conninfo: String, directory: String)
+    /// Workers and coordinator have ended, and the database was let go.
+    case closed
+  }
+
+  private struct State {
+    var opening: Task<LocalPool, any Error>?
+    var pool: LocalPool?
+    var coordinator: PoolCoordinator?
+    var workers: [PoolWorker] = []
+    var isStopped = false
+  }
+
+  private let order: UpOrder
+  private let location: ClusterLocation
+  private let logger: @Sendable (_ component: String) -> Logger
+  private let observe: @Sendable (Event) -> Void
+  private let state = Mutex(State())
+
+  /// A run that has not begun. `logger` makes one for `coordinator`, `worker-1`, …; `observe` is called on Swift threads.
+  package init(
+    _ order: UpOrder, at location: ClusterLocation,
+    logger: @escaping @Sendable (_ component: String) -> Logger,
+    observe: @escaping @Sendable (Event) -> Void
+  ) {
+    self.order = order
+    self.location = location
+    self.logger = logger
+    self.observe = observe
+  }
+
+  /// Drains the workers, then ends the coordinator; ``run()`` then returns. Where the database is not there yet, it is
+  /// waited for no longer, and ``run()`` throws. From any thread; again is no error.
+  package func stop() {
+    let (opening, coordinator, workers) = state.withLock { state in
+      state.isStopped = true
+      return (state.opening, state.coordinator, state.workers)
+    }
+    opening?.cancel()
+    workers.forEach { $0.drain() }
+    if workers.isEmpty { coordinator?.stop() }
+  }
+
+  /// Lets the database go at once, for a process that ends without waiting for anything else.
+  package func abandon() {
+    state.withLock { $0.pool }?.close()
+  }
+
+  /// Runs until ``stop()``, or until all workers were drained by an operator.
+  ///
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`; `JobQueueError`, also `busy` where another such
+  ///   run has the cluster: two of them could let files land in two places.
+  package func run() async throws {
+    let opening = Task { [location, observe] in
+      try await LocalPool.open(
+        database: LocalPool.standingDatabase, at: location, observe: { observe(.database($0)) })
+    }
+    let isStopped = state.withLock { state in
+      state.opening = opening
+      return state.isStopped
+    }
+    if isStopped { opening.cancel() }
+    let pool = try await opening.value
+    state.withLock { $0.pool = pool }
+    do {
+      try await run(in: pool)
+      pool.close()
+    } catch {
+      pool.close()
+      throw error
+    }
+    observe(.closed)
+  }
+
+  private func run(in pool: LocalPool) async throws {
+    let lock = try FileDescriptor.directory(location.directory)
+    guard lock.lock(exclusive: true) else {
+      throw JobQueueError.busy(
+        "'haul up' runs already with the data in \(location.directory)",
+        hint: "Add workers to it with 'haul worker --store \(Self.store)=DIR'")
+    }
+    let directory = try await initialiseStore(pool)
+    let coordinator = PoolCoordinator(conninfo: pool.conninfo, logger: logger("coordinator"))
+    let workers = try makeWorkers(pool, directory)
+    let isStopped = state.withLock { state in
+      state.coordinator = coordinator
+      state.workers = workers
+      return state.isStopped
+    }
+    if isStopped { stop() }
+    observe(.ready(conninfo: pool.conninfo, directory: directory))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await coordinator.run() }
+      if !workers.isEmpty {
+        group.addTask {
+          defer { coordinator.stop() }
+          try await Self.run(workers)
+        }
+      }
+      do {
+        try await group.waitForAll()
+      } catch {
+        stop()
+        throw error
+      }
+    }
+    withExtendedLifetime(lock) {}
+  }
+
+  /// Makes the directory the store, and returns its absolute path.
+  private func initialiseStore(_ pool: LocalPool) async throws -> String {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: order.directory, withIntermediateDirectories: true)
+    } catch {
+      throw StoreError.unwritable(order.directory, reason: "the directory cannot be made")
+    }
+    let (marker, directory) = try Store.initialise(directory: order.directory)
+    let connection = try await Connection.connect(
+      ConnectionConfiguration(conninfo: pool.conninfo, applicationName: "haul-up"))
+    _ = try await JobQueue(connection).initStore(
+      name: Self.store, marker: marker, machine: PoolWorker.machine, root: directory)
+    await connection.close()
+    return directory
+  }
+
+  private func makeWorkers(
+    _ pool: LocalPool, _ directory: String
+  ) throws(StoreError) -> [PoolWorker] {
+    let configuration = WorkerConfiguration(
+      conninfo: pool.conninfo, stores: [StoreMount(name: Self.store, directory: directory)],
+      concurrency: order.concurrency, allowedNetworks: order.allowedNetworks,
+      version: order.version)
+    var workers: [PoolWorker] = []
+    for number in 0..<order.workers {
+      workers.append(try PoolWorker(configuration, logger: logger("worker-\(number + 1)")))
+    }
+    return workers
+  }
+
+  /// Until all have ended; where one fails the others are drained.
+  private static func run(_ workers: [PoolWorker]) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in workers { group.addTask { try await worker.run() } }
+      do {
+        try await group.waitForAll()
+      } catch {
+        workers.forEach { $0.drain() }
+        throw error
+      }
+    }
+  }
+}

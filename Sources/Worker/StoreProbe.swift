@@ -1,0 +1,49 @@
+import Transfer
+
+/// What `haul check` finds out about a store's directory: each thing apart, so that one that fails hides no other.
+package struct StoreProbe: Sendable {
+  /// How publishing a file went.
+  package enum Publishing: Sendable, Equatable {
+    case works
+    /// Without `RENAME_NOREPLACE`, by link and unlink.
+    case worksByLink
+    case fails(String)
+  }
+
+  package var mount: StoreMount
+  /// The instance id in its marker.
+  package var marker: Result<String, StoreError>
+  /// Bytes of its file system; nil where there is no directory.
+  package var space: (free: Int64, total: Int64)?
+  /// nil where there is no marker: nothing is written then.
+  package var publishing: Publishing?
+  /// Part files by the id of the pool they belong to.
+  package var parts: [String: Int] = [:]
+
+  init(_ mount: StoreMount, marker: Result<String, StoreError>) {
+    self.mount = mount
+    self.marker = marker
+  }
+
+  /// Looks at a directory; leaves nothing behind. Blocks while its disk does.
+  package static func look(at mount: StoreMount) -> StoreProbe {
+    guard let root = try? FileDescriptor.directory(mount.directory) else {
+      return StoreProbe(mount, marker: .failure(.noDirectory(mount.directory)))
+    }
+    var probe = StoreProbe(
+      mount, marker: Result { () throws(StoreError) in try Store.marker(mount) })
+    probe.space = try? root.space()
+    if case .success = probe.marker, let own = root.directory(beneath: ".haul") {
+      do throws(TransferError) {
+        probe.publishing = try own.probePublishing() ? .works : .worksByLink
+      } catch {
+        probe.publishing = .fails(error.message)
+      }
+      for pool in own.names(in: "parts") {
+        let shards = own.names(in: "parts/\(pool)")
+        probe.parts[pool] = shards.reduce(0) { $0 + own.names(in: "parts/\(pool)/\($1)").count }
+      }
+    }
+    return probe
+  }
+}

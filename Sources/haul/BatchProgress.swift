@@ -1,0 +1,72 @@
+import JobQueue
+import Terminal
+
+/// What is known of a batch while it is waited for, from counts that come now and then and from what runs,
+/// which is looked at more often.
+struct BatchProgress {
+  /// So many jobs must have ended before their pace says when the rest will be done.
+  private static let fewest = 20
+  /// How long nothing may run before somebody should know why.
+  private static let patience = Duration.seconds(5)
+
+  private(set) var tally = Tally([])
+  /// Whether there was a count since the last look.
+  private var isCounted = false
+  private var transfers: [TransferProgress] = []
+  /// Never goes back, although a job that has just ended is missing until the next count.
+  private var bytes: Int64 = 0
+  private var bytesMeter = RateMeter()
+  private var jobsMeter = RateMeter()
+  /// Since when nothing has been seen running.
+  private var idleSince: ContinuousClock.Instant?
+
+  /// The batch was counted, at most once between two looks at what runs.
+  mutating func count(_ counts: [BatchCount]) {
+    tally = Tally(counts)
+    isCounted = true
+  }
+
+  /// What runs was looked at, after the last count and not before: a job that ended in between would have
+  /// its bytes counted twice.
+  mutating func look(_ running: [RunningRow], at now: ContinuousClock.Instant) {
+    transfers = running.map {
+      TransferProgress(name: $0.path, bytes: $0.bytes, total: $0.total, rate: $0.rate)
+    }
+    bytes = max(bytes, transfers.reduce(tally.bytes) { $0 + $1.bytes })
+    if isCounted {
+      isCounted = false
+      bytesMeter.add(bytes, at: now)
+      jobsMeter.add(Int64(tally.ended), at: now)
+    }
+    idleSince = running.isEmpty ? idleSince ?? now : nil
+  }
+
+  /// True when nothing has run for a while.
+  func isIdle(at now: ContinuousClock.Instant) -> Bool {
+    idleSince.map { $0.duration(to: now) >= Self.patience } ?? false
+  }
+
+  /// As it is to be shown.
+  var frame: ProgressFrame {
+    ProgressFrame(
+      transfers: transfers,
+      done: tally.completed, failed: tally.failed + tally.cancelled,
+      all: tally.ended + tally.pending,
+      bytes: bytes, rate: rate, timeLeft: timeLeft)
+  }
+
+  /// What the running ones report. Small files end before they ever report a rate: then it is measured,
+  /// and only then, since a measure takes for fetched what an earlier attempt had brought.
+  private var rate: Int64 {
+    let reported = transfers.reduce(0) { $0 + $1.rate }
+    return reported > 0 ? reported : bytesMeter.rate
+  }
+
+  /// By the pace of the jobs, but no sooner than what runs now; nil while what waits has no pace.
+  private var timeLeft: Duration? {
+    let running = transfers.compactMap(\.timeLeft).max()
+    if tally.pending <= transfers.count { return running }
+    if tally.ended < Self.fewest { return nil }
+    return jobsMeter.timeLeft(for: Int64(tally.pending)).map { max($0, running ?? .zero) }
+  }
+}

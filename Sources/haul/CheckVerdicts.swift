@@ -1,0 +1,138 @@
+import JobQueue
+import Terminal
+import Transfer
+
+/// What facts mean: thresholds and advice of `haul check`, and nothing else. Pure.
+enum CheckVerdicts {
+  static func libraries(_ libraries: TransferLibraries, libpq: String) -> Finding {
+    let detail = "\(libraries.curlText), libpq \(libpq), OpenSSL \(libraries.openSSL)"
+    let what = "libraries"
+    if libraries.tls == nil {
+      return .fail(what, "\(detail): no TLS", "Install a libcurl with TLS: https fails without.")
+    }
+    if libraries.nghttp2 == nil {
+      return .warn(
+        what, "\(detail): no HTTP/2", "Install a libcurl with HTTP/2, which some servers want.")
+    }
+    return .ok(what, detail)
+  }
+
+  static func server(_ facts: DatabaseFacts) -> Finding {
+    let detail = "PostgreSQL \(facts.server), database \(facts.database) as \(facts.user)"
+    return facts.serverNumber >= 150_000
+      ? .ok("connection", detail)
+      : .fail("connection", detail, "Use PostgreSQL 15 or newer.")
+  }
+
+  /// `version` is nil where the database has no Haul schema.
+  static func schema(version: Int?, program: Int) -> Finding {
+    guard let version else {
+      return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")
+    }
+    if version < program {
+      return .fail(
+        "schema", "version \(version), this program needs \(program)",
+        "Run 'haul migrate'; workers may go on meanwhile.")
+    }
+    if version > program {
+      return .fail(
+        "schema", "version \(version), this program knows up to \(program)", "Use a newer haul.")
+    }
+    return .ok("schema", "version \(version), as this program needs it")
+  }
+
+  /// That all roles are there, and what this user may do by them.
+  static func roles(_ facts: DatabaseFacts) -> Finding {
+    let missing = ["haul_admin", "haul_worker", "haul_submitter", "haul_monitor"]
+      .filter { !facts.roles.contains($0) }
+    if !missing.isEmpty {
+      return .fail("roles", "missing: \(missing.joined(separator: ", "))", "Run 'haul migrate'.")
+    }
+    let may = facts.may
+    let rights = [
+      ("work", may.work), ("submit", may.submit), ("watch", may.watch),
+      ("administer", may.administer),
+    ]
+    let named = { (given: Bool) in
+      rights.filter { $0.1 == given }.map(\.0).joined(separator: ", ")
+    }
+    if named(true).isEmpty {
+      return .warn(
+        "roles", "all four are there; \(facts.user) may do nothing in this pool",
+        "Let its owner GRANT haul_monitor, haul_submitter, haul_worker or haul_admin TO \(facts.user)."
+      )
+    }
+    let rest = named(false).isEmpty ? "" : ", not \(named(false))"
+    return .ok("roles", "all four are there; \(facts.user) may \(named(true))\(rest)")
+  }
+
+  /// `ahead` is how far this machine's clock is ahead of the database's, as well as that can be told.
+  static func clock(ahead: Duration) -> Finding {
+    let apart = ahead < .zero ? .zero - ahead : ahead
+    let side = ahead < .zero ? "behind" : "ahead of"
+    let detail = "this machine is \(HumanFormat.duration(apart)) \(side) the database"
+    guard apart > .seconds(2) else { return .ok("clock", detail) }
+    return .warn(
+      "clock", detail,
+      "No job suffers, since durations and no times are exchanged; but logs do not compare. Keep clocks in step by NTP."
+    )
+  }
+
+  static func connections(used: Int, of most: Int, reserved: Int) -> Finding {
+    let free = max(most - reserved - used, 0)
+    let detail = "\(used) of \(most) in use, \(free) free"
+    guard free < max(most / 10, 6) else { return .ok("connections", detail) }
+    return .warn(
+      "connections", detail,
+      "Raise max_connections, or put PgBouncer in front: each worker and coordinator holds two.")
+  }
+
+  static func snapshots(_ facts: DatabaseFacts) -> Finding {
+    let what = "snapshots"
+    if let oldest = facts.oldest {
+      let age = HumanFormat.duration(.seconds(oldest.seconds))
+      let name = oldest.name.isEmpty ? "no name" : oldest.name
+      let holder = oldest.pid.map { "process \($0)" } ?? "a prepared transaction"
+      let detail = "held for \(age) by \(holder) (\(name), \(oldest.user ?? "unknown user"))"
+      if oldest.seconds > 300 {
+        let end =
+          oldest.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
+        return .warn(
+          what, detail, "Dead rows pile up and claims slow down until it ends; \(end) ends it.")
+      }
+      if facts.seesAllSessions { return .ok(what, detail) }
+    } else if facts.seesAllSessions {
+      return .ok(what, "none is held open")
+    }
+    return .warn(
+      what, "\(facts.user) is not permitted to see sessions of others",
+      "GRANT pg_read_all_stats TO \(facts.user) shows who keeps dead rows from being cleared away.")
+  }
+
+  static func queues(_ rows: [QueueRow]) -> [Finding] {
+    if rows.isEmpty {
+      return [.warn("queues", "there is none", "Run 'haul store init NAME DIRECTORY'.")]
+    }
+    return rows.map { row in
+      let waiting = row.queued + row.interrupted + row.scheduled
+      let detail =
+        "\(row.queue): \(waiting) waiting, \(counted(row.workers, "live worker"))"
+        + " on the store \(row.store)" + (row.paused ? ", paused" : "")
+      guard row.workers == 0, waiting > 0 else { return .ok("queue", detail) }
+      return .warn(
+        "queue", detail,
+        "Start one where it is mounted: haul worker --store \(row.store)=DIRECTORY.")
+    }
+  }
+
+  static func health(_ rows: [HealthRow]) -> [Finding] {
+    let broken = rows.filter { $0.violations > 0 }
+    if broken.isEmpty { return [.ok("health", "all \(rows.count) invariants hold")] }
+    return broken.map {
+      .fail(
+        "health", "\($0.check): \($0.violations) \($0.meaning)",
+        "This is an error in Haul: keep the logs, and report it with what SELECT * FROM haul.health says."
+      )
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Arguments
+import JobQueue
+import Log
+
+/// What the shells' stubs ask for completions; see `CompletionCommand`. Never complains.
+struct CompleteCommand: HaulCommand {
+  static let name = "__complete"
+  static let abstract = "Complete a command line."
+  static let isHidden = true
+  static let options: [Option<Self>] =
+    [
+      .value("line", "<text>", \.line, "The whole line up to the cursor, for bash."),
+      .value(
+        "timeout", "<duration>", \.timeout, environment: "HAUL_COMPLETION_TIMEOUT",
+        "How long to wait for the database."),
+    ] + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("word", \.words, isRequired: false, "The words after the program's name.")
+  ]
+
+  var line: String?
+  var words: [String] = []
+  var timeout = Duration.milliseconds(300)
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let words = line.map { Array(ShellWords.split($0).dropFirst()) } ?? words
+    var completion = Haul.tree.complete(words)
+    var kind = "words"
+    switch completion.source {
+    case nil: break
+    case .files: kind = "files"
+    case .directories: kind = "directories"
+    case .names(let name): completion.words += await names(name, completion, ending: "")
+    case .mounts(let name):
+      kind = "partial"
+      completion.words += await names(name, completion, ending: "=")
+    }
+    var reply = "\(kind)\n\(completion.prefix)\n\(completion.lead)\n"
+    for word in completion.words {
+      reply += line == nil ? "\(word.text)\t\(word.help)\n" : Self.forBash(word.text, words.last)
+    }
+    try StandardStream.output.write(reply)
+  }
+
+  /// bash puts a candidate on the line as it is, in place of what follows the last `=` or `:` of the word.
+  static func forBash(_ text: String, _ word: String?) -> String {
+    let isPlain = text.utf8.allSatisfy { byte in
+      let scalar = Unicode.Scalar(byte)
+      return scalar.properties.isAlphabetic && byte < 0x80
+        || "0123456789._:@%+,/=-".utf8.contains(byte)
+    }
+    guard isPlain else { return "" }
+    let kept = word?.lastIndex { $0 == "=" || $0 == ":" }
+    let count = kept.flatMap { kept in word.map { $0[...kept].count } } ?? 0
+    return text.dropFirst(count) + "\n"
+  }
+
+  /// Names from the database; none where it does not answer in time, or not at all.
+  private func names(
+    _ kind: String, _ completion: Completion, ending: String
+  ) async -> [Completion.Word] {
+    var database = database
+    if let given = completion.given["database"] { database.given = given }
+    let (replies, input) = AsyncStream.makeStream(of: [String].self)
+    Task { [database] in
+      let found = try? await database.withQueue {
+        try await $0.names(kind, startingWith: completion.prefix)
+      }
+      input.yield(found ?? [])
+    }
+    Task {
+      try? await Task.sleep(for: timeout)
+      input.yield([])
+    }
+    for await names in replies {
+      return names.filter { !$0.unicodeScalars.contains(where: SafeText.isUnsafe) }
+        .map { Completion.Word(completion.lead + $0 + ending) }
+    }
+    return []
+  }
+}

@@ -1,0 +1,106 @@
+import Arguments
+import Log
+
+/// The shells that `completion` knows.
+enum Shell: String, CaseIterable, OptionValue { case bash, zsh, fish }
+
+struct CompletionCommand: HaulCommand {
+  static let name = "completion"
+  static let abstract = "Print a shell's completion script."
+  static let discussion = """
+    Commands, options, values and paths, and names of queues, batches, stores, hosts and workers where \
+    the database answers within 300 milliseconds, or what HAUL_COMPLETION_TIMEOUT says. To install it:
+
+      bash  haul completion bash > ~/.local/share/bash-completion/completions/haul
+      zsh   haul completion zsh > DIRECTORY/_haul, with DIRECTORY in $fpath before compinit
+      fish  haul completion fish > ~/.config/fish/completions/haul.fish
+
+    Or for one session of bash: source <(haul completion bash)
+    """
+  static let examples = [
+    Example("haul completion bash", "For bash 4.4 or newer."),
+    Example("haul completion fish", "For fish."),
+  ]
+  static let operands: [Operand<Self>] = [.required("shell", \.shell, "The shell.")]
+
+  var shell = Shell.bash
+
+  func perform() async throws {
+    try StandardStream.output.write(shell.stub)
+  }
+}
+
+extension Shell {
+  /// Asks `haul __complete`, whose first three lines are the kind of what follows, the part of the word that a
+  /// path completes, and what stands before that.
+  fileprivate var stub: String {
+    switch self {
+    case .bash:
+      #"""
+      # bash completion for haul
+      _haul() {
+        local kind prefix lead
+        COMPREPLY=()
+        {
+          IFS= read -r kind && IFS= read -r prefix && IFS= read -r lead || return 0
+          case $kind in
+            files) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$prefix") ;;
+            directories) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$prefix") ;;
+            partial) compopt -o nospace; mapfile -t COMPREPLY ;;
+            *) mapfile -t COMPREPLY ;;
+          esac
+        } < <(haul __complete --line "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+      }
+      complete -F _haul haul
+
+      """#
+    case .zsh:
+      #"""
+      #compdef haul
+      # zsh completion for haul
+      _haul() {
+        local -a lines entries
+        local line
+        lines=("${(@f)$(haul __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+        case $lines[1] in
+          files|directories)
+            [[ -z $lines[3] ]] || compset -P '*='
+            if [[ $lines[1] == files ]]; then _files; else _files -/; fi
+            return ;;
+        esac
+        for line in "${(@)lines[4,-1]}"; do
+          [[ -n $line ]] && entries+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+        done
+        if [[ $lines[1] == partial ]]; then
+          _describe -V haul entries -S ''
+        else
+          _describe -V haul entries
+        fi
+      }
+      if [[ $funcstack[1] == _haul ]]; then _haul "$@"; else compdef _haul haul; fi
+
+      """#
+    case .fish:
+      #"""
+      # fish completion for haul
+      function __haul_complete
+          set -l token (commandline -ct)
+          set -l words (commandline -opc) "$token"
+          set -l lines (haul __complete -- $words[2..-1] 2>/dev/null)
+          switch "$lines[1]"
+              case files directories
+                  for path in (__fish_complete_path $lines[2])
+                      if test $lines[1] = files; or string match -qr '/(\t|$)' -- $path
+                          echo $lines[3]$path
+                      end
+                  end
+              case '*'
+                  printf '%s\n' $lines[4..-1]
+          end
+      end
+      complete -c haul -f -a '(__haul_complete)'
+
+      """#
+    }
+  }
+}

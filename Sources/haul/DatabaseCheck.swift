@@ -1,0 +1,61 @@
+import Arguments
+import JobQueue
+import Log
+import Postgres
+
+/// What `haul check` asks of the database, as far as its user may see it: each question apart, so that one that is
+/// refused hides no other.
+struct DatabaseCheck {
+  let queue: JobQueue
+
+  /// What was found, and what the pool knows of its stores.
+  func run() async -> (findings: [Finding], known: CheckVerdicts.KnownStores) {
+    var findings: [Finding] = []
+    var may = true
+    let asked = WallTime.now().milliseconds
+    await ask("server", &findings) {
+      let facts = try await queue.databaseFacts()
+      let middle = (asked + WallTime.now().milliseconds) / 2
+      let ahead = Duration.milliseconds(middle) - .seconds(facts.time)
+      may = facts.may.watch
+      return [
+        CheckVerdicts.server(facts), CheckVerdicts.roles(facts),
+        CheckVerdicts.clock(ahead: ahead),
+        CheckVerdicts.connections(
+          used: facts.connections, of: facts.maxConnections, reserved: facts.reservedConnections),
+        CheckVerdicts.snapshots(facts),
+      ]
+    }
+    var version: Int?
+    await ask("schema", &findings) {
+      version = try await queue.servedVersion()
+      return [CheckVerdicts.schema(version: version, program: JobQueue.schemaVersion)]
+    }
+    var known = CheckVerdicts.KnownStores()
+    guard version == JobQueue.schemaVersion, may else { return (findings, known) }
+    await ask("stores", &findings) {
+      known.pool = try await queue.poolID()
+      known.rows = try await queue.stores()
+      return []
+    }
+    await ask("queues", &findings) { CheckVerdicts.queues(try await queue.queues()) }
+    await ask("health", &findings) { CheckVerdicts.health(try await queue.health()) }
+    return (findings, known)
+  }
+
+  /// Adds what `question` finds, or that it was refused.
+  private func ask(
+    _ what: String, _ findings: inout [Finding], _ question: () async throws -> [Finding]
+  ) async {
+    do {
+      findings += try await question()
+    } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
+      findings.append(
+        .warn(
+          what, "not permitted to see it", "Connect as a role that is granted haul_monitor."))
+    } catch {
+      let reason = ExitError(from: error).message ?? ""
+      findings.append(.fail(what, reason, "Nothing more can be said of it until that is mended."))
+    }
+  }
+}

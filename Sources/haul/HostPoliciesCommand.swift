@@ -1,0 +1,35 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct HostPoliciesCommand: HaulCommand {
+  static let name = "policies"
+  static let abstract = "List the caps that were set for hosts."
+  static let discussion = """
+    An exact name goes before the longest suffix that fits, that before the cap of 4 that any host \
+    has. HOSTS counts hosts with jobs that the pattern fits.
+    """
+  static let examples = [
+    Example("haul host policies", "All that 'haul host set' has set."),
+    Example("haul host policies --json", "The same for a program."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let rows = try await database.withQueue { try await $0.policies() }
+    try output.print(rows, PolicyRow.columns)
+  }
+}
+
+extension PolicyRow {
+  typealias Column = Listing<PolicyRow>.Column
+
+  static let columns: [Column] = [
+    Column("PATTERN", key: "pattern", value: { .string($0.pattern) }),
+    Column("CAP", key: "cap", .right, value: { .number($0.cap) }),
+    Column("HOSTS", key: "hosts", .right, value: { .number($0.hosts) }),
+  ]
+}

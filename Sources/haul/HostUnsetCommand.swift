@@ -1,0 +1,29 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct HostUnsetCommand: HaulCommand {
+  static let name = "unset"
+  static let abstract = "Forget the cap that was set for a host."
+  static let discussion = """
+    Its hosts get the cap of the longest suffix that still fits, or the 4 that any host has.
+    """
+  static let examples = [
+    Example("haul host unset example.org", "What was set for example.org."),
+    Example("haul host unset '*.example.org'", "What was set for the hosts below it."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.host, "As it was set; 'haul host policies' lists them.").from(
+      .names("policy"))
+  ]
+
+  var host = ""
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    try await database.withQueue { try await $0.unsetHost(host) }
+    try output.print([.init("host", .string(host))], orSay: "\(host): no cap of its own")
+  }
+}

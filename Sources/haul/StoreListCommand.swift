@@ -1,0 +1,44 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct StoreListCommand: HaulCommand {
+  static let name = "list"
+  static let abstract = "List stores with their instances."
+  static let discussion = """
+    A directory that machines share is one instance; each local disk is one of its own. ROOT is where \
+    MACHINE has it; WORKERS counts live workers that mount it.
+    """
+  static let examples = [
+    Example("haul store list", "All stores."),
+    Example("haul store list --json", "The same for a program."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let rows = try await database.withQueue { try await $0.stores() }
+    try output.print(rows, StoreRow.columns, json: StoreRow.moreColumns)
+  }
+}
+
+extension StoreRow {
+  typealias Column = Listing<StoreRow>.Column
+
+  static let columns: [Column] = [
+    Column("STORE", key: "store", value: { .string($0.store) }),
+    Column("INSTANCE", key: "instance", .right, value: { .number($0.instance) }),
+    Column("MACHINE", key: "machine", value: { .string($0.machine) }),
+    Column(
+      "WORKERS", key: "workers", .right, value: { .number($0.workers) },
+      style: { $0.workers == 0 ? .yellow : nil }),
+    Column("ROOT", key: "root", value: { .string($0.root) }),
+  ]
+
+  static let moreColumns: [Column] = [
+    Column("MARKER", key: "marker", value: { .string($0.marker) }),
+    .time("CREATED", key: "created_at") { $0.createdAt },
+  ]
+}

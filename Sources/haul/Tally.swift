@@ -1,0 +1,77 @@
+import JobQueue
+
+/// How far a batch is.
+struct Tally {
+  private(set) var completed = 0
+  private(set) var failed = 0
+  private(set) var cancelled = 0
+  private(set) var running = 0
+  private(set) var paused = 0
+  /// Not to be started before a time.
+  private(set) var scheduled = 0
+  /// All that have not ended, running and paused ones too.
+  private(set) var pending = 0
+  /// Bytes of the files that are there.
+  private(set) var bytes: Int64 = 0
+  /// Failed jobs by error class, in the order of the names.
+  private(set) var errors: [(name: String, jobs: Int)] = []
+
+  init(_ counts: [BatchCount]) {
+    for count in counts {
+      switch count.state {
+      case "completed":
+        completed += count.jobs
+        bytes += count.bytes
+      case "cancelled": cancelled += count.jobs
+      case "failed":
+        failed += count.jobs
+        errors.append((count.error ?? "unknown", count.jobs))
+      default: pending += count.jobs
+      }
+      switch count.state {
+      case "running": running += count.jobs
+      case "paused": paused += count.jobs
+      case "scheduled": scheduled += count.jobs
+      default: break
+      }
+    }
+  }
+
+  var ended: Int { completed + failed + cancelled }
+
+  /// Why nothing can run without somebody's doing or before its time, and what to do about it; nil when
+  /// something may start at any moment. `unserved` are stores that no live worker mounts.
+  func reasonToStandStill(batch: String, unserved: [String]) -> String? {
+    if pending == 0 { return nil }
+    if paused == pending {
+      return
+        "all that is left is paused; let it go on with: haul resume --batch \(shellWord(batch))"
+    }
+    if let store = unserved.first {
+      return "nothing is running: no worker serves the store \(store); start one with: "
+        + "haul worker --store \(store)=DIRECTORY"
+    }
+    if paused + scheduled == pending {
+      return "nothing is running: all that is left waits for its time"
+    }
+    return nil
+  }
+
+  /// `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
+  var failures: String {
+    let classes = errors.map { "\($0.jobs) \($0.name)" }.joined(separator: ", ")
+    let failed = "\(counted(failed, "job")) failed" + (classes.isEmpty ? "" : " (\(classes))")
+    return failed + (cancelled > 0 ? ", \(cancelled) cancelled." : ".")
+  }
+}
+
+/// `text` as one word of a shell's command line.
+func shellWord(_ text: String) -> String {
+  let isPlain = text.utf8.allSatisfy {
+    UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0
+      || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || "._-/:@+,=".utf8.contains($0)
+  }
+  if isPlain && !text.isEmpty { return text }
+  return "'"
+    + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+}

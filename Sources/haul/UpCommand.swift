@@ -1,0 +1,80 @@
+import Arguments
+import EmbeddedPostgres
+import FoundationEssentials
+import LocalPool
+import Log
+import Transfer
+
+struct UpCommand: HaulCommand {
+  static let name = "up"
+  static let abstract = "Run a whole pool in this terminal: database, coordinator and workers."
+  static let discussion = """
+    Nothing has to be set up: the database is Haul's own, and other commands on this machine find it \
+    by themselves while it runs. What is submitted stays in it until the next time.
+
+    SIGTERM or SIGINT stops all of it in order; what was running goes on the next time. A second \
+    signal ends it at once.
+
+    Workers run in this one process. One that can be stopped or killed by itself is a 'haul worker' \
+    in another terminal, and may come and go as it likes.
+    """
+  static let examples = [
+    Example("haul up", "Then, in another terminal: haul submit https://example.org/a.iso"),
+    Example(
+      "haul up --workers 0 --store /srv/films",
+      "No workers yet: haul worker --store main=/srv/films adds them."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .value("workers", "<n>", \.workers, in: 0...64, "Workers in this process."),
+      .value(
+        "store", "<dir>", \.directory,
+        "Where files land, under host/path/name; made if it is missing."),
+      .value(
+        "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
+        environment: "HAUL_CONCURRENCY", "Jobs at once of each worker."),
+      .values(
+        "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
+        "Also connect to these addresses, such as 10.0.0.0/8; may be repeated."),
+    ] + group(\.log)
+
+  var workers = 1
+  var directory = "downloads"
+  var concurrency = 16
+  var networks: [CIDR] = []
+  var log = LogOptions()
+
+  func perform() async throws {
+    let location = try ClusterLocation.standard(environment: ProcessInfo.processInfo.environment)
+    let order = UpOrder(
+      directory: directory, workers: workers, concurrency: concurrency, allowedNetworks: networks,
+      version: Haul.version)
+    let voices = LogVoices(log)
+    let database = voices.logger("db")
+    let run = UpRun(order, at: location, logger: { voices.logger($0) }) { event in
+      switch event {
+      case .database(let step): database.info(.databaseStarting, (.state, LogValue("\(step)")))
+      case .ready(let conninfo, let directory):
+        database.info(.databaseStarted, (.path, LogValue(location.directory)))
+        Self.greet(conninfo, directory)
+      case .closed: database.info(.databaseStopped)
+      }
+    }
+    StopSignals.handle({ run.stop() }, atOnce: { run.abandon() })
+    try await run.run()
+  }
+
+  /// A greeting that cannot be written is lost, as lines of the log are.
+  private static func greet(_ conninfo: String, _ directory: String) {
+    try? StandardStream.error.write(
+      """
+
+      Files land in \(SafeText.visible(directory)). In another terminal:
+        haul submit URL…    adds to the queue; haul jobs lists it
+        psql "\(conninfo)"
+      Ctrl-C saves what runs and stops.
+
+
+      """)
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import JobQueue
+import Terminal
+import Testing
+
+@testable import haul
+
+private func decoded<Row: Decodable>(_ json: String) throws -> [Row] {
+  try JSONDecoder().decode([Row].self, from: Data(json.utf8))
+}
+
+struct BatchProgressTests {
+  private let start = ContinuousClock.now
+
+  @Test func `bytes are those of finished files and running ones, and never go back`() throws {
+    var progress = BatchProgress()
+    progress.count(
+      try decoded(
+        """
+        [{"state": "completed", "jobs": 2, "bytes": 100}, {"state": "running", "jobs": 2, "bytes": 9},
+         {"state": "failed", "error": "dns", "jobs": 1, "bytes": 9}, {"state": "cancelled", "jobs": 1, "bytes": 0}]
+        """))
+    progress.look(
+      try decoded(
+        """
+        [{"job": 1, "path": "a", "bytes": 10, "total": 50, "rate": 4},
+         {"job": 2, "path": "b", "bytes": 20, "total": 50, "rate": 1}]
+        """), at: start)
+    #expect(progress.frame.bytes == 130)
+    #expect(progress.frame.done == 2 && progress.frame.failed == 2 && progress.frame.all == 6)
+    #expect(progress.frame.rate == 5)
+    #expect(progress.frame.timeLeft == .seconds(30))
+    // The second has ended since it was counted.
+    progress.look(
+      try decoded(#"[{"job": 1, "path": "a", "bytes": 11, "total": 50, "rate": 4}]"#),
+      at: start + .seconds(1))
+    #expect(progress.frame.bytes == 130)
+  }
+
+  @Test func `the time left is that of the slowest, or of the pace of all, whichever is longer`()
+    throws
+  {
+    var progress = BatchProgress()
+    let running = #"[{"job": 1, "path": "a", "bytes": 0, "total": 40, "rate": 4}]"#
+    for (ended, second) in [(0, 0), (10, 10)] {
+      progress.count(
+        try decoded(
+          """
+          [{"state": "completed", "jobs": \(ended), "bytes": 0}, {"state": "queued", "jobs": 30, "bytes": 0}]
+          """))
+      progress.look(try decoded(running), at: start + .seconds(second))
+    }
+    #expect(progress.frame.timeLeft == nil)
+    progress.count(
+      try decoded(
+        """
+        [{"state": "completed", "jobs": 20, "bytes": 0}, {"state": "queued", "jobs": 30, "bytes": 0}]
+        """))
+    progress.look(try decoded(running), at: start + .seconds(20))
+    #expect(progress.frame.timeLeft == .seconds(30))
+  }
+
+  @Test func `idle is only what has seen nothing running for five seconds`() throws {
+    var progress = BatchProgress()
+    #expect(!progress.isIdle(at: start + .seconds(60)))
+    progress.look([], at: start)
+    progress.look([], at: start + .seconds(4))
+    #expect(!progress.isIdle(at: start + .seconds(4)))
+    #expect(progress.isIdle(at: start + .seconds(5)))
+    progress.look(
+      try decoded(#"[{"job": 1, "path": "a", "bytes": 0, "rate": 0}]"#), at: start + .seconds(6))
+    #expect(!progress.isIdle(at: start + .seconds(60)))
+  }
+
+  @Test(arguments: [
+    (#"[{"state": "completed", "jobs": 1, "bytes": 0}]"#, ["films"], nil),
+    (#"[{"state": "queued", "jobs": 1, "bytes": 0}]"#, [], nil),
+    (
+      #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#, ["films"],
+      "nothing is running: no worker serves the store films; start one with: "
+        + "haul worker --store films=DIRECTORY"
+    ),
+    (
+      #"[{"state": "paused", "jobs": 2, "bytes": 0}]"#, [],
+      "all that is left is paused; let it go on with: haul resume --batch 'mon day'"
+    ),
+    (
+      #"[{"state": "paused", "jobs": 1, "bytes": 0}, {"state": "scheduled", "jobs": 1, "bytes": 0}]"#,
+      [],
+      "nothing is running: all that is left waits for its time"
+    ),
+  ])
+  func `why a batch stands still`(counts: String, unserved: [String], reason: String?) throws {
+    let tally = Tally(try decoded(counts))
+    #expect(tally.reasonToStandStill(batch: "mon day", unserved: unserved) == reason)
+  }
+
+  @Test(arguments: [
+    ("monday", "monday"), ("a b", "'a b'"), ("it's", #"'it'\''s'"#), ("", "''"), ("$x", "'$x'"),
+  ])
+  func `text as one word of a shell`(text: String, word: String) {
+    #expect(shellWord(text) == word)
+  }
+}

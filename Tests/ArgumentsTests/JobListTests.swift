@@ -1,0 +1,46 @@
+import Log
+import Terminal
+import Testing
+
+@testable import JobQueue
+@testable import haul
+
+/// How jobs and their attempts look on a terminal of 80 columns.
+struct JobListTests {
+  private static let attempt = AttemptRow(
+    attempt: 12, token: 123_456_789, worker: 12_345, machine: "downloads-17.example.org",
+    result: "completed", charged: true, startedAt: "2026-11-21T15:30:12.123456+00:00",
+    endedAt: "2026-11-21T15:30:13+00:00", seconds: 123_456, resumedAt: 1 << 40, fetched: 1 << 50,
+    durable: 0, changes: 0, status: 503, error: "http_5xx",
+    message: "the server answers 503 Service Unavailable and \u{1b}[2J asks to come back later")
+
+  @Test func `attempts fit, with what went wrong below`() {
+    let table = Listing(AttemptRow.columns, note: AttemptRow.failure)
+      .table([Self.attempt], on: Screen(width: 80))
+    let lines = table.split(separator: "\n").map(String.init)
+    #expect(lines.allSatisfy { DisplayWidth.of($0) <= 80 })
+    #expect(lines[1].contains("2026-11-21 15:30:12  1d10h  completed"))
+    #expect(
+      lines[2] == "      http_5xx (503): the server answers 503 Service Unavailable and \\u001b[2J")
+    #expect(!table.contains("…"))
+  }
+
+  @Test func `programs get all of an attempt`() {
+    let json = Listing(AttemptRow.columns + AttemptRow.moreColumns).json(Self.attempt)
+    for key in ["machine", "token", "ended_at", "charged", "durable", "changes", "status", "error"]
+    {
+      #expect(json.contains("\"\(key)\":"))
+    }
+    #expect(json.contains(#""started_at":"2026-11-21T15:30:12.123456+00:00""#))
+  }
+
+  @Test(arguments: [
+    ("http://[h/a", "http://[h/a"), ("ftp://me:hunter2@h/a", "…@h/a"),
+    ("http://a@b:c@[h", "…@[h"), ("x?sig=secret", "x?…"), ("http://me:p?w@h", "…@h"),
+    ("http:// me:pw@h/?a@b", "…@b"),
+    ("http://\u{1b}", #"http://\u001b"#),
+  ])
+  func `a text that is no URL is shown without what may be secret`(text: String, shown: String) {
+    #expect(SubmissionReader.shown(text) == shown)
+  }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// A line of `haul check --json`.
+private struct Line: Decodable, Sendable {
+  var verdict: String
+  var what: String
+  var detail: String
+  var advice: String?
+}
+
+/// `haul check` by the built program, in good and broken situations.
+struct CheckTests {
+  /// How it ended, and what it found.
+  private func check(
+    _ arguments: [String] = [], on conninfo: String
+  ) async throws -> (exit: ChildProcess.Exit?, lines: [Line]) {
+    let output = try await ChildProcess.run(
+      HaulProcess.path, ["check", "--json"] + arguments,
+      environment: ["HAUL_DATABASE_URL": conninfo])
+    #expect(output.standardError == [])
+    let lines = try output.standardOutput.map {
+      try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+    }
+    for line in lines { #expect((line.advice == nil) == (line.verdict == "ok"), "\(line)") }
+    return (output.exit, lines)
+  }
+
+  /// What did not come out ok: `fail schema: …`.
+  private func troubles(_ lines: [Line]) -> [String] {
+    lines.filter { $0.verdict != "ok" && !$0.detail.hasSuffix(" free") }
+      .map { "\($0.verdict) \($0.what): \($0.detail)" }
+  }
+
+  @Test func `a pool in order passes, and is left as it was`() async throws {
+    try await HaulPool.open { pool in
+      let before = try FileTree.files(below: pool.directory)
+      for arguments in [[], ["--store", "data=\(pool.directory)"]] {
+        let (exit, lines) = try await check(arguments, on: pool.database.conninfo)
+        #expect(exit == .code(0))
+        #expect(troubles(lines) == [])
+        for what in ["libraries", "connection", "roles", "clock", "schema", "queue", "health"] {
+          #expect(lines.contains { $0.what == what }, "\(what)")
+        }
+        #expect(lines.contains { $0.detail == "files can be made, synced and renamed" })
+      }
+      #expect(try FileTree.files(below: pool.directory) == before)
+    }
+  }
+
+  @Test func `jobs that no worker can take are warned of until one comes`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h.test/a", "--not-before", "1h")
+      let alone = try await check(on: pool.database.conninfo)
+      #expect(
+        troubles(alone.lines) == [
+          "warn queue: default: 1 waiting, 0 live workers on the store data"
+        ])
+      let worker = try pool.worker()
+      try await worker.event("worker.started")
+      let served = try await check(on: pool.database.conninfo)
+      #expect(troubles(served.lines) == [])
+      worker.signal(SIGTERM)
+      #expect(try await worker.exit() == .code(0))
+      #expect(worker.events("worker.session_restored").isEmpty)
+    }
+  }
+
+  @Test func `without schema, with a newer one, or with broken invariants it fails`() async throws {
+    try await withTestDatabase(.empty) { database in
+      let (exit, lines) = try await check(on: database.conninfo)
+      #expect(exit == .code(78))
+      #expect(troubles(lines).contains("fail schema: the database has no Haul schema"))
+    }
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h.test/a")
+      try await pool.admin.execute("UPDATE haul.host SET in_flight = 1")
+      let broken = try await check(on: pool.database.conninfo)
+      #expect(broken.exit == .code(78))
+      #expect(troubles(broken.lines).contains { $0.hasPrefix("fail health: host_in_flight: 1 ") })
+      try await pool.admin.execute("UPDATE haul.host SET in_flight = 0")
+      try await pool.admin.execute("INSERT INTO haul.migration (version, name) VALUES (999, 'x')")
+      let newer = try await check(on: pool.database.conninfo)
+      #expect(newer.exit == .code(78))
+      #expect(troubles(newer.lines).contains { $0.hasPrefix("fail schema: version 999, this") })
+    }
+  }
+
+  @Test func `an unreachable database does not keep stores from being looked at`() async throws {
+    try await HaulPool.open { pool in
+      let bare = try TemporaryDirectory()
+      let (exit, lines) = try await check(
+        [
+          "--store", "data=\(pool.directory)", "--store", "bare=\(bare.path)", "--store",
+          "gone=\(bare.path)/gone",
+        ], on: "host=/nonexistent")
+      #expect(exit == .code(69))
+      #expect(
+        lines.contains { $0.detail == "\(pool.directory) has a marker; the database was not asked" }
+      )
+      #expect(
+        Array(troubles(lines).dropFirst()) == [
+          "fail store bare: \(bare.path) has no marker of a store",
+          "fail store gone: \(bare.path)/gone is not a directory that can be opened",
+        ])
+    }
+  }
+
+  @Test func `a store of another name, of another pool, or with parts of one is told`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let stranger = UUID().uuidString.lowercased()
+      try directory.write("{\"instance\":\"\(stranger)\"}", to: ".haul/store.json")
+      try directory.write("x", to: ".haul/parts/\(stranger)/07/7.1")
+      let (exit, lines) = try await check(
+        ["--store", "other=\(pool.directory)", "--store", "data=\(directory.path)"],
+        on: pool.database.conninfo)
+      #expect(exit == .code(78))
+      #expect(
+        troubles(lines) == [
+          "fail store other: \(pool.directory) is an instance of the store data",
+          "fail store data: \(directory.path) has a marker that this pool does not know",
+          "warn store data: 1 part file of another pool, \(stranger)",
+        ])
+    }
+  }
+
+  @Test func `an instance of this machine that is not mounted is warned of`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.admin.execute("UPDATE haul.store_instance SET root = '/nonexistent'")
+      let (exit, lines) = try await check(on: pool.database.conninfo)
+      #expect(exit == .code(0))
+      #expect(
+        troubles(lines) == ["warn store data: instance 1 is not mounted at /nonexistent"])
+    }
+  }
+
+  @Test(.enabled("mounting takes root") { await TestFileSystem.isPossible })
+  func `a disk that is small is warned of, one that is read-only or full fails`() async throws {
+    try await HaulPool.open { pool in
+      let disk = try await TestFileSystem(tmpfs: 8 << 20)
+      try await pool.initialise(disk.path)
+      let store = ["--store", "data=\(disk.path)"]
+      let small = try await check(store, on: pool.database.conninfo)
+      #expect(small.exit == .code(0))
+      #expect(
+        small.lines.contains { $0.verdict == "warn" && $0.detail.hasSuffix(" of 8.0 MiB free") })
+      let fill = try await ChildProcess.run(
+        "dd", ["if=/dev/zero", "of=\(disk.path)/fill", "bs=64k"])
+      #expect(fill.exit == .code(1))
+      let full = try await check(store, on: pool.database.conninfo)
+      #expect(full.exit == .code(78))
+      #expect(troubles(full.lines).contains { $0.contains("No space left on device") })
+      let remount = try await ChildProcess.run("mount", ["-o", "remount,ro", disk.path])
+      #expect(remount.exit == .code(0))
+      let readOnly = try await check(store, on: pool.database.conninfo)
+      #expect(readOnly.exit == .code(78))
+      #expect(troubles(readOnly.lines).contains { $0.contains("Read-only file system") })
+    }
+  }
+
+  @Test func `a monitor gets nearly everything, a stranger is told what is missing`() async throws {
+    try await HaulPool.open { pool in
+      let (monitor, stranger) = ("monitor_\(pool.database.name)", "none_\(pool.database.name)")
+      try await pool.admin.script(
+        "CREATE ROLE \"\(monitor)\" LOGIN IN ROLE haul_monitor; CREATE ROLE \"\(stranger)\" LOGIN")
+      let seen = try await check(on: "\(pool.database.conninfo) user=\(monitor)")
+      #expect(seen.exit == .code(0))
+      #expect(
+        troubles(seen.lines) == [
+          "warn snapshots: \(monitor) is not permitted to see sessions of others"
+        ])
+      let unseen = try await check(on: "\(pool.database.conninfo) user=\(stranger)")
+      #expect(unseen.exit == .code(0))
+      #expect(
+        troubles(unseen.lines) == [
+          "warn roles: all four are there; \(stranger) may do nothing in this pool",
+          "warn snapshots: \(stranger) is not permitted to see sessions of others",
+          "warn schema: not permitted to see it",
+        ])
+      try await pool.admin.script("DROP ROLE \"\(monitor)\"; DROP ROLE \"\(stranger)\"")
+    }
+  }
+
+  @Test func `who holds a snapshot open is named`() async throws {
+    try await HaulPool.open { pool in
+      let holder = try await pool.database.connect(applicationName: "forgotten")
+      try await holder.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+      let (_, lines) = try await check(on: pool.database.conninfo)
+      #expect(
+        lines.contains {
+          $0.what == "snapshots" && $0.detail.contains("process \(holder.backendPID) (forgotten, ")
+        })
+      await holder.close()
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Postgres
+import TestSupport
+
+/// What the examples in the program's help are run on: a pool with the names they use, files, an origin in place of
+/// `https://example.org`, and directories in place of those they name.
+final class ExampleScene: Sendable {
+  /// Where the command is run; holds `list.txt`.
+  let directory: TemporaryDirectory
+  private let pool: HaulPool
+  private let origin: OriginServer
+  private let worker: HaulProcess
+
+  private init(_ pool: HaulPool) async throws {
+    self.pool = pool
+    directory = try TemporaryDirectory()
+    // Whose sha-256 an example may name.
+    origin = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 200 OK\nContent-Length: 4\nETag: \"1\"")
+      try reply.body("test")
+    }
+    for (store, place) in [
+      ("films", "srv/films"), ("scratch", "scratch"), ("archive", "srv/archive"),
+    ] {
+      try FileManager.default.createDirectory(
+        atPath: directory.path(place), withIntermediateDirectories: true)
+      try await pool.command("store", "init", store, directory.path(place))
+    }
+    // Waiting jobs 1 to 20 of the batch films, for a host that nobody connects to: no worker mounts their store.
+    let urls = (1...20).map { "https://example.org/\($0)" }.joined(separator: "\n")
+    try await pool.command(
+      "submit", "-i", try directory.write(urls, to: "old.txt"), "--batch", "films", "--queue",
+      "archive")
+    try directory.write(origin.url("/a.iso") + "\n", to: "list.txt")
+    for host in ["example.org", "*.example.org"] {
+      try await pool.command("host", "set", host, "--cap", "3")
+    }
+    try await pool.admin.execute("ALTER TABLE haul.worker ALTER COLUMN id RESTART WITH 7")
+    worker = try pool.start([
+      "worker", "--store", "films=\(directory.path("srv/films"))", "--allow-net", "127.0.0.0/8",
+    ])
+    try await worker.event("worker.started")
+    // A batch that ends.
+    try await pool.command(
+      "submit", origin.url("/b.iso"), "--queue", "films", "--batch", "monday")
+  }
+
+  static func open(_ body: (ExampleScene) async throws -> Void) async throws {
+    try await HaulPool.open { pool in
+      try await body(try await ExampleScene(pool))
+    }
+  }
+
+  /// The line with this scene's places in it. A shell's word each, so that quotation marks around them still fit.
+  func rewritten(_ line: String) -> String {
+    let places = [
+      ("postgresql://admin@db.example.org/haul", "service=pool"),
+      ("https://example.org/", origin.url("/")), ("/srv/", directory.path("srv/")),
+      ("/tmp/scratch", directory.path("scratch")),
+    ]
+    return places.reduce(line) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+  }
+
+  /// What of a rewritten line would lead out of this scene: absolute paths and URLs that no entry above maps.
+  func strays(in line: String) -> [String] {
+    line.split { " '\"=".contains($0) }.map(String.init).filter { word in
+      (word.hasPrefix("/") && !word.hasPrefix(directory.path))
+        || (word.contains("://") && !word.hasPrefix(origin.url("/")))
+    }
+  }
+
+  /// Starts a line as a shell would.
+  func start(_ line: String) throws -> ChildProcess {
+    let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
+    // In a service's section the first of a key counts, in a connection string the last.
+    let service = pool.database.conninfo.split(separator: " ").reversed().joined(separator: "\n")
+    try directory.write("[pool]\n\(service)\n", to: "services")
+    return try ChildProcess(
+      "bash", ["-c", line],
+      environment: [
+        "PATH": "\(program):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
+        "HAUL_DATABASE_URL": pool.database.conninfo, "HAUL_ALLOW_NET": "127.0.0.0/8",
+        "PGSERVICEFILE": directory.path("services"), "HOME": directory.path,
+        "HAUL_STATE_DIR": directory.path("state"),
+      ], directory: directory.path)
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `haul up` with a state directory of its own, and the commands that find its database by themselves.
+private struct LocalMachine {
+  let directory: TemporaryDirectory
+  var store: String { directory.path("downloads") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Starts a command that runs on.
+  func start(_ arguments: [String]) throws -> HaulProcess {
+    try HaulProcess(
+      arguments + ["--log-format", "json", "--allow-net", "127.0.0.0/8"], environment: environment,
+      directory: directory.path)
+  }
+
+  /// Starts `haul up` and waits until commands can find it.
+  func up(_ arguments: String...) async throws -> HaulProcess {
+    let up = try start(["up"] + arguments)
+    try await up.event("database.started")
+    return up
+  }
+
+  /// Runs a command that must end with 0, and returns what it printed.
+  @discardableResult
+  func command(_ arguments: String...) async throws -> [String] {
+    let output = try await ChildProcess.run(
+      HaulProcess.path, arguments, environment: environment, directory: directory.path)
+    guard output.exit == .code(0) else { throw HaulFailed(arguments: arguments, output: output) }
+    return output.standardOutput
+  }
+
+  /// Waits until the file of a gated origin is there, whole.
+  func arrival(of file: GatedFile) async throws {
+    try await eventually("the job to be completed") {
+      try await self.command("jobs", "--json").allSatisfy { $0.contains(#""state":"completed""#) }
+    }
+    #expect(try file.firstDifference(in: store) == nil)
+  }
+
+  /// Waits until no process works for this state directory any more.
+  func silence() async throws {
+    try await eventually("the database to be gone") { try servers().isEmpty }
+  }
+
+  /// Process ids of the database's server.
+  func servers() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { process in
+      let line = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
+      return Int(process) != nil && line?.contains("\(directory.path)/state/") ?? false
+    }
+  }
+
+  private var environment: [String: String] {
+    ["HAUL_STATE_DIR": directory.path("state")]
+  }
+}
+
+struct UpTests {
+  @Test func `what another terminal submits is downloaded, and Ctrl-C leaves nothing running`()
+    async throws
+  {
+    let machine = try LocalMachine()
+    let file = try GatedFile()
+    file.gate.open()
+    let up = try await machine.up()
+    #expect(try !machine.servers().isEmpty)
+    try await machine.command("submit", file.origin.url("/file"), "--out", "file")
+    try await machine.arrival(of: file)
+
+    up.signal(SIGINT)
+    #expect(try await up.exit() == .code(0))
+    #expect(up.events("worker.stopped").count == 1)
+    #expect(up.events("coordinator.stopped").count == 1)
+    try await machine.silence()
+  }
+
+  @Test(arguments: [SIGINT, SIGKILL])
+  func `what was running goes on with the next start`(signal: Int32) async throws {
+    let machine = try LocalMachine()
+    let file = try GatedFile()
+    let first = try await machine.up()
+    try await machine.command("submit", file.origin.url("/file"), "--out", "file")
+    _ = try await file.checkpoint(first)
+    first.signal(signal)
+    #expect(try await first.exit() == (signal == SIGINT ? .code(0) : .signal(SIGKILL)))
+
+    let second = try await machine.up()
+    let resumed = try await second.event("job.resumed")
+    #expect(resumed[field: "offset"] == "\(GatedFile.half)")
+    file.gate.open()
+    try await machine.arrival(of: file)
+    second.signal(SIGTERM)
+    #expect(try await second.exit() == .code(0))
+    try await machine.silence()
+  }
+
+  @Test func `workers of other terminals do the work of a pool without any`() async throws {
+    let machine = try LocalMachine()
+    let file = try GatedFile()
+    let up = try await machine.up("--workers", "0", "--store", machine.store)
+    try await machine.command("submit", file.origin.url("/file"), "--out", "file")
+    let mount = ["--store", "main=\(machine.store)"]
+    let first = try machine.start(["worker"] + mount)
+    _ = try await file.checkpoint(first)
+    let second = try machine.start(["worker"] + mount)
+    try await second.event("worker.started")
+    first.signal(SIGKILL)
+    try await second.event("job.resumed")
+    file.gate.open()
+    try await machine.arrival(of: file)
+
+    second.signal(SIGTERM)
+    #expect(try await second.exit() == .code(0))
+    #expect(up.events("worker.registered").isEmpty)
+    up.signal(SIGTERM)
+    #expect(try await up.exit() == .code(0))
+    try await machine.silence()
+  }
+
+  @Test func `a signal while the database is being made ends that too`() async throws {
+    let machine = try LocalMachine()
+    let up = try machine.start(["up"])
+    try await up.event("database.starting")
+    up.signal(SIGINT)
+    #expect(try await up.exit() == .code(75))
+    #expect(up.events("database.started").isEmpty)
+    try await machine.silence()
+  }
+
+  @Test func `two in one place are refused, and the first goes on`() async throws {
+    let machine = try LocalMachine()
+    let first = try await machine.up()
+    let other = try machine.start(["up", "--store", machine.directory.path("other")])
+    let refused = try await other.child.result()
+    #expect(refused.exit == .code(75))
+    #expect(
+      refused.standardError.last
+        == "haul up: 'haul up' runs already with the data in \(machine.directory.path("state")). "
+        + "Add workers to it with 'haul worker --store main=DIR'.")
+    #expect(!FileManager.default.fileExists(atPath: machine.directory.path("other")))
+    #expect(try await machine.command("queues", "--json").count == 2)
+    first.signal(SIGTERM)
+    #expect(try await first.exit() == .code(0))
+    try await machine.silence()
+  }
+
+  @Test func `a store that cannot be made ends it with a sentence`() async throws {
+    let machine = try LocalMachine()
+    let up = try machine.start(["up", "--store", "/proc/downloads"])
+    let output = try await up.child.result()
+    #expect(output.exit == .code(74))
+    #expect(
+      output.standardError.last
+        == "haul up: /proc/downloads cannot be written: the directory cannot be made.")
+    try await machine.silence()
+  }
+}
