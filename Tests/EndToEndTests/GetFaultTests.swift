@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Hosts, directories and a database that do not do what `haul get` needs.
-@Suite struct GetFaultTests {
+@Suite(.serialized) struct GetFaultTests {
   /// The wait itself is half a minute: the test moves the beginning of the trouble instead.
   @Test func `a host that refuses connections is given up`() async throws {
     let (place, origin, closed) = (try await GetPlace(), try GetOrigin(), try ClosedPort())

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Stopped at random moments and started again until all is there.
-@Suite struct GetStopTests {
+@Suite(.serialized) struct GetStopTests {
   private struct File: Sendable {
     let name: String
     let seed: UInt64

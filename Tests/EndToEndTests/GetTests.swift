@@ -48,7 +48,7 @@ extension GetPlace {
 }
 
 /// `haul get`: what it brings, says and leaves behind.
-@Suite struct GetTests {
+@Suite(.serialized) struct GetTests {
   @Test func `files land under their last names, and nothing of Haul's stays`() async throws {
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     let output = try await place.get(origin.urls("one", "two", "empty"))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Two `haul get` at the same time in one directory.
-@Suite struct GetTogetherTests {
+@Suite(.serialized) struct GetTogetherTests {
   /// The one that ends first leaves marker and server to the other.
   @Test func `both bring what they were asked for`() async throws {
     let (place, file) = (try await GetPlace(), try GatedFile())

@@ -1,28 +1,33 @@
 import Foundation
 import Glibc
 package import Postgres
-import Synchronization
 
 /// Where a test runs `haul get`: an embedded cluster of its own, and a directory that files go to and that is not there
 /// yet.
 ///
-/// The cluster is a copy of one that is made once for all tests, with its databases. It is killed when this object goes.
+/// The cluster is a copy of one that is made for all tests of the time, with its databases. It is killed when this object goes.
+/// Copies are large for a disk: suites that use them are serialized, so that few are made at once.
 package final class GetPlace: Sendable {
   /// What files go to, unless the test says otherwise.
   package let directory: String
   /// `HAUL_STATE_DIR`
   package let state: String
   private let keeper: TemporaryDirectory
+  /// Lives as long as one that was copied from it.
+  private let template: GetPlace?
 
   package convenience init() async throws {
-    try await self.init(copying: Template.shared.place().state)
+    try await self.init(copying: Template.shared.place())
   }
 
-  private init(copying template: String?) async throws {
+  private init(copying template: GetPlace?) async throws {
+    self.template = template
     keeper = try TemporaryDirectory()
     directory = keeper.path("files")
     state = keeper.path("state")
-    if let template { try await command("cp", "--archive", template, state) }
+    if let template {
+      try await command("cp", "--archive", "--sparse=always", template.state, state)
+    }
   }
 
   deinit {
@@ -95,17 +100,21 @@ package final class GetPlace: Sendable {
     return pid
   }
 
-  /// The cluster that all others are copied from, made when the first is wanted and at rest since.
+  /// The cluster that all others are copied from, at rest; made when one is wanted and there is none.
   private actor Template {
     static let shared = Template()
 
-    private var made: Task<GetPlace, any Error>?
+    private weak var made: GetPlace?
+    private var making: Task<GetPlace, any Error>?
 
     func place() async throws -> GetPlace {
-      if let made { return try await made.value }
-      let task = Task { try await Self.make() }
-      made = task
-      return try await task.value
+      if let made { return made }
+      let task = making ?? Task { try await Self.make() }
+      making = task
+      defer { making = nil }
+      let place = try await task.value
+      made = place
+      return place
     }
 
     private static func make() async throws -> GetPlace {
