@@ -24,8 +24,8 @@ struct GetCommand: HaulCommand {
       "haul get -i list.txt -o films -j 4",
       "A list, one URL a line, into the directory films, four at once."),
     Example(
-      "haul get https://example.org/a.iso --checksum sha-256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-      "A file that must have this digest."),
+      "haul get -i list.txt --tree --if-exists skip",
+      "Under host/path/name, and what is there already is left as it is."),
   ]
   static let options: [Option<Self>] =
     [
@@ -69,10 +69,11 @@ struct GetCommand: HaulCommand {
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
-    StopSignals.handle {
-      screen.stopping()
-      run.stop()
-    }
+    StopSignals.handle(
+      {
+        screen.stopping()
+        run.stop()
+      }, atOnce: { run.abandon() })
     let tally = try await screen.follow(run)
     try conclude(tally)
   }
