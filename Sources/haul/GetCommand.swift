@@ -15,8 +15,11 @@ struct GetCommand: HaulCommand {
     Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
     fetched again while the file is there with its length.
 
-    The queue is a PostgreSQL database of its own that runs while it is needed. Whether a source is \
+    The queue is a PostgreSQL database of its own that runs while it is needed, in \
+    ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Whether a source is \
     still the same is checked before a byte is added to a partial file.
+
+    A host that cannot be reached, or says that it is busy, is waited for at most half a minute.
     """
   static let examples = [
     Example("haul get https://example.org/a.iso", "One file into the current directory."),
