@@ -30,8 +30,8 @@ package struct Logger: Sendable {
   private let component: String
   private let output: LogOutput
   private let clock: @Sendable () -> WallTime
-  /// The fields of `with`, rendered once.
-  private var bound: [UInt8] = []
+  /// The fields of `with`; most loggers of a job never write a line.
+  private var bound: [(LogField, LogValue)] = []
 
   /// A logger of `component`, which only JSON lines show.
   package init(
@@ -48,7 +48,7 @@ package struct Logger: Sendable {
   /// A logger whose lines carry `fields` too, before those of the call.
   package func with(_ fields: (LogField, LogValue)...) -> Logger {
     var logger = self
-    for (field, value) in fields { format.append(field, value, to: &logger.bound) }
+    logger.bound += fields
     return logger
   }
 
@@ -77,8 +77,7 @@ package struct Logger: Sendable {
     var line: [UInt8] = []
     line.reserveCapacity(256)
     format.begin(&line, clock(), level, event, component)
-    line.append(contentsOf: bound)
-    for (field, value) in fields { format.append(field, value, to: &line) }
+    for (field, value) in bound + fields { format.append(field, value, to: &line) }
     format.end(&line)
     output.write(line)
   }

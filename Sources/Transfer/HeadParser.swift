@@ -73,7 +73,9 @@ struct HeadParser {
   }
 
   private func statusLine(_ text: Substring) throws(TransferError) -> State {
-    let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+    let words = text.utf8.split(
+      separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false
+    ).map { Substring($0) }
     guard words.count >= 2, ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].contains(words[0]),
       words[1].utf8.count == 3, let status = Int(words[1]), (100...599).contains(status)
     else { throw TransferError(.protocol, "the answer has no usable status line") }
@@ -91,16 +93,16 @@ struct HeadParser {
     guard fieldCount <= Self.fieldLimit else {
       throw TransferError(.protocol, "the answer's head has more than 1,000 fields")
     }
-    if text.first == " " || text.first == "\t" {
+    if text.utf8.first?.isBlank == true {
       // obs-fold (RFC 9112 §5.2): a continued value, joined by one space.
       guard let last = fields.indices.last else { return }
       fields[last].value += " " + text.trimmed()
       return
     }
-    guard let colon = text.firstIndex(of: ":") else { return }
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
     let name = text[..<colon]
-    guard !name.isEmpty, !name.contains(where: \.isWhitespace) else { return }
-    fields.append(.init(String(name), String(text[text.index(after: colon)...].trimmed())))
+    guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return }
+    fields.append(.init(String(name), String(text[text.utf8.index(after: colon)...].trimmed())))
   }
 
   private mutating func end(status: Int, isHTTP2: Bool) throws(TransferError) -> Parsed? {
@@ -163,27 +165,16 @@ struct HeadParser {
   }
 }
 
-extension ResponseHead.Field {
-  /// `name` in lower case.
-  fileprivate func isNamed(_ name: String) -> Bool { self.name.lowercased() == name }
-}
-
 extension StringProtocol {
   /// Without spaces, tabs and line ends behind.
   fileprivate func trimmingEnd() -> Substring {
-    var rest = Substring(self)
-    while let last = rest.unicodeScalars.last, " \t\r\n".unicodeScalars.contains(last) {
-      rest.unicodeScalars.removeLast()
-    }
-    return rest
+    var rest = Substring(self).utf8
+    while let last = rest.last, last.isBlank || last == 0x0d || last == 0x0a { rest.removeLast() }
+    return Substring(rest)
   }
 
   /// Without spaces, tabs and line ends around.
   fileprivate func trimmed() -> Substring {
-    var rest = trimmingEnd()
-    while let first = rest.unicodeScalars.first, " \t".unicodeScalars.contains(first) {
-      rest.unicodeScalars.removeFirst()
-    }
-    return rest
+    Substring(trimmingEnd().utf8.drop(while: \.isBlank))
   }
 }

@@ -54,50 +54,74 @@ package final class IOPool: Sendable {
   }
 }
 
-/// First in, first out, and a thread that finds nothing sleeps.
+/// First in, first out. A thread that finds nothing sleeps, and only a thread that sleeps is woken.
 private final class IOQueue: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []
     /// Index of the first that has not begun.
     var head = 0
+    /// Threads that sleep and that nobody has woken yet.
+    var sleeping = 0
+    var isClosed = false
 
-    /// Nil where nothing waits, which a woken thread only finds after `close`.
-    mutating func takeFirst() -> (@Sendable () -> Void)? {
-      guard head < waiting.count else { return nil }
+    /// Whether a thread is to be woken, which then no longer counts as one that sleeps.
+    mutating func wakesOne() -> Bool {
+      guard sleeping > 0 else { return false }
+      sleeping -= 1
+      return true
+    }
+
+    /// What a thread does next; one that is told to sleep counts as sleeping from here on.
+    mutating func next() -> Next {
+      guard head < waiting.count else {
+        guard !isClosed else { return .end }
+        sleeping += 1
+        return .sleep
+      }
       let first = waiting[head]
       head += 1
       if head == waiting.count {
         waiting.removeAll(keepingCapacity: true)
         head = 0
       }
-      return first
+      return .run(first)
     }
+  }
+
+  private enum Next {
+    case run(@Sendable () -> Void)
+    case sleep
+    case end
   }
 
   private let state = Mutex(State())
   private let signal = Semaphore()
 
   func append(_ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.waiting.append(body) }
-    signal.post()
+    let wakes = state.withLock { state in
+      state.waiting.append(body)
+      return state.wakesOne()
+    }
+    if wakes { signal.post() }
   }
 
   /// Lets the threads end once nothing waits.
   func close() {
-    signal.post()
+    let sleeping = state.withLock { state in
+      state.isClosed = true
+      defer { state.sleeping = 0 }
+      return state.sleeping
+    }
+    for _ in 0..<sleeping { signal.post() }
   }
 
   /// A thread's life.
   func work() {
     while true {
-      signal.wait()
-      let next = state.withLock { state in state.takeFirst() }
-      if let next {
-        next()
-      } else {
-        // Closed: wake the next thread too.
-        signal.post()
-        return
+      switch state.withLock({ state in state.next() }) {
+      case .run(let body): body()
+      case .sleep: signal.wait()
+      case .end: return
       }
     }
   }

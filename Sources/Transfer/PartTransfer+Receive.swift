@@ -97,6 +97,7 @@ extension PartTransfer {
       let (offset, wanted) = body.take(buffer.count)
       shared.body = body
       shared.report.fetched += Int64(buffer.count)
+      if shared.timer == nil, !body.isAsAnnounced { shared.timer = Task { await keepSaving() } }
       if let limit = shared.state.policy.maximumLength, body.position > limit {
         return (.stop, false)
       }

@@ -8,13 +8,12 @@ extension PartTransfer {
   /// been saved, as far as there is something to resume. After the return `save` is not called again; a
   /// call that a stop did not wait for may still be under way.
   package func run() async -> TransferOutcome {
-    let timer = Task { await keepSaving() }
     let outcome = await withTaskCancellationHandler {
       await attempt()
     } onCancel: {
       stop()
     }
-    timer.cancel()
+    shared.withLock { $0.timer }?.cancel()
     switch outcome {
     case .complete: await endCheckpoints()
     case .failed: await finalCheckpoint()

@@ -119,6 +119,8 @@ package final class PartTransfer: Sendable {
     var isOver = false
     /// Whether the run is to end as soon as it can.
     var isEnded: Bool { isStopped || isLost }
+    /// Saves from time to time; nil until a body turns out not to be all there at once.
+    var timer: Task<Void, Never>?
     /// The checkpoint under way.
     var saving: Task<Void, Never>?
     /// Bytes fetched when progress was last saved.

@@ -15,6 +15,12 @@ public struct ResponseHead: Sendable, Equatable {
       self.name = name
       self.value = value
     }
+
+    /// Whether `name` is the field's, without regard to case.
+    func isNamed(_ name: String) -> Bool {
+      self.name.utf8.count == name.utf8.count
+        && self.name.utf8.elementsEqual(name.utf8) { $0.inLowerCase == $1.inLowerCase }
+    }
   }
 
   /// The status code, 200 to 599.
@@ -30,8 +36,7 @@ public struct ResponseHead: Sendable, Equatable {
 
   /// Every value of `name`, in order; empty when the field is absent.
   public func values(_ name: String) -> [String] {
-    let wanted = name.lowercased()
-    return fields.filter { $0.name.lowercased() == wanted }.map(\.value)
+    fields.filter { $0.isNamed(name) }.map(\.value)
   }
 
   /// The value of `name` when the field stands exactly once, else nil.

@@ -52,6 +52,11 @@ extension UInt8 {
   /// `DIGIT` of RFC 5234.
   var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
+  /// A letter of ASCII in lower case, any other byte as it is.
+  var inLowerCase: UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+  }
+
   /// Space or tab: `OWS` of RFC 9110 §5.6.3.
   var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 

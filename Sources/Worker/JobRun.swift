@@ -13,8 +13,7 @@ struct RunEnvironment: Sendable {
   let checkpoints: CheckpointWriter
   let syncs: SharedSyncs
   let slots: TransferSlots
-  /// Whether the lease `token` is certain to live for another five seconds; asks the database where it is not.
-  let confirm: @Sendable (_ token: Int64) async -> Bool
+  let keeper: LeaseKeeper
   let logger: Logger
 }
 
@@ -102,9 +101,7 @@ final class JobRun: Sendable {
     guard let path = try? RelativePath(lease.path) else {
       throw TransferError(.pathConflict, "\(lease.path) is not a path below a store")
     }
-    let parts = try await environment.io.run { [lease, environment] () throws(TransferError) in
-      try store.parts(pool: environment.pool, job: lease.job)
-    }
+    let parts = try await store.parts(pool: environment.pool, job: lease.job, io: environment.io)
     let takeOver = TakeOver(
       lease: lease, parts: parts, store: store, path: path, io: environment.io)
     var order = TransferOrder(
@@ -248,6 +245,8 @@ final class JobRun: Sendable {
     ending.error = error.errorClass.rawValue
     ending.message = error.message
     ending.status = error.status ?? report.status
+    // Should somebody have taken a directory of part files away, the next attempt makes it anew.
+    if error.errorClass == .io { environment.stores[lease.store]?.shards.forget() }
     ending.retryAfter = error.retryAfter.map { $0 / .seconds(1) }
     if let host = error.host, host != lease.host { ending.host = host }
     return ending

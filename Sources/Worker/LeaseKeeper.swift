@@ -66,15 +66,7 @@ final class LeaseKeeper: Sendable {
   /// it is not certain yet. False when the lease is lost or the worker stops.
   func confirm(_ token: Int64) async -> Bool {
     while !Task.isCancelled {
-      guard let run = board.run(token), !run.isAbandoned else { return false }
-      let (isSure, isClosed) = state.withLock { state in
-        (
-          state.clock.standing == .confirmed
-            && state.clock.remaining(now: .now) >= Self.renameTime, state.isClosed
-        )
-      }
-      if isSure { return true }
-      if isClosed { return false }
+      if let isOurs = isSure(of: token) { return isOurs }
       wake.post()
       await withCheckedContinuation { continuation in
         let isClosed = state.withLock { state in
@@ -85,6 +77,17 @@ final class LeaseKeeper: Sendable {
       }
     }
     return false
+  }
+
+  /// As ``confirm(_:)`` where that need not wait, else nil. Does not block.
+  func isSure(of token: Int64) -> Bool? {
+    guard let run = board.run(token), !run.isAbandoned else { return false }
+    return state.withLock { state in
+      let isSure =
+        state.clock.standing == .confirmed
+        && state.clock.remaining(now: .now) >= Self.renameTime
+      return isSure ? true : state.isClosed ? false : nil
+    }
   }
 
   /// Nobody waits for a confirmation any more.

@@ -98,8 +98,7 @@ package final class PoolWorker: Sendable {
       engine: engine, io: io, stores: stores, pool: registration.pool,
       allowsOwnOrigins: configuration.allowsOwnOrigins,
       checkpoints: CheckpointWriter(database), syncs: SharedSyncs(io),
-      slots: TransferSlots(configuration.concurrency), confirm: { await keeper.confirm($0) },
-      logger: logger)
+      slots: TransferSlots(configuration.concurrency), keeper: keeper, logger: logger)
     let loop = WorkLoop(
       database, configuration, board: board, environment: environment, logger: logger)
     let janitor = Janitor(

@@ -19,22 +19,39 @@ struct Publisher: Sendable {
     _ part: PartFile, length: Int64, isKept: Bool
   ) async throws(TransferError) -> RelativePath? {
     let io = environment.io
-    try await io.run { () throws(TransferError) in try part.sync() }
-    Failpoint.hit(.afterSync, path: lease.path)
-    guard await hasRight(part, length: length, isKept: isKept) else { return nil }
-    Failpoint.hit(.beforeRename, path: lease.path)
-    let named = try await io.run { () throws(TransferError) in
-      let parent = try store.destination.makeParent(of: path)
-      return (parent, try giveName(to: part, length: length, in: parent))
+    let early = try await io.run { () throws(TransferError) -> Named? in
+      try part.sync()
+      Failpoint.hit(.afterSync, path: lease.path)
+      // Where there is nothing to record and nothing to wait for, which is nearly always, the thread goes on.
+      guard !isKept, environment.keeper.isSure(of: lease.token) == true else { return nil }
+      return try giveName(to: part, length: length)
     }
-    guard let placed = named.1 else { return nil }
-    try await environment.syncs.sync(named.0)
+    let named: Named
+    if let early {
+      named = early
+    } else {
+      guard await hasRight(part, length: length, isKept: isKept) else { return nil }
+      named = try await io.run { () throws(TransferError) in
+        try giveName(to: part, length: length)
+      }
+    }
+    guard let placed = named.path else { return nil }
+    try await environment.syncs.sync(named.parent)
     return placed
   }
 
   /// The name that the part file has got in `parent`, not yet durable; nil where there is no part file.
-  private func giveName(
-    to part: PartFile, length: Int64, in parent: Destination.Parent
+  private typealias Named = (path: RelativePath?, parent: Destination.Parent)
+
+  /// The rename; whoever calls has the right to it.
+  private func giveName(to part: PartFile, length: Int64) throws(TransferError) -> Named {
+    Failpoint.hit(.beforeRename, path: lease.path)
+    let parent = try store.destination.makeParent(of: path)
+    return (try name(part, length: length, in: parent), parent)
+  }
+
+  private func name(
+    _ part: PartFile, length: Int64, in parent: Destination.Parent
   ) throws(TransferError) -> RelativePath? {
     // After a lost attempt the file may stand there already: then it is ours, if it is the same.
     if lease.attempt > 1, let present = try present(part, length: length) {
@@ -64,7 +81,7 @@ struct Publisher: Sendable {
 
   /// Whether the lease is certainly ours for long enough to rename.
   private func hasRight(_ part: PartFile, length: Int64, isKept: Bool) async -> Bool {
-    guard isKept else { return await environment.confirm(lease.token) }
+    guard isKept else { return await environment.keeper.confirm(lease.token) }
     let checkpoint = Checkpoint(
       completeLength: length, validator: nil, durable: ByteRanges(0..<length), part: part.name,
       inode: part.inode, publishing: path.description)

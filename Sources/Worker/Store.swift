@@ -33,6 +33,8 @@ package struct Store: Sendable {
   let marker: String
   let root: FileDescriptor
   let destination: Destination
+  /// The directories of part files that are open.
+  let shards = OpenShards()
 
   private static let markerPath = ".haul/store.json"
 
@@ -118,9 +120,15 @@ package struct Store: Sendable {
     try? Data(contentsOf: URL(filePath: path))
   }
 
-  /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing.
-  func parts(pool: String, job: Int64) throws(TransferError) -> PartDirectory {
-    PartDirectory(try root.makeDirectories("\(Self.partsPath(pool))/\(Self.shard(job))"))
+  /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing, and opened once.
+  func parts(pool: String, job: Int64, io: IOPool) async throws(TransferError) -> PartDirectory {
+    let path = "\(Self.partsPath(pool))/\(Self.shard(job))"
+    if let opened = shards[path] { return opened }
+    return try await io.run { () throws(TransferError) in
+      let directory = PartDirectory(try root.makeDirectories(path))
+      shards[path] = directory
+      return directory
+    }
   }
 
   /// Below the root: `.haul/parts/POOL`.

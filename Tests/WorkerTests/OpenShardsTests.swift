@@ -1,0 +1,28 @@
+import TestSupport
+import Testing
+import Transfer
+
+@testable import Worker
+
+struct OpenShardsTests {
+  /// Somebody takes the directory away: jobs fail until the store is told to forget it, then it is made anew.
+  @Test func `a directory of part files is opened once, and anew where it is forgotten`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    _ = try Store.initialise(directory: directory.path)
+    let store = try Store(StoreMount(name: "main", directory: directory.path))
+    let io = try IOPool(threads: 1)
+    let parts = try await store.parts(pool: "p", job: 1, io: io)
+    _ = try parts.create("1.1")
+    try parts.remove("1.1")
+    Store.removeEmptyParts(of: "p", below: store.root)
+
+    let sameParts = try await store.parts(pool: "p", job: 2, io: io)
+    #expect(throws: TransferError.self) { try sameParts.create("2.1") }
+    store.shards.forget()
+    let newParts = try await store.parts(pool: "p", job: 2, io: io)
+    _ = try newParts.create("2.1")
+    #expect(try newParts.names(startingWith: "2.") == ["2.1"])
+  }
+}
