@@ -51,6 +51,7 @@ package final class GetRun: Sendable {
   private let location: ClusterLocation
   private let logger: Logger
   private let observe: @Sendable (Event) -> Void
+  private let opening = PoolOpening()
   private let state = Mutex(State())
 
   /// A run that has not begun. `observe` is called on Swift threads.
@@ -67,19 +68,24 @@ package final class GetRun: Sendable {
   /// What runs now, in no order.
   package var transfers: [RunningTransfer] { state.withLock { $0.worker }?.transfers ?? [] }
 
-  /// Ends the run with its progress saved, for a later one to go on with. From any thread; again is no error.
+  /// Ends the run with its progress saved, for a later one to go on with. Where the database is not there yet, it is
+  /// waited for no longer, and ``run()`` throws. From any thread; again is no error.
   package func stop() {
+    opening.cancel()
     state.withLock { state in
       state.isStopped = true
       return state.worker
     }?.drain()
   }
 
+  /// Lets the database go at once, for a process that ends without waiting for anything else.
+  package func abandon() { opening.abandon() }
+
   /// Runs until every job has ended, or ``stop()``. Files are durable when their settlement is told.
   ///
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`. That jobs fail is not an error.
   package func run() async throws {
-    let pool = try await LocalPool.open(
+    let pool = try await opening.open(
       database: LocalPool.getDatabase, at: location,
       observe: { [observe] in observe(.database($0)) })
     do {

@@ -50,8 +50,6 @@ package final class UpRun: Sendable {
   }
 
   private struct State {
-    var opening: Task<LocalPool, any Error>?
-    var pool: LocalPool?
     var coordinator: PoolCoordinator?
     var workers: [PoolWorker] = []
     var isStopped = false
@@ -61,6 +59,7 @@ package final class UpRun: Sendable {
   private let location: ClusterLocation
   private let logger: @Sendable (_ component: String) -> Logger
   private let observe: @Sendable (Event) -> Void
+  private let opening = PoolOpening()
   private let state = Mutex(State())
 
   /// A run that has not begun. `logger` makes one for `coordinator`, `worker-1`, …; `observe` is called on Swift threads.
@@ -78,36 +77,26 @@ package final class UpRun: Sendable {
   /// Drains the workers, then ends the coordinator; ``run()`` then returns. Where the database is not there yet, it is
   /// waited for no longer, and ``run()`` throws. From any thread; again is no error.
   package func stop() {
-    let (opening, coordinator, workers) = state.withLock { state in
+    let (coordinator, workers) = state.withLock { state in
       state.isStopped = true
-      return (state.opening, state.coordinator, state.workers)
+      return (state.coordinator, state.workers)
     }
-    opening?.cancel()
+    opening.cancel()
     workers.forEach { $0.drain() }
     if workers.isEmpty { coordinator?.stop() }
   }
 
   /// Lets the database go at once, for a process that ends without waiting for anything else.
-  package func abandon() {
-    state.withLock { $0.pool }?.close()
-  }
+  package func abandon() { opening.abandon() }
 
   /// Runs until ``stop()``, or until all workers were drained by an operator.
   ///
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`; `JobQueueError`, also `busy` where another such
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
-    let opening = Task { [location, observe] in
-      try await LocalPool.open(
-        database: LocalPool.standingDatabase, at: location, observe: { observe(.database($0)) })
-    }
-    let isStopped = state.withLock { state in
-      state.opening = opening
-      return state.isStopped
-    }
-    if isStopped { opening.cancel() }
-    let pool = try await opening.value
-    state.withLock { $0.pool = pool }
+    let pool = try await opening.open(
+      database: LocalPool.standingDatabase, at: location,
+      observe: { [observe] in observe(.database($0)) })
     do {
       try await run(in: pool)
       pool.close()

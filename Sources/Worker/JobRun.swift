@@ -30,6 +30,7 @@ final class JobRun: Sendable {
     var isStopped = false
     var isAbandoned = false
     var isSuspended = false
+    var hasBegun = false
   }
 
   init(_ lease: Lease, _ environment: RunEnvironment) {
@@ -61,8 +62,8 @@ final class JobRun: Sendable {
   /// Takes back `suspend`.
   func resume() { transfer { $0.isSuspended = false }?.unpause() }
 
-  /// Whether it is being transferred: not before it has a slot, and not when all bytes are there.
-  var isTransferring: Bool { environment.slots.holds(lease.token) }
+  /// Whether it has had its turn to be transferred.
+  var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
@@ -170,6 +171,7 @@ final class JobRun: Sendable {
     if isSuspended { transfer.pause() }
     if isStopped { transfer.stop() }
     await environment.slots.enter(lease.token) { state.withLock { $0.isStopped } }
+    state.withLock { $0.hasBegun = true }
     let outcome = await transfer.run()
     environment.slots.leave(lease.token)
     let report = transfer.report

@@ -47,13 +47,14 @@ package final class PoolWorker: Sendable {
     }?.stopWhenIdle()
   }
 
-  /// What is being transferred now, in no order.
+  /// What is being transferred or published now, in no order.
   package var transfers: [RunningTransfer] {
     let runs = state.withLock { $0.loop }?.running ?? []
-    return runs.filter(\.isTransferring).map { run in
+    return runs.filter(\.hasBegun).map { run in
       let progress = run.progress
       return RunningTransfer(
-        token: run.lease.token, path: run.lease.path, bytes: progress.bytes, total: progress.total)
+        token: run.lease.token, path: run.lease.path, bytes: progress.bytes, total: progress.total,
+        fetched: progress.fetched)
     }
   }
 

@@ -36,9 +36,6 @@ final class TransferSlots: Sendable {
     }
   }
 
-  /// Whether `token` has a slot.
-  func holds(_ token: Int64) -> Bool { state.withLock { $0.inside.contains(token) } }
-
   /// How many wait for a slot.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 

@@ -74,4 +74,6 @@ package struct RunningTransfer: Sendable {
   package let bytes: Int64
   /// Complete length in bytes, where known.
   package let total: Int64?
+  /// Bytes received over the network in this attempt.
+  package let fetched: Int64
 }

@@ -15,8 +15,11 @@ struct GetCommand: HaulCommand {
     Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
     fetched again while the file is there with its length.
 
-    The queue is a PostgreSQL database of its own that runs while it is needed. Whether a source is \
+    The queue is a PostgreSQL database of its own that runs while it is needed, in \
+    ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Whether a source is \
     still the same is checked before a byte is added to a partial file.
+
+    A host that cannot be reached, or says that it is busy, is waited for at most half a minute.
     """
   static let examples = [
     Example("haul get https://example.org/a.iso", "One file into the current directory."),
@@ -24,8 +27,8 @@ struct GetCommand: HaulCommand {
       "haul get -i list.txt -o films -j 4",
       "A list, one URL a line, into the directory films, four at once."),
     Example(
-      "haul get https://example.org/a.iso --checksum sha-256=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-      "A file that must have this digest."),
+      "haul get -i list.txt --tree --if-exists skip",
+      "Under host/path/name, and what is there already is left as it is."),
   ]
   static let options: [Option<Self>] =
     [
@@ -69,10 +72,11 @@ struct GetCommand: HaulCommand {
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
-    StopSignals.handle {
-      screen.stopping()
-      run.stop()
-    }
+    StopSignals.handle(
+      {
+        screen.stopping()
+        run.stop()
+      }, atOnce: { run.abandon() })
     let tally = try await screen.follow(run)
     try conclude(tally)
   }

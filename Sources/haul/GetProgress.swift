@@ -93,10 +93,11 @@ final class GetProgress: Sendable {
     return state.withLock { state in
       let transfers = transfers.sorted { $0.token < $1.token }
       for transfer in transfers {
-        state.meters[transfer.token, default: RateMeter()].add(transfer.bytes, at: now)
+        state.meters[transfer.token, default: RateMeter()].add(transfer.fetched, at: now)
       }
       let bytes = state.tally.bytes + transfers.reduce(0) { $0 + $1.bytes }
-      state.total.add(bytes, at: now)
+      // What an earlier run had fetched says nothing of the rate.
+      state.total.add(state.tally.fetched + transfers.reduce(0) { $0 + $1.fetched }, at: now)
       return ProgressFrame(
         transfers: transfers.map {
           TransferProgress(

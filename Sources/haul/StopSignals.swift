@@ -3,7 +3,7 @@ import Glibc
 import Log
 import Synchronization
 
-/// SIGTERM and SIGINT, received by the main thread and by no other.
+/// SIGTERM, SIGINT, and SIGHUP unless it is ignored (nohup(1)), received by the main thread and by no other.
 ///
 /// A command that wants to stop in order says so with `handle`; without that the signals do what
 /// they do to any program. Signals belong to the process, and so does the handler.
@@ -22,6 +22,11 @@ struct StopSignals {
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, SIGTERM)
     unsafe sigaddset(&set, SIGINT)
+    var hangUp = sigaction()
+    unsafe sigaction(SIGHUP, nil, &hangUp)
+    // SIG_DFL is the null pointer.
+    let isIgnored = unsafe hangUp.__sigaction_handler.sa_handler != nil
+    if !isIgnored { unsafe sigaddset(&set, SIGHUP) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     return StopSignals(set: set)
   }

@@ -82,7 +82,7 @@ struct ClusterTests {
 
   @Test func `a server without users is taken over, and stopped by its last user`() async throws {
     let place = try TestPlace()
-    let owner = try place.startUser()
+    let owner = try await place.startUser()
     let conninfo = try await owner.ready()
     let server = try #require(place.server)
     owner.signal(SIGKILL)

@@ -31,7 +31,8 @@ struct MakingTests {
   @Test func `who makes it may be killed in the middle`() async throws {
     let place = try TestPlace()
     let directory = try place.directory
-    let maker = try place.startUser()
+    let programs = try await place.stuckPrograms()
+    let maker = try await place.startUser(programs: programs)
     try await eventually("initdb to have begun") {
       ClusterDirectory.status(directory.newData + "/global") != nil
     }
@@ -39,7 +40,12 @@ struct MakingTests {
     try await maker.exit()
     #expect(ClusterDirectory.status(directory.data) == nil)
 
-    let cluster = try await place.open()
+    let opening = Task { try await place.open() }
+    try await place.steps.first("a wait for the initdb that is left") { steps in
+      steps.contains(.waiting) ? () : nil
+    }
+    try place.release(programs)
+    let cluster = try await opening.value
     #expect(place.steps.value == [.waiting, .creating, .starting])
     #expect(ClusterDirectory.status(directory.newData) == nil)
     try await cluster.ensureDatabase("haul")
@@ -50,7 +56,10 @@ struct MakingTests {
   @Test func `the wait for it can be cancelled`() async throws {
     let place = try TestPlace()
     let directory = try place.directory
-    let task = Task { try await place.open() }
+    let stuck = ClusterLocation(
+      directory: place.location.directory, runtimeDirectory: nil,
+      programDirectories: [try await place.stuckPrograms()])
+    let task = Task { try await EmbeddedCluster.open(stuck) }
     try await eventually("initdb to have begun") {
       ClusterDirectory.status(directory.newData + "/global") != nil
     }
@@ -61,9 +70,8 @@ struct MakingTests {
 
   @Test func `programs outside of a package are asked for their version`() async throws {
     let root = try TemporaryDirectory()
-    try root.write("#!/bin/sh\necho 'postgres (PostgreSQL) 17.2'\n", to: "bin/postgres")
-    try root.write("", to: "bin/initdb")
-    for name in ["postgres", "initdb"] { chmod(root.path("bin/\(name)"), 0o755) }
+    try await root.install("echo 'postgres (PostgreSQL) 17.2'", as: "bin/postgres")
+    try await root.install("", as: "bin/initdb")
     symlink(root.path("bin"), root.path("link"))
     let location = ClusterLocation(
       directory: root.path("state"), runtimeDirectory: nil,
@@ -98,8 +106,8 @@ struct MakingTests {
     let place = try TestPlace()
     mkdir(place.location.directory, 0o700)
     chown(place.location.directory, 65534, 65534)
-    let one = try place.startUser(as: "nobody")
-    let other = try place.startUser(as: "nobody")
+    let one = try await place.startUser(as: "nobody")
+    let other = try await place.startUser(as: "nobody")
     let conninfo = try await one.ready()
     #expect(conninfo.contains("requirepeer='nobody'"))
     #expect(try await other.ready() == conninfo)

@@ -44,22 +44,48 @@ final class TestPlace: Sendable {
     }
   }
 
+  /// A directory of programs newer than all others, whose initdb begins and then waits for ``release(_:)``.
+  func stuckPrograms() async throws -> String {
+    let directory = root.path("stuck")
+    try await root.install("echo 'postgres (PostgreSQL) 99.0'", as: "stuck/postgres")
+    try await root.install("mkdir $2/global; read line <\(directory)/go", as: "stuck/initdb")
+    mkfifo(directory + "/go", 0o644)
+    return directory
+  }
+
+  /// Lets the initdb of such a directory end.
+  func release(_ programs: String) throws {
+    try "go\n".write(toFile: programs + "/go", atomically: false, encoding: .utf8)
+  }
+
   /// The program that uses this cluster, started; as `user` from a copy that everybody may run.
-  func startUser(as user: String? = nil) throws -> ChildProcess {
+  func startUser(
+    as user: String? = nil, programs: String? = nil
+  ) async throws -> ChildProcess {
     let program =
       URL(fileURLWithPath: HaulProcess.path).deletingLastPathComponent().path
       + "/ClusterUser"
-    let environment = ["HAUL_STATE_DIR": location.directory]
+    var environment = ["HAUL_STATE_DIR": location.directory]
+    if let programs { environment["PATH"] = "\(programs):/usr/bin:/bin" }
     guard let user else { return try ChildProcess(program, environment: environment) }
     let copy = root.path("ClusterUser")
     if access(copy, X_OK) != 0 {
-      try FileManager.default.copyItem(atPath: program, toPath: copy)
-      chmod(copy, 0o755)
+      _ = try await ChildProcess.run("install", ["-m", "755", program, copy])
     }
     return try ChildProcess(
       "setpriv",
       ["--reuid", user, "--regid", "nogroup", "--clear-groups", "--pdeathsig", "keep", copy],
       environment: environment)
+  }
+}
+
+extension TemporaryDirectory {
+  /// Makes a shell script that anybody may run.
+  ///
+  /// Another process writes it: while this one has it open, a child that is being started has it too, and it cannot be run.
+  func install(_ script: String, as name: String) async throws {
+    let source = try write("#!/bin/sh\n\(script)\n", to: name + ".source")
+    _ = try await ChildProcess.run("install", ["-m", "755", source, path(name)])
   }
 }
 

@@ -123,7 +123,7 @@ struct ProgressTests {
   {
     try await HaulPool.open { pool in
       let output = try await pool.haul(["batch", "wait", "monday"])
-      #expect(output.exit == .code(64))
+      #expect(output.exit == .code(65))
       #expect(output.standardError == [#"haul batch wait: there is no batch "monday"."#])
 
       try await pool.command("submit", "http://127.0.0.1/a", "--batch", "monday")

@@ -29,49 +29,87 @@ struct ReadmeTests {
     return blocks
   }
 
-  @Test func `the commands make a pool that downloads a list`() async throws {
-    let blocks = try Self.blocks("sh")
-    // Building and testing is what runs this test.
-    let building = try #require(blocks.first)
-    #expect(building.contains("swift build") && building.contains("scripts/test"))
-    let pool = blocks.dropFirst().joined(separator: "\n")
-    for command in ["createdb", "migrate", "store init", "worker", "submit", "host set"] {
-      #expect(pool.contains(command))
-    }
-
-    let site = Site(["/a.bin": Representation(seed: 1, length: 300_000)])
+  /// An origin with one file, and a list of it in a directory.
+  private func scene() throws -> (origin: OriginServer, directory: TemporaryDirectory) {
+    let site = Site(["/a.iso": Representation(seed: 1, length: 300_000)])
     let origin = try OriginServer(handler: site.answer)
     let directory = try TemporaryDirectory()
-    try directory.write("\(origin.url("/a.bin"))\n", to: "urls.txt")
+    try directory.write("\(origin.url("/a.iso"))\n", to: "urls.txt")
+    return (origin, directory)
+  }
+
+  private func check(_ path: String) throws {
+    let file = try Data(contentsOf: URL(filePath: path))
+    #expect(Pattern(seed: 1).firstDifference(of: Array(file), at: 0) == nil)
+    #expect(file.count == 300_000)
+  }
+
+  private static let programs = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
+
+  /// Runs the lines in one shell. What runs on goes to the background; `stop` ends it.
+  private func run(
+    _ lines: [String], stop: String, _ environment: [String: String], in directory: String
+  ) async throws {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    let shell = try ChildProcess(
+      "bash", ["-euxc", (lines + [stop]).joined(separator: "\n")],
+      environment: environment.merging(
+        // The origin of this test is on the loopback interface.
+        ["PATH": "\(Self.programs):\(path)", "HAUL_ALLOW_NET": "127.0.0.0/8"],
+        uniquingKeysWith: { $1 + ":" + $0 }), directory: directory)
+    let output = try await shell.result(within: .seconds(60))
+    #expect(output.exit == .code(0), "\(output.standardError.joined(separator: "\n"))")
+  }
+
+  @Test func `the first commands are those that build and test`() throws {
+    let block = try #require(try Self.blocks("sh").first)
+    let scripts = block.split(separator: "\n").map { $0.prefix { $0 != " " } }
+    #expect(scripts == ["scripts/quickstart", "scripts/test"])
+  }
+
+  @Test func `the commands without set-up download a list`() async throws {
+    let block = try Self.blocks("sh")[1]
+    for command in ["haul get http", "haul get -i", "haul up", "haul submit -i"] {
+      #expect(block.contains(command))
+    }
+    let (origin, directory) = try scene()
+    let lines = block.replacingOccurrences(of: "https://example.org/", with: origin.url("/"))
+      .split(separator: "\n").map { line in
+        line.hasPrefix("haul up")
+          ? "haul up & up=$!; until haul queues; do kill -0 $up; done" : String(line)
+      }
+    try await run(
+      lines, stop: "kill $up; wait $up", ["HAUL_STATE_DIR": directory.path("state")],
+      in: directory.path)
+    for path in ["a.iso", "mirror/a.iso", "downloads/127.0.0.1_\(origin.port)/a.iso"] {
+      try check(directory.path(path))
+    }
+  }
+
+  @Test func `the commands for several machines make a pool that downloads a list`() async throws {
+    let block = try Self.blocks("sh").dropFirst(2).joined(separator: "\n")
+    for command in ["createdb", "migrate", "store init", "worker", "submit"] {
+      #expect(block.contains(command))
+    }
+    let (origin, directory) = try scene()
     let store = directory.path("store")
     try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
     let name = "readme_\(getpid())"
-    let script = pool.replacingOccurrences(of: "createdb haul", with: "createdb \(name)")
+    let lines = block.replacingOccurrences(of: "createdb haul", with: "createdb \(name)")
       .replacingOccurrences(of: "dbname=haul", with: "dbname=\(name)")
       .replacingOccurrences(of: "/srv/haul", with: store)
       .split(separator: "\n").map { line in
-        line.hasPrefix("haul worker") ? "\(line) & worker=$!" : String(line)
-      }.joined(separator: "\n")
-
+        line.hasPrefix("haul worker")
+          ? "\(line.prefix { $0 != "#" }) & worker=$!" : String(line)
+      }
     let server = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_POSTGRES"])
     let host = try #require(server.split(separator: " ").first { $0.hasPrefix("host=") })
     let bin = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
-    let haul = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    let shell = try ChildProcess(
-      "bash",
-      ["-euxc", "trap 'dropdb --force \(name)' EXIT\n\(script)\nkill $worker; wait $worker"],
-      environment: [
-        "PATH": "\(haul):\(bin):\(path)", "PGUSER": "postgres",
-        "PGHOST": String(host.dropFirst("host=".count)),
-        // The origin of this test is on the loopback interface.
-        "HAUL_ALLOW_NET": "127.0.0.0/8",
-      ], directory: directory.path)
-    let output = try await shell.result(within: .seconds(60))
-    #expect(output.exit == .code(0), "\(output.standardError.joined(separator: "\n"))")
-    let file = try Data(contentsOf: URL(filePath: "\(store)/127.0.0.1_\(origin.port)/a.bin"))
-    #expect(Pattern(seed: 1).firstDifference(of: Array(file), at: 0) == nil)
-    #expect(file.count == 300_000)
+    try await run(
+      ["trap 'dropdb --force \(name)' EXIT"] + lines, stop: "kill $worker; wait $worker",
+      ["PATH": bin, "PGUSER": "postgres", "PGHOST": String(host.dropFirst("host=".count))],
+      in: directory.path)
+    try check("\(store)/127.0.0.1_\(origin.port)/a.iso")
   }
 
   @Test func `the queries run`() async throws {

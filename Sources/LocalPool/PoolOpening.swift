@@ -1,0 +1,42 @@
+import EmbeddedPostgres
+import Synchronization
+
+/// The opening of a local pool, for whoever may have to end it from another thread.
+final class PoolOpening: Sendable {
+  private struct State {
+    var opening: Task<LocalPool, any Error>?
+    var pool: LocalPool?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Opens the pool, once. Throws as `LocalPool.open`, and `CancellationError` or `cancelled` after ``cancel()``.
+  func open(
+    database: String, at location: ClusterLocation,
+    observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
+  ) async throws -> LocalPool {
+    let opening = Task {
+      try await LocalPool.open(database: database, at: location, observe: observe)
+    }
+    let isCancelled = state.withLock { state in
+      state.opening = opening
+      return state.isCancelled
+    }
+    if isCancelled { opening.cancel() }
+    let pool = try await opening.value
+    state.withLock { $0.pool = pool }
+    return pool
+  }
+
+  /// A database that is not there yet is waited for no longer. Nothing happens to one that is.
+  func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      return state.opening
+    }?.cancel()
+  }
+
+  /// Lets the database go at once, for a process that ends without waiting for anything else.
+  func abandon() { state.withLock { $0.pool }?.close() }
+}
