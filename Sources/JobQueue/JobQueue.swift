@@ -58,7 +58,10 @@ package struct JobQueue: Sendable {
         return try await connection.query(sql, parameters)
       } catch let error as PostgresError {
         if let refused = JobQueueError(error) { throw refused }
-        guard error.isRetryable, attempt < 20, let state = error.sqlState else { throw error }
+        // Of a transaction nothing is left to repeat the statement in: it is repeated as a whole.
+        guard error.isRetryable, !connection.isTransaction, attempt < 20,
+          let state = error.sqlState
+        else { throw error }
         onRetry(state)
         try await Task.sleep(for: .milliseconds(Int64.random(in: 1...(10 * attempt))))
       }

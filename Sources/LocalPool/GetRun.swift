@@ -98,10 +98,7 @@ package final class GetRun: Sendable {
   }
 
   private func run(in pool: LocalPool) async throws {
-    let connection = try await Connection.connect(
-      ConnectionConfiguration(
-        conninfo: pool.conninfo, applicationName: "haul-get", queryTimeout: .seconds(3600)))
-    let queue = JobQueue(connection)
+    let queue = JobQueue(pool.connection)
     let id = try await queue.poolID()
     let directory = try DownloadDirectory(order.directory, pool: id)
     do {
@@ -111,18 +108,22 @@ package final class GetRun: Sendable {
       directory.leave(pool: id)
       throw error
     }
-    await connection.close()
+    await pool.connection.close()
   }
 
   private func fill(
     _ directory: DownloadDirectory, _ queue: JobQueue, _ pool: LocalPool
   ) async throws {
     let name = "get-" + String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16)
-    _ = try await queue.initStore(
-      name: directory.store, marker: directory.marker, machine: PoolWorker.machine,
-      root: directory.path)
-    try await queue.createQueue(name, store: directory.store)
-    try await queue.setHostCap("*", leases)
+    // One commit for the three.
+    try await pool.connection.transaction { [leases] connection in
+      let queue = JobQueue(connection)
+      _ = try await queue.initStore(
+        name: directory.store, marker: directory.marker, machine: PoolWorker.machine,
+        root: directory.path)
+      try await queue.createQueue(name, store: directory.store)
+      try await queue.setHostCap("*", leases)
+    }
     let worker = try makeWorker(directory, queue: name, pool)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { [observe] in try await pool.keepServing { observe(.database($0)) } }

@@ -1,7 +1,7 @@
 package import EmbeddedPostgres
 import FoundationEssentials
 import JobQueue
-import Postgres
+package import Postgres
 import Synchronization
 
 /// A pool on one machine without any set-up: a database of the embedded cluster, migrated, with nothing left in it that
@@ -19,11 +19,17 @@ package final class LocalPool: Sendable {
   private let database: String
   /// libpq's string for the database.
   package let conninfo: String
+  /// What the database was prepared over: for whoever has opened the pool to go on with, and to close.
+  package let connection: Connection
 
-  private init(_ cluster: EmbeddedCluster, at location: ClusterLocation, database: String) {
+  private init(
+    _ cluster: EmbeddedCluster, at location: ClusterLocation, database: String,
+    _ connection: Connection
+  ) {
     self.cluster = Mutex(cluster)
     self.location = location
     self.database = database
+    self.connection = connection
     conninfo = cluster.conninfo(database: database)
   }
 
@@ -37,11 +43,9 @@ package final class LocalPool: Sendable {
   ) async throws -> LocalPool {
     let cluster = try await EmbeddedCluster.open(location, observe: observe)
     do {
-      let pool = LocalPool(cluster, at: location, database: database)
-      let connection = try await pool.connect(to: cluster)
+      let connection = try await connect(to: database, of: cluster)
       try await prepare(connection)
-      await connection.close()
-      return pool
+      return LocalPool(cluster, at: location, database: database, connection)
     } catch {
       cluster.close()
       throw error
@@ -70,8 +74,12 @@ package final class LocalPool: Sendable {
   /// Lets the cluster go; its last user stops it. Again is no error.
   package func close() { cluster.withLock { $0 }.close() }
 
-  private func connect(to cluster: EmbeddedCluster) async throws -> Connection {
-    let configuration = ConnectionConfiguration(conninfo: conninfo, applicationName: "haul")
+  private static func connect(
+    to database: String, of cluster: EmbeddedCluster
+  ) async throws -> Connection {
+    let configuration = ConnectionConfiguration(
+      conninfo: cluster.conninfo(database: database), applicationName: "haul",
+      queryTimeout: .seconds(3600))
     do {
       return try await Connection.connect(configuration)
     } catch PostgresError.connecting(let state, _) where state == .invalidCatalogName {

@@ -151,11 +151,9 @@ package final class UpRun: Sendable {
       throw StoreError.unwritable(order.directory, reason: "the directory cannot be made")
     }
     let (marker, directory) = try Store.initialise(directory: order.directory)
-    let connection = try await Connection.connect(
-      ConnectionConfiguration(conninfo: pool.conninfo, applicationName: "haul-up"))
-    _ = try await JobQueue(connection).initStore(
+    _ = try await JobQueue(pool.connection).initStore(
       name: Self.store, marker: marker, machine: PoolWorker.machine, root: directory)
-    await connection.close()
+    await pool.connection.close()
     return directory
   }
 

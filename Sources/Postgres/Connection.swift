@@ -10,7 +10,7 @@ package final class Connection: Sendable {
   let link: Link
   let turns = Turns()
   /// Whether this is what the body of a transaction gets: it shares the link of another.
-  let isTransaction: Bool
+  package let isTransaction: Bool
   /// Set when the transaction this belongs to has ended.
   let isOver = Atomic(false)
 

@@ -26,6 +26,8 @@ package final class Session: Sendable {
   private static let longestWait = Duration.seconds(2)
 
   private struct State {
+    /// One that was made already; nil once it is used.
+    var first: Connection?
     var connection: Connection?
     var waiting: [Promise<Connection>] = []
     /// Keeps the session connected; nil before the first need and after a refused first attempt.
@@ -42,21 +44,23 @@ package final class Session: Sendable {
   private let configuration: ConnectionConfiguration
   private let onConnect: @Sendable (Connection) async throws -> Void
   private let observe: @Sendable (Event) -> Void
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// - Parameters:
   ///   - configuration: of every connection.
+  ///   - first: a connection with this configuration, which is the session's from now on and the first that it uses.
   ///   - onConnect: prepares each new connection (LISTEN, locks) before anybody else gets it; when it
   ///     throws, that connection is closed and counts as not made.
   ///   - observe: is told of events in their order; must not block.
   package init(
-    _ configuration: ConnectionConfiguration,
+    _ configuration: ConnectionConfiguration, first: Connection? = nil,
     onConnect: @escaping @Sendable (Connection) async throws -> Void = { _ in },
     observe: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     self.configuration = configuration
     self.onConnect = onConnect
     self.observe = observe
+    state = Mutex(State(first: first))
     (notifications, notificationsInput) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingNewest(1_000))
   }
@@ -77,8 +81,8 @@ package final class Session: Sendable {
   package func close() async {
     let (connection, keeper, waiting) = state.withLock { state in
       state.isClosed = true
-      defer { state.waiting = [] }
-      return (state.connection, state.keeper, state.waiting)
+      defer { (state.waiting, state.first) = ([], nil) }
+      return (state.connection ?? state.first, state.keeper, state.waiting)
     }
     for promise in waiting { promise.settle(.failure(Self.closedError)) }
     keeper?.cancel()
@@ -130,7 +134,7 @@ package final class Session: Sendable {
   }
 
   private func prepareConnection() async throws -> Connection {
-    let connection = try await Connection.connect(configuration)
+    let connection = try await nextConnection()
     do {
       try await onConnect(connection)
     } catch {
@@ -138,6 +142,15 @@ package final class Session: Sendable {
       throw error
     }
     return connection
+  }
+
+  private func nextConnection() async throws -> Connection {
+    let first = state.withLock { state in
+      defer { state.first = nil }
+      return state.first
+    }
+    if let first { return first }
+    return try await Connection.connect(configuration)
   }
 
   /// Hands the connection to all who wait. Returns false if the session was closed meanwhile.

@@ -12,18 +12,22 @@ struct Database: Sendable {
   let control: Session
   let logger: Logger
 
-  /// Both sessions for a registered worker. `observe` is told what happens to the control session.
+  /// How `work` connects. Nothing of a worker's takes long: a connection that is silent for this time is given up.
+  static func workConfiguration(_ conninfo: String) -> ConnectionConfiguration {
+    ConnectionConfiguration(
+      conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20))
+  }
+
+  /// Both sessions for a registered worker; `work` begins with `first`, made as ``workConfiguration(_:)`` says. `observe` is
+  /// told what happens to the control session.
   init(
-    conninfo: String, caller: JobQueue.Caller, logger: Logger,
+    conninfo: String, first: Connection, caller: JobQueue.Caller, logger: Logger,
     observe: @escaping @Sendable (Session.Event) -> Void
   ) {
     self.caller = caller
     self.logger = logger
     work = Session(
-      // Nothing of a worker's takes long: a connection that is silent for this time is given up.
-      ConnectionConfiguration(
-        conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20)),
-      observe: { Self.log($0, logger) })
+      Self.workConfiguration(conninfo), first: first, observe: { Self.log($0, logger) })
     control = Session(
       ConnectionConfiguration(
         conninfo: conninfo, applicationName: "haul-worker-control", connectTimeout: .seconds(5),

@@ -63,7 +63,10 @@ package final class PoolWorker: Sendable {
   ///   trouble with the database is waited out.
   package func run() async throws {
     let sent = ContinuousClock.now
-    let registration = try await register()
+    // Over what becomes the first connection for work, so that what is wrong shows at once.
+    let connection = try await Connection.connect(
+      Database.workConfiguration(configuration.conninfo))
+    let registration = try await register(over: connection)
     let worker = registration.worker
     let logger = logger.with((.worker, LogValue(worker)))
     logger.info(
@@ -82,7 +85,8 @@ package final class PoolWorker: Sendable {
       onDrain: { [weak self] in self?.drain() },
       onUnlisted: { [weak self] in self?.state.withLock { $0.loop }?.settleSoon() })
     let database = Database(
-      conninfo: configuration.conninfo, caller: JobQueue.Caller(registration), logger: logger,
+      conninfo: configuration.conninfo, first: connection, caller: JobQueue.Caller(registration),
+      logger: logger,
       observe: { event in
         switch event {
         case .connected(_, let again):
@@ -112,10 +116,7 @@ package final class PoolWorker: Sendable {
     if stopsWhenIdle { loop.stopWhenIdle() }
 
     // The first round before the first claim: then nothing of this worker's can look like a gap.
-    // Meanwhile the other connection is made too.
-    async let connected: Void? = try? database.work.withConnection { _ in }
     await leadership.runRound()
-    await connected
     logger.info(.workerStarted)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.run(database) }
@@ -143,19 +144,15 @@ package final class PoolWorker: Sendable {
     logger.info(.workerStopped)
   }
 
-  /// Checks the schema and registers, over a connection of its own, so that what is wrong shows at once.
-  private func register() async throws -> Registration {
-    let connection = try await Connection.connect(
-      ConnectionConfiguration(conninfo: configuration.conninfo, applicationName: "haul-worker"))
+  /// Checks the schema and registers.
+  private func register(over connection: Connection) async throws -> Registration {
     let queue = JobQueue(connection)
     try await queue.requireSchema()
     try await queue.requireQueues(configuration.queues ?? [], stores: stores.keys.sorted())
-    let registration = try await queue.register(
+    return try await queue.register(
       program: configuration.version, machine: Self.machine, pid: Int(getpid()),
       concurrency: configuration.concurrency,
       stores: stores.values.map { .init(store: $0.name, marker: $0.marker) })
-    await connection.close()
-    return registration
   }
 
   /// Notifications: something to claim, or a command for this worker.

@@ -47,9 +47,9 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 
--- The key of a path in `dedupe`.
+-- The key of a path in `dedupe`. STABLE, as convert_to() is: only then it is written out in the statement that calls it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
-LANGUAGE sql IMMUTABLE STRICT AS $$
+LANGUAGE sql STABLE STRICT AS $$
   SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
 $$;
 

@@ -12,6 +12,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_tokens bigint[];
   v_done jsonb;
+  v_alike jsonb;
 BEGIN
   -- Lock in job order. Whoever comes second finds the lease gone.
   SELECT array_agg(t.token) INTO v_tokens FROM (
@@ -94,13 +95,17 @@ BEGIN
       CASE WHEN d.wait_instance <> 0 THEN clock_timestamp() + haul.hold_time() END
     FROM decided d WHERE d.state IN ('queued', 'interrupted')
   )
-  SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
-    'delay', extract(epoch FROM d.delay), 'queue', d.queue, 'host_id', d.host_id,
-    'instance', d.wait_instance, 'priority', d.priority, 'result', d.result, 'error', d.error,
-    'blocks', coalesce(d.host, h.name), 'range_unsafe', d.range_unsafe, 'cause', d.cause)) INTO v_done
-  FROM decided d JOIN haul.host h ON h.id = d.host_id;
+  SELECT (SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
+      'delay', extract(epoch FROM d.delay), 'cause', d.cause)) FROM decided d),
+    jsonb_agg(to_jsonb(g)) INTO v_done, v_alike
+  FROM (
+    SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error,
+      coalesce(d.host, h.name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
+      max(extract(epoch FROM d.delay)) AS delay
+    FROM decided d JOIN haul.host h ON h.id = d.host_id
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9) g;
 
-  PERFORM haul.settle_hosts(v_done);
+  PERFORM haul.settle_hosts(v_alike);
   RETURN v_done;
 END
 $$;
@@ -122,7 +127,8 @@ END
 $$;
 
 -- The second half of end_leases: gives back the hosts' places, blocks the hosts that asked for it, and arms
--- the lanes of what waits again and of hosts that were full and are not any more.
+-- the lanes of what waits again and of hosts that were full and are not any more. p_done: leases that ended alike are
+-- one element, with how many they are ("ended"), the first job ("head") and the longest "delay".
 CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -154,8 +160,8 @@ BEGIN
       failures = CASE WHEN n.success THEN 0 ELSE h.failures END,
       trouble_since = CASE WHEN NOT n.success THEN h.trouble_since END
     FROM (
-      SELECT d.host_id, count(*) AS ended, bool_or(d.result = 'completed') AS success
-      FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text) GROUP BY d.host_id) n
+      SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.result = 'completed') AS success
+      FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer) GROUP BY d.host_id) n
     WHERE h.id = n.host_id
     RETURNING h.id, h.in_flight + n.ended >= h.cap AND h.in_flight < h.cap AS freed)
   SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;
@@ -182,9 +188,9 @@ BEGIN
     PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
       array_agg(a.head))
     FROM (
-      SELECT d.host_id AS host, d.queue, d.instance, d.priority, d.job AS head
+      SELECT d.host_id AS host, d.queue, d.instance, d.priority, d.head
       FROM jsonb_to_recordset(p_done) AS d(host_id integer, queue integer, instance integer,
-        priority smallint, job bigint, state haul.job_state)
+        priority smallint, head bigint, state haul.job_state)
       WHERE d.state IN ('queued', 'interrupted')
       UNION ALL
       -- Their hosts are locked, so nobody parks or unparks these meanwhile.

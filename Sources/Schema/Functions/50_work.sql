@@ -121,13 +121,16 @@ CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint) RETURN
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN (SELECT coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object(
     'job', l.job, 'token', l.token, 'queue', q.name, 'store', s.name, 'instance', l.instance,
-    'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt,
-    'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
-    'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN true END,
-    'changes', CASE WHEN l.attempt > 1 THEN
-      (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END)) ORDER BY l.token), '[]')
+    'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt)
+    -- Of a first attempt there is no more to say.
+    || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
+      ELSE jsonb_strip_nulls(jsonb_build_object(
+        'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
+        'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN true END,
+        'changes', CASE WHEN l.attempt > 1 THEN
+          (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END)) END ORDER BY l.token), '[]')
   FROM haul.lease l
   JOIN haul.job j ON j.id = l.job
   JOIN haul.host h ON h.id = l.host

@@ -18,6 +18,7 @@ DECLARE
   v_queue record;
   v_batch integer;
   v_bad record;
+  v_paths bigint;
   v_now timestamptz := clock_timestamp();
   v_submitted bigint;
   v_requeued bigint[] := '{}';
@@ -41,17 +42,20 @@ BEGIN
   SELECT v_queue.store, s.path_digest, min(s.job) FROM haul.staging s WHERE s.submission = v_submission
   GROUP BY s.path_digest ORDER BY s.path_digest
   ON CONFLICT (store, path_digest) DO NOTHING;
+  GET DIAGNOSTICS v_paths = ROW_COUNT;
 
-  -- In a new statement, whose each path is: this line's own, an earlier line's or an earlier submission's.
-  UPDATE haul.staging s SET owner = (
-    SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = s.path_digest)
-  WHERE s.submission = v_submission;
+  -- In a new statement, whose each path is: an earlier line's or an earlier submission's, or NULL for this line's own.
+  IF v_paths < v_count THEN
+    UPDATE haul.staging s SET owner = nullif((
+      SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = s.path_digest), s.job)
+    WHERE s.submission = v_submission;
+  END IF;
 
   WITH added AS (
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
     SELECT s.job, v_queue.id, s.host_id, v_batch, p_priority, v_now, s.url, s.path,
       coalesce(p_options, '{}') || coalesce(s.options, '{}')
-    FROM haul.staging s WHERE s.submission = v_submission AND s.owner = s.job
+    FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NULL
     RETURNING id, queue, host, priority
   ), waiting AS (
     INSERT INTO haul.ready (queue, host, instance, priority, job)
@@ -65,7 +69,7 @@ BEGIN
   -- Lines that met an earlier job: the same URL is that job, another URL is an error.
   IF v_submitted < v_count THEN
     SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
-    WHERE s.submission = v_submission AND s.owner <> s.job AND NOT EXISTS (
+    WHERE s.submission = v_submission AND s.owner IS NOT NULL AND NOT EXISTS (
       SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path)
     ORDER BY s.line LIMIT 1;
     IF FOUND THEN
@@ -73,7 +77,7 @@ BEGIN
         USING ERRCODE = 'HA004', HINT = 'Give this line another path.';
     END IF;
     v_requeued := haul.requeue(ARRAY(
-      SELECT DISTINCT s.owner FROM haul.staging s WHERE s.submission = v_submission AND s.owner <> s.job));
+      SELECT DISTINCT s.owner FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NOT NULL));
   END IF;
 
   -- Last of all the lanes, each once and in key order.
@@ -81,7 +85,7 @@ BEGIN
   FROM (
     SELECT s.host_id AS host, v_queue.id AS queue, p_priority AS priority, min(s.job) AS head
     FROM haul.staging s
-    WHERE s.submission = v_submission AND s.owner = s.job AND coalesce(p_after, '0') <= '0'
+    WHERE s.submission = v_submission AND s.owner IS NULL AND coalesce(p_after, '0') <= '0'
     GROUP BY s.host_id
     UNION ALL
     SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued)) a;

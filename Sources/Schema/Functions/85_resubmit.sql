@@ -18,6 +18,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   CROSS JOIN LATERAL (
     SELECT o.path, o.bytes FROM haul.outcome o WHERE o.job = j.id AND o.state = 'completed' LIMIT 1) o
   WHERE s.submission = pg_current_xact_id_if_assigned()
+    -- Asked once: of a new store no line needs to be looked up.
+    AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 
 -- Removes the lines p_done from what this transaction has staged. The jobs that other lines meet at their paths become
@@ -45,6 +47,9 @@ BEGIN
   v_queue := haul.queue_named(p_queue);
   PERFORM haul.check_staged();
   PERFORM FROM haul.store s WHERE s.id = v_queue.store FOR NO KEY UPDATE;
+  IF NOT EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
+    RETURN '{"taken_over": 0, "unfinished": 0}';
+  END IF;
   v_batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
 
