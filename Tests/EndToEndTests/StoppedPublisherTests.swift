@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import TestSupport
 import Testing
 
@@ -68,6 +69,9 @@ import Testing
       try await one.stopped()
       if stop.sourceChanges { site["/file"] = Representation(seed: 2, length: length) }
       try await pool.expire(one.workerNumber())
+      // Once awake it takes no further job, which would be this one.
+      _ = try await pool.admin.query(
+        "UPDATE haul.worker SET draining = true WHERE id = $1", [try await one.workerNumber()])
 
       if stop.wake == .beforeAnotherClaims {
         one.wake()
