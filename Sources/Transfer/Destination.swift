@@ -140,8 +140,7 @@ package struct Destination: Sendable {
           throw .file(EISDIR, "cannot publish \(candidate)")
         }
         if policy == .skip { return .skipped }
-        throw TransferError(
-          .exists, "a file stands at \(candidate) already; --if-exists says what to do then")
+        throw .exists(candidate)
       case let error:
         if error == ENOENT, try parts.directory.status(of: part) == nil { return .partMissing }
         throw .file(error, "cannot publish \(candidate)")
@@ -217,5 +216,13 @@ package struct Destination: Sendable {
     _ from: FileDescriptor, _ name: String, _ to: FileDescriptor, _ newName: String, _ flags: UInt32
   ) -> Int32 {
     unsafe haul_renameat2(from.raw, name, to.raw, newName, flags) == 0 ? 0 : errno
+  }
+}
+
+extension TransferError {
+  /// The error for a final name that is taken, under the policy `fail`.
+  package static func exists(_ path: RelativePath) -> TransferError {
+    TransferError(
+      .exists, "a file stands at \(path) already; use --if-exists skip, replace or rename")
   }
 }

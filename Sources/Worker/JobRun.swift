@@ -121,11 +121,27 @@ final class JobRun: Sendable {
         (.total, LogValue(checkpoint.completeLength)),
         (.attempt, LogValue(lease.attempt)))
     case .nothing:
+      if let ending = try await endingBeforeTransfer(store, path) { return ending }
       logger.info(
         .jobStarted, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),
         (.attempt, LogValue(lease.attempt)))
     }
     return await transfer(order, to: path, in: store)
+  }
+
+  /// Where a file stands under the final name already and the policy lets it, nothing need be fetched to know the end. The
+  /// rename decides again. Of a job that was leased before, the file may be its own: that is compared when the bytes are there.
+  private func endingBeforeTransfer(
+    _ store: Store, _ path: RelativePath
+  ) async throws(TransferError) -> Ending? {
+    guard lease.attempt == 1, lease.policy == .fail || lease.policy == .skip else { return nil }
+    let size = try await environment.io.run { () throws(TransferError) in
+      try store.destination.open(path)?.size()
+    }
+    guard let size else { return nil }
+    if lease.policy == .fail { throw .exists(path) }
+    return completed(
+      bytes: size, path: path.description, report: TransferReport(), digest: nil)
   }
 
   /// The order completed by the job's wishes.

@@ -19,7 +19,8 @@ struct GetCommand: HaulCommand {
     ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Whether a source is \
     still the same is checked before a byte is added to a partial file.
 
-    A host that cannot be reached, or says that it is busy, is waited for at most half a minute.
+    A host that refuses connections, or says that it is busy, is asked again for about half a \
+    minute; one that does not answer at all takes longer to give up.
     """
   static let examples = [
     Example("haul get https://example.org/a.iso", "One file into the current directory."),
