@@ -49,6 +49,22 @@ import Testing
     #expect(try place.files() == ["one"])
   }
 
+  @Test func `a file there that nobody has fetched fails before anything is asked for`()
+    async throws
+  {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    try FileManager.default.createDirectory(
+      atPath: place.directory, withIntermediateDirectories: true)
+    try Data("mine".utf8).write(to: URL(filePath: place.directory + "/one"))
+    let output = try await place.get(origin.urls("one", "two"))
+    #expect(output.exit == .code(1))
+    #expect(
+      output.said.contains(
+        "haul get: one: a file stands at one already; use --if-exists skip, replace or rename"))
+    #expect(origin.requests == 1)
+    #expect(try place.files() == ["one", "two"])
+  }
+
   @Test(arguments: [
     ("replace", ["one"], nil), ("skip", ["one"], "mine"), ("rename", ["one", "one.1"], "mine"),
   ])
@@ -62,6 +78,8 @@ import Testing
     try Data("mine".utf8).write(to: file)
     let output = try await place.get(["--if-exists", policy] + origin.urls("one"))
     #expect(output.exit == .code(0))
+    // What is to be kept is noticed before anything is asked for.
+    #expect(origin.requests == (policy == "skip" ? 0 : 1))
     #expect(try place.files() == files)
     if let left {
       #expect(try Data(contentsOf: file) == Data(left.utf8))
