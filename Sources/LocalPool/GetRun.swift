@@ -85,16 +85,9 @@ package final class GetRun: Sendable {
   ///
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`. That jobs fail is not an error.
   package func run() async throws {
-    let pool = try await opening.open(
+    try await opening.withPool(
       database: LocalPool.getDatabase, at: location,
-      observe: { [observe] in observe(.database($0)) })
-    do {
-      try await run(in: pool)
-      pool.close()
-    } catch {
-      pool.close()
-      throw error
-    }
+      observe: { [observe] in observe(.database($0)) }, run(in:))
   }
 
   private func run(in pool: LocalPool) async throws {

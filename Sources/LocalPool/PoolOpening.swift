@@ -11,8 +11,19 @@ final class PoolOpening: Sendable {
 
   private let state = Mutex(State())
 
+  /// Gives `body` the pool, opened, and lets it go afterwards. Once.
+  func withPool(
+    database: String, at location: ClusterLocation,
+    observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void,
+    _ body: (LocalPool) async throws -> Void
+  ) async throws {
+    let pool = try await open(database: database, at: location, observe: observe)
+    defer { pool.close() }
+    try await body(pool)
+  }
+
   /// Opens the pool, once. Throws as `LocalPool.open`, and `CancellationError` or `cancelled` after ``cancel()``.
-  func open(
+  private func open(
     database: String, at location: ClusterLocation,
     observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
   ) async throws -> LocalPool {

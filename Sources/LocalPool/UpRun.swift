@@ -94,16 +94,9 @@ package final class UpRun: Sendable {
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`; `JobQueueError`, also `busy` where another such
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
-    let pool = try await opening.open(
+    try await opening.withPool(
       database: LocalPool.standingDatabase, at: location,
-      observe: { [observe] in observe(.database($0)) })
-    do {
-      try await run(in: pool)
-      pool.close()
-    } catch {
-      pool.close()
-      throw error
-    }
+      observe: { [observe] in observe(.database($0)) }, run(in:))
     observe(.closed)
   }
 

@@ -43,9 +43,5 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case databaseLost = "database.lost"
   case databaseRestored = "database.restored"
   case databaseRetry = "database.retry"
-  case schemaMigrated = "schema.migrated"
-  case storeOpened = "store.opened"
-  case storeFull = "store.full"
-  case hostBlocked = "host.blocked"
   case commandReceived = "command.received"
 }
