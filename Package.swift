@@ -84,7 +84,7 @@ let package = Package(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Log", "TestSupport"],
+      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Postgres", "Log", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",

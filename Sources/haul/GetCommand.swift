@@ -47,6 +47,9 @@ struct GetCommand: HaulCommand {
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
+      .values(
+        "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
+        "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
     ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.log)
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
@@ -71,6 +74,7 @@ struct GetCommand: HaulCommand {
   var concurrency = 8
   var checksum: ExpectedDigest?
   var tree = false
+  var networks: [CIDR] = []
   var progress = ProgressOptions()
   var result = OutputOptions()
   var choices = JobChoices()
@@ -87,7 +91,7 @@ struct GetCommand: HaulCommand {
     options.maxHostWait = Self.maxHostWait
     let order = GetOrder(
       lines: lines, directory: output, concurrency: concurrency, options: options,
-      version: Haul.version)
+      allowedNetworks: networks, version: Haul.version)
     let display = progress.display(label: "haul get")
     let screen = GetProgress(lines, on: display)
     let run = GetRun(
