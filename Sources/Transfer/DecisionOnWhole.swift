@@ -24,7 +24,8 @@ func decideWhole(
   // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
   guard record.validator?.compared(with: head) == .same,
     new.contentEncoding == record.contentEncoding,
-    (new.completeLength ?? record.completeLength) == record.completeLength
+    (new.completeLength ?? record.completeLength) == record.completeLength,
+    state.stated.map(head.contradicts) != true
   else {
     return Ruling(11, .changedUseBody(new))
   }
@@ -44,5 +45,6 @@ extension Representation {
     validator = Validator(head, now: now)
     contentEncoding = head.contentEncoding
     mediaType = head.mediaType
+    digest = head.statedDigest
   }
 }
