@@ -8,7 +8,7 @@ import Transfer
 /// Never a file that mixes two answers, and none that is called complete because nothing contradicts it. Not
 /// applicable: 33 (an upload), and of 1079 the answer to digest authentication.
 @Suite(
-  .timeLimit(.minutes(1)),
+  .timeLimit(.minutes(2)),
   .enabled(if: CurlCase.folder != nil, "HAUL_CURL_TESTS does not name curl's tests/data"))
 struct CurlCaseTests {
   private let directory: TemporaryDirectory
@@ -17,7 +17,7 @@ struct CurlCaseTests {
   init() throws {
     directory = try TemporaryDirectory()
     var configuration = Engine.Configuration.test
-    configuration.stallTime = .seconds(1)
+    configuration.stallTime = .seconds(5)
     downloader = try Downloader(configuration)
   }
 
