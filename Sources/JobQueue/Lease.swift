@@ -12,11 +12,13 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var acceptUnverifiedLength: Bool?
   /// Seconds that the job waits for a host in trouble before it fails as `host_unreachable`; a day unless given.
   package var maxHostWait: Int?
+  /// Compute the file's SHA-256, where no digest is checked by it anyway, and keep it with the outcome.
+  package var recordDigest: Bool?
 
   /// No wishes.
   package init(
     digest: String? = nil, ifExists: String? = nil, maxAttempts: Int? = nil, maxBytes: Int64? = nil,
-    acceptUnverifiedLength: Bool? = nil, maxHostWait: Int? = nil
+    acceptUnverifiedLength: Bool? = nil, maxHostWait: Int? = nil, recordDigest: Bool? = nil
   ) {
     self.digest = digest
     self.ifExists = ifExists
@@ -24,6 +26,7 @@ package struct JobOptions: Sendable, Codable, Equatable {
     self.maxBytes = maxBytes
     self.acceptUnverifiedLength = acceptUnverifiedLength
     self.maxHostWait = maxHostWait
+    self.recordDigest = recordDigest
   }
 }
 

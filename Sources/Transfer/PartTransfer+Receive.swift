@@ -71,7 +71,9 @@ extension PartTransfer {
       opening: { () throws(TransferError) in
         // What is there was left by an attempt of the same token that this process made and gave up.
         try parts.createAnew(name)
-      }, durable: ByteRanges(), digest: shared.state.wantedDigest?.algorithm, pool: io,
+      }, durable: ByteRanges(),
+      digest: shared.state.wantedDigest?.algorithm ?? (order.recordsDigest ? .sha256 : nil),
+      pool: io,
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     let record = new.completeLength.map {
       Checkpoint(
