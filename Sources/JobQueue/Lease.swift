@@ -18,7 +18,7 @@ package struct JobOptions: Sendable, Codable, Equatable {
   /// No wishes.
   package init(
     digest: String? = nil, ifExists: String? = nil, maxAttempts: Int? = nil, maxBytes: Int64? = nil,
-    acceptUnverifiedLength: Bool? = nil, maxHostWait: Int? = nil, recordDigest: Bool? = nil
+    acceptUnverifiedLength: Bool? = nil, maxHostWait: Int? = nil
   ) {
     self.digest = digest
     self.ifExists = ifExists
@@ -26,7 +26,6 @@ package struct JobOptions: Sendable, Codable, Equatable {
     self.maxBytes = maxBytes
     self.acceptUnverifiedLength = acceptUnverifiedLength
     self.maxHostWait = maxHostWait
-    self.recordDigest = recordDigest
   }
 }
 

@@ -23,21 +23,17 @@ struct JobChoices: OptionGroup {
     .flag(
       "accept-unverified-length", \.acceptUnverifiedLength,
       "Take a body without length as complete when nothing else proves it."),
-    .flag(
-      "record-digest", \.recordDigest, "Keep the SHA-256 of each file, for 'haul verify'."),
   ]
 
   var maxAttempts: Int?
   var maxBytes: ByteCount?
   var ifExists: CollisionPolicy?
   var acceptUnverifiedLength = false
-  var recordDigest = false
 
   /// As the queue takes them.
   var options: JobOptions {
     JobOptions(
       ifExists: ifExists?.rawValue, maxAttempts: maxAttempts, maxBytes: maxBytes?.bytes,
-      acceptUnverifiedLength: acceptUnverifiedLength ? true : nil,
-      recordDigest: recordDigest ? true : nil)
+      acceptUnverifiedLength: acceptUnverifiedLength ? true : nil)
   }
 }

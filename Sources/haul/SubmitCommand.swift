@@ -33,6 +33,7 @@ struct SubmitCommand: HaulCommand {
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+      .flag("record-digest", \.recordDigest, "Keep the SHA-256 of each file for 'haul verify'."),
       .value(
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
       .flag("wait", \.wait, "Wait until all jobs of the batch have ended."),
@@ -48,6 +49,7 @@ struct SubmitCommand: HaulCommand {
   var priority = 5
   var out: String?
   var checksum: ExpectedDigest?
+  var recordDigest = false
   var notBefore: NotBefore?
   var wait = false
   var progress = ProgressOptions()
@@ -59,9 +61,11 @@ struct SubmitCommand: HaulCommand {
     try checkUsage()
     let lines = try await readLines()
     let batch = batch ?? (wait ? Self.inventBatch() : nil)
-    let reply = try await database.withQueue { queue in
+    var options = choices.options
+    options.recordDigest = recordDigest ? true : nil
+    let reply = try await database.withQueue { [options] queue in
       let submission = Submission(
-        queue: self.queue, batch: batch, priority: priority, options: choices.options,
+        queue: self.queue, batch: batch, priority: priority, options: options,
         after: try await delay(queue))
       return try await queue.submit(submission, lines)
     }

@@ -99,6 +99,8 @@ struct HaulTreeTests {
           resume                  Let paused jobs go on.
           cancel                  End jobs without their files.
           retry                   Queue failed and cancelled jobs again.
+          verify                  Compare finished files with their recorded length and
+                                  digest.
 
           See 'haul <command> --help' for more.
 
@@ -142,6 +144,7 @@ struct HaulTreeTests {
           --priority <n>          From 0, first, to 9, last. (default: 5)
           -o, --out <path>        Where a single URL's file goes in the store.
           --checksum <alg=digest> The digest that a single URL's file must have.
+          --record-digest         Keep the SHA-256 of each file for 'haul verify'.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until all jobs of the batch have ended.
           -q, --quiet             Say nothing but errors and results.
