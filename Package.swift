@@ -88,7 +88,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
-      dependencies: ["Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "haul"],
+      dependencies: [
+        "Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "Transfer", "haul",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],
