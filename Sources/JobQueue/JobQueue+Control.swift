@@ -35,6 +35,11 @@ extension JobQueue {
     }
   }
 
+  /// Queues completed jobs again, and returns how many of these still were completed.
+  package func redo(_ jobs: [Int64]) async throws -> Int {
+    try await call("SELECT haul.redo($1::bigint[])", [jobs])
+  }
+
   /// Sets how many transfers at once a host may see; `name` may be a `*.suffix`.
   package func setHostCap(_ name: String, _ cap: Int) async throws {
     try await rows("SELECT haul.set_host_cap($1, $2::int)", [name, cap])

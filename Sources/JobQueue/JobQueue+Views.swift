@@ -3,9 +3,11 @@ import Postgres
 
 /// Reads of the views. None of them takes a lock that a claim waits for.
 extension JobQueue {
-  /// Jobs of `selector`, the newest first, at most `limit`; an empty selector means all.
+  /// Jobs of `selector` with an id below `before`, the newest first, at most `limit`; an empty selector means all.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
-  package func jobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
+  package func jobs(
+    _ selector: JobSelector, before: Int64 = .max, limit: Int
+  ) async throws -> [JobRow] {
     if selector != JobSelector() {
       try await requireNames(selector)
     }
@@ -18,12 +20,12 @@ extension JobQueue {
           AND ($3::text IS NULL OR j.queue = $3)
           AND ($4::text IS NULL OR j.host = $4)
           AND ($5::text IS NULL OR j.state = $5::haul.job_state)
-          AND ($6::text IS NULL OR j.error = $6)
-        ORDER BY j.job DESC LIMIT $7) v
+          AND ($6::text IS NULL OR j.error = $6) AND j.job < $7
+        ORDER BY j.job DESC LIMIT $8) v
       """,
       [
         selector.ids, selector.batch, selector.queue, selector.host, selector.state, selector.error,
-        limit,
+        before, limit,
       ])
   }
 

@@ -12,6 +12,8 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var acceptUnverifiedLength: Bool?
   /// Seconds that the job waits for a host in trouble before it fails as `host_unreachable`; a day unless given.
   package var maxHostWait: Int?
+  /// Compute the file's SHA-256, where no digest is checked by it anyway, and keep it with the outcome.
+  package var recordDigest: Bool?
 
   /// No wishes.
   package init(

@@ -189,6 +189,16 @@ package struct Destination: Sendable {
     }
   }
 
+  /// Gives a finished file that is damaged another name beside its own, `….damaged`, in place of an earlier one; durable on
+  /// return. That nothing stands there is no error.
+  package func setAside(_ path: RelativePath) throws(TransferError) {
+    let parent = try makeParent(of: path)
+    let error = renameat2(
+      parent.directory, path.name, parent.directory, path.name + ".damaged", 0)
+    if error != 0 && error != ENOENT { throw .file(error, "cannot set \(path) aside") }
+    try parent.sync()
+  }
+
   /// Returns 0 or the error number, EEXIST where the name is taken and must not be replaced.
   private func move(
     _ part: String, of parts: PartDirectory, to name: String, in parent: Parent, replacing: Bool

@@ -190,7 +190,8 @@ package final class FileWriter: Sendable {
     }
   }
 
-  /// The digest of the first `length` bytes, once for each writer. What did not come through it in order is read back.
+  /// The digest of the first `length` bytes. What did not come through this writer in order is read back; all of it by another
+  /// algorithm, or the second time.
   ///
   /// - Parameter isWanted: asked before each block that is read.
   /// - Throws: `io`; `digest` where libcrypto lacks the algorithm; `cancelled` once it is not wanted.

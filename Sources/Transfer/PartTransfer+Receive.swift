@@ -74,7 +74,9 @@ extension PartTransfer {
         // What is small finds room or not while it is written.
         if let length, length >= Self.reservedFrom { try part.reserve(length) }
         return part
-      }, durable: ByteRanges(), digest: shared.state.wantedDigest?.algorithm, pool: io,
+      }, durable: ByteRanges(),
+      digest: shared.state.wantedDigest?.algorithm ?? (order.recordsDigest ? .sha256 : nil),
+      pool: io,
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     let record = new.completeLength.map {
       Checkpoint(

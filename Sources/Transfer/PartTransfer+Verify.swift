@@ -10,19 +10,33 @@ extension PartTransfer {
     }
     do {
       let part = try await writer.part()
-      guard let wanted else { return .complete(part: part, length: length) }
-      let digest = try await writer.digest(wanted.algorithm, length: length) {
-        !self.shared.withLock { $0.isEnded }
+      if let wanted {
+        let found = try await digest(wanted.algorithm, length, by: writer)
+        if found != wanted {
+          let ending = shared.withLock { $0.state.mismatched(found: found) }
+          if case .fail(let error) = ending { return .failed(error) }
+          return nil
+        }
       }
-      let found = ExpectedDigest(wanted.algorithm, bytes: digest)
-      if found == wanted { return .complete(part: part, length: length) }
-      if case .fail(let error) = shared.withLock({ $0.state.mismatched(found: found) }) {
-        return .failed(error)
+      if order.recordsDigest, wanted?.algorithm != .sha256 {
+        _ = try await digest(.sha256, length, by: writer)
       }
-      return nil
+      return .complete(part: part, length: length)
     } catch {
       return outcome(of: error)
     }
+  }
+
+  /// The digest of all that `writer` has, which the report has then too. A stop ends it.
+  private func digest(
+    _ algorithm: DigestAlgorithm, _ length: Int64, by writer: FileWriter
+  ) async throws(TransferError) -> ExpectedDigest {
+    let bytes = try await writer.digest(algorithm, length: length) {
+      !self.shared.withLock { $0.isEnded }
+    }
+    let digest = ExpectedDigest(algorithm, bytes: bytes)
+    shared.withLock { $0.report.digest = digest }
+    return digest
   }
 
   /// The digest of a file on disk, which may take minutes: a stop ends it.
@@ -72,6 +86,7 @@ extension PartTransfer {
             "the server gives no length and two downloads differ; --accept-unverified-length takes the first"
           )))
     }
+    shared.withLock { $0.report.digest = ExpectedDigest(.sha256, bytes: first.digest) }
     return .end(.complete(part: first.part, length: first.length))
   }
 }

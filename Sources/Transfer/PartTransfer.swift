@@ -22,6 +22,8 @@ package struct TransferOrder: Sendable {
   package var changes = 0
   /// Checked before the transfer counts as complete.
   package var digest: ExpectedDigest?
+  /// The file's SHA-256 is computed, whether or not a digest is checked.
+  package var recordsDigest = false
   /// The length in bytes that whoever ordered the file knows; it proves a body without length complete.
   package var expectedLength: Int64?
   /// Bytes above which the transfer fails; nil for no limit.
@@ -69,6 +71,8 @@ package struct TransferReport: Sendable, Equatable {
   package var rangeUnsafeHost: String?
   /// Status of the last answer.
   package var status: Int?
+  /// The complete file's digest, where it was checked or asked for.
+  package var digest: ExpectedDigest?
   /// Part files begun and given up for another. They may be removed once no checkpoint means them.
   package var leftover: [String] = []
 }
@@ -153,7 +157,8 @@ package final class PartTransfer: Sendable {
     shared = Mutex(Shared(state: state))
     if let checkpoint, let part = order.resuming?.part {
       let writer = FileWriter(
-        part, durable: checkpoint.durable, digest: state.wantedDigest?.algorithm, pool: io,
+        part, durable: checkpoint.durable,
+        digest: state.wantedDigest?.algorithm ?? (order.recordsDigest ? .sha256 : nil), pool: io,
         whenReady: { [weak self] in self?.resumeExchange() })
       shared.withLock { shared in
         shared.body = PartBody(

@@ -159,6 +159,7 @@ final class JobRun: Sendable {
     order.rangeUnsafe = lease.rangeUnsafe ?? false
     order.changes = lease.changes ?? 0
     order.maximumLength = lease.options.maxBytes
+    order.recordsDigest = lease.options.recordDigest ?? false
     if environment.allowsOwnOrigins { order.addressPolicy = .unrestricted }
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {
@@ -208,7 +209,8 @@ final class JobRun: Sendable {
         }
         await removeParts(report.leftover, in: order.parts, of: store)
         return completed(
-          bytes: length, path: placed.description, report: report, digest: lease.options.digest)
+          bytes: length, path: placed.description, report: report,
+          digest: report.digest?.description)
       } catch {
         // Nothing of it is of use to a later attempt unless a checkpoint means it.
         if !isKept { await removeParts([part.name], in: order.parts, of: store) }

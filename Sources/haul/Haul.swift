@@ -51,6 +51,7 @@ enum Haul {
         [
           CommandNode(PauseCommand.self), CommandNode(ResumeCommand.self),
           CommandNode(CancelCommand.self), CommandNode(RetryCommand.self),
+          CommandNode(VerifyCommand.self),
         ]),
     ])
 

@@ -33,6 +33,7 @@ struct SubmitCommand: HaulCommand {
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+      .flag("record-digest", \.recordDigest, "Keep the SHA-256 of each file for 'haul verify'."),
       .value(
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
       .flag(
@@ -51,6 +52,7 @@ struct SubmitCommand: HaulCommand {
   var priority = 5
   var out: String?
   var checksum: ExpectedDigest?
+  var recordDigest = false
   var notBefore: NotBefore?
   var wait = false
   var progress = ProgressOptions()
@@ -62,10 +64,12 @@ struct SubmitCommand: HaulCommand {
     try checkUsage()
     let lines = try await readLines()
     let batch = batch ?? (wait ? Self.inventBatch() : nil)
+    var options = choices.options
+    options.recordDigest = recordDigest ? true : nil
     let (reply, jobs) = try await database.withQueue {
-      queue -> (SubmitReply, AwaitedJobs?) in
+      [options] queue -> (SubmitReply, AwaitedJobs?) in
       let submission = Submission(
-        queue: self.queue, batch: batch, priority: priority, options: choices.options,
+        queue: self.queue, batch: batch, priority: priority, options: options,
         after: try await delay(queue))
       let reply = try await queue.submit(submission, lines)
       guard wait, let batch else { return (reply, nil) }

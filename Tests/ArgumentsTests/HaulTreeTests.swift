@@ -114,6 +114,8 @@ struct HaulTreeTests {
           resume                  Let paused jobs go on.
           cancel                  End jobs without their files.
           retry                   Queue failed and cancelled jobs again.
+          verify                  Compare finished files with their recorded length and
+                                  digest.
 
           See 'haul <command> --help' for more.
 
@@ -157,6 +159,7 @@ struct HaulTreeTests {
           --priority <n>          From 0, first, to 9, last. (default: 5)
           -o, --out <path>        Where a single URL's file goes in the store.
           --checksum <alg=digest> The digest that a single URL's file must have.
+          --record-digest         Keep the SHA-256 of each file for 'haul verify'.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until these jobs have ended, those that were in
                                   the queue already too; with --batch the whole batch.

@@ -14,7 +14,7 @@ struct GrantTests {
       "checkpoint", "unneeded_parts", "rescue", "promote",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
-    for name in ["submit", "pause", "resume", "cancel", "retry"] {
+    for name in ["submit", "pause", "resume", "cancel", "retry", "redo"] {
       callable[name] = ["haul_submitter"]
     }
     callable["ensure_partitions"] = ["haul_worker", "haul_submitter"]

@@ -249,6 +249,38 @@ struct StatedDigestTransferTests {
     #expect(origin.asked == ["95904-299999 if", "whole"])
   }
 
+  /// nil: nothing is checked.
+  @Test(arguments: [nil, .sha256, .md5] as [DigestAlgorithm?], [true, false])
+  func `a file's SHA-256 is recorded on demand`(
+    _ checked: DigestAlgorithm?, _ isResumed: Bool
+  ) async throws {
+    let origin = try OriginServer(handler: Self.source.handler)
+    let report = try await withEngine { engine in
+      let transfer = try bench.transfer(origin.url("/file"), engine: engine) { order in
+        order.recordsDigest = true
+        order.digest = checked.map { ExpectedDigest($0, bytes: Self.source.digest($0)) }
+        if isResumed { order.resuming = try bench.earlier(of: Self.source, durable: 100_000) }
+      }
+      #expect(try await transfer.run().holds(Self.source))
+      return transfer.report
+    }
+    #expect(report.digest == ExpectedDigest(.sha256, bytes: Self.source.digest(.sha256)))
+  }
+
+  @Test func `what was checked is told, and what was not is not computed`() async throws {
+    let crc32c = ExpectedDigest(.crc32c, bytes: Self.source.digest(.crc32c))
+    let stated = Data(crc32c.bytes).base64EncodedString()
+    for (line, digest) in [("x-goog-hash: crc32c=\(stated)\n", crc32c), ("", nil)] {
+      let origin = try origin(line)
+      let report = try await withEngine { engine in
+        let transfer = try bench.transfer(origin.url("/file"), engine: engine)
+        #expect(try await transfer.run().holds(Self.source))
+        return transfer.report
+      }
+      #expect(report.digest == digest)
+    }
+  }
+
   @Test func `the job's own digest overrules the server's`() async throws {
     let origin = try origin("Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==\n")
     let outcome = try await run(origin) {

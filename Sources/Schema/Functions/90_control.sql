@@ -215,6 +215,26 @@ BEGIN
 END
 $$;
 
+-- Queues completed jobs again whose files are no longer what they were. Returns how many of them still were completed.
+CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_jobs bigint[];
+BEGIN
+  PERFORM haul.require_read_committed();
+  SELECT array_agg(t.job) INTO v_jobs FROM (
+    SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
+    ORDER BY o.job FOR UPDATE) t;
+  -- In a new statement, of outcomes that are locked; nobody sees them before they are gone.
+  UPDATE haul.outcome o SET state = 'failed' WHERE o.job = ANY (v_jobs);
+  v_jobs := haul.requeue(v_jobs);
+  PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
+  FROM haul.job j WHERE j.id = ANY (v_jobs);
+  PERFORM pg_notify('haul', 'queues:all');
+  RETURN cardinality(v_jobs);
+END
+$$;
+
 -- Queues failed and cancelled jobs again. With "error": exactly those that failed so.
 CREATE OR REPLACE FUNCTION haul.retry(
   p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)

@@ -51,7 +51,7 @@ COMMENT ON COLUMN haul.jobs.token IS 'The token of its live lease.';
 COMMENT ON COLUMN haul.jobs.bytes IS 'Bytes of the file so far, or in all when completed.';
 COMMENT ON COLUMN haul.jobs.total IS 'Complete length in bytes, where known.';
 COMMENT ON COLUMN haul.jobs.durable IS 'Bytes that would survive a crash of the worker now.';
-COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, where one was asked for.';
+COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, where one was checked or recorded.';
 COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
 COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
 

@@ -26,7 +26,8 @@ GRANT EXECUTE ON FUNCTION
   haul.pause(jsonb, integer),
   haul.resume(jsonb, integer),
   haul.cancel(jsonb, integer),
-  haul.retry(jsonb, integer)
+  haul.retry(jsonb, integer),
+  haul.redo(bigint[])
 TO haul_submitter;
 GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_submitter;
 

@@ -1,0 +1,46 @@
+package import Transfer
+
+/// Compares finished files of one store with what was recorded when they were published.
+package struct FileVerifier: Sendable {
+  /// What has become of a file.
+  package enum Verdict: Sendable, Equatable {
+    /// Of the recorded length, and of the recorded digest where there is one.
+    case right
+    /// No regular file has its name.
+    case missing
+    case length(Int64)
+    /// Of the right length.
+    case digest(ExpectedDigest)
+  }
+
+  private let destination: Destination
+  private let io: IOPool
+
+  /// - Throws: `StoreError` where the directory is no store; `TransferError` where the system gives no thread.
+  package init(_ mount: StoreMount) throws {
+    destination = try Store(mount).destination
+    io = try IOPool(threads: 1)
+  }
+
+  /// Looks at the file, and reads all of it where a digest was recorded.
+  ///
+  /// - Throws: `io`, `path_conflict` where it cannot be looked at, which says nothing of the file.
+  package func look(
+    at path: RelativePath, length: Int64, digest: ExpectedDigest?
+  ) async throws(TransferError) -> Verdict {
+    try await io.run { () throws(TransferError) in
+      guard let file = try destination.open(path) else { return .missing }
+      let size = try file.size()
+      guard size == length else { return .length(size) }
+      guard let digest else { return .right }
+      let bytes = try file.digest(digest.algorithm, length: length)
+      let found = ExpectedDigest(digest.algorithm, bytes: bytes)
+      return found == digest ? .right : .digest(found)
+    }
+  }
+
+  /// Makes room for the file to be fetched anew: what has its name is called `….damaged` from here on.
+  package func setAside(_ path: RelativePath) async throws(TransferError) {
+    try await io.run { () throws(TransferError) in try destination.setAside(path) }
+  }
+}

@@ -1,0 +1,154 @@
+import Arguments
+import JobQueue
+import Terminal
+import Transfer
+import Worker
+
+struct VerifyCommand: HaulCommand {
+  static let name = "verify"
+  static let abstract = "Compare finished files with their recorded length and digest."
+  static let discussion = """
+    Reads the files of completed jobs in the stores that are named; run it where these are mounted. A \
+    digest is there to compare with where the job or the server gave one, or it was submitted with \
+    --record-digest; else the length has to do.
+
+    With --requeue the jobs of files that are missing or damaged are queued again. A damaged file is \
+    kept beside the new one, as NAME.damaged. Where a store is several machines' local disks, a file \
+    that is not on this one is taken to be on another.
+    """
+  static let examples = [
+    Example("haul verify --store films=/srv/films", "All finished files of films."),
+    Example(
+      "haul verify --store films=/srv/films --batch monday --requeue",
+      "Those of a batch; what is not right is fetched again."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .values(
+        "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
+        "A store and the directory it is mounted at; must be given, and may be repeated."
+      ).from(.mounts("store")),
+      .flag("requeue", \.requeue, "Queue the jobs of missing and damaged files again."),
+    ] + group(\.selectors) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
+  ]
+
+  /// Jobs read from the database at once.
+  private static let page = 1000
+
+  var ids: [Int64] = []
+  var stores: [MountArgument] = []
+  var requeue = false
+  var selectors = SelectorOptions()
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    if selectors.error != nil || ![nil, .completed].contains(selectors.state) {
+      throw ExitError(.usage, "only completed jobs have a file to verify.")
+    }
+    let tally = try await database.withQueue { try await verify($0) }
+    if !tally.damaged.isEmpty || output.isJSON {
+      try output.print(tally.damaged, DamagedFile.columns)
+    }
+    guard tally.damaged.isEmpty else { throw ExitError(.failed, tally.failures) }
+    if !output.isJSON { try output.print([], orSay: tally.sentence) }
+  }
+
+  private func verify(_ queue: JobQueue) async throws -> VerifyTally {
+    let instances = try await queue.stores()
+    var verifiers: [String: (verifier: FileVerifier, isAlone: Bool)] = [:]
+    for store in stores.map(\.mount) {
+      let isAlone = instances.count { $0.store == store.name } == 1
+      verifiers[store.name] = (try FileVerifier(store), isAlone)
+    }
+    let storeOfQueue = Dictionary(
+      uniqueKeysWithValues: try await queue.queues().map { ($0.queue, $0.store) })
+    var selector = selectors.selector(ids: ids)
+    selector.state = JobState.completed.rawValue
+    var tally = VerifyTally()
+    var before = Int64.max
+    while true {
+      let jobs = try await queue.jobs(selector, before: before, limit: Self.page)
+      guard let last = jobs.last else { return tally }
+      before = last.job
+      for job in jobs {
+        guard let (verifier, isAlone) = storeOfQueue[job.queue].flatMap({ verifiers[$0] }),
+          let path = try? RelativePath(job.path)
+        else { continue }
+        let digest = job.digest.flatMap { ExpectedDigest($0) }
+        let verdict = try await verifier.look(at: path, length: job.bytes, digest: digest)
+        tally.add(job, verdict, hasDigest: digest != nil, isAlone: isAlone)
+        if requeue, tally.damaged.last?.job == job.job {
+          try await verifier.setAside(path)
+          tally.requeued += try await queue.redo([job.job])
+        }
+      }
+    }
+  }
+}
+
+/// A finished file that is not what it was.
+struct DamagedFile: Sendable {
+  let job: Int64
+  let path: String
+  /// What is wrong with it.
+  let fault: String
+
+  static let columns: [Listing<DamagedFile>.Column] = [
+    .init("JOB", key: "job", .right, value: { .number($0.job) }),
+    .init("PATH", key: "path", value: { .string($0.path) }),
+    .init("FAULT", key: "fault", value: { .string($0.fault) }, style: { _ in .red }),
+  ]
+}
+
+/// What has come of a verification so far.
+struct VerifyTally: Sendable {
+  private(set) var damaged: [DamagedFile] = []
+  /// Files that were looked at.
+  private(set) var looked = 0
+  /// Right ones of which no digest is known.
+  private(set) var byLength = 0
+  /// Files that are on another machine.
+  private(set) var elsewhere = 0
+  /// Jobs that wait again.
+  var requeued = 0
+
+  mutating func add(
+    _ job: JobRow, _ verdict: FileVerifier.Verdict, hasDigest: Bool, isAlone: Bool
+  ) {
+    looked += 1
+    let fault: String
+    switch verdict {
+    case .right:
+      if !hasDigest { byLength += 1 }
+      return
+    case .missing where !isAlone:
+      looked -= 1
+      elsewhere += 1
+      return
+    case .missing: fault = "missing"
+    case .length(let length): fault = "\(length) bytes long, not \(job.bytes)"
+    case .digest(let found): fault = "\(found), not \(job.digest ?? "")"
+    }
+    damaged.append(DamagedFile(job: job.job, path: job.path, fault: fault))
+  }
+
+  private var notes: String {
+    (byLength > 0 ? ", \(byLength) of them by length alone" : "")
+      + (elsewhere > 0 ? "; \(counted(elsewhere, "file")) not on this machine" : "")
+  }
+
+  /// `300 files are as they were recorded, 20 of them by length alone`
+  var sentence: String {
+    "\(counted(looked, "file")) \(looked == 1 ? "is" : "are") as recorded\(notes)"
+  }
+
+  /// `2 of 300 files are not as recorded; 2 jobs are queued again.`
+  var failures: String {
+    let again = requeued > 0 ? "; \(counted(requeued, "job")) queued again" : ""
+    return "\(damaged.count) of \(counted(looked, "file")) not as recorded\(again)."
+  }
+}

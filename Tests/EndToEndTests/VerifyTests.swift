@@ -1,0 +1,115 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Finished files are compared with what was recorded, and fetched again where they are not the same.
+@Suite struct VerifyTests {
+  private static let names = ["flipped", "gone", "kept", "short"]
+
+  /// Brings four files, spoils three, looks, and mends them.
+  private func run(_ options: String...) async throws {
+    try await HaulPool.open { pool in try await run(pool, options) }
+  }
+
+  private func run(_ pool: HaulPool, _ options: [String]) async throws {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 50_000).answer(request, reply)
+    }
+    for name in Self.names {
+      let submitted = try await pool.haul(
+        ["submit", origin.url("/\(name)"), "--out", "d/\(name)"] + options)
+      #expect(submitted.exit == .code(0))
+    }
+    #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+    try spoil(pool)
+    try await mend(pool)
+  }
+
+  private func spoil(_ pool: HaulPool) throws {
+    let file = pool.directory + "/d/"
+    let flipped = try #require(FileHandle(forUpdatingAtPath: file + "flipped"))
+    try flipped.seek(toOffset: 25_000)
+    let byte = try #require(try flipped.read(upToCount: 1)?.first)
+    try flipped.seek(toOffset: 25_000)
+    try flipped.write(contentsOf: Data([byte ^ 1]))
+    try flipped.close()
+    try FileManager.default.removeItem(atPath: file + "gone")
+    let short = try #require(FileHandle(forUpdatingAtPath: file + "short"))
+    try short.truncate(atOffset: 10)
+    try short.close()
+  }
+
+  private func mend(_ pool: HaulPool) async throws {
+    let store = ["--store", "\(HaulPool.store)=\(pool.directory)"]
+    let digests: Int64 = try await pool.value(
+      "SELECT count(*) FROM haul.jobs WHERE digest LIKE 'sha-256=%'")
+    let seen = digests == 4 ? ["flipped", "gone", "short"] : ["gone", "short"]
+
+    let found = try await pool.haul(["verify", "--json"] + store)
+    #expect(found.exit == .code(1))
+    #expect(found.standardOutput.count == seen.count)
+    for name in seen { #expect(found.standardOutput.contains { $0.contains("\"d/\(name)\"") }) }
+    #expect(found.standardOutput.contains { $0.contains("10 bytes long, not 50000") })
+    #expect(
+      found.standardError.last == "haul verify: \(seen.count) of 4 files not as recorded.")
+
+    let again = try await pool.haul(["verify", "--requeue"] + store)
+    #expect(again.exit == .code(1))
+    #expect(
+      again.standardError.last
+        == "haul verify: \(seen.count) of 4 files not as recorded; \(seen.count) jobs queued again."
+    )
+    #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+    #expect(
+      try pool.files().sorted()
+        == (Self.names + seen.filter { $0 != "gone" }.map { $0 + ".damaged" }).map { "d/" + $0 }
+        .sorted())
+    let right = try await pool.haul(["verify"] + store)
+    #expect(right.exit == .code(0))
+    #expect(
+      right.standardOutput == [
+        digests == 4
+          ? "4 files are as recorded" : "4 files are as recorded, 4 of them by length alone"
+      ])
+    #expect(try await pool.violations() == [])
+  }
+
+  @Test func `with recorded digests a single bit is noticed`() async throws {
+    try await run("--record-digest")
+  }
+
+  @Test func `without one, the length has to do`() async throws {
+    try await run()
+  }
+
+  /// Two machines' local disks under one name: what is not here is there.
+  @Test func `a file that another machine may have is not missing`() async throws {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 50_000).answer(request, reply)
+    }
+    let other = try TemporaryDirectory()
+    try await HaulPool.open { pool in
+      try await pool.initialise(other.path)
+      try await pool.submit(origin.url("/a"), to: "a")
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      #expect(
+        try await pool.command("verify", "--store", "\(HaulPool.store)=\(other.path)", "--requeue")
+          == ["0 files are as recorded; 1 file not on this machine"])
+    }
+  }
+
+  @Test func `only what is completed can be verified, and only in a store`() async throws {
+    try await HaulPool.open { pool in
+      let store = ["--store", "\(HaulPool.store)=\(pool.directory)"]
+      let refused: [([String], Int32)] = [
+        ([], 64), (store + ["--state", "failed"], 64), (store + ["--batch", "none"], 65),
+        (["--store", "data=/tmp"], 78),
+      ]
+      for (arguments, code) in refused {
+        let output = try await pool.haul(["verify"] + arguments)
+        #expect(output.exit == .code(code))
+      }
+    }
+  }
+}
