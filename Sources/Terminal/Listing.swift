@@ -84,13 +84,13 @@ package struct Listing<Row>: Sendable {
     return widths
   }
 
-  /// Takes from the widest column what is too much, but no column below 8.
+  /// Takes from the widest column what is too much, but no column below 6.
   private func fitted(_ widths: [Int], to width: Int?) -> [Int] {
     guard let width else { return widths }
     var widths = widths
     var excess = widths.reduce(0, +) + 2 * (widths.count - 1) - width
     while excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }),
-      widths[widest] > 8
+      widths[widest] > 6
     {
       widths[widest] -= 1
       excess -= 1

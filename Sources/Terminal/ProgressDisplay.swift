@@ -40,8 +40,8 @@ package final class ProgressDisplay: Sendable {
     var frame: ProgressFrame?
     /// When a frame was drawn last; in plain mode at first when the display was made.
     var shownAt: ContinuousClock.Instant?
-    /// Whether plain mode has said anything about how far it is.
-    var hasReported = false
+    /// What plain mode has said last about how far it is; nil until then.
+    var reported: String?
     /// Whether `frame` has been said, or drawn.
     var isShown = false
     var isFinished = false
@@ -107,7 +107,7 @@ package final class ProgressDisplay: Sendable {
   package func finish() {
     state.withLock { state in
       if state.isFinished { return }
-      if mode == .plain && state.hasReported && !state.isShown { report(&state) }
+      if mode == .plain && state.reported != nil && !state.isShown { report(&state) }
       state.frame = nil
       if mode == .live { draw(&state) }
       state.isFinished = true
@@ -129,10 +129,11 @@ package final class ProgressDisplay: Sendable {
   }
 
   private func report(_ state: inout State) {
-    guard let frame = state.frame else { return }
-    write("\(label): \(frame.sentence)\n")
+    guard let sentence = state.frame?.sentence else { return }
+    // Nothing that has not changed is worth another line.
+    if sentence != state.reported { write("\(label): \(sentence)\n") }
+    state.reported = sentence
     state.shownAt = .now
-    state.hasReported = true
     state.isShown = true
   }
 

@@ -132,7 +132,8 @@ struct GetCommand: HaulCommand {
 
   /// With curl and wget `-o` names the file.
   private func requireDirectory(_ lines: [SubmitLine]) throws(ExitError) {
-    guard urls.count == 1, let file = lines.first?.path, let dot = file.lastIndex(of: "."),
+    guard urls.count == 1, name == nil, let file = lines.first?.path,
+      let dot = file.lastIndex(of: "."),
       dot > file.startIndex, output.hasSuffix(file[dot...]), !Self.isThere(output)
     else { return }
     let name = output.split(separator: "/").last.map(String.init) ?? output

@@ -38,7 +38,7 @@ struct SubmitCommand: HaulCommand {
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
       .flag(
         "wait", \.wait,
-        "Wait until these jobs have ended, those that were in the queue already too; with --batch all of that batch."
+        "Wait until these jobs have ended, those that were in the queue already too; with --batch the whole batch."
       ),
     ] + group(\.progress) + group(\.output) + group(\.choices) + group(\.database)
   static let operands: [Operand<Self>] = [

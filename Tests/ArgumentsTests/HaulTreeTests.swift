@@ -162,7 +162,7 @@ struct HaulTreeTests {
           --record-digest         Keep the SHA-256 of each file for 'haul verify'.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until these jobs have ended, those that were in
-                                  the queue already too; with --batch all of that batch.
+                                  the queue already too; with --batch the whole batch.
           -q, --quiet             Say nothing but errors and results.
           --json                  Print JSON, one object a line, for programs.
           -h, --help              Show help information.

@@ -168,6 +168,10 @@ extension GetPlace {
     ] {
       #expect(try await place.get(wrong).exit == .code(64))
     }
+    let directory = place.path("files.bin")
+    let both = try await place.get(["--name", "one.bin"] + origin.urls("one"), to: directory)
+    #expect(both.exit == .code(0))
+    #expect(try FileTree.files(below: directory) == ["one.bin"])
     #expect(try await place.get(["--name", ".."] + origin.urls("one")).exit == .code(65))
     #expect(try place.files() == ["other"])
   }
