@@ -11,7 +11,7 @@ struct GrantTests {
     let worker = [
       "register", "require_queues", "attach_session", "stop_worker", "lead", "work", "is_idle",
       "heartbeat",
-      "checkpoint", "unneeded_parts", "rescue", "promote",
+      "checkpoint", "unneeded_parts", "rescue", "promote", "close_store",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
     for name in ["submit", "pause", "resume", "cancel", "retry", "redo"] {
