@@ -178,7 +178,7 @@ private final class RelayedConnection: Sendable {
   }
 }
 
-private func received(from socket: Int32) -> [UInt8]? {
+func received(from socket: Int32) -> [UInt8]? {
   var piece = [UInt8](repeating: 0, count: 65_536)
   while true {
     let count = recv(socket, &piece, piece.count, 0)
@@ -187,7 +187,7 @@ private func received(from socket: Int32) -> [UInt8]? {
   }
 }
 
-private func sendAll(_ bytes: [UInt8], to socket: Int32) -> Bool {
+func sendAll(_ bytes: [UInt8], to socket: Int32) -> Bool {
   var rest = bytes[...]
   while !rest.isEmpty {
     let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
