@@ -45,25 +45,28 @@ final class History: Sendable {
   }
 
   private let seed: UInt64
+  private let name: String
   private let stage: HistoryStage
   private let source: HostileSource
   private let digest: ExpectedDigest?
   private let directory: String
   private let state: Mutex<State>
 
-  init(seed: UInt64, on stage: HistoryStage) {
+  /// - Parameter name: tells it from others on the same stage.
+  init(seed: UInt64, name: String, on stage: HistoryStage) {
     self.seed = seed
+    self.name = name
     self.stage = stage
     source = HostileSource(seed: seed, hosts: stage.hosts)
     digest =
       source.returns ? ExpectedDigest(.sha256, bytes: source.versions[0].digest(.sha256)) : nil
-    directory = stage.directory.path("\(seed)")
+    directory = stage.directory.path(name)
     state = Mutex(State(random: SplitMix(state: ~seed)))
   }
 
   func run() async throws -> Account {
-    stage.open("\(seed)", source)
-    defer { stage.close("\(seed)") }
+    stage.open(name, source)
+    defer { stage.close(name) }
     mkdir(directory, 0o755)
     let attempts = state.withLock { Int.random(in: 2...9, using: &$0.random) }
     for number in 1...attempts {
@@ -130,10 +133,9 @@ final class History: Sendable {
   private func order(
     _ number: Int, _ parts: PartDirectory, isLast: Bool
   ) throws -> TransferOrder {
-    let name = "\(number)"
-    let earlier = try takeOver(parts, as: name)
+    let earlier = try takeOver(parts, as: "\(number)")
     var order = TransferOrder(
-      url: try WebURL("http://\(stage.hosts[0])/\(seed)/"), parts: parts, partName: name)
+      url: try WebURL("http://\(stage.hosts[0])/\(name)/"), parts: parts, partName: "\(number)")
     order.resuming = earlier
     order.digest = digest
     order.stopTime = .seconds(60)

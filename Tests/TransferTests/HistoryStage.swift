@@ -44,13 +44,13 @@ final class HistoryStage: Sendable {
   }
 
   /// Runs a history for each seed, so many at a time that none waits for another's stall.
-  func run(_ seeds: some Sequence<UInt64> & Sendable) async throws -> History.Account {
+  func run(_ seeds: [UInt64]) async throws -> History.Account {
     try await withThrowingTaskGroup(of: History.Account.self) { group in
       var account = History.Account()
-      var waiting = seeds.makeIterator()
+      var waiting = seeds.enumerated().makeIterator()
       func next() {
-        guard let seed = waiting.next() else { return }
-        group.addTask { try await History(seed: seed, on: self).run() }
+        guard let (index, seed) = waiting.next() else { return }
+        group.addTask { try await History(seed: seed, name: "\(index)", on: self).run() }
       }
       for _ in 0..<32 { next() }
       while let ended = try await group.next() {

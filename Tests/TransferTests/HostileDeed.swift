@@ -2,7 +2,7 @@ import TestSupport
 
 /// What a ``HostileSource`` does to one request.
 enum HostileDeed: String, CaseIterable, Sendable {
-  /// As RFC 9110 says: of the present version; of an older one, as a cache may have it; of a new one.
+  /// As RFC 9110 says: of the present version; of an older one, as a cache may have it; of a new one, and perhaps broken off.
   case correct, stale, change
   /// Correct, and broken off in the middle.
   case close, reset, stall
@@ -33,8 +33,8 @@ enum HostileDeed: String, CaseIterable, Sendable {
     let deeds =
       switch Int.random(in: 0..<12, using: &random) {
       case 0: [HostileDeed.correct]
-      case 1: [HostileDeed.change]
-      case 2...5: breaks
+      case 1...2: [HostileDeed.change]
+      case 3...5: breaks
       case 6...8: isRange ? toRanges : breaks
       default: isRange ? allCases : toAll
       }

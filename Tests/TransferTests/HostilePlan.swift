@@ -11,7 +11,9 @@ struct HostilePlan: Sendable {
 
   func carryOut(_ request: OriginRequest, _ reply: OriginReply, on source: HostileSource) throws {
     switch deed {
-    case .correct, .stale, .change: try version.answer(request, reply)
+    case .correct, .stale: try version.answer(request, reply)
+    case .change:
+      try version.answer(request, reply, cut: number % 2 == 0 ? .close(after: cut) : nil)
     case .close: try version.answer(request, reply, cut: .close(after: cut))
     case .reset: try version.answer(request, reply, cut: .reset(after: cut))
     case .stall:
