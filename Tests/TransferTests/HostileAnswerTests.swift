@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Transfer
@@ -114,6 +115,25 @@ struct HostileAnswerTests {
     let bench = try DownloadBench()
     #expect(try await bench.download(origin.url("/"), options: options) == .text("12345"))
     #expect(origin.log.value.exchanges.count == 1)
+  }
+
+  @Test(.enabled("mounting takes root") { await TestFileSystem.isPossible })
+  func `a body without end ends with the disk, and with what is allowed`() async throws {
+    let origin = try OriginServer { _, reply in
+      try reply.answer("Transfer-Encoding: chunked", "")
+      while true { try reply.chunk([UInt8](repeating: 7, count: 65_536)) }
+    }
+    var options = DownloadOptions()
+    options.maximumLength = 1 << 20
+    let bench = try DownloadBench()
+    let allowed = try await bench.download(origin.url("/"), options: options)
+    #expect(allowed == .failure(.tooLarge))
+    let disk = try await TestFileSystem(tmpfs: 2 << 20)
+    let error = await #expect(throws: TransferError.self) {
+      try await bench.downloader.download(origin.url("/"), to: disk.path + "/a")
+    }
+    #expect(error?.errorClass == .diskFull)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
   }
 
   // MARK: - Slowness

@@ -29,6 +29,15 @@ struct HostileRedirectTests {
     #expect(origin.asked.count == hop + 1)
   }
 
+  @Test func `what a redirect carries is not read`() async throws {
+    let origin = try OriginServer { request, reply in
+      if request.path == "/here" { return try reply.answer("Content-Length: 5", "12345") }
+      try reply.head("HTTP/1.1 302 Found\nLocation: /here")
+      try reply.flood(String(repeating: "x", count: 65_536))
+    }
+    #expect(try await DownloadBench().download(origin.url("/")) == .text("12345"))
+  }
+
   @Test func `a chain without end has one`() async throws {
     let origin = try OriginServer { request, reply in
       try reply.redirect(to: "/\(request.number)")
