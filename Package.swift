@@ -84,11 +84,13 @@ let package = Package(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Log", "TestSupport"],
+      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Postgres", "Log", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
-      dependencies: ["Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "haul"],
+      dependencies: [
+        "Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "Transfer", "haul",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],

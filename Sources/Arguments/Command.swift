@@ -12,6 +12,9 @@ package protocol Command: Sendable {
   static var isHidden: Bool { get }
   static var options: [Option<Self>] { get }
   static var operands: [Operand<Self>] { get }
+  /// Options that other programs have and this command has not, as typed, and what to do here instead: one or two
+  /// sentences.
+  static var habits: [String: String] { get }
 
   /// All defaults.
   init()
@@ -28,6 +31,7 @@ extension Command {
   package static var isHidden: Bool { false }
   package static var options: [Option<Self>] { [] }
   package static var operands: [Operand<Self>] { [] }
+  package static var habits: [String: String] { [:] }
 
   /// The options of a group this command holds at `path`.
   package static func group<Group: OptionGroup>(

@@ -15,6 +15,7 @@ struct CommandParser<C: Command> {
       switch token {
       case .operand(let text): operands.append(text)
       case .option(let name):
+        if let advice = C.habits[name] { throw .usage("unknown option \(quoted(name)): \(advice)") }
         let spec = try specs.named(name)
         if spec == .help { throw .help }
         given[spec.long, default: []].append(try lexer.value(of: spec, named: name))

@@ -3,6 +3,9 @@ package protocol OptionValue: Sendable {
   /// What is expected, to follow "must be": `a whole number`.
   static var expected: String { get }
 
+  /// The same in answer to `argument`, which is none of these.
+  static func expected(insteadOf argument: String) -> String
+
   /// Everything the text may be, where that is a short list; for help and completion. Else empty.
   static var candidates: [String] { get }
 
@@ -15,6 +18,7 @@ package protocol OptionValue: Sendable {
 
 extension OptionValue {
   package static var candidates: [String] { [] }
+  package static func expected(insteadOf argument: String) -> String { expected }
 }
 
 extension String: OptionValue {

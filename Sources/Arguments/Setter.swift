@@ -54,12 +54,14 @@ struct Setter<Root>: Sendable {
 
   /// What a value must be besides being of its type.
   struct Rule<Value: OptionValue>: Sendable {
-    var expected = Value.expected
+    var expected: @Sendable (_ insteadOf: String) -> String = {
+      Value.expected(insteadOf: $0)
+    }
     var holds: @Sendable (Value) -> Bool = { _ in true }
 
     func read(_ text: String) throws(Mismatch) -> Value {
       guard let value = Value(argument: text), holds(value) else {
-        throw Mismatch(text: text, expected: expected)
+        throw Mismatch(text: text, expected: expected(text))
       }
       return value
     }
@@ -70,6 +72,6 @@ extension Setter.Rule where Value: Comparable {
   /// Within `range`, bounds included.
   init(_ range: ClosedRange<Value>) {
     let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
-    self.init(expected: "\(Value.expected) \(bounds)", holds: { range.contains($0) })
+    self.init(expected: { _ in "\(Value.expected) \(bounds)" }, holds: { range.contains($0) })
   }
 }

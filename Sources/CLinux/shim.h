@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ static inline int haul_open_beneath(int directory, const char *path, int flags, 
 static inline int haul_renameat2(int from_directory, const char *from, int to_directory,
                                  const char *to, unsigned flags) {
   return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
+}
+
+/// The kind of the file system behind `descriptor` (f_type of fstatfs(2)), or 0.
+static inline uint32_t haul_file_system(int descriptor) {
+  struct statfs found;
+  return fstatfs(descriptor, &found) == 0 ? (uint32_t)found.f_type : 0;
 }
 
 /// strerrordesc_np(3), which needs no buffer and no lock: the sentence for an error number, in English.

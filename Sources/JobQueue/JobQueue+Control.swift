@@ -24,6 +24,7 @@ extension JobQueue {
   /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(_ action: Action, _ selector: JobSelector) async throws -> Int {
+    try await requireNames(selector)
     let json = try Self.json(selector)
     var total = 0
     while true {

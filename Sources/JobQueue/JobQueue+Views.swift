@@ -90,52 +90,20 @@ extension JobQueue {
       """, [limit])
   }
 
-  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist.
+  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist; for a host
+  /// that is there with a port alone it names that.
   package func requireNames(_ selector: JobSelector) async throws {
-    try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
-  }
-
-  /// The jobs of a batch by state; reads them all. Empty for a batch that does not exist.
-  package func batchCounts(_ batch: String) async throws -> [BatchCount] {
-    try await view(
-      """
-      SELECT to_json(v) FROM (
-        SELECT j.state, j.error, count(*) AS jobs, sum(j.bytes)::bigint AS bytes FROM haul.jobs j
-        WHERE j.batch = $1 GROUP BY j.state, j.error ORDER BY j.state, j.error) v
-      """, [batch])
-  }
-
-  /// What runs of a batch, the longest-running first; reads all leases but no waiting jobs.
-  package func running(ofBatch batch: String) async throws -> [RunningRow] {
-    try await view(
-      """
-      SELECT to_json(v) FROM (
-        SELECT r.job, r.path, r.bytes, r.total, r.rate FROM haul.running r
-        WHERE r.batch = $1 ORDER BY r.started_at, r.job) v
-      """, [batch])
-  }
-
-  /// One failed job of a batch for each error class, by class; reads all jobs of the batch.
-  package func failureExamples(ofBatch batch: String) async throws -> [FailureExample] {
-    try await view(
-      """
-      SELECT to_json(v) FROM (
-        SELECT DISTINCT ON (j.error) j.error, j.path, j.message FROM haul.jobs j
-        WHERE j.batch = $1 AND j.state = 'failed' ORDER BY j.error, j.job) v
-      """, [batch])
-  }
-
-  /// Stores of a batch's waiting jobs that no live worker mounts, by name; reads all jobs of the batch.
-  package func unservedStores(ofBatch batch: String) async throws -> [String] {
-    try await rows(
-      """
-      SELECT DISTINCT q.store FROM haul.queues q
-      WHERE q.workers = 0 AND q.queue IN (
-        SELECT j.queue FROM haul.jobs j
-        WHERE j.batch = $1 AND j.state IN ('queued', 'interrupted', 'scheduled'))
-      ORDER BY q.store
-      """, [batch]
-    ).map { try $0.decode(0) }
+    do {
+      try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
+    } catch JobQueueError.noSuchName(let message, hint: nil) {
+      var hint: String?
+      if let host = selector.host,
+        let other = try await names("host", startingWith: "\(host):").first
+      {
+        hint = "Did you mean \(other)?"
+      }
+      throw JobQueueError.noSuchName(message, hint: hint)
+    }
   }
 
   /// At most a hundred names of that kind (`queue`, `store`, `batch`, `host`, `policy`, `worker`) that begin so.

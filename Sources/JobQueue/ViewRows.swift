@@ -114,13 +114,15 @@ package struct HostRow: Sendable, Decodable, Equatable {
   package let rangeUnsafe: Bool?
 }
 
-/// How many jobs of a batch are in one state, those that failed by error class.
-package struct BatchCount: Sendable, Decodable, Equatable {
+/// How many jobs are in one state, those that failed by error class.
+package struct JobCount: Sendable, Decodable, Equatable {
   package let state: String?
   package let error: String?
   package let jobs: Int
   /// Of their files so far.
   package let bytes: Int64
+  /// The same as parts of whole files; nil where no length is known.
+  package let parts: Double?
 }
 
 /// A row of `haul.running`, as far as progress needs it.

@@ -4,6 +4,7 @@ package import JobQueue
 package import Log
 import Postgres
 import Synchronization
+package import Transfer
 package import Worker
 
 /// What `haul get` is to bring, and where.
@@ -14,17 +15,21 @@ package struct GetOrder: Sendable {
   /// Transfers at once, in all and from one host.
   package var concurrency: Int
   package var options: JobOptions
+  /// Blocks of addresses that a redirect may lead to, besides the public ones.
+  package var allowedNetworks: [CIDR]
   /// The program's version.
   package var version: String
 
   /// An order made of its parts.
   package init(
-    lines: [SubmitLine], directory: String, concurrency: Int, options: JobOptions, version: String
+    lines: [SubmitLine], directory: String, concurrency: Int, options: JobOptions,
+    allowedNetworks: [CIDR], version: String
   ) {
     self.lines = lines
     self.directory = directory
     self.concurrency = concurrency
     self.options = options
+    self.allowedNetworks = allowedNetworks
     self.version = version
   }
 }
@@ -144,7 +149,8 @@ package final class GetRun: Sendable {
   ) throws(StoreError) -> PoolWorker {
     var configuration = WorkerConfiguration(
       conninfo: pool.conninfo, stores: [directory.mount], queues: [queue],
-      concurrency: order.concurrency, leases: leases, version: order.version)
+      concurrency: order.concurrency, leases: leases, allowedNetworks: order.allowedNetworks,
+      version: order.version)
     configuration.allowsOwnOrigins = true
     configuration.onSettled = { [observe] in observe(.settled($0)) }
     let worker = try PoolWorker(configuration, logger: logger)

@@ -45,6 +45,8 @@ package final class UpRun: Sendable {
     case database(EmbeddedCluster.Step)
     /// Everything is there; `directory` is the store's, absolute.
     case ready(conninfo: String, directory: String)
+    /// All workers were drained by an operator: with nobody left to work the run ends.
+    case drained
     /// Workers and coordinator have ended, and the database was let go.
     case closed
   }
@@ -120,9 +122,10 @@ package final class UpRun: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await coordinator.run() }
       if !workers.isEmpty {
-        group.addTask {
+        group.addTask { [self] in
           defer { coordinator.stop() }
           try await Self.run(workers)
+          if state.withLock({ !$0.isStopped }) { observe(.drained) }
         }
       }
       do {

@@ -11,7 +11,8 @@ package final class Session: Sendable {
     /// Connected, and `onConnect` has returned; `again` after a connection that was lost.
     case connected(backendPID: Int32, again: Bool)
     case lost(PostgresError)
-    /// There is no connection, because of `error`; the next attempt is `after` from now.
+    /// There is no connection, because of `error`; the next attempt is `after` from now. Told once, and again when
+    /// the reason is another or 30 s have passed.
     case retrying(after: Duration, error: any Error)
   }
 
@@ -113,12 +114,14 @@ package final class Session: Sendable {
 
   private func keepConnected() async {
     var backoff = Backoff(first: .milliseconds(50), limit: Self.longestWait)
+    var told = ToldReason()
     while !Task.isCancelled {
       let start = ContinuousClock.now
       let failure: any Error
       do {
         let connection = try await prepareConnection()
         guard publish(connection) else { return await connection.close() }
+        told = ToldReason()
         failure = await forwardNotifications(of: connection)
       } catch {
         if giveUp(because: error) { return }
@@ -127,7 +130,7 @@ package final class Session: Sendable {
       if Task.isCancelled { return }
       if start.duration(to: .now) > Self.longestWait { backoff.reset() }
       let wait = backoff.next()
-      observe(.retrying(after: wait, error: failure))
+      if told.isNews("\(failure)", at: .now) { observe(.retrying(after: wait, error: failure)) }
       // Throws only when cancelled, which ends the loop.
       try? await Task.sleep(for: wait)
     }

@@ -13,20 +13,16 @@ package enum DisplayWidth {
     return columns > 0 ? prefix(of: text, within: columns - 1) + "…" : ""
   }
 
-  /// `path` cut to at most `columns`: at its front, since the end of a path says more, or in the middle of
-  /// its last component where that alone is too wide.
-  package static func truncatedPath(_ path: String, to columns: Int, ellipsis: String) -> String {
+  /// `path` cut to at most `columns` at its front, since names differ at their ends.
+  package static func truncatedPath(
+    _ path: String, to columns: Int, ellipsis: String = "…"
+  ) -> String {
     if of(path) <= columns { return path }
-    let name = path.split(separator: "/").last.map(String.init) ?? path
     let room = columns - of(ellipsis)
-    if room <= 0 { return columns > 0 ? ellipsis : "" }
-    if of(name) <= room {
-      // From a slash on, where one is left: half a directory's name is no use.
-      let end = suffix(of: path, within: room)
-      return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
-    }
-    let start = prefix(of: name, within: room / 2)
-    return start + ellipsis + suffix(of: name, within: room - of(String(start)))
+    if room < 0 { return "" }
+    let end = suffix(of: path, within: room)
+    // From a slash on, where one is left: half a directory's name is no use.
+    return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
   }
 
   /// Rows of a terminal that a line takes which is wrapped at `columns`; 1 for an empty one.

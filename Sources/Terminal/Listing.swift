@@ -11,15 +11,16 @@ package struct Listing<Row>: Sendable {
     let title: String
     let key: String
     let alignment: Alignment
+    let isPath: Bool
     let value: @Sendable (Row) -> JSONValue
     let text: @Sendable (Row) -> String
     let style: @Sendable (Row) -> Style?
 
     /// A column headed `title` whose JSON member is `key`. Without `text` the table shows the
     /// value itself: strings bare, null as `-`. Text may come from anywhere: what could steer a
-    /// terminal is escaped.
+    /// terminal is escaped. Where there is too little room a path loses its front, all else its end.
     package init(
-      _ title: String, key: String, _ alignment: Alignment = .left,
+      _ title: String, key: String, _ alignment: Alignment = .left, isPath: Bool = false,
       value: @escaping @Sendable (Row) -> JSONValue,
       text: (@Sendable (Row) -> String)? = nil,
       style: @escaping @Sendable (Row) -> Style? = { _ in nil }
@@ -27,6 +28,7 @@ package struct Listing<Row>: Sendable {
       self.title = title
       self.key = key
       self.alignment = alignment
+      self.isPath = isPath
       self.value = value
       self.text = text ?? { Self.plain(value($0)) }
       self.style = style
@@ -101,7 +103,10 @@ package struct Listing<Row>: Sendable {
   ) -> String {
     var line = ""
     for (index, cell) in cells.enumerated() {
-      let text = DisplayWidth.truncated(cell, to: widths[index])
+      let text =
+        columns[index].isPath
+        ? DisplayWidth.truncatedPath(cell, to: widths[index])
+        : DisplayWidth.truncated(cell, to: widths[index])
       let padding = String(repeating: " ", count: widths[index] - DisplayWidth.of(text))
       let painted = screen.paint(text, styles[index])
       let isLast = index == cells.count - 1

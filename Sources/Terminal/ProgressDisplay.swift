@@ -149,10 +149,14 @@ package final class ProgressDisplay: Sendable {
 }
 
 extension ProgressFrame {
-  /// `3 of 12 files, 1 failed, 4 running, 1.2/4.0 GiB, 12.3 MiB/s, 3m04s left`.
+  /// `3 of 12 files, 1 failed, 4 running, 1.2/4.0 GiB, 12.3 MiB/s, 3m04s left`: without what does not
+  /// apply.
   var sentence: String {
-    var parts = [counts, "\(transfers.count) running", HumanFormat.bytes(bytes, of: total)]
-    parts.append(HumanFormat.rate(rate))
+    var parts = [counts]
+    if !transfers.isEmpty { parts.append("\(transfers.count) running") }
+    parts.append(HumanFormat.bytes(bytes, of: total))
+    if isOver { return parts.joined(separator: ", ") }
+    if rate > 0 { parts.append(HumanFormat.rate(rate)) }
     if let left = timeLeft.flatMap(HumanFormat.timeLeft) { parts.append("\(left) left") }
     return parts.joined(separator: ", ")
   }

@@ -32,10 +32,14 @@ package struct ProgressFrame: Sendable, Equatable {
   package var transfers: [TransferProgress]
   /// Files that are there.
   package var done: Int
-  /// Files that will not come.
+  /// Files that will not come because something went wrong.
   package var failed: Int
+  /// Files that will not come because nobody wants them any more.
+  package var cancelled: Int
   /// Files in all; nil while that is unknown.
   package var all: Int?
+  /// What there is of files that wait, in whole files.
+  package var parts: Double
   /// Bytes of all files so far.
   package var bytes: Int64
   /// Bytes of all files in the end; nil unless every length is known.
@@ -46,25 +50,32 @@ package struct ProgressFrame: Sendable, Equatable {
   package var timeLeft: Duration?
 
   package init(
-    transfers: [TransferProgress] = [], done: Int = 0, failed: Int = 0, all: Int? = nil,
-    bytes: Int64 = 0, total: Int64? = nil, rate: Int64 = 0, timeLeft: Duration? = nil
+    transfers: [TransferProgress] = [], done: Int = 0, failed: Int = 0, cancelled: Int = 0,
+    all: Int? = nil, parts: Double = 0, bytes: Int64 = 0, total: Int64? = nil, rate: Int64 = 0,
+    timeLeft: Duration? = nil
   ) {
     self.transfers = transfers
     self.done = done
     self.failed = failed
+    self.cancelled = cancelled
     self.all = all
+    self.parts = parts
     self.bytes = bytes
     self.total = total
     self.rate = rate
     self.timeLeft = timeLeft
   }
 
-  /// How much is there, 0...1: of the bytes, or else of the files, those that run by their parts.
+  /// Whether every file is there or will not come.
+  var isOver: Bool { all == done + failed + cancelled }
+
+  /// How much is there, 0...1: of the bytes, or else of the files, those that run or wait by their parts.
   var fraction: Double? {
     if let total { return Fraction.of(bytes, total) }
-    guard let all, all > done + failed else { return all.map { _ in 1 } }
-    let parts = transfers.reduce(Double(done + failed)) { $0 + ($1.fraction ?? 0) }
-    return min(parts / Double(all), Fraction.nearly)
+    guard let all, !isOver else { return all.map { _ in 1 } }
+    let ended = Double(done + failed + cancelled)
+    let there = transfers.reduce(ended + parts) { $0 + ($1.fraction ?? 0) }
+    return min(there / Double(all), Fraction.nearly)
   }
 }
 

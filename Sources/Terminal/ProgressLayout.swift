@@ -145,16 +145,17 @@ extension TransferProgress {
 }
 
 extension ProgressFrame {
-  /// `3 of 12 files, 1 failed`.
+  /// `3 of 12 files, 1 failed, 2 cancelled`.
   var counts: String {
     let files = all.map { "\(done) of \($0) file\($0 == 1 ? "" : "s")" }
-    return (files ?? "\(done) file\(done == 1 ? "" : "s")")
-      + (failed > 0 ? ", \(failed) failed" : "")
+    return (files ?? "\(done) file\(done == 1 ? "" : "s")") + losses
   }
 
-  fileprivate var shortCounts: String {
-    shortestCounts + (failed > 0 ? ", \(failed) failed" : "")
-  }
+  fileprivate var shortCounts: String { shortestCounts + losses }
 
   fileprivate var shortestCounts: String { "\(done)" + (all.map { "/\($0)" } ?? "") }
+
+  private var losses: String {
+    (failed > 0 ? ", \(failed) failed" : "") + (cancelled > 0 ? ", \(cancelled) cancelled" : "")
+  }
 }

@@ -16,7 +16,7 @@ package struct RateMeter: Sendable {
 
   package init() {}
 
-  /// The amount is `amount` in all at `now`; neither ever goes back.
+  /// The amount is `amount` in all at `now`. Time never goes back; an amount that does counts as standing still.
   package mutating func add(_ amount: Int64, at now: ContinuousClock.Instant) {
     let sample = Sample(amount: amount, at: now)
     latest = sample

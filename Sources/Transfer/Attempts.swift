@@ -41,6 +41,10 @@ struct Attempts: Sendable, Hashable {
   var wholeOnly = false
   /// The part file holds bytes of more than one answer.
   var spliced = false
+  /// The last body's end did not prove it whole (rows 21 and 23): its digest has to.
+  var isDoubtful = false
+  /// The digest of a first whole, which was not the wanted one; this is the second.
+  var mismatch: ExpectedDigest?
   /// Redirects followed since the original URL.
   var redirects = 0
 

@@ -51,9 +51,9 @@ enum Ending: Sendable, Equatable {
 func decideEnd(_ state: TransferState, body: Body) -> Ruling<Ending> {
   switch (body.kind, body.framing) {
   // Row 21: an answer that contradicts itself proves nothing; only a digest can.
-  case (.part(_, allThere: true), .excess) where state.policy.digestWanted:
+  case (.part(_, allThere: true), .excess) where state.wantedDigest != nil:
     return Ruling(21, .dropExcessAndVerify(length: state.checkpoint?.completeLength ?? body.end))
-  case (.whole(let length?), .excess) where state.policy.digestWanted:
+  case (.whole(let length?), .excess) where state.wantedDigest != nil:
     return Ruling(21, .dropExcessAndVerify(length: length))
   case (_, .excess):
     if state.attempts.wholeOnly {
@@ -88,7 +88,7 @@ private func decideClosed(_ state: TransferState, body: Body) -> Ruling<Ending> 
     return failure(
       23, .interrupted, "\(body.end) bytes came and \(expected) were expected")
   }
-  if state.policy.digestWanted || state.policy.acceptUnverifiedLength {
+  if state.wantedDigest != nil || state.policy.acceptUnverifiedLength {
     return Ruling(23, .verify(length: body.end))
   }
   return Ruling(23, state.attempts.secondDownload ? .compareWithFirst : .secondDownload)
@@ -96,7 +96,16 @@ private func decideClosed(_ state: TransferState, body: Body) -> Ruling<Ending> 
 
 /// Row 20 and its kin: the rest, where it can be asked for and asking has not been in vain.
 private func rest(_ state: TransferState, progress: Bool, row: Int) -> Ruling<Ending> {
-  guard !state.attempts.wholeOnly, let checkpoint = state.checkpoint, checkpoint.isResumable else {
+  if state.attempts.changes >= Attempts.maximumChanges {
+    return failure(
+      row, .sourceChanged,
+      "the body ended early, and the source has changed too often to be resumed")
+  }
+  if state.attempts.wholeOnly {
+    return failure(
+      row, .range, "the body ended early, and the server cannot be asked for the rest of it")
+  }
+  guard let checkpoint = state.checkpoint, checkpoint.isResumable else {
     return failure(row, .interrupted, "the body ended early and cannot be resumed now")
   }
   if !progress, state.attempts.zeroProgress + 1 >= Attempts.maximumZeroProgress {
@@ -109,12 +118,32 @@ private func shortRow(_ framing: Framing) -> Int {
   framing == .broken ? 24 : 20
 }
 
-/// What a digest that does not fit means: bytes of several answers deserve one whole download,
-/// those of a single answer are what the source has.
-func decideMismatch(_ state: TransferState) -> Ending {
-  if state.attempts.spliced { return .restart }
+/// What it means that a file's digest is `found`, and not the wanted one.
+///
+/// What came whole in one answer is what the source has, and asking again changes nothing. What was put
+/// together from several answers, what only the digest could prove whole, and what the server itself
+/// states otherwise is fetched once more; the same digest again is the source's.
+func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> Ending {
+  let attempts = state.attempts
+  let isOfJob = state.policy.digest != nil
+  let isCertain = isOfJob && !attempts.spliced && !attempts.isDoubtful
+  if !isCertain, attempts.mismatch == nil { return .restart }
+  let wanted = state.wantedDigest?.hexadecimal ?? ""
+  let fact = "the file's \(found.algorithm.rawValue) is \(found.hexadecimal)"
+  guard isCertain || attempts.mismatch == found else {
+    return .fail(
+      TransferError(
+        .sourceChanged,
+        "\(fact), it was another one a moment ago, and should be \(wanted): the bytes differ each time"
+      ))
+  }
   return .fail(
-    TransferError(.digest, "the file does not have the digest that the job demands"))
+    TransferError(
+      .digest,
+      isOfJob
+        ? "\(fact), and not \(wanted) as demanded; compare both with what the source publishes"
+        : "\(fact), twice, and the server says that it is \(wanted); --checksum with the right one overrules it"
+    ))
 }
 
 private func failure(

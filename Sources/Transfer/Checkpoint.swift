@@ -16,6 +16,8 @@ public struct Checkpoint: Sendable, Hashable {
   public var contentEncoding: String?
   /// Type and subtype as sent, lower case; nil where the server sent none.
   public var mediaType: String?
+  /// The digest of the whole that the server stated; nil where it did not.
+  public var digest: ExpectedDigest?
   /// Which bytes of the part file survive a crash.
   public var durable: ByteRanges
   /// The part file's name in its directory.
@@ -31,14 +33,15 @@ public struct Checkpoint: Sendable, Hashable {
   /// Progress made of its parts.
   public init(
     url: String? = nil, completeLength: Int64, validator: Validator?,
-    contentEncoding: String? = nil, mediaType: String? = nil, durable: ByteRanges, part: String,
-    inode: UInt64, changes: Int = 0, publishing: String? = nil
+    contentEncoding: String? = nil, mediaType: String? = nil, digest: ExpectedDigest? = nil,
+    durable: ByteRanges, part: String, inode: UInt64, changes: Int = 0, publishing: String? = nil
   ) {
     self.url = url
     self.completeLength = completeLength
     self.validator = validator
     self.contentEncoding = contentEncoding
     self.mediaType = mediaType
+    self.digest = digest
     self.durable = durable
     self.part = part
     self.inode = inode
@@ -61,8 +64,8 @@ extension Checkpoint: Codable {
   public static let version = 1
 
   private enum CodingKeys: String, CodingKey {
-    case version, url, completeLength, validator, contentEncoding, mediaType, durable, part, inode
-    case changes, publishing
+    case version, url, completeLength, validator, contentEncoding, mediaType, digest, durable, part
+    case inode, changes, publishing
   }
 
   /// The JSON form.
@@ -105,6 +108,7 @@ extension Checkpoint: Codable {
     validator = try values.decodeIfPresent(Validator.self, forKey: .validator)
     contentEncoding = try values.decodeIfPresent(String.self, forKey: .contentEncoding)
     mediaType = try values.decodeIfPresent(String.self, forKey: .mediaType)
+    digest = try values.decodeIfPresent(String.self, forKey: .digest).flatMap(ExpectedDigest.init)
     durable = try values.decode(ByteRanges.self, forKey: .durable)
     part = try values.decode(String.self, forKey: .part)
     inode = try values.decode(UInt64.self, forKey: .inode)
@@ -125,6 +129,7 @@ extension Checkpoint: Codable {
     try values.encodeIfPresent(validator, forKey: .validator)
     try values.encodeIfPresent(contentEncoding, forKey: .contentEncoding)
     try values.encodeIfPresent(mediaType, forKey: .mediaType)
+    try values.encodeIfPresent(digest?.description, forKey: .digest)
     try values.encode(durable, forKey: .durable)
     try values.encode(part, forKey: .part)
     try values.encode(inode, forKey: .inode)

@@ -19,6 +19,8 @@ struct Representation: Sendable, Hashable {
   var contentEncoding: String?
   /// As `Checkpoint.mediaType`.
   var mediaType: String?
+  /// As `Checkpoint.digest`.
+  var digest: ExpectedDigest?
 }
 
 /// What to do with an answer, decided from its head, before a byte of its body is written.

@@ -21,7 +21,9 @@ func decidePart(_ state: TransferState, asked: Asked, head: ResponseHead) -> Rul
   }
   // Row 5: another representation, whatever If-Range was for.
   let comparison = validator.compared(with: head)
-  if comparison == .different || (total ?? record.completeLength) != record.completeLength {
+  if comparison == .different || (total ?? record.completeLength) != record.completeLength
+    || state.stated.map(head.contradicts) == true
+  {
     return Ruling(5, .changedRestart)
   }
   // Row 8: encoded otherwise, so that the offsets mean something else.

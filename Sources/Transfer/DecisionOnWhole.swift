@@ -26,7 +26,8 @@ func decideWhole(
   // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
   guard isSame,
     new.contentEncoding == record.contentEncoding,
-    (new.completeLength ?? record.completeLength) == record.completeLength
+    (new.completeLength ?? record.completeLength) == record.completeLength,
+    state.stated.map(head.contradicts) != true
   else {
     return Ruling(11, .changedUseBody(new))
   }
@@ -46,5 +47,6 @@ extension Representation {
     validator = Validator(head, now: now)
     contentEncoding = head.contentEncoding
     mediaType = head.mediaType
+    digest = head.statedDigest
   }
 }

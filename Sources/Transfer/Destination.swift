@@ -72,7 +72,13 @@ package struct Destination: Sendable {
       where synced.insert(try identity(of: directory)).inserted {
         try directory.sync()
       }
-      for parent in parents { parent.durable.insert(parent.path, try parent.identity()) }
+      for parent in parents { parent.isDurable() }
+    }
+
+    /// The directory and those above it have been synced, by whatever means: they need no sync as new ones any more.
+    package func isDurable() {
+      // What cannot be looked at is synced again.
+      if let identity = try? identity() { durable.insert(path, identity) }
     }
   }
 

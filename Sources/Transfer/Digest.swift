@@ -1,6 +1,6 @@
 import CLibcrypto
 
-/// A checksum that a job may demand.
+/// A checksum that a job may demand or a server state, the one that proves most first.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// RFC 9530 §5, as are their spellings here.
   case sha256 = "sha-256"
@@ -10,6 +10,12 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   case sha1 = "sha-1"
   /// As `sha1`.
   case md5
+  /// Against accidents only, as are all that follow.
+  case crc64nvme
+  /// Castagnoli's.
+  case crc32c
+  /// That of zlib.
+  case crc32
 
   /// The length of a digest in bytes.
   public var byteCount: Int {
@@ -18,41 +24,63 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     case .sha512: 64
     case .sha1: 20
     case .md5: 16
+    case .crc64nvme: 8
+    case .crc32c, .crc32: 4
     }
   }
 
-  /// Finds `sha-256`, `SHA256` and the like; nil for any other.
+  /// Finds `sha-256`, `SHA256` and the like, also `sha` as RFC 3230 calls SHA-1; nil for any other.
   init?(spelled text: String) {
     let plain = text.lowercased().filter { $0 != "-" }
+    if plain == "sha" {
+      self = .sha1
+      return
+    }
     guard let found = Self.allCases.first(where: { $0.rawValue.filter { $0 != "-" } == plain })
     else { return nil }
     self = found
   }
 
+  /// Whether it can be computed here.
+  var isComputable: Bool { (try? DigestContext(self)) != nil }
+
+  /// libcrypto's; nil for a cyclic redundancy check.
   fileprivate var method: OpaquePointer? {
     switch self {
     case .sha256: unsafe EVP_sha256()
     case .sha512: unsafe EVP_sha512()
     case .sha1: unsafe EVP_sha1()
     case .md5: unsafe EVP_md5()
+    case .crc64nvme, .crc32c, .crc32: nil
+    }
+  }
+
+  fileprivate var table: CRC.Table? {
+    switch self {
+    case .sha256, .sha512, .sha1, .md5: nil
+    case .crc64nvme: .crc64nvme
+    case .crc32c: .crc32c
+    case .crc32: .crc32
     }
   }
 }
 
-/// A digest in the making, over libcrypto's EVP.
+/// A digest in the making, over libcrypto's EVP or a ``CRC``.
 ///
 /// `@unchecked Sendable` holds because its owners use it from one thread at a time: the file writer
 /// under a lock, `PartFile` within one call.
 @safe final class DigestContext: @unchecked Sendable {
+  let algorithm: DigestAlgorithm
   private let context: OpaquePointer
-  private let algorithm: DigestAlgorithm
+  private var check: CRC?
 
   /// An empty message.
   ///
   /// - Throws: `digest` where libcrypto does not have the algorithm, as MD5 under FIPS.
   init(_ algorithm: DigestAlgorithm) throws(TransferError) {
     guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
-    guard unsafe EVP_DigestInit_ex(context, algorithm.method, nil) == 1 else {
+    check = algorithm.table.map(CRC.init)
+    if check == nil, unsafe EVP_DigestInit_ex(context, algorithm.method, nil) != 1 {
       unsafe EVP_MD_CTX_free(context)
       throw TransferError(.digest, "libcrypto does not compute \(algorithm.rawValue) here")
     }
@@ -66,11 +94,16 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
 
   /// Adds `bytes` to the message; fails only for a finished context, which this never is.
   func update(_ bytes: UnsafeRawBufferPointer) {
+    guard check == nil else {
+      unsafe check?.update(bytes)
+      return
+    }
     unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
   }
 
   /// The digest of the message so far; more may be added after.
   func finish() -> [UInt8] {
+    if let check { return check.finish() }
     guard let copy = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
     defer { unsafe EVP_MD_CTX_free(copy) }
     unsafe EVP_MD_CTX_copy_ex(copy, context)

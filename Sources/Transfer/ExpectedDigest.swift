@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The digest that a job demands of the whole file as stored.
+/// The digest that a job demands of the whole file as stored, or that a server states.
 public struct ExpectedDigest: Sendable, Hashable {
   /// Which checksum.
   public var algorithm: DigestAlgorithm
@@ -10,8 +10,8 @@ public struct ExpectedDigest: Sendable, Hashable {
   /// Reads `algorithm=digest`: the algorithm as in RFC 9530 or without its hyphen, in any case; the
   /// digest in hexadecimal, in base64, or as RFC 9530 writes base64, between colons.
   ///
-  /// - Returns: nil for an unknown algorithm or a digest of another length. The two notations never
-  ///   have the same length.
+  /// - Returns: nil for an unknown algorithm or a digest of another length. Where both notations have
+  ///   the same length, base64 ends in `=`.
   public init?(_ text: String) {
     let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2, let algorithm = DigestAlgorithm(spelled: String(halves[0])) else {
@@ -22,7 +22,7 @@ public struct ExpectedDigest: Sendable, Hashable {
       digest = digest.dropFirst().dropLast()
     }
     let bytes =
-      digest.utf8.count == algorithm.byteCount * 2
+      digest.utf8.count == algorithm.byteCount * 2 && digest.last != "="
       ? Self.hexadecimal(digest) : Data(base64Encoded: String(digest)).map { Array($0) }
     guard let bytes, bytes.count == algorithm.byteCount else { return nil }
     self.algorithm = algorithm
@@ -34,6 +34,12 @@ public struct ExpectedDigest: Sendable, Hashable {
     precondition(bytes.count == algorithm.byteCount)
     self.algorithm = algorithm
     self.bytes = bytes
+  }
+
+  /// The digest alone, in lower-case hexadecimal.
+  var hexadecimal: String {
+    let digits = Array("0123456789abcdef")
+    return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 
   private static func hexadecimal(_ text: Substring) -> [UInt8]? {
@@ -51,9 +57,5 @@ public struct ExpectedDigest: Sendable, Hashable {
 
 extension ExpectedDigest: CustomStringConvertible {
   /// `sha-256=` and lower-case hexadecimal.
-  public var description: String {
-    let digits = Array("0123456789abcdef")
-    return "\(algorithm.rawValue)="
-      + String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-  }
+  public var description: String { "\(algorithm.rawValue)=\(hexadecimal)" }
 }

@@ -51,6 +51,32 @@ extension FileDescriptor {
     return error == 0
   }
 
+  /// syncfs(2): everything that was written to its file system, by anybody, is durable on return.
+  package func syncFileSystem() throws(TransferError) {
+    while syncfs(raw) != 0 {
+      if errno != EINTR { throw .file(errno, "cannot sync the file system") }
+    }
+  }
+
+  /// Whether ``syncFileSystem()`` can be relied on here: it reports errors (Linux 5.8 or later), and the file system is one
+  /// whose data it is known to write to the device: over a network or FUSE it may not be.
+  package var syncsFileSystem: Bool {
+    var system = utsname()
+    guard unsafe uname(&system) == 0 else { return false }
+    let release = unsafe withUnsafeBytes(of: &system.release) { text in
+      unsafe text.prefix { $0 != 0 }.split { !(48...57).contains($0) }.prefix(2).map {
+        unsafe Int(String(decoding: $0, as: UTF8.self)) ?? 0
+      }
+    }
+    return !release.lexicographicallyPrecedes([5, 8])
+      && Self.syncedWhole.contains(haul_file_system(raw))
+  }
+
+  /// statfs(2): ext2 to ext4, XFS, Btrfs, F2FS, tmpfs.
+  private static let syncedWhole: Set<UInt32> = [
+    0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994,
+  ]
+
   /// Bytes that its file system has for ordinary users, and in all. (statvfs(3))
   package func space() throws(TransferError) -> (free: Int64, total: Int64) {
     var found = statvfs()

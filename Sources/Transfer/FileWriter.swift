@@ -33,6 +33,7 @@ package final class FileWriter: Sendable {
   private struct Running {
     var context: DigestContext?
     var end: Int64 = 0
+    var isCatchingUp = false
   }
 
   /// Makes or has the file; called once, on a thread of the pool.
@@ -44,13 +45,13 @@ package final class FileWriter: Sendable {
   private let limit: Int
   private let whenReady: @Sendable () -> Void
   private let state: Mutex<State>
-  /// Used by the serial closures only, so nobody ever waits for it.
+  /// Used on threads of the pool only; held for as long as a block takes.
   private let running: Mutex<Running>
 
   /// - Parameters:
   ///   - opening: makes or opens the file; nobody else writes to it. Called before the first write.
   ///   - durable: what of it is durable already.
-  ///   - digest: computed on the way where the bytes come in order from 0.
+  ///   - digest: computed on the way, from what the disk holds already on; see ``catchUp()``.
   ///   - pool: whose threads write.
   ///   - limit: buffers waiting to be written before the caller is asked to wait.
   ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them
@@ -79,6 +80,7 @@ package final class FileWriter: Sendable {
     self.init(
       opening: { part }, durable: durable, digest: digest, pool: pool, limit: limit,
       whenReady: whenReady)
+    opened.withLock { $0 = part }
   }
 
   /// Takes a buffer to be written at `offset`; returns at once. Bytes before `compareUntil` are on disk
@@ -151,12 +153,60 @@ package final class FileWriter: Sendable {
     return file
   }
 
-  /// The digest of the first `length` bytes, where they all came through this writer in order.
+  /// Reads what is on the disk already into the digest, a block a turn, while the rest is on its way; returns
+  /// at once. Again is no error.
+  package func catchUp() {
+    pool.submit { [weak self] in
+      let begins = self?.running.withLock { running in
+        defer { running.isCatchingUp = true }
+        return running.context != nil && !running.isCatchingUp
+      }
+      if begins ?? false { self?.catchUpByTurns() }
+    }
+  }
+
+  private func catchUpByTurns() {
+    guard catchUpByBlock() else { return }
+    pool.submit { [weak self] in self?.catchUpByTurns() }
+  }
+
+  /// Returns whether there may be more. Once the digest has all that is written, the next write goes on with it.
+  private func catchUpByBlock() -> Bool {
+    guard let file = opened.withLock({ $0 }) else { return false }
+    let written = state.withLock { $0.failure == nil ? $0.written.prefixEnd : 0 }
+    return running.withLock { running in
+      guard let context = running.context, running.end < written else {
+        running.isCatchingUp = false
+        return false
+      }
+      let end = min(written, running.end + 1 << 20)
+      guard (try? file.add(running.end..<end, to: context, while: { true })) != nil else {
+        // What cannot be read says so once the digest is asked for.
+        running.context = nil
+        return false
+      }
+      running.end = end
+      return true
+    }
+  }
+
+  /// The digest of the first `length` bytes, once for each writer. What did not come through it in order is read back.
   ///
-  /// - Returns: nil where they did not: read them back with ``PartFile/digest(_:length:)``.
-  package func digest(length: Int64) async -> [UInt8]? {
-    await io.run {
-      self.running.withLock { $0.end == length ? $0.context?.finish() : nil }
+  /// - Parameter isWanted: asked before each block that is read.
+  /// - Throws: `io`; `digest` where libcrypto lacks the algorithm; `cancelled` once it is not wanted.
+  package func digest(
+    _ algorithm: DigestAlgorithm, length: Int64,
+    while isWanted: @escaping @Sendable () -> Bool = { true }
+  ) async throws(TransferError) -> [UInt8] {
+    try await io.run { () throws(TransferError) in
+      let (known, end) = self.running.withLock { running in
+        defer { running.context = nil }
+        return running.end <= length && running.context?.algorithm == algorithm
+          ? (running.context, running.end) : (nil, 0)
+      }
+      let context = if let known { known } else { try DigestContext(algorithm) }
+      try self.file().add(end..<length, to: context, while: isWanted)
+      return context.finish()
     }
   }
 

@@ -126,6 +126,12 @@ struct HeadParser {
   ) throws(TransferError) -> BodyFraming {
     let length = try contentLength(head)
     let codings = head.values("Transfer-Encoding").flatMap { $0.split(separator: ",") }
+      .map { $0.trimmed().lowercased() }.filter { !$0.isEmpty }
+    // We send no TE, so nothing else may be applied (RFC 9110 §10.1.4), and libcurl would leave it on.
+    guard head.status >= 300 || codings.allSatisfy({ ["chunked", "identity"].contains($0) }) else {
+      throw TransferError(
+        .protocol, "the answer has a transfer coding that nobody asked for", status: head.status)
+    }
     let lengthCounts = codings.isEmpty || isHTTP2
     if let first = head.fields.firstIndex(where: { $0.isNamed("content-length") }) {
       head.fields[first].value = String(length ?? 0)
@@ -135,7 +141,7 @@ struct HeadParser {
     }
     if head.status == 204 || head.status == 304 { return .noBody }
     if !lengthCounts {
-      return codings.last?.trimmed().lowercased() == "chunked" ? .chunked : .untilClose
+      return codings.last == "chunked" ? .chunked : .untilClose
     }
     if let length { return .length(length) }
     return isHTTP2 ? .stream : .untilClose

@@ -30,6 +30,8 @@ extension PartTransfer {
       switch ruling.verdict {
       case .accept(let start, let compareUntil, let end):
         shared.body?.begin(start: start, compareUntil: compareUntil, end: end)
+        shared.body?.record?.digest = shared.state.stated
+        shared.body?.writer?.catchUp()
         return (ruling, .accept)
       case .wholeBody(let representation, _):
         begin(representation, &shared)
@@ -69,12 +71,12 @@ extension PartTransfer {
       opening: { () throws(TransferError) in
         // What is there was left by an attempt of the same token that this process made and gave up.
         try parts.createAnew(name)
-      }, durable: ByteRanges(), digest: order.digest?.algorithm, pool: io,
+      }, durable: ByteRanges(), digest: shared.state.wantedDigest?.algorithm, pool: io,
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     let record = new.completeLength.map {
       Checkpoint(
         completeLength: $0, validator: new.validator, contentEncoding: new.contentEncoding,
-        mediaType: new.mediaType, durable: ByteRanges(), part: name, inode: 0,
+        mediaType: new.mediaType, digest: new.digest, durable: ByteRanges(), part: name, inode: 0,
         changes: shared.state.attempts.changes)
     }
     shared.state.checkpoint = record

@@ -4,21 +4,25 @@ import Synchronization
 extension PartTransfer {
   /// Checks the digest. Returns nil where the answer to a mismatch is to download again.
   func verify() async -> TransferOutcome? {
-    let (body, known) = shared.withLock { ($0.body, $0.length) }
+    let (body, known, wanted) = shared.withLock { ($0.body, $0.length, $0.state.wantedDigest) }
     guard let writer = body?.writer, let length = known ?? body?.record?.completeLength else {
       return .failed(TransferError(.protocol, "nothing to verify"))
     }
     do {
       let part = try await writer.part()
-      guard let expected = order.digest else { return .complete(part: part, length: length) }
-      var found = await writer.digest(length: length)
-      if found == nil { found = try await readBack(part, expected.algorithm, length: length) }
-      if found == expected.bytes { return .complete(part: part, length: length) }
+      guard let wanted else { return .complete(part: part, length: length) }
+      let digest = try await writer.digest(wanted.algorithm, length: length) {
+        !self.shared.withLock { $0.isEnded }
+      }
+      let found = ExpectedDigest(wanted.algorithm, bytes: digest)
+      if found == wanted { return .complete(part: part, length: length) }
+      if case .fail(let error) = shared.withLock({ $0.state.mismatched(found: found) }) {
+        return .failed(error)
+      }
+      return nil
     } catch {
       return outcome(of: error)
     }
-    if case .fail(let error) = shared.withLock({ $0.state.mismatched() }) { return .failed(error) }
-    return nil
   }
 
   /// The digest of a file on disk, which may take minutes: a stop ends it.

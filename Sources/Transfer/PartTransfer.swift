@@ -140,7 +140,7 @@ package final class PartTransfer: Sendable {
     var policy = TransferState.Policy()
     policy.maximumLength = order.maximumLength
     policy.expectedLength = order.expectedLength
-    policy.digestWanted = order.digest != nil
+    policy.digest = order.digest
     policy.acceptUnverifiedLength = order.acceptUnverifiedLength
     var checkpoint = order.resuming?.checkpoint
     if let earlier = checkpoint?.changes { checkpoint?.changes = max(earlier, order.changes) }
@@ -151,7 +151,7 @@ package final class PartTransfer: Sendable {
     shared = Mutex(Shared(state: state))
     if let checkpoint, let part = order.resuming?.part {
       let writer = FileWriter(
-        part, durable: checkpoint.durable, digest: nil, pool: io,
+        part, durable: checkpoint.durable, digest: state.wantedDigest?.algorithm, pool: io,
         whenReady: { [weak self] in self?.resumeExchange() })
       shared.withLock { shared in
         shared.body = PartBody(

@@ -67,7 +67,7 @@ extension ResponseHead {
   }
 
   /// The members of a comma-separated field, all of its lines joined (RFC 9110 §5.6.1).
-  private func listMembers(_ name: String) -> [String] {
+  func listMembers(_ name: String) -> [String] {
     values(name).flatMap { $0.split(separator: ",") }.compactMap { member in
       var scanner = TextScanner(String(member))
       _ = scanner.takeWhile(\.isBlank)

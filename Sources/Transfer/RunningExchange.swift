@@ -192,7 +192,8 @@ final class RunningExchange {
         return .failed(
           failure(
             .blockedAddress,
-            "the address \(refused) is not public; --allow-net says which such are allowed"))
+            "the address \(refused) is not public; if you trust it, start 'haul worker', 'haul up' or 'haul get' with --allow-net \(refused)/\(refused.bytes.count * 8)"
+          ))
       }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting

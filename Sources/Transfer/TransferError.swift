@@ -2,53 +2,31 @@
 ///
 /// The sentence never holds credentials: URLs in it are redacted.
 public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What kind of trouble it was. The raw value is the word used in the database and in logs.
+  /// What kind of trouble it was; ``explanation`` says what each means. The raw value is the word used in
+  /// the database and in logs.
   public enum Class: String, Sendable, CaseIterable {
-    /// The host's name could not be resolved.
     case dns
-    /// No connection, or it was refused.
     case connect
-    /// The TLS handshake or the certificate check failed.
     case tls
-    /// No answer, or fewer bytes a second than the floor, for too long.
     case timeout
-    /// The connection broke, or the body ended early, again and again without progress.
     case interrupted
-    /// A 4xx answer that asking again will not change.
     case http4xx = "http_4xx"
-    /// 5xx, 408 or 425: the server's own trouble with this resource.
     case http5xx = "http_5xx"
-    /// 429, or 503 with Retry-After: the host asks for less.
     case rateLimited = "rate_limited"
-    /// The answer breaks HTTP: unsolicited 206, conflicting lengths, a body where none may be.
     case `protocol`
-    /// Range answers that contradict themselves even after starting again.
     case range
-    /// The source was replaced again and again while it was read.
     case sourceChanged = "source_changed"
-    /// A page in HTML where a file used to be, such as a log-in form.
     case suspectPage = "suspect_page"
-    /// The bytes do not have the digest the job demands.
     case digest
-    /// More bytes than the job allows.
     case tooLarge = "too_large"
-    /// The body had no length and nothing else proved it complete.
     case unverifiedLength = "unverified_length"
-    /// The address is private, loopback or link-local, and not allowed.
     case blockedAddress = "blocked_address"
-    /// The URL, or a redirect's, has a scheme that is not allowed or cannot be parsed.
     case blockedURL = "blocked_url"
-    /// More redirects than the limit.
     case redirects
-    /// A file stands under the final name and the collision policy is `fail`.
     case exists
-    /// A directory stands where the file should be, or a file where a directory should be.
     case pathConflict = "path_conflict"
-    /// The file system is full, or a quota is.
     case diskFull = "disk_full"
-    /// Reading or writing a local file failed.
     case io
-    /// Cancelled by whoever asked for it.
     case cancelled
   }
 

@@ -27,8 +27,8 @@ struct TransferState: Sendable, Hashable {
     var maximumLength: Int64?
     /// The length that the job names, in bytes.
     var expectedLength: Int64?
-    /// A digest will be checked at the end.
-    var digestWanted = false
+    /// The digest that the job demands.
+    var digest: ExpectedDigest?
     /// A body without length, ended by the closing of the connection, counts as complete.
     var acceptUnverifiedLength = false
     /// More redirects in a row fail.
@@ -37,6 +37,8 @@ struct TransferState: Sendable, Hashable {
 
   /// What is durable and recorded. An old one stays until a new body begins.
   var checkpoint: Checkpoint?
+  /// The digest that the server states of the representation under way.
+  var stated: ExpectedDigest?
   /// What has been tried.
   var attempts: Attempts
   /// What the job demands.
@@ -47,7 +49,11 @@ struct TransferState: Sendable, Hashable {
     self.checkpoint = checkpoint
     attempts = Attempts(checkpoint: checkpoint, rangeUnsafe: rangeUnsafe)
     self.policy = policy
+    stated = checkpoint?.digest
   }
+
+  /// What the file's digest must be. The job's own counts before the server's: whoever gave it knows better.
+  var wantedDigest: ExpectedDigest? { policy.digest ?? stated }
 
   /// The next step, from what is durable and what has been tried.
   ///
@@ -81,6 +87,11 @@ struct TransferState: Sendable, Hashable {
   mutating func answered(_ head: ResponseHead, asked: Asked, now: HTTPDate) -> Ruling<Action> {
     let ruling = decide(self, asked: asked, head: head, now: now)
     attempts.note(ruling.verdict)
+    switch ruling.verdict {
+    case .wholeBody(let new, _), .changedUseBody(let new): stated = new.digest
+    case .accept: stated = stated ?? head.statedDigest
+    default: break
+    }
     return ruling
   }
 
@@ -95,13 +106,15 @@ struct TransferState: Sendable, Hashable {
   mutating func ended(_ body: Body) -> Ruling<Ending> {
     let ruling = decideEnd(self, body: body)
     attempts.note(ruling.verdict, progress: body.progress)
+    attempts.isDoubtful = ruling.row == 21 || ruling.row == 23
     return ruling
   }
 
-  /// Judges a digest that does not fit by `decideMismatch` and counts what follows.
-  mutating func mismatched() -> Ending {
-    let ending = decideMismatch(self)
+  /// Judges a digest that is not the wanted one by `decideMismatch` and counts what follows.
+  mutating func mismatched(found: ExpectedDigest) -> Ending {
+    let ending = decideMismatch(self, found: found)
     attempts.note(ending, progress: false)
+    attempts.mismatch = found
     return ending
   }
 }

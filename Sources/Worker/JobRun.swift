@@ -11,7 +11,6 @@ struct RunEnvironment: Sendable {
   let pool: String
   let allowsOwnOrigins: Bool
   let checkpoints: CheckpointWriter
-  let syncs: SharedSyncs
   let slots: TransferSlots
   let keeper: LeaseKeeper
   let logger: Logger

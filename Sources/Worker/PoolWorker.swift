@@ -101,7 +101,7 @@ package final class PoolWorker: Sendable {
     let environment = RunEnvironment(
       engine: engine, io: io, stores: stores, pool: registration.pool,
       allowsOwnOrigins: configuration.allowsOwnOrigins,
-      checkpoints: CheckpointWriter(database), syncs: SharedSyncs(io),
+      checkpoints: CheckpointWriter(database),
       slots: TransferSlots(configuration.concurrency), keeper: keeper, logger: logger)
     let loop = WorkLoop(
       database, configuration, board: board, environment: environment, logger: logger)

@@ -18,33 +18,32 @@ struct Publisher: Sendable {
   func publish(
     _ part: PartFile, length: Int64, isKept: Bool
   ) async throws(TransferError) -> RelativePath? {
-    let io = environment.io
-    let early = try await io.run { () throws(TransferError) -> Named? in
-      try part.sync()
-      Failpoint.hit(.afterSync, path: lease.path)
-      // Where there is nothing to record and nothing to wait for, which is nearly always, the thread goes on.
-      guard !isKept, environment.keeper.isSure(of: lease.token) == true else { return nil }
-      return try giveName(to: part, length: length)
-    }
-    let named: Named
-    if let early {
-      named = early
+    // Where there is nothing to record, to wait for or to compare, which is nearly always, the thread that syncs goes on.
+    if !isKept, lease.attempt == 1 {
+      let named = try await store.commit.publish(part, on: environment.io) {
+        () throws(TransferError) in
+        Failpoint.hit(.afterSync, path: lease.path)
+        guard environment.keeper.isSure(of: lease.token) == true else { return nil }
+        return try giveName(to: part, length: length)
+      }
+      if let named { return named.path }
     } else {
-      guard await hasRight(part, length: length, isKept: isKept) else { return nil }
-      named = try await io.run { () throws(TransferError) in
-        try giveName(to: part, length: length)
+      try await environment.io.run { () throws(TransferError) in
+        try part.sync()
+        Failpoint.hit(.afterSync, path: lease.path)
       }
     }
-    guard let placed = named.path else { return nil }
-    try await environment.syncs.sync(named.parent)
-    return placed
+    guard await hasRight(part, length: length, isKept: isKept) else { return nil }
+    let named = try await environment.io.run { () throws(TransferError) in
+      try giveName(to: part, length: length)
+    }
+    try await store.commit.sync(named, on: environment.io)
+    return named.path
   }
 
-  /// The name that the part file has got in `parent`, not yet durable; nil where there is no part file.
-  private typealias Named = (path: RelativePath?, parent: Destination.Parent)
-
   /// The rename; whoever calls has the right to it.
-  private func giveName(to part: PartFile, length: Int64) throws(TransferError) -> Named {
+  private func giveName(to part: PartFile, length: Int64) throws(TransferError) -> GroupCommit.Named
+  {
     Failpoint.hit(.beforeRename, path: lease.path)
     let parent = try store.destination.makeParent(of: path)
     return (try name(part, length: length, in: parent), parent)

@@ -33,6 +33,7 @@ package struct Store: Sendable {
   let marker: String
   let root: FileDescriptor
   let destination: Destination
+  let commit: GroupCommit
   /// The directories of part files that are open.
   let shards = OpenShards()
 
@@ -53,6 +54,7 @@ package struct Store: Sendable {
     name = mount.name
     self.root = root
     destination = Destination(root: root)
+    commit = GroupCommit(root: root)
   }
 
   /// The instance id in the marker below a directory.

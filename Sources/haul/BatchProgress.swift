@@ -1,7 +1,7 @@
 import JobQueue
 import Terminal
 
-/// What is known of a batch while it is waited for, from counts that come now and then and from what runs,
+/// What is known of jobs while they are waited for, from counts that come now and then and from what runs,
 /// which is looked at more often.
 struct BatchProgress {
   /// So many jobs must have ended before their pace says when the rest will be done.
@@ -13,15 +13,15 @@ struct BatchProgress {
   /// Whether there was a count since the last look.
   private var isCounted = false
   private var transfers: [TransferProgress] = []
-  /// Never goes back, although a job that has just ended is missing until the next count.
+  /// Does not go back between two counts, although a job that has just ended is missing until the next.
   private var bytes: Int64 = 0
   private var bytesMeter = RateMeter()
   private var jobsMeter = RateMeter()
   /// Since when nothing has been seen running.
   private var idleSince: ContinuousClock.Instant?
 
-  /// The batch was counted, at most once between two looks at what runs.
-  mutating func count(_ counts: [BatchCount]) {
+  /// The jobs were counted, at most once between two looks at what runs.
+  mutating func count(_ counts: [JobCount]) {
     tally = Tally(counts)
     isCounted = true
   }
@@ -32,7 +32,7 @@ struct BatchProgress {
     transfers = running.map {
       TransferProgress(name: $0.path, bytes: $0.bytes, total: $0.total, rate: $0.rate)
     }
-    bytes = max(bytes, transfers.reduce(tally.bytes) { $0 + $1.bytes })
+    bytes = max(isCounted ? 0 : bytes, transfers.reduce(tally.bytes) { $0 + $1.bytes })
     if isCounted {
       isCounted = false
       bytesMeter.add(bytes, at: now)
@@ -50,8 +50,8 @@ struct BatchProgress {
   var frame: ProgressFrame {
     ProgressFrame(
       transfers: transfers,
-      done: tally.completed, failed: tally.failed + tally.cancelled,
-      all: tally.ended + tally.pending,
+      done: tally.completed, failed: tally.failed, cancelled: tally.cancelled,
+      all: tally.ended + tally.pending, parts: tally.parts,
       bytes: bytes, rate: rate, timeLeft: timeLeft)
   }
 

@@ -4,10 +4,9 @@ import Log
 import Postgres
 import Terminal
 
-/// Waits until all jobs of a batch have ended, through outages of the database too, and shows how far they
-/// are.
+/// Waits until jobs have ended, through outages of the database too, and shows how far they are.
 struct BatchWait {
-  let batch: String
+  let jobs: AwaitedJobs
   /// The command as typed, which begins its messages.
   let label: String
   let database: DatabaseOptions
@@ -19,11 +18,13 @@ struct BatchWait {
 
   /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled.
   func run() async throws {
-    StopSignals.beforeEnding { [display, label, batch] in
+    StopSignals.beforeEnding { [display, label, jobs] in
+      let again =
+        jobs.others.isEmpty
+        ? "Wait again with: haul batch wait \(shellWord(jobs.batch))"
+        : "The same command waits for them again."
       display.finish()
-      display.say(
-        "\(label): no longer waiting; the jobs go on. Wait again with: haul batch wait "
-          + shellWord(batch), as: .error)
+      display.say("\(label): no longer waiting; the jobs go on. \(again)", as: .error)
     }
     let session = Session(
       database.configuration,
@@ -36,7 +37,7 @@ struct BatchWait {
       let tally = try await lastTally(session)
       let examples =
         tally.failed > 0
-        ? try await read(session) { try await $0.failureExamples(ofBatch: batch) } : []
+        ? try await read(session) { try await $0.failureExamples(of: jobs) } : []
       await session.close()
       display.finish()
       try conclude(tally, examples ?? [])
@@ -55,9 +56,13 @@ struct BatchWait {
     while true {
       let start = clock.now
       if start >= countAt {
-        if let counts = try await read(session, { try await $0.batchCounts(batch) }) {
+        if let counts = try await read(session, { try await $0.counts(of: jobs) }) {
           progress.count(counts)
-          if progress.tally.pending == 0 { return progress.tally }
+          if progress.tally.pending == 0 {
+            progress.look([], at: clock.now)
+            display.show(progress.frame)
+            return progress.tally
+          }
         }
         if progress.isIdle(at: clock.now),
           let hint = try await reasonToStandStill(session, progress),
@@ -68,7 +73,7 @@ struct BatchWait {
         // A batch of millions takes a while to count, and that must not keep the database busy.
         countAt = clock.now + start.duration(to: .now) * 9
       }
-      if let running = try await read(session, { try await $0.running(ofBatch: batch) }) {
+      if let running = try await read(session, { try await $0.running(of: jobs) }) {
         progress.look(running, at: clock.now)
       }
       display.show(progress.frame)
@@ -79,8 +84,13 @@ struct BatchWait {
   private func reasonToStandStill(
     _ session: Session, _ progress: BatchProgress
   ) async throws -> String? {
-    let stores = try await read(session) { try await $0.unservedStores(ofBatch: batch) }
-    return progress.tally.reasonToStandStill(batch: batch, unserved: stores ?? [])
+    let stores = try await read(session) { try await $0.unservedStores(of: jobs) }
+    return progress.tally.reasonToStandStill(selector: selector, unserved: stores ?? [])
+  }
+
+  /// The jobs as another command takes them; nil where none can name all of them.
+  private var selector: String? {
+    jobs.others.isEmpty ? "--batch \(shellWord(jobs.batch))" : nil
   }
 
   /// nil when the connection was lost meanwhile: the session makes a new one.
@@ -97,7 +107,7 @@ struct BatchWait {
   private func conclude(_ tally: Tally, _ examples: [FailureExample]) throws {
     try output.print(
       [
-        .init("batch", .string(batch)), .init("completed", .number(tally.completed)),
+        .init("batch", .string(jobs.batch)), .init("completed", .number(tally.completed)),
         .init("failed", .number(tally.failed)), .init("cancelled", .number(tally.cancelled)),
         .init("bytes", .number(tally.bytes)),
         .init("errors", .object(tally.errors.map { .init($0.name, .number($0.jobs)) })),
@@ -110,9 +120,8 @@ struct BatchWait {
     }
     if tally.failed + tally.cancelled > 0 {
       let state = tally.failed > 0 ? "failed" : "cancelled"
-      throw ExitError(
-        .failed,
-        "\(tally.failures) For more: haul jobs --batch \(shellWord(batch)) --state \(state)")
+      let selector = selector.map { "\($0) --state \(state)" } ?? "--state \(state)"
+      throw ExitError(.failed, "\(tally.failures) For more: haul jobs \(selector)")
     }
   }
 }

@@ -27,7 +27,7 @@ struct BatchWaitCommand: HaulCommand {
     selector.batch = batch
     try await database.withQueue { [selector] in try await $0.requireNames(selector) }
     try await BatchWait(
-      batch: batch, label: "haul batch wait", database: database, output: output,
+      jobs: AwaitedJobs(batch: batch), label: "haul batch wait", database: database, output: output,
       display: progress.display(label: "haul batch wait")
     ).run()
   }

@@ -21,13 +21,34 @@ struct DatabaseOptions: OptionGroup {
   /// The option or its environment variable; nil where neither is there.
   var given: String?
 
+  /// Who says where the database is.
+  private enum Place {
+    /// The user, here or in libpq's environment.
+    case named(String)
+    /// Nobody; it is that of 'haul up', whose server runs.
+    case standing(String)
+    /// Nobody, and libpq looks where PostgreSQL usually is.
+    case usual
+
+    var conninfo: String {
+      switch self {
+      case .named(let conninfo), .standing(let conninfo): conninfo
+      case .usual: ""
+      }
+    }
+  }
+
   /// libpq's connection string; empty means libpq's environment and defaults.
-  var conninfo: String {
-    if let given { return given }
+  var conninfo: String { place.conninfo }
+
+  private var place: Place {
+    if let given { return .named(given) }
     let environment = ProcessInfo.processInfo.environment
-    if Self.isLibpqTold(by: environment) { return "" }
-    guard let location = try? ClusterLocation.standard(environment: environment) else { return "" }
-    return EmbeddedCluster.running(location, database: LocalPool.standingDatabase) ?? ""
+    if Self.isLibpqTold(by: environment) { return .named("") }
+    guard let location = try? ClusterLocation.standard(environment: environment),
+      let conninfo = EmbeddedCluster.running(location, database: LocalPool.standingDatabase)
+    else { return .usual }
+    return .standing(conninfo)
   }
 
   /// Whether libpq's environment says where the database is; an empty variable says nothing.
@@ -46,16 +67,32 @@ struct DatabaseOptions: OptionGroup {
   }
 
   private func connect() async throws -> Connection {
-    let conninfo = conninfo
+    let place = place
     do {
-      return try await Connection.connect(configuration(conninfo))
-    } catch let error as PostgresError {
-      let isTold = Self.isLibpqTold(by: ProcessInfo.processInfo.environment)
-      guard case .connecting = error, conninfo.isEmpty, !isTold else { throw error }
-      let exit = ExitError(from: error)
-      throw ExitError(
-        exit.code,
-        "\(exit.message ?? "") No embedded database runs either: 'haul up' starts one.")
+      return try await Connection.connect(configuration(place.conninfo))
+    } catch PostgresError.connecting(let state, let text) {
+      throw Self.reason(place, state, text)
+    }
+  }
+
+  /// Why there is no connection; what libpq says is no help where nobody has named a database.
+  private static func reason(_ place: Place, _ state: SQLState?, _ text: String) -> ExitError {
+    let advice = "Start one with 'haul up', or name a database with --database."
+    switch (place, state) {
+    case (.standing, .invalidCatalogName?):
+      return ExitError(
+        .unavailable,
+        "no pool runs here, only downloads by 'haul get', which are watched in their own terminals. "
+          + advice)
+    case (.usual, nil):
+      return ExitError(.unavailable, "no pool runs here and no database is named. \(advice)")
+    case (.usual, _):
+      let reason = ExitError(from: PostgresError.connecting(state, text))
+      return ExitError(
+        reason.code,
+        "no pool runs here and no database is named; the PostgreSQL of this machine refuses: "
+          + "\(text). \(advice)")
+    default: return ExitError(from: PostgresError.connecting(state, text))
     }
   }
 

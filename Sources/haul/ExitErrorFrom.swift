@@ -9,15 +9,17 @@ import Worker
 
 /// The one place that says how an error of any kind ends a command, and what to do about it.
 extension ExitError {
-  /// The code and sentence for `error`; `unknownName` is the code where a name does not exist.
+  /// The code and sentence for `error`; `unknownName` is the code where a name does not exist, `role` what the
+  /// command needs of the database.
   ///
   /// The sentence holds no password and no connection string.
-  init(from error: any Error, unknownName: ExitCode = .badInput) {
+  init(from error: any Error, unknownName: ExitCode = .badInput, role: PoolRole? = nil) {
     switch error {
     case let error as ExitError: self = error
     case let error as JobQueueError: self.init(error, unknownName)
     case let error as PostgresError where error.sqlState == .uniqueViolation:
       self.init(.badInput, "that name is taken already; nothing was changed.")
+    case let error as PostgresError where error.isRefusedStatement: self.init(lacking: role)
     case let error as PostgresError: self.init(error)
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
@@ -46,6 +48,14 @@ extension ExitError {
       case .unknownWorker, .busy: .tryAgain
       }
     self.init(code, Self.sentence("\(error)"))
+  }
+
+  private init(lacking role: PoolRole?) {
+    let advice = "Connect as a user that has it, or let an administrator grant it."
+    self.init(
+      .notPermitted,
+      role.map { "this needs the role \($0.rawValue). \(advice)" }
+        ?? "this needs a user that may create roles and schemas, or who made this one.")
   }
 
   private init(_ error: PostgresError) {
@@ -79,12 +89,6 @@ extension ExitError {
 
   /// What a refused statement means, by class of its code (PostgreSQL manual, appendix A).
   private static func verdict(on state: SQLState) -> (ExitCode, String) {
-    if state == .insufficientPrivilege {
-      return (
-        .notPermitted,
-        "Connect as a role that is granted haul_admin, haul_submitter or haul_monitor."
-      )
-    }
     if ["22", "23"].contains(where: state.isInClass) {
       return (.badInput, "Nothing was changed.")
     }
@@ -109,7 +113,7 @@ extension ExitError {
   private init(_ error: ListError) {
     switch error {
     case .unreadable: self.init(.inputOutput, "\(error).")
-    case .lineTooLong, .notUTF8: self.init(.badInput, "\(error); nothing was submitted.")
+    case .lineTooLong, .notUTF8: self.init(.badInput, "\(error).")
     }
   }
 
@@ -124,5 +128,12 @@ extension ExitError {
   private static func sentence(_ text: String) -> String {
     let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
     return [".", "!", "?"].contains { line.hasSuffix($0) } ? line : line + "."
+  }
+}
+
+extension PostgresError {
+  /// A server that is connected to does not permit a statement.
+  fileprivate var isRefusedStatement: Bool {
+    if case .server(let error) = self { error.state == .insufficientPrivilege } else { false }
   }
 }

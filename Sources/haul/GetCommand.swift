@@ -11,7 +11,7 @@ struct GetCommand: HaulCommand {
   static let name = "get"
   static let abstract = "Download URLs here and now, without any set-up."
   static let discussion = """
-    Files land in the current directory under the last name of their URL. Interrupted, be it by \
+    Files land in the current directory under the last name of their URL, or under --name. Interrupted, be it by \
     Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
     fetched again while the file is there with its length.
 
@@ -25,6 +25,9 @@ struct GetCommand: HaulCommand {
   static let examples = [
     Example("haul get https://example.org/a.iso", "One file into the current directory."),
     Example(
+      "haul get https://example.org/a.iso -o films --name b.iso",
+      "The same file as films/b.iso."),
+    Example(
       "haul get -i list.txt -o films -j 4",
       "A list, one URL a line, into the directory films, four at once."),
     Example(
@@ -34,24 +37,44 @@ struct GetCommand: HaulCommand {
   static let options: [Option<Self>] =
     [
       .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input."),
-      .value("output", short: "o", "<dir>", \.output, "Where files go; made if it is missing."),
+      .value(
+        "output", short: "o", "<dir>", \.output, "The directory files go to; made if it is missing."
+      ),
+      .value("name", "<name>", \.name, "What a single URL's file is called there."),
       .value(
         "concurrency", short: "j", "<n>", \.concurrency, in: 1...256,
         "Transfers at once, in all and from one host."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
+      .values(
+        "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
+        "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
     ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.log)
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
   ]
 
+  static let habits = [
+    "-O": ofName, "--output-document": ofName, "--remote-name": ofName,
+    "-P": ofDirectory, "--directory-prefix": ofDirectory,
+    "-c": ofResuming, "-C": ofResuming, "--continue": ofResuming, "--continue-at": ofResuming,
+    "-L": ofRedirects, "--location": ofRedirects,
+  ]
+  private static let ofName =
+    "a file gets the last name of its URL, or what --name says; -o names the directory."
+  private static let ofDirectory = "-o names the directory."
+  private static let ofResuming = "nothing is needed to go on, the same command does."
+  private static let ofRedirects = "nothing is needed to follow redirects."
+
   var urls: [String] = []
   var input: String?
   var output = "."
+  var name: String?
   var concurrency = 8
   var checksum: ExpectedDigest?
   var tree = false
+  var networks: [CIDR] = []
   var progress = ProgressOptions()
   var result = OutputOptions()
   var choices = JobChoices()
@@ -63,13 +86,14 @@ struct GetCommand: HaulCommand {
   func perform() async throws {
     try checkUsage()
     let lines = try await readLines()
+    try requireDirectory(lines)
     var options = choices.options
     options.maxHostWait = Self.maxHostWait
     let order = GetOrder(
       lines: lines, directory: output, concurrency: concurrency, options: options,
-      version: Haul.version)
+      allowedNetworks: networks, version: Haul.version)
     let display = progress.display(label: "haul get")
-    let screen = GetProgress(lines: lines.count, on: display)
+    let screen = GetProgress(lines, on: display)
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
@@ -89,15 +113,39 @@ struct GetCommand: HaulCommand {
     if !urls.isEmpty && input != nil {
       throw ExitError(.usage, "URLs and --input do not go together.")
     }
-    if urls.count != 1 && checksum != nil {
-      throw ExitError(.usage, "--checksum needs exactly one URL.")
+    if urls.count != 1 && (name != nil || checksum != nil) {
+      throw ExitError(.usage, "--name and --checksum need exactly one URL.")
+    }
+    if tree && name != nil { throw ExitError(.usage, "--name and --tree do not go together.") }
+    if let name, name.contains("/") {
+      throw ExitError(.usage, "--name is a name alone; the directory is for --output.")
+    }
+    for url in urls where !url.contains("/") && Self.isThere(url) {
+      throw ExitError(
+        .usage, "'\(url)' is a file here: for the URLs in it say -i \(shellWord(url))")
     }
   }
 
+  private static func isThere(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: path)
+  }
+
+  /// With curl and wget `-o` names the file.
+  private func requireDirectory(_ lines: [SubmitLine]) throws(ExitError) {
+    guard urls.count == 1, let file = lines.first?.path, let dot = file.lastIndex(of: "."),
+      dot > file.startIndex, output.hasSuffix(file[dot...]), !Self.isThere(output)
+    else { return }
+    let name = output.split(separator: "/").last.map(String.init) ?? output
+    throw ExitError(
+      .usage,
+      "--output names a directory; for the file's name say --name \(shellWord(name)), or make the directory first."
+    )
+  }
+
   private func readLines() async throws -> [SubmitLine] {
-    let reader = SubmissionReader(naming: tree ? .tree : .flat)
+    let reader = SubmissionReader(naming: tree ? .tree : .flat, participle: "downloaded")
     if let input { return try await reader.lines(ofList: input) }
-    return try reader.lines(ofURLs: urls, path: nil, digest: checksum)
+    return try reader.lines(ofURLs: urls, path: name, digest: checksum)
   }
 
   private func conclude(_ tally: GetTally) throws {

@@ -3,6 +3,7 @@ import JobQueue
 import LocalPool
 import Synchronization
 import Terminal
+import Transfer
 import Worker
 
 /// Shows a `haul get` while it runs, and counts what comes of it.
@@ -12,16 +13,24 @@ final class GetProgress: Sendable {
     var meters: [Int64: RateMeter] = [:]
     var total = RateMeter()
     var isStopping = false
+    /// Lines by path, from the first need of one on.
+    var urls: [String: String]?
+    /// Says in a while what is waited for.
+    var notice: Task<Void, Never>?
   }
 
   private static let interval = Duration.milliseconds(100)
+  /// What takes no longer is not worth a word.
+  private static let patience = Duration.seconds(1)
 
+  private let lines: [SubmitLine]
   private let display: ProgressDisplay
   private let state: Mutex<State>
 
-  init(lines: Int, on display: ProgressDisplay) {
+  init(_ lines: [SubmitLine], on display: ProgressDisplay) {
+    self.lines = lines
     self.display = display
-    state = Mutex(State(tally: GetTally(lines: lines, now: .now)))
+    state = Mutex(State(tally: GetTally(lines: lines.count, now: .now)))
   }
 
   /// Runs `run` to its end, with what it does on the screen.
@@ -32,7 +41,10 @@ final class GetProgress: Sendable {
         try? await Task.sleep(for: Self.interval)
       }
     }
-    defer { display.finish() }
+    defer {
+      setNotice(nil)
+      display.finish()
+    }
     do {
       try await run.run()
     } catch {
@@ -42,6 +54,8 @@ final class GetProgress: Sendable {
     }
     painter.cancel()
     await painter.value
+    // What the display ends with is how it has ended.
+    display.show(frame([]))
     return state.withLock { state in
       state.tally.ended(now: .now)
       return state.tally
@@ -49,9 +63,10 @@ final class GetProgress: Sendable {
   }
 
   func take(_ event: GetRun.Event) {
+    setNotice(nil)
     switch event {
     case .database(.creating): display.say("haul get: making a database for the queue, once")
-    case .database(.waiting): display.say("haul get: waiting for the database to stop or start")
+    case .database(.waiting): setNotice("haul get: waiting for the database to stop or start")
     case .database(.recovering): display.say("haul get: the database mends itself after a crash")
     case .database(.starting): break
     case .submitted(let jobs, let finished, let goingOn):
@@ -61,6 +76,21 @@ final class GetProgress: Sendable {
       }
     case .settled(let lease): settled(lease)
     }
+  }
+
+  /// `line` is said unless something happens sooner, and instead of what was to be said so.
+  private func setNotice(_ line: String?) {
+    let notice = line.map { line in
+      Task { [display] in
+        guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
+        display.say(line)
+      }
+    }
+    let last = state.withLock { state in
+      defer { state.notice = notice }
+      return state.notice
+    }
+    last?.cancel()
   }
 
   /// The user wants to stop.
@@ -78,13 +108,26 @@ final class GetProgress: Sendable {
       state.tally.settled(lease)
       state.meters[ending.token] = nil
     }
-    let what = "\(ending.path ?? ""): \(ending.message ?? ending.error ?? "")"
+    guard ["failed", "scheduled"].contains(lease.state) else { return }
+    let path = ending.path ?? ""
+    let what = "\(url(of: path) ?? path): \(ending.message ?? ending.error ?? "")"
     switch lease.state {
     case "failed": display.say("haul get: \(what)", as: .error)
     case "scheduled":
       let delay = HumanFormat.duration(lease.delay ?? .zero)
       display.say("haul get: \(what); again in \(delay)")
     default: break
+    }
+  }
+
+  /// For people.
+  private func url(of path: String) -> String? {
+    state.withLock { state in
+      let urls =
+        state.urls
+        ?? Dictionary(lines.map { ($0.path, $0.url) }, uniquingKeysWith: { first, _ in first })
+      state.urls = urls
+      return urls[path].flatMap { try? WebURL($0).redacted }
     }
   }
 
@@ -96,8 +139,9 @@ final class GetProgress: Sendable {
         state.meters[transfer.token, default: RateMeter()].add(transfer.fetched, at: now)
       }
       let bytes = state.tally.bytes + transfers.reduce(0) { $0 + $1.bytes }
-      // What an earlier run had fetched says nothing of the rate.
-      state.total.add(state.tally.fetched + transfers.reduce(0) { $0 + $1.fetched }, at: now)
+      // What an earlier run had fetched says nothing of the rate, nor does the time until the first byte.
+      let fetched = state.tally.fetched + transfers.reduce(0) { $0 + $1.fetched }
+      if fetched > 0 { state.total.add(fetched, at: now) }
       return ProgressFrame(
         transfers: transfers.map {
           TransferProgress(

@@ -67,16 +67,20 @@ struct GetTally: Sendable {
     ]
   }
 
-  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 2 there already`
+  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 2 there already`; where what was fetched is not what the files hold,
+  /// because of an earlier run or of files that are not there yet, both: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
   var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore == 0 {
-      let rate = HumanFormat.rate(Int64(Double(fetched) / max(elapsed / .seconds(1), 0.001)))
-      // What came of files that are not there yet is worth a word: it need not come again.
-      let amount =
-        unfinished > 0 ? "\(HumanFormat.bytes(fetched)) fetched" : HumanFormat.bytes(bytes)
-      parts.append(
-        "\(counted(completed, "file")), \(amount) in \(HumanFormat.duration(elapsed)) (\(rate))")
+      let (size, amount) = (HumanFormat.bytes(bytes), HumanFormat.bytes(fetched))
+      var part = counted(completed, "file") + (completed > 0 ? ", \(size)" : "")
+      if fetched > 0 && (completed == 0 || size != amount) { part += "; \(amount) fetched" }
+      part += " in \(HumanFormat.duration(elapsed))"
+      if fetched > 0 {
+        let rate = Int64(Double(fetched) / max(elapsed / .seconds(1), 0.001))
+        part += " (\(HumanFormat.rate(rate)))"
+      }
+      parts.append(part)
     }
     if finishedBefore > 0 { parts.append("\(finishedBefore) there already") }
     return parts.joined(separator: ", ")

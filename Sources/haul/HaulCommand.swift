@@ -16,7 +16,8 @@ extension HaulCommand {
     do {
       try await perform()
     } catch {
-      throw ExitError(from: error, unknownName: Self.codeOfUnknownName)
+      throw ExitError(
+        from: error, unknownName: Self.codeOfUnknownName, role: PoolRole.needed(by: Self.self))
     }
   }
 }

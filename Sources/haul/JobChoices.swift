@@ -1,15 +1,8 @@
 import Arguments
 import JobQueue
-import Transfer
 
 /// What to do when a file stands under a job's final name.
 enum CollisionPolicy: String, CaseIterable, OptionValue { case fail, skip, replace, rename }
-
-extension ExpectedDigest: OptionValue {
-  package static var expected: String { "a digest such as sha-256=… in hexadecimal or base64" }
-  package init?(argument: String) { self.init(argument) }
-  package var argument: String { description }
-}
 
 /// What the jobs of a submission ask for beyond URL and path.
 struct JobChoices: OptionGroup {

@@ -2,6 +2,7 @@ import Arguments
 import JobQueue
 import Log
 import Terminal
+import Worker
 
 struct JobCommand: HaulCommand {
   static let name = "job"
@@ -12,6 +13,10 @@ struct JobCommand: HaulCommand {
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [.required("id", \.id, "The job's id.")]
+
+  /// What to do about a job that failed.
+  private static let advice = JobRow.Column(
+    "WHAT TO DO", key: "advice", value: { .text($0.error.flatMap(ErrorTable.advice)) })
 
   var id: Int64 = 0
   var output = OutputOptions()
@@ -25,7 +30,7 @@ struct JobCommand: HaulCommand {
     }
     // One that retention dropped since it was looked for.
     guard let job = jobs.first else { throw ExitError(.badInput, "there is no job \(id).") }
-    let listing = Listing(JobRow.columns + JobRow.moreColumns)
+    let listing = Listing(JobRow.columns + JobRow.moreColumns + [Self.advice])
     if output.isJSON {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
       let objects = attempts.map { JSONValue.object(history.members($0)) }

@@ -51,7 +51,7 @@ extension JobRow {
       "TOTAL", key: "total", .right, value: { .number($0.total) },
       text: { $0.total.map(HumanFormat.bytes) ?? "-" }),
     Column("ERROR", key: "error", value: { .text($0.error) }),
-    Column("PATH", key: "path", value: { .string($0.path) }),
+    Column("PATH", key: "path", isPath: true, value: { .string($0.path) }),
   ]
 
   /// What programs and the view of one job get besides.

@@ -8,6 +8,8 @@ struct QueuesCommand: HaulCommand {
   static let discussion = """
     WORKERS counts live workers that mount the store: with 0 nothing starts. HELD counts paused jobs; \
     PAUSED says whether the whole queue is.
+
+    Each store has a queue of its name; default, on the first store, takes what is submitted without --queue.
     """
   static let examples = [
     Example("haul queues", "All queues."), Example("haul queues --json", "For a program."),

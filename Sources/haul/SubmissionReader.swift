@@ -17,6 +17,10 @@ struct SubmissionReader {
   }
 
   var naming = Naming.tree
+  /// What has not happened when a line is wrong.
+  var participle = "submitted"
+
+  private var nothing: String { "Nothing was \(participle)." }
 
   /// The lines of the list `argument`, a file or `-`.
   ///
@@ -30,7 +34,7 @@ struct SubmissionReader {
       }
     } catch let error as ListError {
       let reason = ExitError(from: error)
-      throw ExitError(reason.code, "\(name): \(reason.message ?? "")")
+      throw ExitError(reason.code, "\(name): \(reason.message ?? "") \(nothing)")
     }
     try requireDistinctNames(lines, called: "line", in: "\(name): ")
     return lines
@@ -65,7 +69,7 @@ struct SubmissionReader {
           .badInput,
           "\(place)\(word) \(other.line) and \(word) \(line.line) would both become "
             + "\"\(line.path)\"; with --tree each keeps its host and directories. "
-            + "Nothing was submitted.")
+            + nothing)
       }
       first[line.path] = other
     }
@@ -76,12 +80,24 @@ struct SubmissionReader {
     do {
       return try line(entry)
     } catch {
+      if error is TransferError, let url = Self.completed(entry.url) {
+        throw ExitError(.badInput, "\(place)the URL has no scheme. Did you mean \(url)? \(nothing)")
+      }
       let reason = ExitError(from: error)
-      let sentence = "\(place)\(reason.message ?? "") Nothing was submitted."
+      let sentence = "\(place)\(reason.message ?? "") \(nothing)"
       throw ExitError(
         reason.code,
         error is TransferError ? "\(sentence) It reads '\(Self.shown(entry.url))'." : sentence)
     }
+  }
+
+  /// What was meant by a text that lacks `https://` alone; nil for any other.
+  static func completed(_ text: String) -> String? {
+    guard !text.contains("://"), let url = try? WebURL("https://" + text), !url.hasCredentials,
+      url.host.contains(".") || url.host == "localhost" || url.hostKey != url.host,
+      url.host.first?.isLetter == true || url.host.first?.isNumber == true
+    else { return nil }
+    return shown("https://" + text)
   }
 
   /// A text that is no URL, for its author to recognise: without what could be a user name or password

@@ -35,7 +35,10 @@ struct SubmitCommand: HaulCommand {
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .value(
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
-      .flag("wait", \.wait, "Wait until all jobs of the batch have ended."),
+      .flag(
+        "wait", \.wait,
+        "Wait until these jobs have ended, those that were in the queue already too; with --batch all of that batch."
+      ),
     ] + group(\.progress) + group(\.output) + group(\.choices) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
@@ -59,19 +62,32 @@ struct SubmitCommand: HaulCommand {
     try checkUsage()
     let lines = try await readLines()
     let batch = batch ?? (wait ? Self.inventBatch() : nil)
-    let reply = try await database.withQueue { queue in
+    let (reply, jobs) = try await database.withQueue {
+      queue -> (SubmitReply, AwaitedJobs?) in
       let submission = Submission(
         queue: self.queue, batch: batch, priority: priority, options: choices.options,
         after: try await delay(queue))
-      return try await queue.submit(submission, lines)
+      let reply = try await queue.submit(submission, lines)
+      guard wait, let batch else { return (reply, nil) }
+      return (reply, try await awaited(reply, lines, batch: batch, queue))
     }
     try report(reply, batch: batch)
-    if wait, let batch {
+    if let jobs {
       try await BatchWait(
-        batch: batch, label: "haul submit", database: database, output: output,
+        jobs: jobs, label: "haul submit", database: database, output: output,
         display: progress.display(label: "haul submit")
       ).run()
     }
+  }
+
+  /// What is to be waited for: the batch, and the jobs that the lines have met outside it.
+  private func awaited(
+    _ reply: SubmitReply, _ lines: [SubmitLine], batch: String, _ queue: JobQueue
+  ) async throws -> AwaitedJobs {
+    if reply.skipped + reply.requeued == 0 { return AwaitedJobs(batch: batch) }
+    let others = try await queue.jobs(
+      at: lines.map(\.path), inStoreOf: self.queue, besides: batch)
+    return AwaitedJobs(batch: batch, others: others)
   }
 
   /// A name for a batch that the user did not name.
@@ -114,10 +130,5 @@ struct SubmitCommand: HaulCommand {
       ],
       orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
         + "\(reply.requeued) queued again")
-    let others = reply.skipped + reply.requeued
-    if wait, !progress.isQuiet, self.batch == nil, others > 0 {
-      try StandardStream.error.write(
-        "haul submit: not waiting for \(counted(others, "job")) of earlier submissions.\n")
-    }
   }
 }

@@ -1,6 +1,6 @@
 import JobQueue
 
-/// How far a batch is.
+/// How far jobs are.
 struct Tally {
   private(set) var completed = 0
   private(set) var failed = 0
@@ -11,12 +11,14 @@ struct Tally {
   private(set) var scheduled = 0
   /// All that have not ended, running and paused ones too.
   private(set) var pending = 0
-  /// Bytes of the files that are there.
+  /// Bytes of the files that are there, and of what waits with a part of its file.
   private(set) var bytes: Int64 = 0
+  /// What waits with a part of its file, in whole files.
+  private(set) var parts = 0.0
   /// Failed jobs by error class, in the order of the names.
   private(set) var errors: [(name: String, jobs: Int)] = []
 
-  init(_ counts: [BatchCount]) {
+  init(_ counts: [JobCount]) {
     for count in counts {
       switch count.state {
       case "completed":
@@ -26,7 +28,12 @@ struct Tally {
       case "failed":
         failed += count.jobs
         errors.append((count.error ?? "unknown", count.jobs))
-      default: pending += count.jobs
+      default:
+        pending += count.jobs
+        if count.state != "running" {
+          bytes += count.bytes
+          parts += count.parts ?? 0
+        }
       }
       switch count.state {
       case "running": running += count.jobs
@@ -40,12 +47,13 @@ struct Tally {
   var ended: Int { completed + failed + cancelled }
 
   /// Why nothing can run without somebody's doing or before its time, and what to do about it; nil when
-  /// something may start at any moment. `unserved` are stores that no live worker mounts.
-  func reasonToStandStill(batch: String, unserved: [String]) -> String? {
+  /// something may start at any moment. `selector` names the jobs for another command, where one can;
+  /// `unserved` are stores that no live worker mounts.
+  func reasonToStandStill(selector: String?, unserved: [String]) -> String? {
     if pending == 0 { return nil }
     if paused == pending {
-      return
-        "all that is left is paused; let it go on with: haul resume --batch \(shellWord(batch))"
+      let resume = selector.map { "let it go on with: haul resume \($0)" }
+      return "all that is left is paused; \(resume ?? "see: haul jobs --state paused")"
     }
     if let store = unserved.first {
       return "nothing is running: no worker serves the store \(store); start one with: "
@@ -60,8 +68,9 @@ struct Tally {
   /// `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
   var failures: String {
     let classes = errors.map { "\($0.jobs) \($0.name)" }.joined(separator: ", ")
-    let failed = "\(counted(failed, "job")) failed" + (classes.isEmpty ? "" : " (\(classes))")
-    return failed + (cancelled > 0 ? ", \(cancelled) cancelled." : ".")
+    if failed == 0 { return "\(counted(cancelled, "job")) cancelled." }
+    return "\(counted(failed, "job")) failed (\(classes))"
+      + (cancelled > 0 ? ", \(cancelled) cancelled." : ".")
   }
 }
 

@@ -16,7 +16,7 @@ struct UpCommand: HaulCommand {
     SIGTERM or SIGINT stops all of it in order; what was running goes on the next time. A second \
     signal ends it at once.
 
-    Workers run in this one process. One that can be stopped or killed by itself is a 'haul worker' \
+    Workers run in this one process; when 'haul drain' has ended the last of them, the pool ends. One that can be stopped or killed by itself is a 'haul worker' \
     in another terminal, and may come and go as it likes.
     """
   static let examples = [
@@ -58,6 +58,8 @@ struct UpCommand: HaulCommand {
       case .ready(let conninfo, let directory):
         database.info(.databaseStarted, (.path, LogValue(location.directory)))
         Self.greet(conninfo, directory)
+      case .drained:
+        Self.say("haul up: all workers were drained; with nobody left to work the pool ends.\n")
       case .closed: database.info(.databaseStopped)
       }
     }
@@ -65,9 +67,8 @@ struct UpCommand: HaulCommand {
     try await run.run()
   }
 
-  /// A greeting that cannot be written is lost, as lines of the log are.
   private static func greet(_ conninfo: String, _ directory: String) {
-    try? StandardStream.error.write(
+    say(
       """
 
       Files land in \(SafeText.visible(directory)). In another terminal:
@@ -78,4 +79,7 @@ struct UpCommand: HaulCommand {
 
       """)
   }
+
+  /// What cannot be written is lost, as lines of the log are.
+  private static func say(_ text: String) { try? StandardStream.error.write(text) }
 }

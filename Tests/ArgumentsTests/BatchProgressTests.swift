@@ -27,7 +27,8 @@ struct BatchProgressTests {
          {"job": 2, "path": "b", "bytes": 20, "total": 50, "rate": 1}]
         """), at: start)
     #expect(progress.frame.bytes == 130)
-    #expect(progress.frame.done == 2 && progress.frame.failed == 2 && progress.frame.all == 6)
+    #expect(progress.frame.done == 2 && progress.frame.failed == 1 && progress.frame.all == 6)
+    #expect(progress.frame.cancelled == 1)
     #expect(progress.frame.rate == 5)
     #expect(progress.frame.timeLeft == .seconds(30))
     // The second has ended since it was counted.
@@ -92,7 +93,36 @@ struct BatchProgressTests {
   ])
   func `why a batch stands still`(counts: String, unserved: [String], reason: String?) throws {
     let tally = Tally(try decoded(counts))
-    #expect(tally.reasonToStandStill(batch: "mon day", unserved: unserved) == reason)
+    #expect(tally.reasonToStandStill(selector: "--batch 'mon day'", unserved: unserved) == reason)
+  }
+
+  @Test func `what no selector names is to be looked for`() throws {
+    let tally = Tally(try decoded(#"[{"state": "paused", "jobs": 2, "bytes": 0}]"#))
+    #expect(
+      tally.reasonToStandStill(selector: nil, unserved: [])
+        == "all that is left is paused; see: haul jobs --state paused")
+  }
+
+  @Test(arguments: [
+    (1, 0, "1 job failed (1 dns)."), (2, 1, "2 jobs failed (2 dns), 1 cancelled."),
+    (0, 1, "1 job cancelled."),
+  ])
+  func `what has not come`(failed: Int, cancelled: Int, sentence: String) throws {
+    let rows = [("failed", failed), ("cancelled", cancelled)].filter { $0.1 > 0 }.map {
+      #"{"state": "\#($0)", "error": "dns", "jobs": \#($1), "bytes": 0}"#
+    }
+    #expect(Tally(try decoded("[\(rows.joined(separator: ","))]")).failures == sentence)
+  }
+
+  @Test func `what waits keeps its part`() throws {
+    var progress = BatchProgress()
+    let running = #"[{"job": 1, "path": "a", "bytes": 30, "total": 40, "rate": 4}]"#
+    progress.count(try decoded(#"[{"state": "running", "jobs": 1, "bytes": 30, "parts": 0.75}]"#))
+    progress.look(try decoded(running), at: start)
+    #expect(progress.frame.parts == 0 && progress.frame.bytes == 30)
+    progress.count(try decoded(#"[{"state": "paused", "jobs": 1, "bytes": 28, "parts": 0.7}]"#))
+    progress.look([], at: start + .seconds(1))
+    #expect(progress.frame.parts == 0.7 && progress.frame.bytes == 28)
   }
 
   @Test(arguments: [

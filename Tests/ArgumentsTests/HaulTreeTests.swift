@@ -36,6 +36,21 @@ struct HaulTreeTests {
     }
   }
 
+  @Test func `habits are no options, and are answered`() {
+    let options = GetCommand.options.flatMap(\.spec.spellings)
+    for habit in GetCommand.habits.keys {
+      #expect(!options.contains(habit))
+      guard
+        case .usage(let message, path: "haul get") = Haul.tree.resolve(
+          ["get", habit, "http://h/a"], environment: [:])
+      else {
+        Issue.record("\(habit) is taken")
+        continue
+      }
+      #expect(message.hasPrefix("unknown option '\(habit)': "))
+    }
+  }
+
   @Test func `every example is a line of its own command`() {
     for (node, path) in commands(in: Haul.tree.root) {
       for example in node.examples {
@@ -143,7 +158,9 @@ struct HaulTreeTests {
           -o, --out <path>        Where a single URL's file goes in the store.
           --checksum <alg=digest> The digest that a single URL's file must have.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
-          --wait                  Wait until all jobs of the batch have ended.
+          --wait                  Wait until these jobs have ended, those that were in
+                                  the queue already too; with --batch all of that
+                                  batch.
           -q, --quiet             Say nothing but errors and results.
           --json                  Print JSON, one object a line, for programs.
           -h, --help              Show help information.

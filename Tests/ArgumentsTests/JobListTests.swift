@@ -1,6 +1,7 @@
 import Log
 import Terminal
 import Testing
+import Transfer
 
 @testable import JobQueue
 @testable import haul
@@ -42,5 +43,36 @@ struct JobListTests {
   ])
   func `a text that is no URL is shown without what may be secret`(text: String, shown: String) {
     #expect(SubmissionReader.shown(text) == shown)
+  }
+
+  @Test(arguments: [
+    ("example.org/a.iso", "https://example.org/a.iso"), ("example.org", "https://example.org"),
+    ("localhost:8080/a", "https://localhost:8080/a"), ("127.0.0.1/a", "https://127.0.0.1/a"),
+    ("example.org/a?sig=secret", "https://example.org/a?…"), ("me:pw@example.org/a", nil),
+    ("ftp://example.org/a", nil), ("./a.iso", nil), ("/srv/a.iso", nil), ("films", nil), ("", nil),
+  ])
+  func `a URL that lacks its scheme is completed`(text: String, url: String?) {
+    #expect(SubmissionReader.completed(text) == url)
+  }
+
+  @Test(arguments: [
+    ("sha-256=abc", "sha-256= and 64 hexadecimal digits (3 are given)"),
+    (
+      "SHA1=" + String(repeating: "0", count: 64),
+      "sha-1= and 40 hexadecimal digits (64 are given)"
+    ),
+    (
+      "md5=" + String(repeating: "x", count: 32), "md5= and 32 hexadecimal digits (0-9 and a-f)"
+    ),
+    (
+      String(repeating: "0", count: 64),
+      "an algorithm, '=' and a digest (of this length: sha-256)"
+    ),
+    ("crc=17", "an algorithm, '=' and a digest (algorithms: sha-256, sha-512, sha-1, md5)"),
+    ("", "an algorithm, '=' and a digest (algorithms: sha-256, sha-512, sha-1, md5)"),
+  ])
+  func `what a digest lacks`(text: String, expected: String) {
+    #expect(ExpectedDigest(text) == nil)
+    #expect(ExpectedDigest.expected(insteadOf: text) == expected)
   }
 }

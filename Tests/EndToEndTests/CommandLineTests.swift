@@ -66,7 +66,7 @@ struct CommandLineTests {
     Refusal("worker", 64, "haul worker: option '--store' is missing."),
     Refusal(
       "submit -i /nonexistent/a.txt", 74,
-      "haul submit: /nonexistent/a.txt: No such file or directory."),
+      "haul submit: /nonexistent/a.txt: No such file or directory. Nothing was submitted."),
     Refusal(
       "submit ftp://h/a", 65,
       "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted. It reads 'ftp://h/a'."
@@ -103,6 +103,7 @@ struct CommandLineTests {
       let first = try await haul(["submit", "http://h/a", "--out", "x"], on: database)
       #expect(
         first.standardOutput == ["submitted 1 job, 0 already there, 0 queued again"])
+      _ = try await haul(["submit", "http://127.0.0.1:8077/a"], on: database)
       let refusals = [
         Refusal(
           "submit http://h/a --queue nope", 65,
@@ -114,6 +115,16 @@ struct CommandLineTests {
         Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\"."),
         Refusal("jobs --queue nope", 65, "haul jobs: there is no queue \"nope\"."),
         Refusal("jobs --host nope", 65, "haul jobs: there is no host \"nope\"."),
+        Refusal(
+          "jobs --host 127.0.0.1", 65,
+          "haul jobs: there is no host \"127.0.0.1\". Did you mean 127.0.0.1:8077?"),
+        Refusal(
+          "pause --host 127.0.0.1", 65,
+          "haul pause: there is no host \"127.0.0.1\". Did you mean 127.0.0.1:8077?"),
+        Refusal(
+          "store init other /nonexistent/a", 78,
+          "haul store init: /nonexistent/a is not a directory that can be opened; a new one is made with: mkdir -p /nonexistent/a"
+        ),
         Refusal("jobs 17", 65, "haul jobs: there is no job 17."),
         Refusal("job 17", 65, "haul job: there is no job 17."),
         Refusal(
@@ -148,11 +159,39 @@ struct CommandLineTests {
         ("user==password hunter2", 78, "haul jobs: the database's connection string is neither"),
         (
           "\(database.conninfo) user=scram_test password=scram_test", 77,
-          "haul jobs: database error 42501: permission denied for schema haul. Connect as a role"
+          "haul jobs: this needs the role haul_monitor. Connect as a user that has it, or let"
         ),
       ]
       for (conninfo, code, sentence) in cases {
         try await check(Refusal("jobs --database", code, sentence, last: conninfo))
+      }
+    }
+  }
+
+  /// Each role, with lines that it may do and the lines of others that it may not.
+  @Test(arguments: [
+    ("haul_monitor", ["jobs", "workers", "check"], ["submit http://h/a": "haul_submitter"]),
+    ("haul_submitter", ["jobs", "submit http://h/a", "cancel 1"], ["drain 1": "haul_admin"]),
+    (
+      "haul_worker", ["jobs"],
+      ["cancel 1": "haul_submitter", "host set h --cap 2": "haul_admin"]
+    ),
+    ("haul_admin", ["jobs", "submit http://h/b", "cancel 1", "host set h --cap 2"], [:]),
+  ])
+  func `what a role lacks is named`(
+    role: String, allowed: [String], refused: [String: String]
+  ) async throws {
+    try await withPool { database, _ in
+      _ = try await haul(["submit", "http://h/x"], on: database)
+      let place = ["--database", "\(database.conninfo) options='-c role=\(role)'"]
+      for line in allowed {
+        let output = try await haul(line.split(separator: " ").map(String.init) + place)
+        #expect(output.exit == .code(0), "\(line): \(output.standardError)")
+      }
+      for (line, needed) in refused {
+        let output = try await haul(line.split(separator: " ").map(String.init) + place)
+        #expect(output.exit == .code(77), "\(line)")
+        #expect(output.standardError.first?.contains("this needs the role \(needed).") == true)
       }
     }
   }

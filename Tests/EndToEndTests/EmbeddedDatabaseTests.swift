@@ -25,6 +25,13 @@ struct EmbeddedDatabaseTests {
     let state = root.path("state")
     let cluster = try await EmbeddedCluster.open(ClusterLocation(directory: state))
     defer { cluster.close() }
+    let none = try await haul("jobs", in: state)
+    #expect(none.exit == .code(69))
+    #expect(
+      none.standardError == [
+        "haul jobs: no pool runs here, only downloads by 'haul get', which are watched in their own "
+          + "terminals. Start one with 'haul up', or name a database with --database."
+      ])
     try await cluster.ensureDatabase("haul")
     let migrated = try await haul("migrate", in: state)
     #expect(migrated.exit == .code(0), "\(migrated.standardError)")
@@ -39,8 +46,10 @@ struct EmbeddedDatabaseTests {
     let output = try await haul("queues", in: root.path("state"))
     #expect(output.exit == .code(69))
     #expect(
-      output.standardError.joined().hasSuffix(
-        "No embedded database runs either: 'haul up' starts one."), "\(output.standardError)")
+      output.standardError == [
+        "haul queues: no pool runs here and no database is named. Start one with 'haul up', or name a "
+          + "database with --database."
+      ])
     #expect(try FileTree.files(below: root.path) == [])
   }
 }

@@ -39,7 +39,10 @@ import Testing
     #expect(output.exit == .code(1))
     #expect(output.said.last == "haul get: 1 file failed (1 blocked_address).")
     #expect(target.requests == 0)
-    #expect(try await place.get(target.urls("one")).exit == .code(0))
+    #expect(output.said.contains { $0.contains("'haul get' with --allow-net 127.0.0.1/32") })
+    let allowed = try await place.get(stranger.url("/one"), "--allow-net", "127.0.0.1/32")
+    #expect(allowed.exit == .code(0))
+    #expect(try place.wrong("one") == [])
   }
 
   @Test func `a list that cannot be read is named`() async throws {

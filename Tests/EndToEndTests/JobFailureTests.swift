@@ -18,9 +18,15 @@ import Testing
     var options: [String] = []
     var url: String?
     var path = "bad"
+    /// How often the origin is asked for it; nil where it does not matter.
+    var requests: Int?
     var handler: Handler = { request, reply in
       try Representation(seed: 5, length: JobFailureTests.length).answer(request, reply)
     }
+
+    /// Of what `/bad` is unless a case says otherwise.
+    static let sha256 = "a0edb2d04d6e38e282ae55177661bd841b935b6b9833cf8be9d677ff8ab8212c"
+    static let zeros = String(repeating: "0", count: 64)
 
     static func redirect(to location: String) -> Handler {
       { request, reply in
@@ -30,16 +36,24 @@ import Testing
 
     static let all = [
       Case(
-        testDescription: "wrong digest", error: "digest", says: "digest",
-        options: [
-          "--max-attempts", "1", "--checksum",
-          "sha-256=0000000000000000000000000000000000000000000000000000000000000000",
-        ]),
+        testDescription: "wrong digest", error: "digest",
+        says: "\(Case.sha256), and not \(Case.zeros)",
+        options: ["--checksum", "sha-256=\(Case.zeros)"], requests: 1),
+      Case(
+        testDescription: "wrong digest by the server's own word", error: "digest",
+        says: "the server says that it is 00000000", requests: 2,
+        handler: { request, reply in
+          let whole = Representation(seed: 5, length: JobFailureTests.length)
+          try reply.head(
+            "HTTP/1.1 200 OK\nDigest: crc32c=00000000\n" + whole.fields(of: 0..<whole.length))
+          try whole.send(0..<whole.length, reply)
+        }),
       Case(
         testDescription: "404", error: "http_4xx", says: "404",
         handler: { try $1.head("HTTP/1.1 404 Not Found\nContent-Length: 0") }),
       Case(
-        testDescription: "private address", error: "blocked_address", says: "10.1.2.3",
+        testDescription: "private address", error: "blocked_address",
+        says: "--allow-net 10.1.2.3/32",
         url: "http://10.1.2.3/bad"),
       Case(
         testDescription: "redirect to a private address", error: "blocked_address",
@@ -107,6 +121,10 @@ import Testing
       #expect(try row.decode("error") == failure.error)
       let message: String = try row.decode("message")
       #expect(message.contains(failure.says), "\(message)")
+      if let requests = failure.requests {
+        let asked = origin.log.value.exchanges.filter { $0.request.path == "/bad" }
+        #expect(asked.count == requests)
+      }
       #expect(
         try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 6)
       for number in 1...6 {

@@ -142,7 +142,7 @@ struct ProgressTests {
       #expect(end.exit == .code(1))
       #expect(
         end.standardError.last
-          == "haul batch wait: 0 jobs failed, 1 cancelled. For more: "
+          == "haul batch wait: 1 job cancelled. For more: "
           + "haul jobs --batch monday --state cancelled")
       #expect(end.standardError.filter { $0.contains("no worker serves") }.count == 1)
     }

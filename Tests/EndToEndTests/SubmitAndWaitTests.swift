@@ -43,4 +43,45 @@ struct SubmitAndWaitTests {
       #expect(try await worker.exit() == .code(0))
     }
   }
+
+  /// Earlier submissions brought the job; each line names it again, once to a batch where it is not.
+  @Test(arguments: [[], ["--batch", "tuesday"]])
+  func `submit --wait waits for what was in the queue already`(batch: [String]) async throws {
+    try await HaulPool.open { pool in
+      let file = try GatedFile()
+      let worker = try pool.worker()
+      let job = try await file.submit(to: pool)
+      _ = try await file.checkpoint(worker)
+      let line = ["submit", "--wait", "--quiet", file.origin.url("/file"), "--out", "file"] + batch
+      let wait = try pool.start(line)
+      _ = try await wait.child.output.first("the report") {
+        $0.standardOutput.first {
+          $0 == "submitted 0 jobs, 1 already there, 0 queued again"
+        }
+      }
+      #expect(try await pool.state(of: job) == "running")
+      file.gate.open()
+      let output = try await wait.child.result()
+      #expect(output.exit == .code(0))
+      #expect(output.standardOutput.last == "completed 1 job, 8.0 MiB")
+      try await pool.stop(worker)
+    }
+  }
+
+  @Test func `submit --batch --wait waits for all of the batch`() async throws {
+    try await HaulPool.open { pool in
+      let file = try GatedFile()
+      let worker = try pool.worker()
+      try await pool.command(
+        "submit", file.origin.url("/file"), "--out", "file", "--batch", "monday")
+      _ = try await file.checkpoint(worker)
+      let wait = try pool.start([
+        "submit", "--wait", "--quiet", "--batch", "monday", file.origin.url("/small/a"),
+      ])
+      _ = try await wait.child.output.first("the report") { $0.standardOutput.first }
+      file.gate.open()
+      #expect(try await wait.child.result().standardOutput.last == "completed 2 jobs, 8.0 MiB")
+      try await pool.stop(worker)
+    }
+  }
 }

@@ -157,4 +157,17 @@ struct UpTests {
         == "haul up: /proc/downloads cannot be written: the directory cannot be made.")
     try await machine.silence()
   }
+
+  @Test func `drained of its only worker it says so and ends`() async throws {
+    let machine = try LocalMachine()
+    let up = try await machine.up()
+    try await up.event("worker.started")
+    try await machine.command("drain", "1")
+    let output = try await up.child.result()
+    #expect(output.exit == .code(0))
+    #expect(
+      output.standardError.contains(
+        "haul up: all workers were drained; with nobody left to work the pool ends."))
+    try await machine.silence()
+  }
 }

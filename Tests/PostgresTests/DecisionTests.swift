@@ -48,3 +48,13 @@ import Testing
     if let code { #expect(!Handshake.withoutStates(message).contains(code)) }
   }
 }
+
+struct ToldReasonTests {
+  @Test func `one reason is told once in half a minute, another at once`() {
+    let start = ContinuousClock.now
+    var told = ToldReason()
+    let news = [("away", 0), ("away", 29), ("full", 29), ("away", 30), ("away", 59), ("away", 60)]
+      .map { reason, second in told.isNews(reason, at: start + .seconds(second)) }
+    #expect(news == [true, false, true, true, false, true])
+  }
+}

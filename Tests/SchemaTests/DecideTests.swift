@@ -65,12 +65,13 @@ struct Decision: Sendable, CustomTestStringConvertible {
       command: "pause", error: "http_4xx", state: "failed", charged: true, cause: "http_4xx"),
   ]
 
-  private static let permanent = ["http_4xx", "exists", "policy", "unheard_of"].map {
-    Decision(error: $0, retryAfter: 60, state: "failed", charged: true, cause: $0)
-  }
+  private static let permanent = ["http_4xx", "exists", "digest", "blocked_address", "unheard_of"]
+    .map {
+      Decision(error: $0, retryAfter: 60, state: "failed", charged: true, cause: $0)
+    }
 
   private static let backoff =
-    ["timeout", "interrupted", "http_5xx", "range", "source_changed", "digest", "disk_full", "tls"]
+    ["timeout", "interrupted", "http_5xx", "range", "source_changed", "disk_full", "tls"]
     .map { Decision(error: $0, state: "scheduled", charged: true, delay: 0, cause: $0) }
     + [(0, 2.0), (1, 4.0), (3, 16.0), (10, 600.0), (1000, 600.0)].map { failures, bound in
       Decision(

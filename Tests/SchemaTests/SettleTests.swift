@@ -160,6 +160,38 @@ struct SettleTests {
     }
   }
 
+  /// What a failure leaves of a job's progress: nothing where no retry can help.
+  @Test(arguments: [
+    ("http_4xx", false), ("digest", false), ("disk_full", false), ("timeout", true),
+    ("blocked_address", true), ("connect", true),
+  ])
+  func `a failure that a retry may mend keeps what is durable`(
+    _ error: String, _ isKept: Bool
+  ) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1, options: JobOptions(maxAttempts: 1, maxHostWait: 1))[0]
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      // Longer than it may wait for a host.
+      #expect(try await worker.end(lease, .failed, error, retryAfter: 2) == "failed")
+      let parts = [HeartbeatReply.Held(job: job, token: lease.token)]
+      let kept: Int64 = isKept ? 1 : 0
+      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == kept)
+      let unneeded = try await JobQueue(worker.work).unneededParts(
+        worker.caller, instance: pool.instance, parts)
+      #expect(unneeded.isEmpty == isKept)
+      // Another job's cancellation leaves it alone.
+      try await pool.submit(1)
+      var queued = JobSelector()
+      queued.state = "queued"
+      #expect(try await pool.jobs.control(.cancel, queued) == 1)
+      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == kept)
+      #expect(
+        try await pool.value("SELECT count(*) FROM haul.health WHERE violations <> 0") == 0)
+    }
+  }
+
   @Test func `a part is unneeded when its job has ended or holds no checkpoint here`() async throws
   {
     try await Pool.open { pool in

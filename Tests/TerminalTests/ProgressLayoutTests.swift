@@ -74,7 +74,7 @@ struct ProgressLayoutTests {
     }
     #expect(
       names(6) == [
-        "debian-12.7.0.iso", "linux-sourc…12-1_all.deb", "とても長い…巻-最終版.zip", "…", "31/1200,",
+        "debian-12.7.0.iso", "…e-6.1_6.1.112-1_all.deb", "…イル-第一巻-最終版.zip", "…", "31/1200,",
       ])
     #expect(layout.lines(.mixed, columns: 80, rows: 3)[0] == "7 running")
     #expect(layout.lines(.mixed, columns: 80, rows: 2).count == 1)
@@ -99,6 +99,11 @@ struct ProgressLayoutTests {
       ProgressFrame(
         transfers: [.init(name: "a", bytes: 5, total: 10, rate: 0)], all: 2, bytes: 5, rate: 1),
       "0 of 2 files      ━━━━━────────────────  25%            5 B       1 B/s"
+    ),
+    (
+      // Nothing runs, and half of one of two waits.
+      ProgressFrame(all: 2, parts: 0.5, bytes: 5),
+      "0 of 2 files      ━━━━━────────────────  25%            5 B           -"
     ),
   ])
   func `the total by bytes, or else by files and parts of them`(
@@ -154,6 +159,10 @@ struct ProgressStateTests {
     #expect(
       ProgressFrame.mixed.sentence
         == "31 of 1200 files, 2 failed, 7 running, 25.0 GiB, 13.7 MiB/s, 2h02m left")
+    let idle = ProgressFrame(done: 1, cancelled: 1, all: 3, bytes: 10)
+    #expect(idle.sentence == "1 of 3 files, 1 cancelled, 10 B")
+    let over = ProgressFrame(done: 1, failed: 1, cancelled: 1, all: 3, bytes: 10, rate: 5)
+    #expect(over.sentence == "1 of 3 files, 1 failed, 1 cancelled, 10 B")
   }
 
   @Test func `a region is for terminals that can move the cursor`() {

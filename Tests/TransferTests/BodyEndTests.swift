@@ -59,19 +59,21 @@ import Testing
     }
   }
 
-  @Test func `what cannot be resumed fails as interrupted`() {
-    expect(
-      decideEnd(state { $0.attempts.wholeOnly = true }, body: whole(10, .broken, 5)), 24,
-      .interrupted)
-    expect(
-      decideEnd(state { $0.checkpoint?.validator = nil }, body: whole(10, .broken, 5)), 24,
-      .interrupted)
+  @Test func `what cannot be resumed says why`() {
+    let short = whole(10, .broken, 5)
+    expect(decideEnd(state { $0.attempts.wholeOnly = true }, body: short), 24, .range)
+    let changed = state {
+      $0.attempts.wholeOnly = true
+      $0.attempts.changes = 3
+    }
+    expect(decideEnd(changed, body: short), 24, .sourceChanged)
+    expect(decideEnd(state { $0.checkpoint?.validator = nil }, body: short), 24, .interrupted)
     expect(decideEnd(state { $0.checkpoint = nil }, body: whole(10, .closed, 5)), 20, .interrupted)
     expect(decideEnd(state(), body: whole(nil, .broken, 5)), 22, .interrupted)
   }
 
   @Test func `excess is dropped, and only a digest saves what came`() {
-    let digest = state { $0.policy.digestWanted = true }
+    let digest = state { $0.policy.digest = Self.wanted }
     #expect(
       decideEnd(digest, body: part(.excess, 10_000))
         == Ruling(21, .dropExcessAndVerify(length: 10_000)))
@@ -90,8 +92,10 @@ import Testing
       decideEnd(state { $0.attempts.secondDownload = true }, body: body)
         == Ruling(23, .compareWithFirst))
     #expect(
-      decideEnd(state { $0.policy.digestWanted = true }, body: body)
+      decideEnd(state { $0.policy.digest = Self.wanted }, body: body)
         == Ruling(23, .verify(length: 9)))
+    #expect(
+      decideEnd(state { $0.stated = Self.wanted }, body: body) == Ruling(23, .verify(length: 9)))
     #expect(
       decideEnd(state { $0.policy.acceptUnverifiedLength = true }, body: body)
         == Ruling(23, .verify(length: 9)))
@@ -101,16 +105,63 @@ import Testing
     expect(decideEnd(state { $0.policy.expectedLength = 10 }, body: body), 23, .interrupted)
   }
 
-  @Test func `a wrong digest of a spliced file earns one whole download`() {
-    var state = state()
-    #expect(state.mismatched() == .restart)
-    state.attempts.note(
-      .wholeBody(Representation(completeLength: 9), resumable: true))
-    guard case .fail(let error) = state.mismatched() else {
-      Issue.record("restarts for ever")
+  private static let wanted = digest(0)
+
+  private static func digest(_ byte: UInt8) -> ExpectedDigest {
+    ExpectedDigest(.crc32, bytes: [byte, 1, 2, 3])
+  }
+
+  /// How a whole came about whose digest is not the wanted one.
+  struct Mismatch: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var isOfJob = true
+    var spliced = false
+    var isDoubtful = false
+    /// Of a first whole, and of this one.
+    var found: [UInt8]
+    /// nil: once more.
+    var error: TransferError.Class?
+  }
+
+  @Test(arguments: [
+    Mismatch(testDescription: "one answer", found: [1], error: .digest),
+    Mismatch(testDescription: "spliced", spliced: true, found: [1]),
+    Mismatch(testDescription: "spliced, again", spliced: true, found: [1, 1], error: .digest),
+    Mismatch(
+      testDescription: "spliced, and another", spliced: true, found: [1, 2], error: .sourceChanged),
+    Mismatch(testDescription: "spliced, then one answer", found: [1, 2], error: .digest),
+    Mismatch(testDescription: "no length, or excess", isDoubtful: true, found: [1]),
+    Mismatch(testDescription: "no length, again", isDoubtful: true, found: [1, 1], error: .digest),
+    Mismatch(
+      testDescription: "no length, and another", isDoubtful: true, found: [1, 2],
+      error: .sourceChanged),
+    Mismatch(testDescription: "the server's word", isOfJob: false, found: [1]),
+    Mismatch(testDescription: "its word, again", isOfJob: false, found: [1, 1], error: .digest),
+    Mismatch(
+      testDescription: "its word, and another", isOfJob: false, found: [1, 2], error: .sourceChanged
+    ),
+  ])
+  func `a wrong digest is final where the whole is certain or the same twice`(_ row: Mismatch) {
+    var state = TransferState(checkpoint: nil)
+    if row.isOfJob { state.policy.digest = Self.wanted } else { state.stated = Self.wanted }
+    state.attempts.spliced = row.spliced
+    state.attempts.isDoubtful = row.isDoubtful
+    state.attempts.mismatch = row.found.count == 2 ? Self.digest(row.found[0]) : nil
+    let ending = state.mismatched(found: Self.digest(row.found[row.found.count - 1]))
+    guard let error = row.error else {
+      #expect(ending == .restart)
+      #expect(state.attempts.wholeOnly)
+      #expect(state.attempts.mismatch == Self.digest(1))
       return
     }
-    #expect(error.errorClass == .digest)
+    guard case .fail(let failure) = ending else {
+      Issue.record("\(ending)")
+      return
+    }
+    #expect(failure.errorClass == error)
+    // Both digests, uncut.
+    #expect(failure.message.contains("00010203"))
+    #expect(failure.message.contains(row.found.last == 1 ? "01010203" : "02010203"))
   }
 
   private func expect(_ ruling: Ruling<Ending>, _ row: Int, _ errorClass: TransferError.Class) {

@@ -5,7 +5,10 @@ import Testing
 
 @Suite struct DigestTests {
   @Test(arguments: [
-    (DigestAlgorithm.md5, "", "d41d8cd98f00b204e9800998ecf8427e"),
+    (DigestAlgorithm.crc32, "123456789", "cbf43926"), (.crc32, "", "00000000"),
+    (.crc32c, "123456789", "e3069283"), (.crc64nvme, "123456789", "ae8b14860a799888"),
+    (.crc32, "The quick brown fox jumps over the lazy dog", "414fa339"),
+    (.md5, "", "d41d8cd98f00b204e9800998ecf8427e"),
     (.md5, "abc", "900150983cd24fb0d6963f7d28e17f72"),
     (.sha1, "abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
     (.sha256, "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -60,7 +63,13 @@ import Testing
     ),
     ("md5=900150983cd24fb0d6963f7d28e17f7", nil), ("md5=", nil), ("md5", nil), ("", nil),
     ("md5=900150983cd24fb0d6963f7d28e17f7g", nil), ("md5= 900150983cd24fb0d6963f7d28e17f7", nil),
-    ("crc32=00000000", nil), ("sha-256=900150983cd24fb0d6963f7d28e17f72", nil),
+    ("crc32=cbf43926", "crc32=cbf43926"), ("crc32=y/Q5Jg==", "crc32=cbf43926"),
+    (
+      "sha=a9993e364706816aba3e25717850c26c9cd0d89d",
+      "sha-1=a9993e364706816aba3e25717850c26c9cd0d89d"
+    ),
+    ("crc32c=:4waSgw==:", "crc32c=e3069283"), ("crc32=y/Q5Jg==-2", nil), ("crc16=0000", nil),
+    ("sha-256=900150983cd24fb0d6963f7d28e17f72", nil),
     ("sha-256=::", nil), ("sha-256=ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0=", nil),
     ("md5=९00150983cd24fb0d6963f7d28e17f7", nil),
   ])

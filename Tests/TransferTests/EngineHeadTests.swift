@@ -22,6 +22,7 @@ struct EngineHeadTests {
     BadHead("two lengths", "Content-Length: 5\nContent-Length: 6"),
     BadHead("two lengths in a list", "Content-Length: 5, 6"),
     BadHead("length in letters", "Content-Length: abc"),
+    BadHead("a transfer coding that nobody asked for", "Transfer-Encoding: gzip, chunked"),
     BadHead("negative length", "Content-Length: -5"),
     BadHead("signed length", "Content-Length: +5"),
     BadHead("empty length", "Content-Length:"),
@@ -111,8 +112,10 @@ struct EngineHeadTests {
     (["HTTP/1.1 200 OK", "Content-Length: 7", ""], BodyFraming.length(7)),
     (["HTTP/1.1 200 OK", "Content-Length: 7", "content-length: 7", ""], .length(7)),
     (["HTTP/1.1 200 OK", "Content-Length: 7, 07", ""], .length(7)),
-    (["HTTP/1.1 200 OK", "Transfer-Encoding: gzip, Chunked", "Content-Length: 7", ""], .chunked),
-    (["HTTP/1.1 200 OK", "Transfer-Encoding: gzip", ""], .untilClose),
+    (
+      ["HTTP/1.1 200 OK", "Transfer-Encoding: identity, Chunked", "Content-Length: 7", ""], .chunked
+    ),
+    (["HTTP/1.1 200 OK", "Transfer-Encoding: identity", ""], .untilClose),
     (["HTTP/1.0 200 OK", ""], .untilClose),
     (["HTTP/1.1 304 Not Modified", "Content-Length: 7", ""], .noBody),
     (["HTTP/2 200 ", ""], .stream),

@@ -45,7 +45,7 @@ import Testing
     let checkpoints = [nil] + [Int64(5000), 7500, 10_000].map { checkpoint(durable: $0) }
     return checkpoints.map {
       var policy = TransferState.Policy()
-      policy.digestWanted = digest
+      policy.digest = digest ? ExpectedDigest(.crc32, bytes: [0, 0, 0, 0]) : nil
       policy.maximumRedirects = 1
       return TransferState(checkpoint: $0, rangeUnsafe: rangeUnsafe, policy: policy)
     }
@@ -79,7 +79,7 @@ import Testing
     guard let asked = node.asked else {
       switch state.next() {
       case .request(_, let asked): return [Node(state: state, asked: asked)]
-      case .verify: return [afterVerify(&state, fits: false), nil]
+      case .verify: return afterVerify(state)
       }
     }
     return heads(asked).flatMap { head -> [Node?] in
@@ -90,10 +90,9 @@ import Testing
   }
 
   private static func after(_ action: Action, _ state: TransferState, _ asked: Asked) -> [Node?] {
-    var state = state
     switch action {
     case .fail: return [nil]
-    case .verify: return [afterVerify(&state, fits: false), nil]
+    case .verify: return afterVerify(state)
     case .redirect: return [Node(state: state, asked: asked)]
     case .accept(_, _, let end):
       var differed = state
@@ -120,7 +119,7 @@ import Testing
         switch ruling.verdict {
         case .fail, .compareWithFirst: nodes.append(nil)
         case .verify, .dropExcessAndVerify:
-          nodes += [nil, afterVerify(&state, fits: false)]
+          nodes += afterVerify(state)
         default: nodes.append(Node(state: state, asked: nil))
         }
       }
@@ -128,9 +127,16 @@ import Testing
     return nodes
   }
 
-  private static func afterVerify(_ state: inout TransferState, fits: Bool) -> Node? {
-    guard state.policy.digestWanted, !fits, state.mismatched() == .restart else { return nil }
-    return Node(state: state, asked: nil)
+  /// The digest fits, or is one of two wrong ones.
+  private static func afterVerify(_ state: TransferState) -> [Node?] {
+    guard state.wantedDigest != nil else { return [nil] }
+    return [nil]
+      + [UInt8(1), 2].map { byte in
+        var state = state
+        let found = ExpectedDigest(.crc32, bytes: [0, 0, 0, byte])
+        guard state.mismatched(found: found) == .restart else { return nil }
+        return Node(state: state, asked: nil)
+      }
   }
 
   private static func durable(_ state: TransferState) -> Int64 {

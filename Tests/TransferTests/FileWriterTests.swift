@@ -46,8 +46,10 @@ import Testing
     #expect(try await writer.flush() == ByteRanges(0..<13))
     #expect(try await writer.sync() == ByteRanges(0..<13))
     #expect(try contents(part) == "one two three")
-    #expect(try await writer.digest(length: 13) == digest("one two three"))
-    #expect(await writer.digest(length: 12) == nil)
+    // From memory: the file holds something else by now.
+    try Array("ONE".utf8).withUnsafeBytes { try part.write($0, at: 0) }
+    #expect(try await writer.digest(.sha256, length: 13) == digest("one two three"))
+    #expect(try await writer.digest(.sha256, length: 12) == digest("ONE two thre"))
   }
 
   @Test func `an overlap that is equal is skipped`() async throws {
@@ -57,8 +59,8 @@ import Testing
     _ = writer.write(try buffer("two three"), at: 4, compareUntil: 8)
     #expect(try await writer.sync() == ByteRanges(0..<13))
     #expect(try contents(part) == "one two three")
-    // The first bytes did not come this way.
-    #expect(await writer.digest(length: 13) == nil)
+    // The first bytes did not come this way, and are read back.
+    #expect(try await writer.digest(.sha256, length: 13) == digest("one two three"))
   }
 
   @Test func `an overlap within one writer keeps the digest`() async throws {
@@ -69,7 +71,39 @@ import Testing
     _ = writer.write(try buffer("two "), at: 4, compareUntil: 8)
     _ = writer.write(try buffer("three"), at: 8, compareUntil: 8)
     #expect(try await writer.sync() == ByteRanges(0..<13))
-    #expect(try await writer.digest(length: 13) == digest("one two three"))
+    #expect(try await writer.digest(.sha256, length: 13) == digest("one two three"))
+  }
+
+  @Test func `what is on the disk already is read once, and what follows is not read at all`()
+    async throws
+  {
+    let pool = try IOPool(threads: 1)
+    let part = try scratch.part("1-1", "one two ")
+    let writer = FileWriter(
+      part, durable: ByteRanges(0..<8), digest: .sha256, pool: pool, whenReady: {})
+    writer.catchUp()
+    writer.catchUp()
+    // One thread, and first in, first out: this runs when all has been read.
+    await pool.run {}
+    _ = writer.write(try buffer("two three"), at: 4, compareUntil: 8)
+    #expect(try await writer.sync() == ByteRanges(0..<13))
+    try Array("ONE two THREE".utf8).withUnsafeBytes { try part.write($0, at: 0) }
+    #expect(try await writer.digest(.sha256, length: 13) == digest("one two three"))
+  }
+
+  @Test func `a digest that catches up late reads what came meanwhile`() async throws {
+    let text = String(repeating: "0123456789abcdef", count: 200_000)
+    let part = try scratch.part("1-1", text)
+    let writer = FileWriter(
+      part, durable: ByteRanges(0..<3_200_000), digest: .md5, pool: pool, whenReady: {})
+    writer.catchUp()
+    for index in 0..<20 { _ = writer.write(try buffer("abcd"), at: 3_200_000 + 4 * Int64(index)) }
+    _ = try await writer.sync()
+    let context = try DigestContext(.md5)
+    Array((text + String(repeating: "abcd", count: 20)).utf8).withUnsafeBytes {
+      context.update($0)
+    }
+    #expect(try await writer.digest(.md5, length: 3_200_080) == context.finish())
   }
 
   @Test(arguments: ["twO three", "tw", "Two "])

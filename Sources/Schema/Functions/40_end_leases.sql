@@ -80,7 +80,8 @@ BEGIN
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
   ), no_checkpoint AS (
     DELETE FROM haul.checkpoint c USING decided d
-    WHERE c.job = d.job AND d.resumable AND d.state IN ('completed', 'failed', 'cancelled')
+    WHERE c.job = d.job AND d.resumable AND (d.state IN ('completed', 'cancelled')
+      OR d.state = 'failed' AND NOT haul.keeps_progress(d.cause))
   ), later AS (
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
     SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay

@@ -85,7 +85,7 @@ END
 $$;
 
 -- Which of these part files nobody needs any more: the job has ended or is gone, or waits without a checkpoint in this
--- instance; and no live lease has the token. p_parts: [{"job", "token"}, …]. Returns the same for those to remove.
+-- instance; and no live lease has the token. What a failed job has kept is needed for a week. p_parts: [{"job", "token"}, …]. Returns the same for those to remove.
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -94,6 +94,7 @@ BEGIN
   RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', e.job, 'token', e.token)), '[]')
     FROM jsonb_to_recordset(p_parts) AS e(job bigint, token bigint)
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = e.job)
-      AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = e.job AND c.instance = p_instance));
+      AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = e.job AND c.instance = p_instance
+        AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job AND o.finished_at < clock_timestamp() - interval '7 days')));
 END
 $$;

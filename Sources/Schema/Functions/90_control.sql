@@ -208,7 +208,7 @@ BEGIN
     INSERT INTO haul.outcome (job, state, finished_at)
     SELECT w.job, 'cancelled', clock_timestamp() FROM haul.withdraw(p_selector, p_limit) w RETURNING job)
   SELECT v_ended + count(*) INTO v_ended FROM ended;
-  DELETE FROM haul.checkpoint c WHERE EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
+  DELETE FROM haul.checkpoint c WHERE EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job AND o.state = 'cancelled')
     AND (v_ids IS NULL OR c.job = ANY (v_ids));
   changed := v_commanded + v_ended;
   more := changed > 0 OR haul.remains(p_selector, 'cancel');

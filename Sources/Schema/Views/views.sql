@@ -261,8 +261,9 @@ FROM haul.lane l WHERE l.head IS NOT NULL AND EXISTS (
   SELECT FROM haul.ready r WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
     AND (r.priority, r.job) < (l.priority, l.head))
 UNION ALL
-SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended'
-FROM haul.checkpoint c WHERE EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job);
+SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended and will not go on'
+FROM haul.checkpoint c WHERE EXISTS (
+  SELECT FROM haul.outcome o WHERE o.job = c.job AND NOT haul.keeps_progress(o.error));
 COMMENT ON VIEW haul.health IS 'Invariants; every count should be 0. Reads everything: for tests and for trouble.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
 COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';

@@ -1,0 +1,216 @@
+import Glibc
+import Synchronization
+import Transfer
+
+/// Makes the files durable that are published on one store at about the same time.
+///
+/// A file is synced before it gets its name and its directory after. Here all who come while a round runs are served by the
+/// next, each step of theirs by one round: a sync of the whole file system where that pays, else a sync each, of a
+/// directory one for all. A round that began before somebody came is of no use to him: it may have missed what he wrote.
+final class GroupCommit: Sendable {
+  /// A part file that has got its name in `parent`, not yet durable; `path` is nil where there was no part file.
+  typealias Named = (path: RelativePath?, parent: Destination.Parent)
+  /// Gives a file that is durable its name, on a thread that may block; nil where that must wait for a better right to it.
+  typealias Naming = @Sendable () throws(TransferError) -> Named?
+
+  typealias SyncAll = @Sendable () throws(TransferError) -> Void
+
+  private enum Step {
+    case part(PartFile, Naming)
+    case named(Named)
+  }
+
+  private struct Waiter {
+    var step: Step
+    let continuation: CheckedContinuation<Result<Named?, TransferError>, Never>
+  }
+
+  private struct State {
+    var waiting: [Waiter] = []
+    /// A round runs, or is about to.
+    var isRunning = false
+    var lastRound: ContinuousClock.Instant?
+    /// Until then each is synced apart.
+    var apart: ContinuousClock.Instant?
+  }
+
+  /// From the beginning of one round to that of the next, so that there is a group to wait for.
+  private static let pace = Duration.milliseconds(3)
+  /// So many that one sync of everything costs less than theirs together.
+  private static let least = 4
+  /// A sync of everything that takes longer than `patience` has found much that is not ours: for `restraint` each is synced
+  /// apart.
+  private static let patience = Duration.milliseconds(500)
+  private static let restraint = Duration.seconds(30)
+
+  private let syncAll: SyncAll?
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let state = Mutex(State())
+
+  /// - Parameter syncAll: makes all that was written to the file system durable; nil where it is not known to.
+  init(syncAll: SyncAll?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+    self.syncAll = syncAll
+    self.now = now
+  }
+
+  /// For the store below `root`.
+  convenience init(root: FileDescriptor) {
+    let syncAll: SyncAll = { () throws(TransferError) in try root.syncFileSystem() }
+    self.init(syncAll: root.syncsFileSystem ? syncAll : nil)
+  }
+
+  /// Syncs `part`, names it, and syncs the directory. Durable on return; where `name` gave nil, only the file's bytes are.
+  func publish(
+    _ part: PartFile, on io: IOPool, naming name: @escaping Naming
+  ) async throws(TransferError) -> Named? {
+    try await run(.part(part, name), io)
+  }
+
+  /// The name that a file has got is durable on return.
+  func sync(_ named: Named, on io: IOPool) async throws(TransferError) {
+    guard named.path != nil else { return }
+    _ = try await run(.named(named), io)
+  }
+
+  /// How many wait for a round that has not begun.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+  private func run(_ step: Step, _ io: IOPool) async throws(TransferError) -> Named? {
+    let result = await withCheckedContinuation { continuation in
+      enter(Waiter(step: step, continuation: continuation), io)
+    }
+    return try result.get()
+  }
+
+  private func enter(_ waiter: Waiter, _ io: IOPool) {
+    let begins = state.withLock { state in
+      state.waiting.append(waiter)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if begins { io.submit { self.rounds(io) } }
+  }
+
+  // MARK: - On a thread that may block
+
+  /// One round after another while somebody waits.
+  private func rounds(_ io: IOPool) {
+    while true {
+      let (waiters, mayBeWhole) = begin()
+      guard mayBeWhole, let syncAll, sync(with: syncAll) else { return syncApart(waiters, io) }
+      for waiter in waiters {
+        if case .named(let named) = waiter.step { named.parent.isDurable() }
+        advance(waiter, after: nil)
+      }
+      guard hasMore() else { return }
+    }
+  }
+
+  /// Waits for the time of the next round and takes who is there then.
+  private func begin() -> (waiters: [Waiter], mayBeWhole: Bool) {
+    if let last = state.withLock({ $0.lastRound }) {
+      let rest = (last + Self.pace - now()) / .microseconds(1)
+      if rest > 0 { usleep(UInt32(rest)) }
+    }
+    return state.withLock { state in
+      defer { state.waiting = [] }
+      let now = now()
+      state.lastRound = now
+      if let apart = state.apart, apart <= now { state.apart = nil }
+      return (state.waiting, state.waiting.count >= Self.least && state.apart == nil)
+    }
+  }
+
+  /// Whether another round is to follow, which whoever asks begins.
+  private func hasMore() -> Bool {
+    state.withLock { state in
+      state.isRunning = !state.waiting.isEmpty
+      return state.isRunning
+    }
+  }
+
+  /// False where it failed: a sync of each one's own says whose failure it is.
+  private func sync(with syncAll: () throws(TransferError) -> Void) -> Bool {
+    let began = now()
+    let isDone = (try? syncAll()) != nil
+    let ended = now()
+    if !isDone || ended - began > Self.patience {
+      state.withLock { $0.apart = ended + Self.restraint }
+    }
+    return isDone
+  }
+
+  /// A sync for each file and each directory, at the same time as far as there are threads; whoever is last goes on.
+  private func syncApart(_ waiters: [Waiter], _ io: IOPool) {
+    var groups: [[Waiter]] = []
+    var directories: [Destination.Parent.Identity: Int] = [:]
+    for waiter in waiters {
+      if case .named(let named) = waiter.step, let identity = try? named.parent.identity() {
+        if let index = directories[identity] {
+          groups[index].append(waiter)
+          continue
+        }
+        directories[identity] = groups.count
+      }
+      groups.append([waiter])
+    }
+    let open = Countdown(groups.count)
+    for group in groups {
+      io.submit {
+        let error = Self.sync(group)
+        for waiter in group { self.advance(waiter, after: error) }
+        if open.isLast(), self.hasMore() { self.rounds(io) }
+      }
+    }
+  }
+
+  /// Syncs a file, or the directory that all of `group` are in.
+  private static func sync(_ group: [Waiter]) -> TransferError? {
+    do throws(TransferError) {
+      var parents: [Destination.Parent] = []
+      for waiter in group {
+        switch waiter.step {
+        case .part(let part, _): try part.sync()
+        case .named(let named): parents.append(named.parent)
+        }
+      }
+      try Destination.Parent.sync(parents)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// What was asked for is durable: on to the next step, or back to whoever waits.
+  private func advance(_ waiter: Waiter, after error: TransferError?) {
+    if let error { return waiter.continuation.resume(returning: .failure(error)) }
+    do throws(TransferError) {
+      switch waiter.step {
+      case .named(let named):
+        waiter.continuation.resume(returning: .success(named))
+      case .part(_, let name):
+        let named = try name()
+        guard let named, named.path != nil else {
+          return waiter.continuation.resume(returning: .success(named))
+        }
+        var waiter = waiter
+        waiter.step = .named(named)
+        state.withLock { $0.waiting.append(waiter) }
+      }
+    } catch {
+      waiter.continuation.resume(returning: .failure(error))
+    }
+  }
+}
+
+/// Counts several to their end.
+private final class Countdown: Sendable {
+  private let left: Atomic<Int>
+
+  init(_ count: Int) {
+    left = Atomic(count)
+  }
+
+  /// Counts one; true for the last.
+  func isLast() -> Bool { left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
+}

@@ -1,0 +1,20 @@
+/// The database's roles, made by 'haul migrate'; what each may do is in Sources/Schema/Views/zz_grants.sql.
+enum PoolRole: String, CaseIterable {
+  case monitor = "haul_monitor"
+  case submitter = "haul_submitter"
+  case worker = "haul_worker"
+  case admin = "haul_admin"
+
+  /// The least that `command` needs; nil where none of them is enough.
+  static func needed(by command: any HaulCommand.Type) -> PoolRole? {
+    switch command {
+    case is MigrateCommand.Type: nil
+    case is SubmitCommand.Type, is any ControlCommand.Type: .submitter
+    case is WorkerCommand.Type, is CoordinatorCommand.Type: .worker
+    case is StoreInitCommand.Type, is QueueCreateCommand.Type, is DrainCommand.Type,
+      is HostSetCommand.Type, is HostUnsetCommand.Type:
+      .admin
+    default: .monitor
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import Synchronization
+import TestSupport
+import Testing
+import Transfer
+
+@testable import Worker
+
+struct GroupCommitTests {
+  /// A file system whose syncs wait to be let go, and may fail or take long by the clock.
+  private final class SlowDisk: Sendable {
+    let gates = (0..<4).map { Gate("sync \($0)") }
+    /// How many syncs of everything have begun.
+    let begun = Watched(0)
+    let clock = Mutex(ContinuousClock.now)
+    private let failing: Set<Int>
+    private let duration: Duration
+
+    init(failing: Set<Int> = [], duration: Duration = .zero) {
+      self.failing = failing
+      self.duration = duration
+    }
+
+    func sync() throws(TransferError) {
+      let number = begun.update { begun in
+        defer { begun += 1 }
+        return begun
+      }
+      try? gates[number].waitBlocking()
+      pass(duration)
+      if failing.contains(number) { throw TransferError(.io, "sync \(number) failed") }
+    }
+
+    func pass(_ time: Duration) { clock.withLock { $0 += time } }
+
+    func commit() -> GroupCommit {
+      GroupCommit(
+        syncAll: { () throws(TransferError) in try self.sync() },
+        now: { self.clock.withLock { $0 } })
+    }
+  }
+
+  private let directory: TemporaryDirectory
+  private let root: FileDescriptor
+  private let parts: PartDirectory
+  private let io: IOPool
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    root = try FileDescriptor.directory(directory.path)
+    parts = PartDirectory(try root.makeDirectories("parts"))
+    io = try IOPool(threads: 4)
+  }
+
+  /// Publishes a new file under that name, and notes in `named` that it was renamed.
+  private func publish(
+    _ name: String, by commit: GroupCommit, noting named: Watched<[String]>
+  ) async throws -> RelativePath? {
+    let part = try parts.create(name)
+    let destination = Destination(root: root)
+    return try await commit.publish(part, on: io) { () throws(TransferError) in
+      guard let path = try? RelativePath("d/\(name)") else { return nil }
+      let parent = try destination.makeParent(of: path)
+      _ = try destination.place(part: name, of: parts, at: path, in: parent, policy: .fail)
+      named.update { $0.append(name) }
+      return (path, parent)
+    }?.path
+  }
+
+  @Test func `a group takes two syncs of everything, one for its bytes and one for its names`()
+    async throws
+  {
+    let disk = SlowDisk()
+    disk.gates.forEach { $0.open() }
+    let named = Watched<[String]>([])
+    #expect(try await together(8, disk.commit(), named).count == 8)
+    #expect(disk.begun.value == 2)
+    #expect(named.value.count == 8)
+  }
+
+  /// 1. Four are being synced. 2. Four more write and come. 3. The first sync ends: it may have missed what they wrote.
+  @Test func `who comes during a sync is served by a later one`() async throws {
+    let disk = SlowDisk()
+    let commit = disk.commit()
+    let named = Watched<[String]>([])
+    let early = ["a", "b", "c", "d"]
+    try await withThrowingTaskGroup(of: RelativePath?.self) { group in
+      let gate = Gate("holder")
+      try await hold(commit, until: gate, in: &group)
+      for name in early { group.addTask { try await publish(name, by: commit, noting: named) } }
+      try await eventually("four to wait") { commit.waitingCount == 4 }
+      gate.open()
+      try await disk.begun.first("the first sync") { $0 == 1 ? () : nil }
+      for name in ["e", "f", "g", "h"] {
+        group.addTask { try await publish(name, by: commit, noting: named) }
+      }
+      try await eventually("four more to wait") { commit.waitingCount == 4 }
+      disk.gates[0].open()
+      try await disk.begun.first("the second sync") { $0 == 2 ? () : nil }
+      #expect(named.value.sorted() == early)
+      disk.gates.forEach { $0.open() }
+      try await group.waitForAll()
+    }
+    #expect(named.value.count == 8)
+  }
+
+  @Test func `where everything cannot be synced, each is synced apart`() async throws {
+    let disk = SlowDisk(failing: [0])
+    disk.gates.forEach { $0.open() }
+    let commit = disk.commit()
+    let named = Watched<[String]>([])
+    let paths = try await together(8, commit, named)
+    #expect(paths.count == 8)
+    #expect(disk.begun.value == 1)
+  }
+
+  @Test func `a sync of everything that takes long is not tried again for a while`() async throws {
+    let disk = SlowDisk(duration: .seconds(1))
+    disk.gates.forEach { $0.open() }
+    let commit = disk.commit()
+    let named = Watched<[String]>([])
+    _ = try await together(8, commit, named)
+    #expect(disk.begun.value == 1)
+    disk.pass(.seconds(31))
+    _ = try await together(8, commit, named, from: 8)
+    #expect(disk.begun.value == 2)
+  }
+
+  @Test func `without a sync of everything each is synced apart`() async throws {
+    let paths = try await together(8, GroupCommit(syncAll: nil), Watched<[String]>([]))
+    #expect(paths.count == 8)
+  }
+
+  @Test func `a name that fails or must wait is the matter of that one alone`() async throws {
+    let commit = GroupCommit(root: root)
+    let named = Watched<[String]>([])
+    let (one, other) = (try parts.create("one"), try parts.create("other"))
+    async let good = publish("a", by: commit, noting: named)
+    async let waits = commit.publish(one, on: io) { nil }
+    await #expect(throws: TransferError(.exists, "taken")) {
+      try await commit.publish(other, on: io) { () throws(TransferError) in
+        throw TransferError(.exists, "taken")
+      }
+    }
+    #expect(try await good?.description == "d/a")
+    #expect(try await waits == nil)
+  }
+
+  // MARK: - Rounds that the test holds
+
+  /// Begins a round that ends when `gate` is opened, so that others can gather.
+  private func hold(
+    _ commit: GroupCommit, until gate: Gate,
+    in group: inout ThrowingTaskGroup<RelativePath?, any Error>
+  ) async throws {
+    let part = try parts.create(gate.name)
+    let begun = Watched(false)
+    group.addTask {
+      try await commit.publish(part, on: io) {
+        begun.update { $0 = true }
+        try? gate.waitBlocking()
+        return nil
+      }?.path
+    }
+    try await begun.first("the round") { $0 ? () : nil }
+  }
+
+  /// Publishes `count` files that have gathered before their first round.
+  private func together(
+    _ count: Int, _ commit: GroupCommit, _ named: Watched<[String]>, from first: Int = 0
+  ) async throws -> [RelativePath] {
+    let gate = Gate("holder \(first)")
+    return try await withThrowingTaskGroup(of: RelativePath?.self) { group in
+      try await hold(commit, until: gate, in: &group)
+      for number in first..<first + count {
+        group.addTask { try await publish("\(number)", by: commit, noting: named) }
+      }
+      try await eventually("all to wait") { commit.waitingCount == count }
+      gate.open()
+      return try await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
+    }
+  }
+}
