@@ -197,7 +197,8 @@ final class RunningExchange {
       }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
-      return .failed(failure(finished.errorClass(progress), finished.sentence))
+      let errorClass = finished.errorClass(progress)
+      return .failed(failure(errorClass, finished.message(errorClass)))
     }
     guard finished.isOK else {
       return finished.isTimeout ? .stalled(finished.sentence) : .truncated(finished.sentence)

@@ -22,15 +22,29 @@ struct HostileTLSTests {
   @Test(arguments: RawTLSOrigin.Proof.allCases)
   func `only who proves the name is asked`(_ proof: RawTLSOrigin.Proof) async throws {
     let origin = try await RawTLSOrigin(proof, answers: Self.answers)
-    let result = try await bench(origin).download(origin.url("sized"))
-    #expect(result == (proof == .right ? .text(Self.body) : .failure(.tls)))
+    let bench = try bench(origin)
+    guard proof != .right else {
+      #expect(try await bench.download(origin.url("sized")) == .text(Self.body))
+      return
+    }
+    let error = try #require(try await bench.failure(origin.url("sized")))
+    #expect(error.errorClass == .tls)
+    #expect(error.message.hasPrefix("the server's certificate is refused: "))
+    #expect(error.message.contains(Self.reasons[proof] ?? "none"))
   }
+
+  private static let reasons: [RawTLSOrigin.Proof: String] = [
+    .expired: "has expired", .otherName: "matches target host name 'tls.test'",
+    .selfSigned: "self-signed", .unknownAuthority: "unable to get local issuer certificate",
+  ]
 
   @Test(arguments: ["-tls1", "-tls1_1"])
   func `an old TLS is refused, whatever the proof`(_ version: String) async throws {
     let origin = try await RawTLSOrigin(
       .right, options: [version, "-cipher", "ALL:@SECLEVEL=0"], answers: Self.answers)
-    #expect(try await bench(origin).download(origin.url("sized")) == .failure(.tls))
+    let error = try #require(try await bench(origin).failure(origin.url("sized")))
+    #expect(error.errorClass == .tls)
+    #expect(error.message.contains("TLS 1.2 or newer"))
   }
 
   /// TLS says when it is over (close_notify); without that anybody on the way may have ended it.
