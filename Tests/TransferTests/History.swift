@@ -37,9 +37,12 @@ final class History: Sendable {
     var random: SplitMix
     var account = Account()
     var checkpoint: Checkpoint?
+    /// The attempt under way; 0 for none.
+    var attempt = 0
     var changes = 0
     var isRangeUnsafe = false
     var isDead = false
+    var lastError: TransferError?
     /// The worker dies when it saves for the time that this counts down to; never where it is negative.
     var savesToDeath = -1
   }
@@ -66,7 +69,11 @@ final class History: Sendable {
 
   func run() async throws -> Account {
     stage.open(name, source)
-    defer { stage.close(name) }
+    defer {
+      stage.close(name)
+      // It holds whom it strikes.
+      source.onStrike { _ in }
+    }
     mkdir(directory, 0o755)
     let attempts = state.withLock { Int.random(in: 2...9, using: &$0.random) }
     for number in 1...attempts {
@@ -76,7 +83,8 @@ final class History: Sendable {
     for number in 1...Self.patience {
       if try await attempt(attempts + number, by: stage.patient) { return account(early: 0) }
     }
-    complain("no file, though the source behaves")
+    let error = state.withLock { $0.lastError }
+    complain("no file, though the source behaves; \(error.map(\.description) ?? "no error")")
     return account(early: 0)
   }
 
@@ -100,14 +108,18 @@ final class History: Sendable {
       try order(number, parts, isLast: engine === stage.patient), engine: engine, io: stage.io,
       save: { [self] in record($0) })
     source.onStrike { [self] fate in
-      state.withLock { if fate == .death { $0.isDead = true } else { $0.account.drains += 1 } }
+      // What strikes late strikes nobody.
+      state.withLock { state in
+        guard state.attempt == number else { return }
+        if fate == .death { state.isDead = true } else { state.account.drains += 1 }
+      }
       transfer.stop()
     }
     let outcome = await transfer.run()
-    source.onStrike { _ in }
     let report = transfer.report
     let isDead = state.withLock { state in
       state.account.attempts += 1
+      state.attempt = 0
       state.account.resumed += report.resumedAt > 0 ? 1 : 0
       state.account.changes += report.changes
       guard !state.isDead else { return true }
@@ -123,7 +135,9 @@ final class History: Sendable {
     case .complete(let part, let length):
       try check(part, length)
       return true
-    case .failed(let error): check(error)
+    case .failed(let error):
+      state.withLock { $0.lastError = error }
+      check(error)
     case .lost: complain("the job is lost, though nobody took it away")
     case .stopped: break
     }
@@ -146,6 +160,7 @@ final class History: Sendable {
       let isFatal = Int.random(in: 0..<6, using: &state.random) == 0
       state.savesToDeath = isFatal && !isLast ? Int.random(in: 0..<3, using: &state.random) : -1
       state.isDead = false
+      state.attempt = number
     }
     return order
   }

@@ -8,8 +8,11 @@ struct HostilePlan: Sendable {
   let number: Int64
   /// Where the body breaks off, if it does.
   let cut: Int64
+  /// Where a redirect leads.
+  let otherHost: String
+  let strike: @Sendable (HostileSource.Fate) -> Void
 
-  func carryOut(_ request: OriginRequest, _ reply: OriginReply, on source: HostileSource) throws {
+  func carryOut(_ request: OriginRequest, _ reply: OriginReply) throws {
     switch deed {
     case .correct, .stale: try version.answer(request, reply)
     case .change:
@@ -20,8 +23,8 @@ struct HostilePlan: Sendable {
       try version.answer(request, reply, cut: .hold(after: cut) { try $0.waitUntilPeerCloses() })
     case .death, .drain:
       let fate = deed == .death ? HostileSource.Fate.death : .drain
-      try version.answer(request, reply, cut: .hold(after: cut) { _ in source.strike(fate) })
-      source.strike(fate)
+      try version.answer(request, reply, cut: .hold(after: cut) { _ in strike(fate) })
+      strike(fate)
     case .early:
       try reply.head("HTTP/1.1 103 Early Hints\nETag: \"\(number)\"\nLink: </other>")
       try version.answer(request, reply)
@@ -35,8 +38,7 @@ struct HostilePlan: Sendable {
     case .longLength, .twoLengths, .chunked, .brokenChunks, .unsized, .cutUnsized:
       try whole(reply)
     case .redirect:
-      let host = source.hosts[Int(number) % source.hosts.count]
-      try reply.redirect(to: "http://\(host)\(request.path)x")
+      try reply.redirect(to: "http://\(otherHost)\(request.path)x")
     case .refusal: try refuse(reply)
     case .silence: reply.close()
     default:

@@ -71,27 +71,23 @@ final class HostileSource: Sendable {
   /// From now on its answers are correct, and it stays as it is.
   func behave() { state.withLock { $0.isHonest = true } }
 
-  /// Whom `death` and `drain` befall.
+  /// Whom `death` and `drain` befall, in answer to what is asked from now on.
   func onStrike(_ strike: @escaping @Sendable (Fate) -> Void) {
     state.withLock { $0.strike = strike }
   }
 
-  func strike(_ fate: Fate) { state.withLock { $0.strike }(fate) }
-
   /// The handler.
   func answer(_ request: OriginRequest, _ reply: OriginReply) throws {
     let plan = state.withLock { state in
-      let plan = Self.plan(for: request, &state, kind: kind, returns: returns)
+      let plan = self.plan(for: request, &state)
       state.deeds[plan.deed, default: 0] += 1
       return plan
     }
-    try plan.carryOut(request, reply, on: self)
+    try plan.carryOut(request, reply)
   }
 
   /// Draws all that chance decides, so that the same seed does the same whatever threads do.
-  private static func plan(
-    for request: OriginRequest, _ state: inout State, kind: Kind, returns: Bool
-  ) -> HostilePlan {
+  private func plan(for request: OriginRequest, _ state: inout State) -> HostilePlan {
     state.answers += 1
     let isRange = request[field: "Range"] != nil
     var deed = HostileDeed.draw(isRange: isRange, &state.random)
@@ -99,8 +95,8 @@ final class HostileSource: Sendable {
     let old = state.versions.randomElement(using: &state.random)
     if state.isHonest { deed = .correct }
     if deed == .change {
-      let next = changed(state.versions[state.versions.count - 1], &state.random)
-      state.versions.append(marked(next, state.versions.count, kind))
+      let next = Self.changed(state.versions[state.versions.count - 1], &state.random)
+      state.versions.append(Self.marked(next, state.versions.count, kind))
     }
     var version = state.versions[state.isHonest && returns ? 0 : state.versions.count - 1]
     if deed == .stale, let old { version = old }
@@ -109,7 +105,9 @@ final class HostileSource: Sendable {
     if deed == .cutUnsized {
       while cut < version.length, !state.cuts.insert(cut).inserted { cut += 1 }
     }
-    return HostilePlan(deed: deed, version: version, number: number, cut: cut)
+    let host = hosts[Int(number) % hosts.count]
+    return HostilePlan(
+      deed: deed, version: version, number: number, cut: cut, otherHost: host, strike: state.strike)
   }
 
   /// Mostly of the same length, since that is what a length check does not see, and mostly of the same
