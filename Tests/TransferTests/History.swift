@@ -39,10 +39,10 @@ final class History: Sendable {
     var checkpoint: Checkpoint?
     /// The attempt under way; 0 for none.
     var attempt = 0
+    var story: [String] = []
     var changes = 0
     var isRangeUnsafe = false
     var isDead = false
-    var lastError: TransferError?
     /// The worker dies when it saves for the time that this counts down to; never where it is negative.
     var savesToDeath = -1
   }
@@ -73,6 +73,7 @@ final class History: Sendable {
       stage.close(name)
       // It holds whom it strikes.
       source.onStrike { _ in }
+      source.onAnswer { _ in }
     }
     mkdir(directory, 0o755)
     let attempts = state.withLock { Int.random(in: 2...9, using: &$0.random) }
@@ -83,8 +84,7 @@ final class History: Sendable {
     for number in 1...Self.patience {
       if try await attempt(attempts + number, by: stage.patient) { return account(early: 0) }
     }
-    let error = state.withLock { $0.lastError }
-    complain("no file, though the source behaves; \(error.map(\.description) ?? "no error")")
+    complain("no file, though the source behaves")
     return account(early: 0)
   }
 
@@ -95,8 +95,14 @@ final class History: Sendable {
     return account
   }
 
+  /// A line for whoever has to find out how it came to a complaint.
+  private func tell(_ line: String) { state.withLock { $0.story.append(line) } }
+
   private func complain(_ what: String) {
-    state.withLock { $0.account.complaints.append("HAUL_TEST_SEED=\(seed): \(what)") }
+    state.withLock { state in
+      let story = state.story.joined(separator: "; ")
+      state.account.complaints.append("HAUL_TEST_SEED=\(seed): \(what): \(story)")
+    }
   }
 
   // MARK: - One attempt
@@ -106,7 +112,9 @@ final class History: Sendable {
     let parts = PartDirectory(try FileDescriptor.directory(directory))
     let transfer = PartTransfer(
       try order(number, parts, isLast: engine === stage.patient), engine: engine, io: stage.io,
-      save: { [self] in record($0) })
+      save: { [self] in record($0) }, observe: { [self] in tell("\($0) \($1)") })
+    tell("attempt \(number)")
+    source.onAnswer { [self] in tell($0) }
     source.onStrike { [self] fate in
       // What strikes late strikes nobody.
       state.withLock { state in
@@ -127,6 +135,7 @@ final class History: Sendable {
       state.isRangeUnsafe = report.rangeUnsafeHost != nil && Bool.random(using: &state.random)
       return false
     }
+    tell("\(isDead ? "died: " : "")\(outcome.word)")
     if isDead {
       try loseWhatIsNotDurable(parts)
       return false
@@ -135,9 +144,7 @@ final class History: Sendable {
     case .complete(let part, let length):
       try check(part, length)
       return true
-    case .failed(let error):
-      state.withLock { $0.lastError = error }
-      check(error)
+    case .failed(let error): check(error)
     case .lost: complain("the job is lost, though nobody took it away")
     case .stopped: break
     }
@@ -192,7 +199,11 @@ final class History: Sendable {
       guard !state.isDead else { return false }
       state.isDead = state.savesToDeath == 0
       state.savesToDeath -= 1
-      if !state.isDead || Bool.random(using: &state.random) { state.checkpoint = checkpoint }
+      if !state.isDead || Bool.random(using: &state.random) {
+        state.checkpoint = checkpoint
+        let durable = checkpoint.durable.description
+        state.story.append("saved \(durable) of \(checkpoint.validator?.ifRangeValue ?? "")")
+      }
       return !state.isDead
     }
   }
@@ -242,5 +253,16 @@ final class History: Sendable {
       .io, .diskFull, .dns, .blockedAddress, .blockedURL, .cancelled,
     ]
     if own.contains(error.errorClass) { complain("\(error)") }
+  }
+}
+
+extension TransferOutcome {
+  fileprivate var word: String {
+    switch self {
+    case .complete(_, let length): "complete with \(length)"
+    case .stopped: "stopped"
+    case .lost: "lost"
+    case .failed(let error): error.description
+    }
   }
 }

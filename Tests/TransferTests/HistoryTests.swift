@@ -29,7 +29,7 @@ struct HistoryTests {
     guard given == nil else { return }
     // What nobody tries proves nothing.
     for deed in HostileDeed.allCases { #expect(account.deeds[deed, default: 0] > count / 100) }
-    #expect(account.resumed > count / 5 && account.deaths > count / 5)
+    #expect(account.resumed > count / 10 && account.deaths > count / 10)
     #expect(account.early > count / 5 && account.early < count * 9 / 10)
   }
 }

@@ -45,6 +45,11 @@ struct HostilePlan: Sendable {
       guard let range = request.range(of: version) else {
         return try version.answer(request, reply)
       }
+      // Row 7 takes an answer without the date for one to its condition: that much must be true.
+      let date = version.entityTag == nil ? version.lastModified.map(httpDate) : nil
+      if deed == .noValidator, let date, request[field: "If-Range"] != date {
+        return try version.answer(request, reply)
+      }
       try part(range, reply)
     }
   }

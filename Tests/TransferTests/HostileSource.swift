@@ -5,7 +5,8 @@ import TestSupport
 /// A file on an origin that changes, lies and breaks off as its generator says, until it is told to behave.
 ///
 /// It does nothing that nobody could notice: no two contents have the same strong validator, no answer announces less than
-/// there is, and no body without length is broken off twice at the same byte.
+/// there is, no body without length is broken off twice at the same byte, and no range is sent against an If-Range with a date
+/// unless the answer tells its own.
 final class HostileSource: Sendable {
   /// How it tells one version from the next.
   enum Kind {
@@ -32,6 +33,7 @@ final class HostileSource: Sendable {
     var cuts: Set<Int64> = []
     var deeds: [HostileDeed: Int] = [:]
     var strike: @Sendable (Fate) -> Void = { _ in }
+    var tell: @Sendable (String) -> Void = { _ in }
   }
 
   let kind: Kind
@@ -76,13 +78,18 @@ final class HostileSource: Sendable {
     state.withLock { $0.strike = strike }
   }
 
+  /// Who is told of each answer: what was asked, what is done, from which version.
+  func onAnswer(_ tell: @escaping @Sendable (String) -> Void) { state.withLock { $0.tell = tell } }
+
   /// The handler.
   func answer(_ request: OriginRequest, _ reply: OriginReply) throws {
-    let plan = state.withLock { state in
+    let (plan, tell) = state.withLock { state in
       let plan = self.plan(for: request, &state)
       state.deeds[plan.deed, default: 0] += 1
-      return plan
+      return (plan, state.tell)
     }
+    let version = plan.version
+    tell("\(request.asked) → \(plan.deed) \(version.entityTag ?? "") \(version.length) \(plan.cut)")
     try plan.carryOut(request, reply)
   }
 
