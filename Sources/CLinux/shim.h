@@ -35,6 +35,11 @@ static inline int haul_renameat2(int from_directory, const char *from, int to_di
   return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
 }
 
+/// fallocate(2) from 0 with FALLOC_FL_KEEP_SIZE. Returns 0 or the error number.
+static inline int haul_reserve(int descriptor, int64_t length) {
+  return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length) == 0 ? 0 : errno;
+}
+
 /// The kind of the file system behind `descriptor` (f_type of fstatfs(2)), or 0.
 static inline uint32_t haul_file_system(int descriptor) {
   struct statfs found;

@@ -95,6 +95,14 @@ extension JobQueue {
       [caller.worker, caller.secret, instance, try Self.json(parts)])
   }
 
+  /// Says what keeps the worker from writing to one of its stores: from here on it is given no job for it. nil opens the store again.
+  package func closeStore(
+    _ caller: Caller, _ store: String, because reason: String?
+  ) async throws {
+    try await rows(
+      "SELECT haul.close_store($1, $2, $3, $4)", [caller.worker, caller.secret, store, reason])
+  }
+
   /// The worker's last call: what it still holds may be rescued at once.
   package func stopWorker(_ caller: Caller) async throws {
     try await rows("SELECT haul.stop_worker($1, $2)", [caller.worker, caller.secret])

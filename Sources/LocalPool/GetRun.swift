@@ -45,6 +45,8 @@ package final class GetRun: Sendable {
     /// All lines are in the queue. `finished`: done by an earlier run, and not jobs of this one.
     case submitted(jobs: Int, finished: Int, goingOn: Int)
     case settled(SettledLease)
+    /// The directory cannot be written, as the sentence says: the run ends as if it were stopped.
+    case directoryClosed(String)
   }
 
   private struct State {
@@ -153,6 +155,10 @@ package final class GetRun: Sendable {
       version: order.version)
     configuration.allowsOwnOrigins = true
     configuration.onSettled = { [observe] in observe(.settled($0)) }
+    configuration.onStoreClosed = { [observe, weak self] _, reason in
+      observe(.directoryClosed(reason))
+      self?.stop()
+    }
     let worker = try PoolWorker(configuration, logger: logger)
     let isStopped = state.withLock { state in
       state.worker = worker

@@ -25,13 +25,20 @@ extension FileDescriptor {
     return directory
   }
 
-  /// Makes a file in this directory and removes it, to see that it can be written.
-  package func probeWritable() throws(TransferError) {
+  /// Makes a file in this directory, syncs it and removes it, to see that it can be written.
+  package func probeWriting() throws(TransferError) {
     let parts = PartDirectory(self)
-    let name = "probe.\(getpid())"
-    try parts.remove(name)
-    _ = try parts.create(name)
-    try parts.remove(name)
+    // Another machine that mounts the same store may look at the same moment.
+    let name = "probe.\(getpid()).\(UInt32.random(in: 0 ... .max))"
+    // What cannot be removed has failed in a way that is told already.
+    defer { try? parts.remove(name) }
+    do throws(TransferError) {
+      try parts.create(name).write([UInt8](repeating: 0, count: 4096))
+    } catch {
+      // The probe's name says nothing to anybody.
+      let reason = error.message.split(separator: ": ").last ?? ""
+      throw TransferError(error.errorClass, "no file can be written there: \(reason)")
+    }
   }
 
   /// Does in this directory what publishing a result does: makes a file, syncs it, renames it to where nothing is

@@ -32,6 +32,23 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// Has the file system set `length` bytes aside for the new file, so that a disk without room for it says
+  /// so before anything is fetched. The size of the file stays. (fallocate(2), `FALLOC_FL_KEEP_SIZE`)
+  ///
+  /// Where the file system cannot do that, it is only asked how much is free.
+  ///
+  /// - Throws: `disk_full`, which says how much is missing.
+  func reserve(_ length: Int64) throws(TransferError) {
+    var error = Int32(0)
+    repeat { error = haul_reserve(file.raw, length) } while error == EINTR
+    guard error != 0 else { return }
+    let free = try file.space().free
+    if [ENOSPC, EDQUOT, EFBIG].contains(error) || free < length {
+      throw TransferError(
+        .diskFull, "the file takes \(length) bytes, and the disk has room for \(free)")
+    }
+  }
+
   /// pread(2) at `offset` until `buffer` is full or the file ends.
   ///
   /// - Returns: the number of bytes read.

@@ -66,11 +66,14 @@ extension PartTransfer {
     if let old = shared.partName { shared.report.leftover.append(old) }
     shared.partName = name
     shared.generation += 1
-    let parts = order.parts
+    let (parts, length) = (order.parts, new.completeLength)
     let writer = FileWriter(
       opening: { () throws(TransferError) in
         // What is there was left by an attempt of the same token that this process made and gave up.
-        try parts.createAnew(name)
+        let part = try parts.createAnew(name)
+        // What is small finds room or not while it is written.
+        if let length, length >= Self.reservedFrom { try part.reserve(length) }
+        return part
       }, durable: ByteRanges(), digest: shared.state.wantedDigest?.algorithm, pool: io,
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     let record = new.completeLength.map {

@@ -86,6 +86,8 @@ package final class PartTransfer: Sendable {
   /// So many broken bodies with less than ``TransferOrder/checkpointBytes`` between one and the next, and
   /// the rest is left to a later attempt.
   static let maximumBreaks = 8
+  /// A file of at least so many bytes gets its room on the disk before its first byte comes.
+  static let reservedFrom: Int64 = 1 << 20
 
   let order: TransferOrder
   let engine: Engine

@@ -8,13 +8,18 @@ import Transfer
 final class CheckpointSaver: Sendable {
   let lease: Lease
   let parts: PartDirectory
+  /// Whose directory `parts` is in.
+  let store: Store
   let environment: RunEnvironment
   let logger: Logger
   private let saved = Mutex<Set<String>>([])
 
-  init(lease: Lease, parts: PartDirectory, environment: RunEnvironment, logger: Logger) {
+  init(
+    lease: Lease, parts: PartDirectory, store: Store, environment: RunEnvironment, logger: Logger
+  ) {
     self.lease = lease
     self.parts = parts
+    self.store = store
     self.environment = environment
     self.logger = logger
   }
@@ -26,7 +31,7 @@ final class CheckpointSaver: Sendable {
   func save(_ checkpoint: Checkpoint) async -> Bool {
     let isFirst = saved.withLock { !$0.contains(checkpoint.part) }
     if isFirst {
-      let isSynced = await environment.io.run { [parts] in (try? parts.sync()) != nil }
+      let isSynced = await store.io.run { [parts] in (try? parts.sync()) != nil }
       // The disk does not keep it: nothing is claimed of it, and the transfer goes on without a checkpoint.
       guard isSynced else { return true }
     }

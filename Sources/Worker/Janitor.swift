@@ -10,7 +10,6 @@ struct Janitor: Sendable {
   let database: Database
   let stores: [String: Store]
   let registration: Registration
-  let io: IOPool
   let logger: Logger
 
   /// A sweep now and then, until the task is cancelled.
@@ -33,14 +32,14 @@ struct Janitor: Sendable {
 
   private func sweep(_ store: Store, instance: Int) async throws {
     let pool = registration.pool
-    let shards = try await io.run { () throws(TransferError) in
+    let shards = try await store.io.run { () throws(TransferError) in
       try store.root.makeDirectories(Store.partsPath(pool)).names()
     }
     for shard in shards {
-      let parts = try await io.run { () throws(TransferError) in
+      let parts = try await store.io.run { () throws(TransferError) in
         PartDirectory(try store.root.makeDirectories("\(Store.partsPath(pool))/\(shard)"))
       }
-      let names = try await io.run { () throws(TransferError) in
+      let names = try await store.io.run { () throws(TransferError) in
         try parts.names(startingWith: "")
       }
       let found = Set(
@@ -56,7 +55,7 @@ struct Janitor: Sendable {
       let doomed = names.filter { name in
         PartName(name).map { unneeded.contains(.init(job: $0.job, token: $0.token)) } ?? false
       }
-      try await io.run { () throws(TransferError) in
+      try await store.io.run { () throws(TransferError) in
         for name in doomed { try parts.remove(name) }
       }
       for name in doomed { logger.info(.janitorRemoved, (.part, LogValue(name))) }

@@ -6,12 +6,12 @@ import Transfer
 /// What the runs of a worker share.
 struct RunEnvironment: Sendable {
   let engine: Engine
-  let io: IOPool
   let stores: [String: Store]
   let pool: String
   let allowsOwnOrigins: Bool
   let checkpoints: CheckpointWriter
   let slots: TransferSlots
+  let watch: StoreWatch
   let keeper: LeaseKeeper
   let logger: Logger
 }
@@ -44,11 +44,11 @@ final class JobRun: Sendable {
   }
 
   /// Ends it with its progress saved: drain, cancel, pause. A file that is being published is finished.
-  func stop() { end { $0.isStopped = true } }
+  func stop() { halt { $0.isStopped = true } }
 
   /// The lease is lost: ends it and says nothing of it.
   func abandon() {
-    end {
+    halt {
       $0.isStopped = true
       $0.isAbandoned = true
     }
@@ -66,7 +66,7 @@ final class JobRun: Sendable {
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
   /// Also one that still waits for a slot: its transfer ends before it begins.
-  private func end(_ change: (inout State) -> Void) {
+  private func halt(_ change: (inout State) -> Void) {
     transfer(change)?.stop()
     environment.slots.skip(lease.token)
   }
@@ -80,6 +80,17 @@ final class JobRun: Sendable {
 
   /// Runs to the end. nil: the lease is lost and there is nothing to settle.
   func run() async -> Ending? {
+    guard var ending = await ending() else { return nil }
+    // The disk's fault is not the job's: it goes back as it is, and no other is claimed for that store.
+    if ending.result == .failed, let word = ending.error,
+      await environment.watch.closes(lease.store, after: word)
+    {
+      ending.result = .released
+    }
+    return ending
+  }
+
+  private func ending() async -> Ending? {
     Failpoint.hit(.afterClaim, path: lease.path)
     do throws(TransferError) {
       return try await carryOut()
@@ -100,9 +111,8 @@ final class JobRun: Sendable {
     guard let path = try? RelativePath(lease.path) else {
       throw TransferError(.pathConflict, "\(lease.path) is not a path below a store")
     }
-    let parts = try await store.parts(pool: environment.pool, job: lease.job, io: environment.io)
-    let takeOver = TakeOver(
-      lease: lease, parts: parts, store: store, path: path, io: environment.io)
+    let parts = try await store.parts(pool: environment.pool, job: lease.job)
+    let takeOver = TakeOver(lease: lease, parts: parts, store: store, path: path)
     var order = TransferOrder(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
     switch try await takeOver.look() {
@@ -134,7 +144,7 @@ final class JobRun: Sendable {
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> Ending? {
     guard lease.attempt == 1, lease.policy == .fail || lease.policy == .skip else { return nil }
-    let size = try await environment.io.run { () throws(TransferError) in
+    let size = try await store.io.run { () throws(TransferError) in
       try store.destination.open(path)?.size()
     }
     guard let size else { return nil }
@@ -164,11 +174,11 @@ final class JobRun: Sendable {
     _ order: TransferOrder, to path: RelativePath, in store: Store
   ) async -> Ending? {
     let saver = CheckpointSaver(
-      lease: lease, parts: order.parts, environment: environment, logger: logger)
+      lease: lease, parts: order.parts, store: store, environment: environment, logger: logger)
     let transfer: PartTransfer
     do throws(TransferError) {
       transfer = PartTransfer(
-        try completedOrder(order), engine: environment.engine, io: environment.io,
+        try completedOrder(order), engine: environment.engine, io: store.io,
         save: { await saver.save($0) },
         observe: { [logger] row, verdict in
           logger.debug(.jobRuling, (.row, LogValue(row)), (.reason, LogValue(verdict)))
@@ -196,24 +206,24 @@ final class JobRun: Sendable {
         guard let placed = try await publisher.publish(part, length: length, isKept: isKept) else {
           return lost()
         }
-        await removeParts(report.leftover, in: order.parts)
+        await removeParts(report.leftover, in: order.parts, of: store)
         return completed(
           bytes: length, path: placed.description, report: report, digest: lease.options.digest)
       } catch {
         // Nothing of it is of use to a later attempt unless a checkpoint means it.
-        if !isKept { await removeParts([part.name], in: order.parts) }
+        if !isKept { await removeParts([part.name], in: order.parts, of: store) }
         return failure(error, report: report)
       }
     case .stopped:
       if isAbandoned { return lost() }
-      if !isKept { await removeOwnParts(order.parts) }
+      if !isKept { await removeOwnParts(order.parts, of: store) }
       var ending = Ending(job: lease.job, token: lease.token, result: .released)
       fill(&ending, report)
       return ending
     case .lost:
       return lost()
     case .failed(let error):
-      if !isKept { await removeOwnParts(order.parts) }
+      if !isKept { await removeOwnParts(order.parts, of: store) }
       return failure(error, report: report)
     }
   }
@@ -223,18 +233,20 @@ final class JobRun: Sendable {
     return nil
   }
 
-  private func removeOwnParts(_ parts: PartDirectory) async {
+  private func removeOwnParts(_ parts: PartDirectory, of store: Store) async {
     let own = PartName(job: lease.job, token: lease.token)
     // Not by the beginning of the name: 5.1 is how 5.10 begins, which may be the part of whoever has the job now.
-    let names = await environment.io.run {
+    let names = await store.io.run {
       ((try? parts.names(startingWith: own.text)) ?? []).filter { PartName($0) == own }
     }
-    await removeParts(names, in: parts)
+    await removeParts(names, in: parts, of: store)
   }
 
-  private func removeParts(_ names: [String], in parts: PartDirectory) async {
+  private func removeParts(
+    _ names: [String], in parts: PartDirectory, of store: Store
+  ) async {
     guard !names.isEmpty else { return }
-    await environment.io.run {
+    await store.io.run {
       // What cannot be removed now is the janitor's.
       for name in names { try? parts.remove(name) }
     }

@@ -27,7 +27,10 @@ package final class PoolWorker: Sendable {
     self.configuration = configuration
     self.logger = logger
     var stores: [String: Store] = [:]
-    for mount in configuration.stores { stores[mount.name] = try Store(mount) }
+    let threads = min(max(configuration.concurrency, 4), 16)
+    for mount in configuration.stores {
+      stores[mount.name] = try Store(mount, ioThreads: threads)
+    }
     self.stores = stores
   }
 
@@ -78,7 +81,6 @@ package final class PoolWorker: Sendable {
     engineConfiguration.userAgent = "haul/\(configuration.version)"
     engineConfiguration.maxConnections = configuration.concurrency * 2
     let engine = try Engine(engineConfiguration)
-    let io = try IOPool(threads: min(max(configuration.concurrency, 4), 16))
     let board = Board()
     let keeper = LeaseKeeper(
       board: board, registered: sent, expiry: .seconds(15), logger: logger,
@@ -98,15 +100,20 @@ package final class PoolWorker: Sendable {
         case .retrying: Database.log(event, logger)
         }
       })
+    let slots = TransferSlots(configuration.concurrency)
+    let watch = StoreWatch(
+      stores, board: board, slots: slots, database: database, logger: logger,
+      onClosed: configuration.onStoreClosed,
+      onChange: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() })
     let environment = RunEnvironment(
-      engine: engine, io: io, stores: stores, pool: registration.pool,
+      engine: engine, stores: stores, pool: registration.pool,
       allowsOwnOrigins: configuration.allowsOwnOrigins,
       checkpoints: CheckpointWriter(database),
-      slots: TransferSlots(configuration.concurrency), keeper: keeper, logger: logger)
+      slots: slots, watch: watch, keeper: keeper, logger: logger)
     let loop = WorkLoop(
       database, configuration, board: board, environment: environment, logger: logger)
     let janitor = Janitor(
-      database: database, stores: stores, registration: registration, io: io, logger: logger)
+      database: database, stores: stores, registration: registration, logger: logger)
     let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
     let (isDraining, stopsWhenIdle) = state.withLock { state in
       state.loop = loop
@@ -123,6 +130,7 @@ package final class PoolWorker: Sendable {
       group.addTask { await keeper.watch() }
       group.addTask { await leadership.run(from: .now + Leadership.round) }
       group.addTask { await janitor.run() }
+      group.addTask { await watch.run() }
       group.addTask { await Self.listen(database, loop, keeper, worker: worker) }
       do {
         try await loop.run()

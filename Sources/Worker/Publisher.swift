@@ -20,7 +20,7 @@ struct Publisher: Sendable {
   ) async throws(TransferError) -> RelativePath? {
     // Where there is nothing to record, to wait for or to compare, which is nearly always, the thread that syncs goes on.
     if !isKept, lease.attempt == 1 {
-      let named = try await store.commit.publish(part, on: environment.io) {
+      let named = try await store.commit.publish(part, on: store.io) {
         () throws(TransferError) in
         Failpoint.hit(.afterSync, path: lease.path)
         guard environment.keeper.isSure(of: lease.token) == true else { return nil }
@@ -28,16 +28,16 @@ struct Publisher: Sendable {
       }
       if let named { return named.path }
     } else {
-      try await environment.io.run { () throws(TransferError) in
+      try await store.io.run { () throws(TransferError) in
         try part.sync()
         Failpoint.hit(.afterSync, path: lease.path)
       }
     }
     guard await hasRight(part, length: length, isKept: isKept) else { return nil }
-    let named = try await environment.io.run { () throws(TransferError) in
+    let named = try await store.io.run { () throws(TransferError) in
       try giveName(to: part, length: length)
     }
-    try await store.commit.sync(named, on: environment.io)
+    try await store.commit.sync(named, on: store.io)
     return named.path
   }
 

@@ -34,20 +34,23 @@ package struct Store: Sendable {
   let root: FileDescriptor
   let destination: Destination
   let commit: GroupCommit
+  /// Its own threads: a disk that hangs holds up no other store.
+  let io: IOPool
   /// The directories of part files that are open.
   let shards = OpenShards()
 
   private static let markerPath = ".haul/store.json"
 
   /// Opens a directory that was initialised before, and makes sure that it can be written.
-  package init(_ mount: StoreMount) throws(StoreError) {
+  package init(_ mount: StoreMount, ioThreads: Int = 1) throws(StoreError) {
     guard let root = try? FileDescriptor.directory(mount.directory) else {
       throw .noDirectory(mount.directory)
     }
     marker = try Self.marker(mount)
     do throws(TransferError) {
       let parts = try root.makeDirectories(".haul/parts")
-      try parts.probeWritable()
+      try parts.probeWriting()
+      io = try IOPool(threads: ioThreads)
     } catch {
       throw .unwritable(mount.directory, reason: error.message)
     }
@@ -123,7 +126,7 @@ package struct Store: Sendable {
   }
 
   /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing, and opened once.
-  func parts(pool: String, job: Int64, io: IOPool) async throws(TransferError) -> PartDirectory {
+  func parts(pool: String, job: Int64) async throws(TransferError) -> PartDirectory {
     let path = "\(Self.partsPath(pool))/\(Self.shard(job))"
     if let opened = shards[path] { return opened }
     return try await io.run { () throws(TransferError) in

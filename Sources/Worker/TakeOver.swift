@@ -19,16 +19,15 @@ struct TakeOver: Sendable {
   let parts: PartDirectory
   let store: Store
   let path: RelativePath
-  let io: IOPool
 
   func look() async throws(TransferError) -> Found {
     // Nobody has had this job before.
     guard lease.attempt > 1 || lease.resume != nil else { return .nothing }
-    let found = try await io.run { () throws(TransferError) in try self.lookOnce() }
+    let found = try await store.io.run { () throws(TransferError) in try self.lookOnce() }
     if case .nothing = found, checkpoint != nil {
       // On NFS another machine's rename may show late: look again before believing it.
       try? await Task.sleep(for: .milliseconds(300))
-      return try await io.run { () throws(TransferError) in try self.lookOnce() }
+      return try await store.io.run { () throws(TransferError) in try self.lookOnce() }
     }
     return found
   }

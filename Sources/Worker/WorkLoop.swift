@@ -73,7 +73,8 @@ final class WorkLoop: Sendable {
       let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock {
         ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
       }
-      let room = isDraining ? 0 : configuration.leases - board.runningCount
+      let room =
+        isDraining ? 0 : configuration.leases - board.runningCount + environment.watch.stuckCount
       if board.hasEndings || (room > 0 && isClaimDue) {
         try await call(room: isClaimDue || board.hasEndings ? room : 0)
         continue
@@ -180,7 +181,10 @@ final class WorkLoop: Sendable {
           (.after, LogValue(Duration.seconds(settled?.delay ?? 0))))
       case "paused": line.info(.jobPaused)
       case "cancelled": line.info(.jobCancelled)
-      case let state?: line.info(.jobReleased, (.state, LogValue(state)))
+      case let state?:
+        line.info(
+          .jobReleased, (.state, LogValue(state)), (.error, LogValue(ending.error ?? "")),
+          (.message, LogValue(ending.message ?? "")))
       case nil: line.warning(.jobStale, (.state, LogValue(ending.result.rawValue)))
       }
     }

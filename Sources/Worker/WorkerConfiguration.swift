@@ -32,6 +32,9 @@ package struct WorkerConfiguration: Sendable {
   package var allowsOwnOrigins = false
   /// Called with each lease that was settled, on a Swift thread.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
+  /// Called when a store is closed: it is full, cannot be written or hangs, as the sentence says. Nothing is claimed for it until it is
+  /// well again.
+  package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
   /// Stop in order once nothing is queued, scheduled, interrupted or running in the queues.
   package var exitWhenIdle: Bool
   /// The program's version, shown in the `workers` view.

@@ -150,6 +150,12 @@ struct GetCommand: HaulCommand {
 
   private func conclude(_ tally: GetTally) throws {
     try result.print(tally.members, orSay: tally.sentence)
+    if tally.unfinished > 0, let trouble = tally.trouble {
+      throw ExitError(
+        .inputOutput,
+        "stopped with \(counted(tally.unfinished, "file")) unfinished, for \(output) cannot be written: \(trouble). Once it can, the same command goes on."
+      )
+    }
     if tally.unfinished > 0 {
       throw ExitError(
         .tryAgain,

@@ -75,6 +75,7 @@ final class GetProgress: Sendable {
         display.say("haul get: going on with \(counted(goingOn, "file")) of an earlier run")
       }
     case .settled(let lease): settled(lease)
+    case .directoryClosed(let reason): state.withLock { $0.tally.trouble = reason }
     }
   }
 
@@ -108,15 +109,15 @@ final class GetProgress: Sendable {
       state.tally.settled(lease)
       state.meters[ending.token] = nil
     }
-    guard ["failed", "scheduled"].contains(lease.state) else { return }
+    guard let error = ending.error else { return }
     let path = ending.path ?? ""
-    let what = "\(url(of: path) ?? path): \(ending.message ?? ending.error ?? "")"
+    let what = "\(url(of: path) ?? path): \(ending.message ?? error)"
     switch lease.state {
     case "failed": display.say("haul get: \(what)", as: .error)
     case "scheduled":
       let delay = HumanFormat.duration(lease.delay ?? .zero)
       display.say("haul get: \(what); again in \(delay)")
-    default: break
+    default: display.say("haul get: \(what)")
     }
   }
 

@@ -17,6 +17,8 @@ struct GetTally: Sendable {
   private(set) var fetched: Int64 = 0
   /// Failed files by error class.
   private(set) var errors: [String: Int] = [:]
+  /// Why the directory cannot be written.
+  var trouble: String?
   private let start: ContinuousClock.Instant
   private var end: ContinuousClock.Instant?
 

@@ -45,6 +45,22 @@ import Testing
     #expect(try place.wrong("one") == [])
   }
 
+  @Test(.enabled("mounting takes root") { await TestFileSystem.isPossible })
+  func `on a full disk it stops and says so, and goes on when there is room`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let disk = try await TestFileSystem(tmpfs: 8 << 20)
+    let filler = disk.path + "/filler"
+    try Data(count: (8 << 20) - 65536).write(to: URL(filePath: filler))
+    let output = try await place.get(origin.urls("one", "two"), to: disk.path)
+    #expect(output.exit == .code(74))
+    #expect(output.said.last?.contains("cannot be written: its disk is full") == true)
+    #expect(output.said.last?.hasSuffix("Once it can, the same command goes on.") == true)
+    try FileManager.default.removeItem(atPath: filler)
+    let again = try await place.get(origin.urls("one", "two"), to: disk.path)
+    #expect(again.exit == .code(0), "\(again.said)")
+    #expect(try FileTree.files(below: disk.path).sorted() == ["one", "two"])
+  }
+
   @Test func `a list that cannot be read is named`() async throws {
     let place = try await GetPlace()
     let output = try await place.get("-i", place.path("none.txt"))

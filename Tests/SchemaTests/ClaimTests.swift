@@ -229,4 +229,21 @@ struct ClaimTests {
       #expect(try await queue.isIdle(worker.caller, queues: ["data"]))
     }
   }
+
+  @Test func `a worker that has closed a store gets nothing for it until it opens it again`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(2)
+      let (one, two) = (try await pool.worker(), try await pool.worker())
+      try await pool.jobs.closeStore(one.caller, Pool.name, because: "its disk is full")
+      #expect(try await one.claim(1).isEmpty)
+      #expect(try await two.claim(1).count == 1)
+      let trouble: [String?] = try await pool.column(
+        "SELECT trouble FROM haul.workers ORDER BY worker")
+      #expect(trouble == ["\(Pool.name): its disk is full", nil])
+      try await pool.jobs.closeStore(one.caller, Pool.name, because: nil)
+      #expect(try await one.claim(1).count == 1)
+    }
+  }
 }

@@ -9,7 +9,7 @@ package final class Nginx: Sendable {
   /// The directory it serves; put files there before or while it runs.
   package let root: String
   private let directory: TemporaryDirectory
-  private let child: ChildProcess
+  private let program: OriginProgram
 
   /// Starts it; on return it accepts connections.
   ///
@@ -22,24 +22,12 @@ package final class Nginx: Sendable {
     root = directory.path("root")
     try FileManager.default.createDirectory(
       atPath: root, withIntermediateDirectories: true)
-    port = try freePort()
+    port = try OriginProgram.freePort()
     try Self.configuration(port: port, directory: directory.path, location: location)
       .write(toFile: directory.path("nginx.conf"), atomically: true, encoding: .utf8)
-    child = try ChildProcess("/usr/sbin/nginx", Self.arguments(directory.path))
-    let port = port
-    let child = child
-    do {
-      try await eventually("nginx to listen") {
-        if let exit = child.output.value.exit {
-          throw TimedOut(what: "nginx to listen", limit: .zero, detail: "it ended: \(exit)")
-        }
-        return isListening(port: port)
-      }
-    } catch let error as TimedOut {
-      let errors = (try? String(contentsOfFile: directory.path("error.log"), encoding: .utf8)) ?? ""
-      let output = child.output.value.standardError.joined(separator: "\n")
-      throw TimedOut(what: error.what, limit: error.limit, detail: errors + output)
-    }
+    program = try await OriginProgram(
+      "/usr/sbin/nginx", Self.arguments(directory.path), port: port,
+      errorLog: directory.path("error.log"))
   }
 
   package var host: String { "127.0.0.1:\(port)" }
@@ -55,7 +43,7 @@ package final class Nginx: Sendable {
     let before = try retirements()
     try Self.configuration(port: port, directory: directory.path, location: location)
       .write(toFile: directory.path("nginx.conf"), atomically: true, encoding: .utf8)
-    child.signal(SIGHUP)
+    program.signal(SIGHUP)
     // Old and new workers listen together for a moment; the old one says when it has ended that.
     try await eventually("nginx to take its new configuration") {
       try self.retirements() > before
@@ -64,8 +52,7 @@ package final class Nginx: Sendable {
 
   /// Ends it at once, breaking what is under way; its log stays readable.
   package func stop() async throws {
-    child.signal(SIGTERM)
-    try await child.exit()
+    try await program.end()
   }
 
   /// What it has logged so far. A request is logged when it is over, and only then.
@@ -120,22 +107,5 @@ package final class Nginx: Sendable {
       }
     }
     """
-  }
-}
-
-/// A port that was free a moment ago, out of the reach of what the kernel gives to clients.
-private func freePort() throws -> UInt16 {
-  try ClosedPort().port
-}
-
-private func isListening(port: UInt16) -> Bool {
-  let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  defer { close(socket) }
-  var name = sockaddr_in()
-  name.sin_family = sa_family_t(AF_INET)
-  name.sin_port = port.bigEndian
-  name.sin_addr.s_addr = inet_addr("127.0.0.1")
-  return withUnsafeBytes(of: &name) {
-    connect(socket, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count)) == 0
   }
 }

@@ -53,6 +53,24 @@ package final class TestFileSystem: Sendable {
     return try await TestFileSystem(directory: directory, image: copy)
   }
 
+  /// Whether it refuses every change.
+  package func setReadOnly(_ isReadOnly: Bool) async throws {
+    try await command("mount", "-o", "remount,\(isReadOnly ? "ro" : "rw")", path)
+  }
+
+  /// Whatever writes to it waits for as long as `body` runs: a disk that hangs. (fsfreeze(8))
+  package func frozen<Result>(_ body: () async throws -> Result) async throws -> Result {
+    try await command("fsfreeze", "-f", path)
+    do {
+      let result = try await body()
+      try await command("fsfreeze", "-u", path)
+      return result
+    } catch {
+      try? await command("fsfreeze", "-u", path)
+      throw error
+    }
+  }
+
   private init(directory: TemporaryDirectory, image: String) async throws {
     self.directory = directory
     self.image = image

@@ -110,6 +110,13 @@ struct CurlReply {
     return Array(body.prefix(count))
   }
 
+  /// What a resume is conditional on: the reply's entity tag or date, or one that it does not know.
+  var validator: String {
+    let field =
+      head.firstMatch(of: /ETag: ([^\r\n]+)/) ?? head.firstMatch(of: /Last-Modified: ([^\r\n]+)/)
+    return field.map { String($0.1) } ?? "\"v\""
+  }
+
   private var head: String { String(decoding: bytes[..<headEnd], as: UTF8.self) }
 
   private var headEnd: Int {

@@ -16,14 +16,7 @@ final class TLSOrigin: Sendable {
       try Data(content).write(to: URL(fileURLWithPath: directory.path(name)))
     }
     caFile = directory.path("cert.pem")
-    let made = try await ChildProcess.run(
-      "openssl",
-      [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-        "-days", "2", "-subj", "/CN=tls.test", "-addext", "subjectAltName=DNS:tls.test",
-        "-keyout", directory.path("key.pem"), "-out", caFile,
-      ])
-    guard made.exit == .code(0) else { throw POSIXError(.EINVAL) }
+    try await makeCertificate(in: directory)
     port = try ClosedPort().port
     try directory.write(Self.configuration(port), to: "nginx.conf")
     nginx = try ChildProcess(
@@ -58,4 +51,16 @@ final class TLSOrigin: Sendable {
     }
     """
   }
+}
+
+/// A certificate for `tls.test`, its own authority, as `cert.pem` and `key.pem`.
+func makeCertificate(in directory: TemporaryDirectory) async throws {
+  let made = try await ChildProcess.run(
+    "openssl",
+    [
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+      "-days", "2", "-subj", "/CN=tls.test", "-addext", "subjectAltName=DNS:tls.test",
+      "-keyout", directory.path("key.pem"), "-out", directory.path("cert.pem"),
+    ])
+  guard made.exit == .code(0) else { throw POSIXError(.EINVAL) }
 }

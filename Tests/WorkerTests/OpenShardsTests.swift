@@ -12,16 +12,15 @@ struct OpenShardsTests {
     let directory = try TemporaryDirectory()
     _ = try Store.initialise(directory: directory.path)
     let store = try Store(StoreMount(name: "main", directory: directory.path))
-    let io = try IOPool(threads: 1)
-    let parts = try await store.parts(pool: "p", job: 1, io: io)
+    let parts = try await store.parts(pool: "p", job: 1)
     _ = try parts.create("1.1")
     try parts.remove("1.1")
     Store.removeEmptyParts(of: "p", below: store.root)
 
-    let sameParts = try await store.parts(pool: "p", job: 2, io: io)
+    let sameParts = try await store.parts(pool: "p", job: 2)
     #expect(throws: TransferError.self) { try sameParts.create("2.1") }
     store.shards.forget()
-    let newParts = try await store.parts(pool: "p", job: 2, io: io)
+    let newParts = try await store.parts(pool: "p", job: 2)
     _ = try newParts.create("2.1")
     #expect(try newParts.names(startingWith: "2.") == ["2.1"])
   }

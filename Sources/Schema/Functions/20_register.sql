@@ -91,6 +91,25 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
     OR EXISTS (SELECT FROM haul.pulse p WHERE p.round_at < clock_timestamp() - interval '2 seconds')
 $$;
 
+-- Says what keeps the worker from writing to a store it mounts: it is given no job for it from here on, until it says with
+-- NULL that nothing does.
+CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_instance text;
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.authenticate(p_worker, p_secret);
+  SELECT i.id::text INTO v_instance FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
+  JOIN haul.worker w ON w.id = p_worker AND i.id = ANY (w.instances)
+  WHERE s.name = p_store;
+  UPDATE haul.worker SET closed_stores = CASE
+    WHEN p_reason IS NOT NULL THEN coalesce(closed_stores, '{}') || jsonb_build_object(v_instance, left(p_reason, 500))
+    ELSE nullif(closed_stores - v_instance, '{}') END
+  WHERE id = p_worker AND v_instance IS NOT NULL;
+END
+$$;
+
 -- The last call of a worker that stops in order: what it still holds may be rescued at once.
 CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

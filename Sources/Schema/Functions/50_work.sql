@@ -146,7 +146,7 @@ $$;
 -- p_call      1, 2, 3, … per worker. A number that has already taken effect changes nothing and returns what the
 --             first call gave: a lost reply loses nothing.
 -- p_endings   as in end_leases(); results completed, failed, released
--- p_queues    names, or NULL for every queue whose store the worker mounts
+-- p_queues    names, or NULL for every queue whose store the worker mounts; never one whose store it has closed
 -- p_room      how many jobs it can take; 0 only settles
 -- Returns     {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": […], "contended": true when somebody else
 --             held what was due (ask again soon), "wait": seconds until something known becomes due, "draining"}
@@ -179,13 +179,14 @@ BEGIN
   UPDATE haul.worker_call SET call = p_call WHERE worker = p_worker;
   v_settled := haul.end_leases(p_worker, p_endings);
 
-  SELECT w.instances, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining INTO v_worker
+  SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining INTO v_worker
   FROM haul.worker w WHERE w.id = p_worker;
   IF v_room > 0 AND NOT v_worker.closed THEN
     FOR v_queue IN
       SELECT q.id, i.id AS instance FROM haul.queue q
       JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
       WHERE NOT q.paused AND (p_queues IS NULL OR q.name = ANY (p_queues))
+        AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
       ORDER BY hashint4extended(q.id, p_call)  -- another order each call: no queue starves
     LOOP
       v_room := v_room - haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.instance, v_room);

@@ -99,7 +99,10 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
   (SELECT coalesce(sum(p.rate), 0)::bigint FROM haul.progress p WHERE p.worker = w.id) AS rate,
   (SELECT array_agg(s.name ORDER BY s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
    WHERE i.id = ANY (w.instances)) AS stores,
-  w.registered_at, w.heartbeat_at, w.expires_at
+  w.registered_at, w.heartbeat_at, w.expires_at,
+  (SELECT string_agg(s.name || ': ' || (w.closed_stores ->> i.id::text), '; ' ORDER BY s.name)
+   FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
+   WHERE i.id = ANY (w.instances) AND w.closed_stores ? i.id::text AND w.stopped_at IS NULL) AS trouble
 FROM haul.worker w;
 COMMENT ON VIEW haul.workers IS 'Every worker process that has registered.';
 COMMENT ON COLUMN haul.workers.worker IS 'Id; never used again.';
@@ -115,6 +118,7 @@ COMMENT ON COLUMN haul.workers.stores IS 'Stores it mounts.';
 COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Its last sign of life.';
 COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases end unless it gives another.';
+COMMENT ON COLUMN haul.workers.trouble IS 'The stores that it cannot write to now, and why: it claims nothing for them.';
 
 -- Workers that have neither stopped nor died and mount one of these store instances.
 CREATE OR REPLACE FUNCTION haul.live_workers(p_instances integer[]) RETURNS bigint

@@ -8,6 +8,7 @@ GRANT EXECUTE ON FUNCTION
   haul.register(integer, text, text, integer, integer, jsonb),
   haul.require_queues(text[], text[]),
   haul.attach_session(bigint, text),
+  haul.close_store(bigint, text, text, text),
   haul.stop_worker(bigint, text),
   haul.lead(),
   haul.work(bigint, text, bigint, jsonb, text[], integer),

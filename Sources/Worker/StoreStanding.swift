@@ -1,0 +1,51 @@
+/// What keeps results from being written to a store. The description is a sentence for the operator.
+enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
+  /// A file did not fit, and next to nothing is free.
+  case full
+  case unwritable(String)
+  case hangs
+
+  var description: String {
+    switch self {
+    case .full: "its disk is full"
+    case .unwritable(let reason): reason
+    case .hangs: "its disk does not answer"
+    }
+  }
+}
+
+/// Whether a store takes what a worker brings, by the monotonic clock. Pure: time is passed in.
+struct StoreStanding: Sendable, Equatable {
+  /// How soon a closed store is looked at again, and how late at most when it closes again and again.
+  static let shortest = Duration.seconds(5)
+  static let longest = Duration.seconds(60)
+
+  /// Why it is closed; nil where it is open.
+  private(set) var trouble: StoreTrouble?
+  private var pause = shortest
+  private var isDueAt: ContinuousClock.Instant?
+  private var opened: ContinuousClock.Instant?
+
+  /// It cannot be written. True where that is news, or what keeps it is.
+  mutating func close(because trouble: StoreTrouble, now: ContinuousClock.Instant) -> Bool {
+    if self.trouble == nil, let opened {
+      // Looked well, and was not.
+      pause = now - opened < Self.longest ? min(pause * 2, Self.longest) : Self.shortest
+    }
+    isDueAt = now + pause
+    defer { self.trouble = trouble }
+    return self.trouble != trouble
+  }
+
+  /// It can be written. True where that is news.
+  mutating func open(now: ContinuousClock.Instant) -> Bool {
+    guard trouble != nil else { return false }
+    (trouble, opened) = (nil, now)
+    return true
+  }
+
+  /// Whether a closed store is to be looked at now; an open one is whenever somebody likes.
+  func isDue(now: ContinuousClock.Instant) -> Bool {
+    trouble == nil || isDueAt.map { $0 <= now } ?? true
+  }
+}

@@ -1,0 +1,160 @@
+import JobQueue
+import Log
+import Synchronization
+import Transfer
+
+/// Keeps a worker from claiming for a store that cannot take what it brings: a full disk, one that cannot be written, one
+/// that does not answer.
+///
+/// A store is looked at after a job has failed at its disk, now and then while jobs write to it, and as long as it is closed.
+final class StoreWatch: Sendable {
+  /// How often stores in use are looked at.
+  static let interval = Duration.seconds(5)
+  /// A look that takes longer finds that the disk hangs.
+  static let patience = Duration.seconds(10)
+
+  private struct State {
+    var standing: [String: StoreStanding] = [:]
+    /// By store, who waits for the look that has not come back.
+    var looking: [String: [FirstAnswer]] = [:]
+  }
+
+  private let stores: [String: Store]
+  private let board: Board
+  private let database: Database
+  private let logger: Logger
+  private let slots: TransferSlots
+  private let onClosed: (@Sendable (String, String) -> Void)?
+  private let onChange: @Sendable () -> Void
+  private let state = Mutex(State())
+
+  /// `onClosed` and `onChange` are called on a Swift thread; after the latter there may be something to claim.
+  init(
+    _ stores: [String: Store], board: Board, slots: TransferSlots, database: Database,
+    logger: Logger, onClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?,
+    onChange: @escaping @Sendable () -> Void
+  ) {
+    self.stores = stores
+    self.board = board
+    self.database = database
+    self.logger = logger
+    self.slots = slots
+    self.onClosed = onClosed
+    self.onChange = onChange
+  }
+
+  /// Looks at the store where a failure of this class may be its fault. True: it is closed, and the database knows it.
+  func closes(_ name: String, after error: String) async -> Bool {
+    let ofDisk: [TransferError.Class] = [.diskFull, .io]
+    guard let error = ofDisk.first(where: { $0.rawValue == error }), let store = stores[name],
+      let trouble = await look(at: store, forRoom: error == .diskFull)
+    else { return false }
+    await close(name, because: trouble)
+    return true
+  }
+
+  /// Looks at stores in use and at closed ones, until the task is cancelled.
+  func run() async {
+    while (try? await Task.sleep(for: Self.interval)) != nil {
+      let inUse = Set(board.running.map(\.lease.store))
+      for (name, store) in stores {
+        let standing = state.withLock { $0.standing[name] ?? StoreStanding() }
+        guard standing.trouble != nil || inUse.contains(name), standing.isDue(now: .now) else {
+          continue
+        }
+        if let trouble = await look(at: store, forRoom: standing.trouble == .full) {
+          await close(name, because: trouble)
+        } else if state.withLock({ $0.standing[name]?.open(now: .now) ?? false }) {
+          logger.info(.storeOpened, (.store, LogValue(name)))
+          await tell(name, nil)
+          onChange()
+        }
+      }
+    }
+  }
+
+  /// What keeps results from being written there; nil where nothing does. Whoever comes during a look shares it.
+  private func look(at store: Store, forRoom: Bool) async -> StoreTrouble? {
+    await withCheckedContinuation { continuation in
+      let answer = FirstAnswer(continuation)
+      let isFirst = state.withLock { state in
+        state.looking[store.name, default: []].append(answer)
+        return state.looking[store.name]?.count == 1
+      }
+      if isFirst {
+        store.io.submit {
+          let trouble = store.trouble(forRoom: forRoom)
+          for answer in self.state.withLock({ $0.looking.removeValue(forKey: store.name) ?? [] }) {
+            answer.give(trouble)
+          }
+        }
+      }
+      Task {
+        try? await Task.sleep(for: Self.patience)
+        answer.give(.hangs)
+      }
+    }
+  }
+
+  private func close(_ name: String, because trouble: StoreTrouble) async {
+    let isNews = state.withLock { state in
+      state.standing[name, default: StoreStanding()].close(because: trouble, now: .now)
+    }
+    guard isNews else { return }
+    if trouble == .hangs {
+      // What waits for that disk keeps nobody else from the network.
+      for run in board.running where run.lease.store == name { slots.leave(run.lease.token) }
+    }
+    let reason = trouble.description
+    logger.warning(.storeClosed, (.store, LogValue(name)), (.reason, LogValue(reason)))
+    onClosed?(name, reason)
+    await tell(name, reason)
+    onChange()
+  }
+
+  /// How many of the worker's leases wait for a disk that hangs. They take no room from others.
+  var stuckCount: Int {
+    let hanging = state.withLock { $0.standing.filter { $0.value.trouble == .hangs } }
+    guard !hanging.isEmpty else { return 0 }
+    return board.running.count { hanging[$0.lease.store] != nil }
+  }
+
+  /// Returns once the database knows it; cancelled, it gives up.
+  private func tell(_ name: String, _ reason: String?) async {
+    let caller = database.caller
+    try? await database.persist { try await $0.closeStore(caller, name, because: reason) }
+  }
+}
+
+/// A continuation that several may answer; the first does.
+private final class FirstAnswer: Sendable {
+  private let continuation: Mutex<CheckedContinuation<StoreTrouble?, Never>?>
+
+  init(_ continuation: CheckedContinuation<StoreTrouble?, Never>) {
+    self.continuation = Mutex(continuation)
+  }
+
+  func give(_ answer: StoreTrouble?) {
+    continuation.withLock { continuation in
+      defer { continuation = nil }
+      return continuation
+    }?.resume(returning: answer)
+  }
+}
+
+extension Store {
+  /// What keeps results from being written: a small file that could not be written and synced, or, where that is asked for,
+  /// no room to speak of. nil where nothing does. Blocks while the disk does.
+  func trouble(forRoom: Bool) -> StoreTrouble? {
+    do throws(TransferError) {
+      try root.makeDirectories(".haul").probeWriting()
+      let space = try root.space()
+      return forRoom && space.free < Self.reserve(of: space.total) ? .full : nil
+    } catch {
+      return error.errorClass == .diskFull ? .full : .unwritable(error.message)
+    }
+  }
+
+  /// With less than this a disk on which a file did not fit counts as full: a twentieth of it, at most 1 GiB.
+  static func reserve(of total: Int64) -> Int64 { min(total / 20, 1 << 30) }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Trouble of a disk is not the job's: the worker claims nothing for that store until it is well, and no attempt is used up.
+@Suite(.enabled("mounting takes root and loop devices") { await TestFileSystem.isPossible })
+struct FaultOfStoreTests {
+  private let small: Int64 = 50_000
+  private let large: Int64 = 8 << 20
+
+  /// `/large/…` and `/small/…`
+  private func origin() throws -> OriginServer {
+    try OriginServer { request, reply in
+      try representation(request.path).answer(request, reply)
+    }
+  }
+
+  private func representation(_ path: String) -> Representation {
+    Representation(
+      seed: UInt64(path.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) } % 1000),
+      length: path.hasPrefix("/large/") ? large : small)
+  }
+
+  private func submit(
+    _ path: String, of origin: OriginServer, to pool: HaulPool, _ options: String...
+  )
+    async throws
+  {
+    let arguments = ["submit", origin.url("/\(path)"), "--out", path] + options
+    let output = try await pool.haul(arguments)
+    #expect(output.exit == .code(0), "\(output.standardError)")
+  }
+
+  /// These files are right, and of `count` jobs each is completed.
+  private func expectDone(
+    _ paths: [String], on directory: String, _ pool: HaulPool, of count: Int? = nil
+  ) async throws {
+    #expect(
+      try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'")
+        == count ?? paths.count)
+    #expect(try await pool.value("SELECT count(*) FROM haul.attempts WHERE charged") == 0)
+    #expect(
+      try await pool.value("SELECT count(*) FROM haul.hosts WHERE why_idle = 'blocked'") == 0)
+    for path in paths {
+      let file = try Data(contentsOf: URL(filePath: "\(directory)/\(path)"))
+      let expected = representation("/\(path)")
+      #expect(Array(file) == expected.pattern.bytes(in: 0..<expected.length), "\(path)")
+    }
+    #expect(try await pool.violations() == [])
+  }
+
+  @Test func `a full disk is waited for`() async throws {
+    let (origin, disk) = (try origin(), try await TestFileSystem(tmpfs: 64 << 20))
+    let paths = ["large/1", "large/2", "small/1"]
+    try await HaulPool.open { pool in
+      try await pool.initialise(disk.path)
+      let filler = disk.path + "/filler"
+      try Data(count: 62 << 20).write(to: URL(filePath: filler))
+      for path in paths { try await submit(path, of: origin, to: pool, "--max-attempts", "1") }
+      let worker = try pool.worker("--exit-when-idle", on: disk.path)
+      let closed = try await worker.event("store.closed")
+      #expect(closed[field: "reason"] == "its disk is full")
+      try await eventually("the view to tell") {
+        try await pool.value(
+          "SELECT coalesce(trouble, '') LIKE 'data: its disk is full%' FROM haul.workers")
+      }
+      let released = try await worker.event("job.released")
+      #expect(
+        released[field: "message"]?.hasPrefix(
+          "the file takes \(large) bytes, and the disk has room")
+          == true)
+      try FileManager.default.removeItem(atPath: filler)
+      try await worker.event("store.opened")
+      #expect(try await worker.exit(within: .seconds(60)) == .code(0))
+      try await expectDone(paths, on: disk.path, pool)
+    }
+  }
+
+  @Test func `a disk that has become read-only is waited for`() async throws {
+    let (origin, disk) = (try origin(), try await TestFileSystem(ext4: 64 << 20))
+    try await HaulPool.open { pool in
+      try await pool.initialise(disk.path)
+      let worker = try pool.worker(on: disk.path)
+      try await worker.event("worker.started")
+      try await disk.setReadOnly(true)
+      try await submit("small/1", of: origin, to: pool, "--max-attempts", "1")
+      let closed = try await worker.event("store.closed")
+      #expect(closed[field: "reason"]?.contains("Read-only file system") == true)
+      try await disk.setReadOnly(false)
+      try await worker.event("store.opened")
+      try await worker.event("job.completed")
+      try await expectDone(["small/1"], on: disk.path, pool)
+    }
+  }
+
+  /// Whatever writes to one of two disks waits. Heartbeats and the other store go on.
+  @Test func `a disk that hangs holds up neither heartbeats nor another store`() async throws {
+    let (origin, disk) = (try origin(), try await TestFileSystem(ext4: 64 << 20))
+    let other = try TemporaryDirectory()
+    let paths = (1...3).map { "small/\($0)" }
+    try await HaulPool.open { pool in
+      try await pool.initialise(disk.path)
+      try await pool.command("store", "init", "other", other.path)
+      try await pool.command("host", "set", "*", "--cap", "32")
+      let worker = try pool.worker("--store", "other=\(other.path)", on: disk.path)
+      try await worker.event("worker.started")
+      try await disk.frozen {
+        // As many as there are threads for the disk, and more.
+        for number in 1...20 { try await submit("small/h\(number)", of: origin, to: pool) }
+        try await eventually("all leases to be there") {
+          try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'running'") == 16
+        }
+        for path in paths { try await submit(path, of: origin, to: pool, "--queue", "other") }
+        try await eventually("the jobs of the other store to be done") {
+          try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 3
+        }
+        let closed = try await worker.event("store.closed")
+        #expect(closed[field: "reason"] == "its disk does not answer")
+        #expect(try await pool.value("SELECT state FROM haul.workers") == "alive")
+      }
+      try await worker.event("store.opened")
+      try await eventually("all to be done", within: .seconds(60)) {
+        try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 23
+      }
+      try await expectDone((1...20).map { "small/h\($0)" }, on: disk.path, pool, of: 23)
+    }
+  }
+}

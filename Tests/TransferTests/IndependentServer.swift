@@ -1,0 +1,162 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Transfer
+
+/// Programs that serve files by their own reading of the RFCs.
+enum ServerKind: String, CaseIterable, Sendable {
+  case nginx
+  /// HTTP/2 over TLS.
+  case nginxTLS
+  case apache
+  case lighttpd
+  case caddy
+  /// A cache before nginx, as a reverse proxy.
+  case squid
+}
+
+/// One of them with a directory of its own and `/file.txt` in it, which it would compress if asked to.
+final class IndependentServer: Sendable {
+  /// What it makes of a request.
+  enum Mode {
+    case honest
+    /// Honest, and its entity tag weak.
+    case weak
+    /// 429 or 503, and 7 seconds to wait.
+    case busy
+  }
+
+  /// More than the kernel's buffers hold behind the middle, which is at ``middle``.
+  static let length: Int64 = 8 << 20
+  static let middle = 2 << 20
+  /// Long past, so that the date is a strong validator, too.
+  private static let modified = Date(timeIntervalSince1970: 1_700_000_000)
+
+  let kind: ServerKind
+  let port: UInt16
+  private let directory: TemporaryDirectory
+  private let program = Mutex<OriginProgram?>(nil)
+  /// Where Squid has its files from.
+  private let behind: IndependentServer?
+
+  /// Running, with version 1 of the file.
+  init(_ kind: ServerKind, _ mode: Mode = .honest) async throws {
+    self.kind = kind
+    directory = try TemporaryDirectory()
+    port = try OriginProgram.freePort()
+    behind = kind == .squid ? try await IndependentServer(.nginx, mode) : nil
+    for name in ["root", "tmp"] {
+      try FileManager.default.createDirectory(
+        atPath: directory.path(name), withIntermediateDirectories: true)
+    }
+    // Squid is another user as soon as it has begun.
+    if kind == .squid { chmod(directory.path, 0o777) }
+    if kind == .lighttpd { try directory.write(ServerKind.busyScript, to: "root/busy.sh") }
+    if kind == .nginxTLS { try await makeCertificate(in: directory) }
+    try replace(by: 1, inPlace: false)
+    try await start(mode)
+  }
+
+  /// Ends it, breaking what is under way, and starts it anew; where it is a cache, the server behind it.
+  func restart(_ mode: Mode) async throws {
+    if let behind { return try await behind.restart(mode) }
+    try await program.withLock { $0 }?.end(by: kind.breakSignal)
+    try await start(mode)
+  }
+
+  /// Has it read its configuration again, and returns when it says that it does.
+  func reload() async throws {
+    let sign = kind.reloadSign
+    let before = try errors.ranges(of: sign).count
+    if kind == .caddy {
+      let socket = "unix/\(directory.path("admin"))"
+      let done = try await ChildProcess.run(
+        "caddy",
+        [
+          "reload", "--force", "--adapter", "caddyfile", "--config", configurationFile, "--address",
+          socket,
+        ],
+        environment: environment)
+      guard done.exit == .code(0) else { throw POSIXError(.EINVAL) }
+    } else {
+      program.withLock { $0 }?.signal(kind.reloadSignal)
+    }
+    try await eventually("\(kind) to read its configuration again") {
+      try errors.ranges(of: sign).count > before
+    }
+  }
+
+  /// Ends it in order, and gives what it has logged: status and Range of each request.
+  func stop() async throws -> [Substring] {
+    // lighttpd starts itself anew once its last answer is over, and loses a signal that comes meanwhile.
+    try await eventually("\(kind) to be up again") {
+      try kind != .lighttpd
+        || errors.ranges(of: "server started").count > errors.ranges(of: kind.reloadSign).count
+    }
+    try await program.withLock { $0 }?.end(by: kind.endSignal)
+    return try String(contentsOfFile: directory.path("access.log"), encoding: .utf8)
+      .split(separator: "\n")
+  }
+
+  /// Puts another version in the file's place: a new file of another date, or the bytes alone,
+  /// which leaves every validator as it was.
+  func replace(by version: Int, inPlace: Bool) throws {
+    if let behind { return try behind.replace(by: version, inPlace: inPlace) }
+    let file = directory.path("root/file.txt")
+    let content = Pattern(seed: UInt64(version))
+    if inPlace {
+      let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+      try handle.write(contentsOf: Data(content.bytes(in: 0..<Self.length)))
+      try handle.close()
+    } else {
+      let new = directory.path("tmp/new")
+      try content.write(to: new, length: Self.length)
+      guard rename(new, file) == 0 else { throw POSIXError(.EIO) }
+    }
+    let date = inPlace ? Self.modified : Self.modified + TimeInterval(3600 * (version - 1))
+    try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
+  }
+
+  /// Which version a file is, byte for byte; nil for none.
+  static func version(of file: String) throws -> Int? {
+    try [1, 2].first { version in
+      try FileTree.firstDifference(
+        of: file, from: Pattern(seed: UInt64(version)), length: length) == nil
+    }
+  }
+
+  /// What a downloader needs to reach it through `relay`.
+  func configuration(through relay: HoldingRelay) -> Engine.Configuration {
+    var configuration = Engine.Configuration.test
+    if kind == .nginxTLS {
+      configuration.resolve = ["tls.test:\(relay.port):127.0.0.1"]
+      configuration.caFile = directory.path("cert.pem")
+    }
+    return configuration
+  }
+
+  func url(through relay: HoldingRelay) -> String {
+    "\(kind == .nginxTLS ? "https://tls.test" : "http://127.0.0.1"):\(relay.port)/file.txt"
+  }
+
+  private var configurationFile: String { directory.path("configuration") }
+
+  private var errors: String {
+    get throws { try String(contentsOfFile: directory.path("error.log"), encoding: .utf8) }
+  }
+
+  private var environment: [String: String] {
+    ["HOME": directory.path, "XDG_DATA_HOME": directory.path, "XDG_CONFIG_HOME": directory.path]
+  }
+
+  private func start(_ mode: Mode) async throws {
+    let text = kind.configuration(
+      mode, directory: directory.path, port: port, behind: behind?.port)
+    try directory.write(text, to: "configuration")
+    let (path, arguments) = kind.command(configurationFile, directory: directory.path)
+    let program = try await OriginProgram(
+      path, arguments, environment: environment, port: port,
+      errorLog: directory.path("error.log"))
+    self.program.withLock { $0 = program }
+  }
+}
