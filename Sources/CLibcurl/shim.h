@@ -40,6 +40,11 @@ static inline CURLcode haul_easy_set_before_request(CURL *easy, curl_prereq_call
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
 }
 
+/// CURLOPT_SSL_CTX_FUNCTION.
+static inline CURLcode haul_easy_set_tls_context(CURL *easy, curl_ssl_ctx_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, function);
+}
+
 /// curl_easy_getinfo(3) for information that is a string; it lives as long as the handle.
 static inline CURLcode haul_easy_get_string(CURL *easy, CURLINFO info, const char **value) {
   return curl_easy_getinfo(easy, info, value);

@@ -20,6 +20,17 @@ struct CurlEnd {
     sentence = detail.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : detail
   }
 
+  /// What to tell a person: of TLS, libcurl says what its library says.
+  func message(_ errorClass: TransferError.Class) -> String {
+    guard errorClass == .tls else { return sentence }
+    let why = sentence.split(separator: " ").joined(separator: " ")
+    guard code == CURLE_PEER_FAILED_VERIFICATION else {
+      return "no TLS connection comes about, for which TLS 1.2 or newer is needed: \(why)"
+    }
+    let known = ["SSL certificate problem: ", "SSL: "].first { why.hasPrefix($0) } ?? ""
+    return "the server's certificate is refused: \(why.dropFirst(known.count))"
+  }
+
   var isOK: Bool { code == CURLE_OK }
   var isTimeout: Bool { code == CURLE_OPERATION_TIMEDOUT }
 

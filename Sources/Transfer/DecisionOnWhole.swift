@@ -13,8 +13,10 @@ func decideWhole(
   guard let record = state.checkpoint else {
     return Ruling(nil, .wholeBody(new, resumable: true))
   }
-  // Row 12: a log-in page where a file used to be.
-  if let old = record.mediaType, old != "text/html", new.mediaType == "text/html" {
+  // Row 12: a log-in page where a file used to be. A file of no known type may be a page, where its validator says so.
+  let isSame = record.validator?.compared(with: head) == .same
+  if new.mediaType == "text/html", record.mediaType.map({ $0 != "text/html" }) ?? !isSame {
+    let old = record.mediaType ?? "a file of no type"
     return failure(
       12, .suspectPage,
       "the server sent a page in HTML where \(old) used to be; the partial file is kept", head)
@@ -22,7 +24,7 @@ func decideWhole(
   guard asked != .whole else { return Ruling(nil, .wholeBody(new, resumable: true)) }
 
   // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
-  guard record.validator?.compared(with: head) == .same,
+  guard isSame,
     new.contentEncoding == record.contentEncoding,
     (new.completeLength ?? record.completeLength) == record.completeLength,
     state.stated.map(head.contradicts) != true

@@ -121,6 +121,8 @@ internal import CLibcurl
     try unsafe check(haul_easy_set_open_socket(raw, openSocket), CURLOPT_OPENSOCKETFUNCTION)
     try unsafe check(haul_easy_set_before_request(raw, beforeRequest), CURLOPT_PREREQFUNCTION)
     try unsafe check(
+      haul_easy_set_tls_context(raw, beforeHandshake), CURLOPT_SSL_CTX_FUNCTION)
+    try unsafe check(
       haul_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, sentence), CURLOPT_ERRORBUFFER)
   }
 

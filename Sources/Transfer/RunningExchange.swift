@@ -37,6 +37,8 @@ final class RunningExchange {
   private var bytes: Int64 = 0
   private var openedSockets: [Int32] = []
   private var connectedTo: String?
+  /// Where nothing but the end of a TLS connection ends the body.
+  private var tlsEnd: TLSEnd?
   private var refused: IPAddress?
   /// Why we end it ourselves; nil while it runs.
   private(set) var ending: ExchangeOutcome?
@@ -104,6 +106,7 @@ final class RunningExchange {
       ending = .rejected
       return false
     }
+    if parsed?.framing == .untilClose { tlsEnd = TLSEnd(of: easy) }
     let floor = Int64(limits.stallTime / .seconds(1)) * limits.stallFloor
     startWatch(limit: limits.stallTime, quota: floor)
     return true
@@ -194,12 +197,15 @@ final class RunningExchange {
       }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
-      return .failed(failure(finished.errorClass(progress), finished.sentence))
+      let errorClass = finished.errorClass(progress)
+      return .failed(failure(errorClass, finished.message(errorClass)))
     }
     guard finished.isOK else {
       return finished.isTimeout ? .stalled(finished.sentence) : .truncated(finished.sentence)
     }
     switch parsed.framing {
+    case .untilClose where tlsEnd?.isSaid == false:
+      return .truncated("the TLS connection was cut")
     case .untilClose: return .closed
     case .length(let length) where length != bytes:
       return .truncated("\(bytes) bytes came of \(length)")

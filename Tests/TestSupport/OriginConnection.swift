@@ -3,6 +3,7 @@ import Glibc
 /// One connection of an ``OriginServer``: reads requests one after another and lets the handler answer.
 struct OriginConnection {
   let socket: Int32
+  let greeting: String
   let log: Watched<OriginLog>
   let handler: OriginServer.Handler
 
@@ -10,6 +11,7 @@ struct OriginConnection {
   func serve() {
     setOption(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
     let connection = log.update { $0.connected() }
+    _ = sendAll(Array(greeting.utf8), to: socket)
     var received: [UInt8] = []
     while let head = nextHead(&received) {
       guard let request = log.update({ $0.arrived(head: head, connection: connection) }) else {

@@ -61,6 +61,19 @@ package final class OriginReply {
     try gate.waitBlocking()
   }
 
+  /// Writes these bytes over and over, until the client has had enough.
+  package func flood(_ text: String) throws {
+    while true { try body(text) }
+  }
+
+  /// Writes one byte, waits that long, and so on, until the client has had enough.
+  package func drip(_ text: String, every interval: Duration) throws {
+    for byte in text.utf8 {
+      try body([byte])
+      if (try? waitUntilPeerCloses(within: interval)) != nil { return }
+    }
+  }
+
   /// Blocks until the client has closed its side or reset the connection.
   package func waitUntilPeerCloses(within limit: Duration = .seconds(60)) throws {
     var entry = pollfd(fd: socket, events: pollReadHangUp, revents: 0)

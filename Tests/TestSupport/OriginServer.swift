@@ -17,6 +17,7 @@ package final class OriginServer: Sendable {
   /// What it throws ends the connection and is kept in the exchange's `failure`.
   package typealias Handler = @Sendable (OriginRequest, OriginReply) throws -> Void
 
+  /// As in a URL: IPv6 without brackets.
   package let address: String
   package let port: UInt16
   /// Everything seen and sent; wait on it for what the shorthands below do not cover.
@@ -25,12 +26,16 @@ package final class OriginServer: Sendable {
   private let connections = OpenConnections()
 
   /// - Parameters:
-  ///   - address: any of 127.0.0.0/8, to be several hosts at once.
+  ///   - address: any of 127.0.0.0/8, to be several hosts at once, or `::1`.
+  ///   - greeting: sent on each new connection, before anything was asked.
   ///   - handler: called for each request, on the thread of its connection.
   /// - Throws: `POSIXError` when no socket can be had.
-  package convenience init(address: String = "127.0.0.1", handler: @escaping Handler) throws {
+  package convenience init(
+    address: String = "127.0.0.1", greeting: String = "", handler: @escaping Handler
+  ) throws {
     try self.init(
-      listener: loopbackSocket(address: address), address: address, handler: handler)
+      listener: loopbackSocket(address: address), address: address, greeting: greeting,
+      handler: handler)
   }
 
   /// An origin that comes back: listens where connections were refused before.
@@ -38,7 +43,9 @@ package final class OriginServer: Sendable {
     try self.init(listener: dup(closed.socket), address: closed.address, handler: handler)
   }
 
-  private init(listener: Int32, address: String, handler: @escaping Handler) throws {
+  private init(
+    listener: Int32, address: String, greeting: String = "", handler: @escaping Handler
+  ) throws {
     self.address = address
     self.listener = listener
     guard listen(listener, 1024) == 0 else { throw POSIXError.last }
@@ -48,7 +55,7 @@ package final class OriginServer: Sendable {
       while let socket = accepted(from: listener) {
         guard connections.insert(socket) else { break }
         Thread.detachNewThread {
-          OriginConnection(socket: socket, log: log, handler: handler).serve()
+          OriginConnection(socket: socket, greeting: greeting, log: log, handler: handler).serve()
           connections.close(socket)
         }
       }
@@ -67,7 +74,7 @@ package final class OriginServer: Sendable {
   }
 
   /// `address:port`, the host of the URLs.
-  package var host: String { "\(address):\(port)" }
+  package var host: String { address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)" }
 
   package func url(_ target: String) -> String {
     "http://\(host)\(target)"
@@ -169,26 +176,44 @@ func accepted(from listener: Int32) -> Int32? {
 
 /// A TCP socket bound to a free port of that address.
 func loopbackSocket(address: String) throws -> Int32 {
-  let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  let family = address.contains(":") ? AF_INET6 : AF_INET
+  let socket = Glibc.socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
   guard socket >= 0 else { throw POSIXError.last }
-  var name = sockaddr_in()
-  name.sin_family = sa_family_t(AF_INET)
-  name.sin_addr.s_addr = inet_addr(address)
-  let bound = withUnsafeBytes(of: &name) {
-    bind(socket, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count))
-  }
+  let bound = withSocketAddress(address, port: 0) { bind(socket, $0, $1) }
   guard bound == 0 else { throw POSIXError.last }
   return socket
 }
 
-func boundPort(of socket: Int32) throws -> UInt16 {
+/// Calls `body` with the address as connect(2) and bind(2) want it.
+func withSocketAddress(
+  _ address: String, port: UInt16, _ body: (UnsafePointer<sockaddr>?, socklen_t) -> Int32
+) -> Int32 {
+  func pass(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+    body(bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t(bytes.count))
+  }
+  if address.contains(":") {
+    var name = sockaddr_in6()
+    name.sin6_family = sa_family_t(AF_INET6)
+    name.sin6_port = port.bigEndian
+    inet_pton(AF_INET6, address, &name.sin6_addr)
+    return withUnsafeBytes(of: &name, pass)
+  }
   var name = sockaddr_in()
-  var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+  name.sin_family = sa_family_t(AF_INET)
+  name.sin_port = port.bigEndian
+  name.sin_addr.s_addr = inet_addr(address)
+  return withUnsafeBytes(of: &name, pass)
+}
+
+func boundPort(of socket: Int32) throws -> UInt16 {
+  // The port lies at the same offset in sockaddr_in.
+  var name = sockaddr_in6()
+  var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
   let result = withUnsafeMutableBytes(of: &name) {
     getsockname(socket, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, &size)
   }
   guard result == 0 else { throw POSIXError.last }
-  return UInt16(bigEndian: name.sin_port)
+  return UInt16(bigEndian: name.sin6_port)
 }
 
 extension POSIXError {

@@ -6,6 +6,8 @@ import Glibc
 /// type are open to such answers too.
 package struct Representation: Sendable {
   package var pattern: Pattern
+  /// Stretches with other content than `pattern`, later ones over earlier: the file after a change.
+  package var edits: [(range: Range<Int64>, pattern: Pattern)] = []
   package var length: Int64
   /// With its quotes, and `W/` before them if it is weak.
   package var entityTag: String?
@@ -24,14 +26,28 @@ package struct Representation: Sendable {
     entityTag = "\"\(seed)-\(length)\""
   }
 
+  /// The content at the offsets of `range`.
+  package func bytes(in range: Range<Int64>) -> [UInt8] {
+    var bytes = pattern.bytes(in: range)
+    for edit in edits where edit.range.overlaps(range) {
+      let stretch = edit.range.clamped(to: range)
+      bytes.replaceSubrange(
+        Int(stretch.lowerBound - range.lowerBound)..<Int(stretch.upperBound - range.lowerBound),
+        with: edit.pattern.bytes(in: stretch))
+    }
+    return bytes
+  }
+
   /// How the connection ends before the answer is complete.
   package enum Cut: Sendable {
     case close(after: Int64)
     case reset(after: Int64)
+    /// Calls that on the connection's thread, and closes when it returns.
+    case hold(after: Int64, @Sendable (OriginReply) throws -> Void)
 
     var bytes: Int64 {
       switch self {
-      case .close(let bytes), .reset(let bytes): bytes
+      case .close(let bytes), .reset(let bytes), .hold(let bytes, _): bytes
       }
     }
   }
@@ -76,12 +92,15 @@ package struct Representation: Sendable {
       if let gate = gates[offset] { try reply.wait(for: gate) }
       let next = stops.filter { $0 > offset }.min() ?? end
       let stop = min(next, offset + 65_536)
-      try reply.body(pattern.bytes(in: offset..<stop))
+      try reply.body(bytes(in: offset..<stop))
       offset = stop
     }
     switch cut {
     case .close where end < range.upperBound: reply.close()
     case .reset where end < range.upperBound: try reply.reset()
+    case .hold(_, let body) where end < range.upperBound:
+      try body(reply)
+      reply.close()
     default: break
     }
   }

@@ -169,6 +169,16 @@ private let plainCases: [Case] = [
     #expect(ruling == Ruling(line.row, line.action))
   }
 
+  @Test(arguments: [(tag, nil), (other, 12), ("X: y", 12)] as [(String, Int?)])
+  func `12: a page where nobody had told a type`(_ field: String, _ row: Int?) {
+    var untyped = Record.etag
+    untyped.mediaType = nil
+    let page = head(200, "Content-Type: text/html", field)
+    let ruling = decide(
+      TransferState(checkpoint: untyped), asked: .whole, head: page, now: now)
+    #expect(ruling.row == row)
+  }
+
   @Test(
     arguments: [
       (9, Asked.whole, head(206, good, tag), TransferError.Class.protocol),

@@ -176,7 +176,7 @@ import Testing
 }
 
 /// A generator that a seed repeats (Steele, Lea, Flood 2014).
-private struct SplitMix: RandomNumberGenerator {
+struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 
   mutating func next() -> UInt64 {
