@@ -78,8 +78,12 @@ let package = Package(
       name: "EmbeddedPostgresTests",
       dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "TestSupport"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "LibraryUser", dependencies: ["Transfer"], path: "Tests/LibraryUser",
+      swiftSettings: strictC),
     .testTarget(
-      name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
+      name: "TransferTests", dependencies: ["Transfer", "LibraryUser", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       swiftSettings: strict),
