@@ -78,6 +78,9 @@ let package = Package(
       name: "EmbeddedPostgresTests",
       dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "TestSupport"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "DownloadList", dependencies: ["Transfer"], path: "Tests/DownloadList",
+      swiftSettings: strict),
     .testTarget(
       name: "TransferTests", dependencies: ["Transfer", "TestSupport"], swiftSettings: strict),
     .testTarget(
