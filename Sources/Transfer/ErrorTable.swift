@@ -125,7 +125,8 @@ extension TransferError.Class {
     case .io:
       .init(
         .job, "Reading or writing a local file failed.",
-        "Look at the store's file system and its mount. A worker waits for them; what had failed before, 'haul retry'.")
+        "Look at the store's file system and its mount. A worker waits for them; what had failed before, 'haul retry'."
+      )
     case .cancelled:
       .init(.never, "Somebody cancelled it.", "'haul retry' queues it again.")
     }

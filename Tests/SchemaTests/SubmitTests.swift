@@ -45,7 +45,8 @@ struct SubmitTests {
     }
   }
 
-  @Test func `what had failed is queued again with the options given now, what waits keeps its own`()
+  @Test
+  func `what had failed is queued again with the options given now, what waits keeps its own`()
     async throws
   {
     try await Pool.open { pool in
