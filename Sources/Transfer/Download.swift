@@ -196,7 +196,8 @@ public final class Download: Sendable {
     var order = TransferOrder(
       url: try WebURL(request.url), parts: target.parts, partName: target.newPartName())
     if let saved,
-      let part = try target.parts.open(saved.part, inode: saved.inode, holding: saved.durable.end)
+      let part = try target.parts.open(
+        saved.part, inode: saved.inode, holding: saved.durable.end, of: saved.completeLength)
     {
       order.partName = saved.part
       order.resuming = (saved, part)

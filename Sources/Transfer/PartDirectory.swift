@@ -40,16 +40,17 @@ package struct PartDirectory: Sendable {
 
   /// Opens the part file that a checkpoint means.
   ///
-  /// - Returns: nil where it is gone, replaced by another file or link, or shorter than `length`,
-  ///   all of which mean that nothing of it may be used. On NFS another machine's rename may show
+  /// - Returns: nil where it is gone, replaced by another file or link, shorter than the `length` it must hold, or longer
+  ///   than the `complete` file, all of which mean that nothing of it may be used. On NFS another machine's rename may show
   ///   late: look again before concluding that it is gone.
   package func open(
-    _ name: String, inode: UInt64, holding length: Int64
+    _ name: String, inode: UInt64, holding length: Int64, of complete: Int64
   ) throws(TransferError) -> PartFile? {
     switch directory.openBeneath(name, O_RDWR) {
     case .success(let file):
       let status = try file.status()
-      guard status.isRegular, status.inode == inode, status.size >= length else { return nil }
+      guard status.isRegular, status.inode == inode, status.size >= length, status.size <= complete
+      else { return nil }
       return PartFile(name: name, inode: inode, file: file)
     case .failure(let error) where [ENOENT, ELOOP, EISDIR].contains(error.number):
       return nil

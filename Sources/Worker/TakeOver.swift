@@ -43,14 +43,10 @@ struct TakeOver: Sendable {
     var found: Found = .nothing
     for name in try parts.names(startingWith: "\(lease.job).") {
       if let checkpoint, case .nothing = found,
-        try parts.open(name, inode: checkpoint.inode, holding: checkpoint.durable.end) != nil
+        try open(name, meant: checkpoint) != nil
       {
         if name != own, try !parts.rename(name, to: own) { continue }
-        if let part = try parts.open(
-          own, inode: checkpoint.inode, holding: checkpoint.durable.end)
-        {
-          found = .part(checkpoint, part)
-        }
+        if let part = try open(own, meant: checkpoint) { found = .part(checkpoint, part) }
       } else {
         try parts.remove(name)
       }
@@ -67,5 +63,10 @@ struct TakeOver: Sendable {
       return .published(published, bytes: checkpoint.completeLength)
     }
     return found
+  }
+
+  private func open(_ name: String, meant: Checkpoint) throws(TransferError) -> PartFile? {
+    try parts.open(
+      name, inode: meant.inode, holding: meant.durable.end, of: meant.completeLength)
   }
 }

@@ -181,9 +181,13 @@ final class History: Sendable {
     var found: (Checkpoint, PartFile)?
     for name in try parts.names(startingWith: "") {
       guard found == nil, let checkpoint,
-        try parts.open(name, inode: checkpoint.inode, holding: checkpoint.durable.end) != nil,
+        try parts.open(
+          name, inode: checkpoint.inode, holding: checkpoint.durable.end,
+          of: checkpoint.completeLength) != nil,
         try parts.rename(name, to: own),
-        let part = try parts.open(own, inode: checkpoint.inode, holding: checkpoint.durable.end)
+        let part = try parts.open(
+          own, inode: checkpoint.inode, holding: checkpoint.durable.end,
+          of: checkpoint.completeLength)
       else {
         try parts.remove(name)
         continue

@@ -55,22 +55,23 @@ import Testing
 
   @Test func `only the file that the checkpoint means is opened`() throws {
     let part = try scratch.part("1-1", "hello")
-    #expect(try parts.open("1-1", inode: part.inode, holding: 5)?.inode == part.inode)
-    #expect(try parts.open("1-1", inode: part.inode, holding: 6) == nil)
-    #expect(try parts.open("1-1", inode: part.inode + 1, holding: 5) == nil)
-    #expect(try parts.open("1-2", inode: part.inode, holding: 5) == nil)
+    #expect(try parts.open("1-1", inode: part.inode, holding: 5, of: 5)?.inode == part.inode)
+    #expect(try parts.open("1-1", inode: part.inode, holding: 6, of: 9) == nil)
+    #expect(try parts.open("1-1", inode: part.inode, holding: 3, of: 4) == nil)
+    #expect(try parts.open("1-1", inode: part.inode + 1, holding: 5, of: 5) == nil)
+    #expect(try parts.open("1-2", inode: part.inode, holding: 5, of: 5) == nil)
     symlink("1-1", scratch.path + "/parts/link")
-    #expect(try parts.open("link", inode: part.inode, holding: 5) == nil)
+    #expect(try parts.open("link", inode: part.inode, holding: 5, of: 5) == nil)
     mkdir(scratch.path + "/parts/dir", 0o777)
-    #expect(try parts.open("dir", inode: part.inode, holding: 0) == nil)
+    #expect(try parts.open("dir", inode: part.inode, holding: 0, of: 5) == nil)
   }
 
   @Test func `whoever takes over renames, and the old name finds nothing`() throws {
     let part = try scratch.part("1-1", "hello")
     #expect(try parts.rename("1-1", to: "1-2"))
     #expect(try !parts.rename("1-1", to: "1-3"))
-    #expect(try parts.open("1-1", inode: part.inode, holding: 0) == nil)
-    let mine = try #require(try parts.open("1-2", inode: part.inode, holding: 5))
+    #expect(try parts.open("1-1", inode: part.inode, holding: 0, of: 5) == nil)
+    let mine = try #require(try parts.open("1-2", inode: part.inode, holding: 5, of: 5))
     // The one who lost it still writes to the same file, not to a new one.
     try write("HELLO", to: part, at: 0)
     #expect(try text(mine, 5, at: 0) == "HELLO")

@@ -65,7 +65,8 @@ final class PartTransferBench: Sendable {
   func leftBehind() throws -> (checkpoint: Checkpoint, part: PartFile) {
     let checkpoint = try #require(saved.value.last)
     let part = try scratch.parts().open(
-      checkpoint.part, inode: checkpoint.inode, holding: checkpoint.durable.end)
+      checkpoint.part, inode: checkpoint.inode, holding: checkpoint.durable.end,
+      of: checkpoint.completeLength)
     return (checkpoint, try #require(part))
   }
 }
@@ -116,7 +117,7 @@ extension PartDirectory {
   /// The part of that name, whatever it holds.
   func open(_ name: String) throws -> PartFile? {
     guard let inode = try directory.status(of: name)?.inode else { return nil }
-    return try open(name, inode: inode, holding: 0)
+    return try open(name, inode: inode, holding: 0, of: .max)
   }
 }
 

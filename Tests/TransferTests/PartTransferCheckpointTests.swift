@@ -33,7 +33,8 @@ struct PartTransferCheckpointTests {
           let parts = PartDirectory(try FileDescriptor.directory(after.path))
           let end = checkpoint.durable.end
           let part = try #require(
-            try parts.open(checkpoint.part, inode: checkpoint.inode, holding: end))
+            try parts.open(
+              checkpoint.part, inode: checkpoint.inode, holding: end, of: source.length))
           var bytes = [UInt8](repeating: 0, count: Int(end))
           let count = try bytes.withUnsafeMutableBytes { try part.read(into: $0, at: 0) }
           #expect(count == Int(end))

@@ -58,7 +58,8 @@ struct PowerLossTests {
 
     let after = try await disk.afterPowerLoss()
     let found = PartDirectory(try FileDescriptor.directory(after.path + "/parts"))
-    let again = try #require(try found.open("1-1", inode: part.inode, holding: durable.end))
+    let again = try #require(
+      try found.open("1-1", inode: part.inode, holding: durable.end, of: durable.end))
     for offset in [Int64(0), 1 << 16] {
       #expect(try bytes.withUnsafeBytes { try again.holds($0, at: offset) })
     }
