@@ -17,17 +17,21 @@ package struct UpOrder: Sendable {
   package var concurrency: Int
   /// Blocks of addresses allowed besides the public ones.
   package var allowedNetworks: [CIDR]
+  /// The most bytes a second that are read of all files together; nil for no limit.
+  package var rateLimit: RateLimit?
   /// The program's version.
   package var version: String
 
   /// An order made of its parts.
   package init(
-    directory: String, workers: Int, concurrency: Int, allowedNetworks: [CIDR], version: String
+    directory: String, workers: Int, concurrency: Int, allowedNetworks: [CIDR],
+    rateLimit: RateLimit?, version: String
   ) {
     self.directory = directory
     self.workers = workers
     self.concurrency = concurrency
     self.allowedNetworks = allowedNetworks
+    self.rateLimit = rateLimit
     self.version = version
   }
 }
@@ -156,10 +160,11 @@ package final class UpRun: Sendable {
   private func makeWorkers(
     _ pool: LocalPool, _ directory: String
   ) throws(StoreError) -> [PoolWorker] {
-    let configuration = WorkerConfiguration(
+    var configuration = WorkerConfiguration(
       conninfo: pool.conninfo, stores: [StoreMount(name: Self.store, directory: directory)],
       concurrency: order.concurrency, allowedNetworks: order.allowedNetworks,
       version: order.version)
+    configuration.rateLimit = order.rateLimit
     var workers: [PoolWorker] = []
     for number in 0..<order.workers {
       workers.append(try PoolWorker(configuration, logger: logger("worker-\(number + 1)")))

@@ -18,6 +18,8 @@ final class RunningExchange {
     static let sink = Brakes(rawValue: 2)
     /// No buffer was to be had.
     static let pool = Brakes(rawValue: 4)
+    /// A rate is used up.
+    static let rate = Brakes(rawValue: 8)
   }
 
   let easy: EasyHandle
@@ -26,6 +28,7 @@ final class RunningExchange {
   let isFresh: Bool
   private let policy: AddressPolicy
   private let pool: BufferPool
+  private let gate: RateGate
   private let sockets: OpenSockets
   private let limits: Engine.Configuration
   private var parser: HeadParser
@@ -34,6 +37,8 @@ final class RunningExchange {
   private var gatheringSince: ContinuousClock.Instant
   private var watch: StallWatch
   private var brakes: Brakes = []
+  /// The gate has let go of it, and it has not taken its piece yet.
+  private var hasTurn = false
   private var bytes: Int64 = 0
   private var openedSockets: [Int32] = []
   private var connectedTo: String?
@@ -44,13 +49,14 @@ final class RunningExchange {
   private(set) var ending: ExchangeOutcome?
 
   init(
-    _ order: ExchangeOrder, isFresh: Bool, easy: EasyHandle, pool: BufferPool, sockets: OpenSockets,
-    limits: Engine.Configuration, now: ContinuousClock.Instant
+    _ order: ExchangeOrder, isFresh: Bool, easy: EasyHandle, pool: BufferPool, gate: RateGate,
+    sockets: OpenSockets, limits: Engine.Configuration, now: ContinuousClock.Instant
   ) {
     self.order = order
     self.isFresh = isFresh
     self.easy = easy
     self.pool = pool
+    self.gate = gate
     self.sockets = sockets
     self.limits = limits
     policy = order.request.addressPolicy ?? limits.addressPolicy
@@ -119,6 +125,10 @@ final class RunningExchange {
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
     let now = ContinuousClock.now
+    guard hasTurn || gate.admits(self, now: now) else {
+      brake(.rate, true)
+      return .pause
+    }
     if buffer == nil {
       buffer = pool.take()
       gatheringSince = now
@@ -128,6 +138,8 @@ final class RunningExchange {
       return .pause
     }
     unsafe buffer.append(piece)
+    hasTurn = false
+    gate.took(piece.count, by: self, now: now)
     watch.received(piece.count, now: now)
     return .taken
   }
@@ -145,6 +157,12 @@ final class RunningExchange {
   /// Buffers came back to the pool.
   func attendPool() {
     brake(.pool, false)
+  }
+
+  /// The gate lets go of it: the next piece is taken whatever the rates say then, so that nobody can be forestalled for ever.
+  func takeTurn() {
+    hasTurn = true
+    brake(.rate, false)
   }
 
   /// Time passes: what lies gathered is handed over after a while, and a stall ends the exchange.
