@@ -93,8 +93,9 @@ package final class GetRun: Sendable {
 
   /// Runs until every job has ended, or ``stop()``. Files are durable when their settlement is told.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`. That jobs fail is not an error.
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`, `DescriptorLimit.TooLow`. That jobs fail is not an error.
   package func run() async throws {
+    try DescriptorLimit.raise(leases: leases)
     try await opening.withPool(
       database: LocalPool.getDatabase, at: location,
       observe: { [observe] in observe(.database($0)) }, run(in:))

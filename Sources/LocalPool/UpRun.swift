@@ -97,9 +97,10 @@ package final class UpRun: Sendable {
 
   /// Runs until ``stop()``, or until all workers were drained by an operator.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`; `JobQueueError`, also `busy` where another such
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `DescriptorLimit.TooLow`; `JobQueueError`, also `busy` where another such
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
+    try DescriptorLimit.raise(workers: order.workers, leases: order.concurrency)
     try await opening.withPool(
       database: LocalPool.standingDatabase, at: location,
       observe: { [observe] in observe(.database($0)) }, run(in:))

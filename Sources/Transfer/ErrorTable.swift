@@ -126,6 +126,10 @@ extension TransferError.Class {
       .init(
         .job, "Reading or writing a local file failed.",
         "Look at the store's file system and its mount; then 'haul retry'.")
+    case .openFiles:
+      .init(
+        .job, "The worker's process, or its machine, has as many files open as it may.",
+        "Raise the limit (LimitNOFILE= of its systemd unit, 'ulimit -n'), or lower --concurrency.")
     case .cancelled:
       .init(.never, "Somebody cancelled it.", "'haul retry' queues it again.")
     }

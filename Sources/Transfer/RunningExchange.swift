@@ -41,6 +41,8 @@ final class RunningExchange {
   private var hasTurn = false
   private var bytes: Int64 = 0
   private var openedSockets: [Int32] = []
+  /// Why the system gave no socket, the last time it did not.
+  private var socketError: Int32 = 0
   private var connectedTo: String?
   /// Where nothing but the end of a TLS connection ends the body.
   private var tlsEnd: TLSEnd?
@@ -81,6 +83,11 @@ final class RunningExchange {
   /// A socket was made for an allowed address.
   func opened(_ socket: Int32) {
     openedSockets.append(socket)
+  }
+
+  /// The system gave no socket, by this error number.
+  func gotNoSocket(_ error: Int32) {
+    socketError = error
   }
 
   /// A connection is ready and the request about to go out; `text` is the peer's address.
@@ -213,6 +220,10 @@ final class RunningExchange {
             "the address \(refused) is not public; if you trust it, start 'haul worker', 'haul up' or 'haul get' with --allow-net \(refused)/\(refused.bytes.count * 8)"
           ))
       }
+      if lacksDescriptors {
+        return .failed(
+          failure(.openFiles, "no connection could be made: too many files are open"))
+      }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
       let errorClass = finished.errorClass(progress)
@@ -228,6 +239,18 @@ final class RunningExchange {
     case .length(let length) where length != bytes:
       return .truncated("\(bytes) bytes came of \(length)")
     case .length, .chunked, .stream, .noBody: return .complete
+    }
+  }
+
+  /// Whether no descriptor was to be had for a socket, or none is now: resolving and TLS open files too, and libcurl does not
+  /// tell why they failed.
+  private var lacksDescriptors: Bool {
+    if TransferError.file(socketError, "").errorClass == .openFiles { return true }
+    do throws(TransferError) {
+      _ = try FileDescriptor.directory("/")
+      return false
+    } catch {
+      return error.errorClass == .openFiles
     }
   }
 

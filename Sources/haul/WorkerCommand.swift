@@ -55,6 +55,7 @@ struct WorkerCommand: HaulCommand {
 
   func perform() async throws {
     if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    try DescriptorLimit.raise(leases: concurrency, stores: stores.count)
     var configuration = WorkerConfiguration(
       conninfo: database.conninfo, stores: stores.map(\.mount),
       queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
