@@ -62,6 +62,8 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let heartbeatAt: String
   /// Seconds since the last heartbeat.
   package let silence: Double
+  /// Stores that it cannot write to, and why.
+  package let trouble: String?
 }
 
 /// A row of `haul.queues`.

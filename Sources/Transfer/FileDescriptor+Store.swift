@@ -25,11 +25,14 @@ extension FileDescriptor {
     return directory
   }
 
-  /// Makes a file in this directory, syncs it and removes it, to see that it can be written.
+  private static let trial = "trial."
+
+  /// Makes a file in this directory, syncs it and removes it, to see that it can be written. Where the process dies meanwhile it
+  /// stays: see ``removeTrials()``.
   package func probeWriting() throws(TransferError) {
     let parts = PartDirectory(self)
     // Another machine that mounts the same store may look at the same moment.
-    let name = "probe.\(getpid()).\(UInt32.random(in: 0 ... .max))"
+    let name = "\(Self.trial)\(getpid()).\(UInt32.random(in: 0 ... .max))"
     // What cannot be removed has failed in a way that is told already.
     defer { try? parts.remove(name) }
     do throws(TransferError) {
@@ -39,6 +42,12 @@ extension FileDescriptor {
       let reason = error.message.split(separator: ": ").last ?? ""
       throw TransferError(error.errorClass, "no file can be written there: \(reason)")
     }
+  }
+
+  /// Removes what ``probeWriting()`` may have left in this directory. One that is under way somewhere else does not mind.
+  package func removeTrials() throws(TransferError) {
+    let parts = PartDirectory(self)
+    for name in try parts.names(startingWith: Self.trial) { try parts.remove(name) }
   }
 
   /// Does in this directory what publishing a result does: makes a file, syncs it, renames it to where nothing is

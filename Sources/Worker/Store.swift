@@ -48,8 +48,10 @@ package struct Store: Sendable {
     }
     marker = try Self.marker(mount)
     do throws(TransferError) {
-      let parts = try root.makeDirectories(".haul/parts")
-      try parts.probeWriting()
+      _ = try root.makeDirectories(".haul/parts")
+      let own = try root.makeDirectories(".haul")
+      try own.removeTrials()
+      try own.probeWriting()
       io = try IOPool(threads: ioThreads)
     } catch {
       throw .unwritable(mount.directory, reason: error.message)

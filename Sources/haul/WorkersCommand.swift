@@ -43,11 +43,14 @@ extension WorkerRow {
       text: { HumanFormat.age(.seconds($0.silence)) + " ago" }),
     Column(
       "STORES", key: "stores", value: { .array(($0.stores ?? []).map { .string($0) }) },
-      text: { ($0.stores ?? []).joined(separator: " ") }),
+      text: {
+        ($0.stores ?? []).joined(separator: " ") + ($0.trouble.map { " (\($0))" } ?? "")
+      }),
   ]
 
   static let moreColumns: [Column] = [
     .time("REGISTERED", key: "registered_at") { $0.registeredAt },
     .time("HEARTBEAT", key: "heartbeat_at") { $0.heartbeatAt },
+    Column("TROUBLE", key: "trouble", value: { $0.trouble.map { .string($0) } ?? .null }),
   ]
 }

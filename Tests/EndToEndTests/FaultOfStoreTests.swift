@@ -77,6 +77,39 @@ struct FaultOfStoreTests {
     }
   }
 
+  /// The disk fills up while a file is on its way, on a file system that could not set its room aside.
+  @Test func `what is durable when the disk fills up is not fetched again`() async throws {
+    let full = Gate("the disk is full")
+    let length: Int64 = 24 << 20
+    let origin = try OriginServer { request, reply in
+      var representation = Representation(seed: 2, length: length)
+      if request.number == 1 { representation.gates = [16 << 20: full] }
+      try representation.answer(request, reply)
+    }
+    let disk = try await TestFileSystem(ext2: 64 << 20)
+    try await HaulPool.open { pool in
+      try await pool.initialise(disk.path)
+      let job = try await pool.submit(origin.url("/long"), to: "long")
+      let worker = try pool.worker("--exit-when-idle", on: disk.path)
+      // Checkpoints come with time as well: one there is before the disk is full.
+      try await worker.event("job.checkpoint")
+      let filler = disk.fill()
+      full.open()
+      try await worker.event("store.closed")
+      try await pool.wait(for: job, toBe: "interrupted")
+      try FileManager.default.removeItem(atPath: filler)
+      #expect(try await worker.exit(within: .seconds(90)) == .code(0))
+      let resumed: [Int64] = try await pool.values(
+        "SELECT resumed_at FROM haul.attempts ORDER BY token")
+      #expect(resumed.count == 2)
+      #expect((resumed.last ?? 0) >= 8 << 20)
+      #expect(try await pool.value("SELECT count(*) FROM haul.attempts WHERE charged") == 0)
+      #expect(
+        try FileTree.firstDifference(
+          of: "\(disk.path)/long", from: Pattern(seed: 2), length: length) == nil)
+    }
+  }
+
   @Test func `a disk that has become read-only is waited for`() async throws {
     let (origin, disk) = (try origin(), try await TestFileSystem(ext4: 64 << 20))
     try await HaulPool.open { pool in

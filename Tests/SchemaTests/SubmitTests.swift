@@ -45,6 +45,24 @@ struct SubmitTests {
     }
   }
 
+  @Test
+  func `what had failed is queued again with the options given now, what waits keeps its own`()
+    async throws
+  {
+    try await Pool.open { pool in
+      var submission = Self.submission
+      submission.options.maxBytes = 10
+      let lines = (1...2).map { Pool.line($0, "https://a.test/\($0)", "a.test/\($0)") }
+      _ = try await pool.jobs.submit(submission, lines)
+      let worker = try await pool.worker()
+      try await worker.end(try await worker.claimOne(), .failed, "too_large")
+      submission.options.maxBytes = 20
+      _ = try await pool.jobs.submit(submission, lines)
+      let leases = try await worker.claim(2).sorted { $0.job < $1.job }
+      #expect(leases.map(\.options.maxBytes) == [20, 10])
+    }
+  }
+
   @Test func `another URL for a path is refused with its line and nothing is changed`() async throws
   {
     try await Pool.open { pool in

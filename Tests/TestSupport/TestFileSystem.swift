@@ -26,6 +26,13 @@ package final class TestFileSystem: Sendable {
     try await command("mount", "-t", "tmpfs", "-o", "size=\(size),mode=755", "tmpfs", path)
   }
 
+  /// An ext2 in a file of that many bytes: one that cannot set room aside (fallocate(2)).
+  ///
+  /// - Throws: ``CommandFailed`` with what mkfs.ext2(8) or mount(8) said.
+  package convenience init(ext2 size: Int64) async throws {
+    try await self.init(made: "mkfs.ext2", size: size, options: "loop")
+  }
+
   /// An ext4 in a file of that many bytes, to lose power on.
   ///
   /// Its journal commits every ten minutes (`commit=600`) instead of every five seconds, so that what
@@ -33,11 +40,17 @@ package final class TestFileSystem: Sendable {
   ///
   /// - Throws: ``CommandFailed`` with what mkfs.ext4(8) or mount(8) said.
   package convenience init(ext4 size: Int64) async throws {
+    try await self.init(made: "mkfs.ext4", size: size, options: Self.slowJournal)
+  }
+
+  private static let slowJournal = "loop,commit=600"
+
+  private convenience init(made program: String, size: Int64, options: String) async throws {
     let directory = try TemporaryDirectory()
     let image = directory.path("image")
     try await command("truncate", "-s", "\(size)", image)
-    try await command("mkfs.ext4", "-q", "-F", image)
-    try await self.init(directory: directory, image: image)
+    try await command(program, "-q", "-F", image)
+    try await self.init(directory: directory, image: image, options: options)
   }
 
   /// What a loss of power at this moment would leave: the image as it is, mounted elsewhere, where the
@@ -50,7 +63,19 @@ package final class TestFileSystem: Sendable {
     let directory = try TemporaryDirectory()
     let copy = directory.path("image")
     try await command("cp", "--sparse=always", image, copy)
-    return try await TestFileSystem(directory: directory, image: copy)
+    return try await TestFileSystem(directory: directory, image: copy, options: Self.slowJournal)
+  }
+
+  /// Writes a file until nothing more fits, and returns its path.
+  package func fill() -> String {
+    let filler = path + "/filler"
+    let file = open(filler, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    for size in [1 << 20, 4096] {
+      let block = [UInt8](repeating: 0, count: size)
+      while write(file, block, size) == size {}
+    }
+    close(file)
+    return filler
   }
 
   /// Whether it refuses every change.
@@ -71,12 +96,12 @@ package final class TestFileSystem: Sendable {
     }
   }
 
-  private init(directory: TemporaryDirectory, image: String) async throws {
+  private init(directory: TemporaryDirectory, image: String, options: String) async throws {
     self.directory = directory
     self.image = image
     path = directory.path("mount")
     mkdir(path, 0o755)
-    try await command("mount", "-t", "ext4", "-o", "loop,commit=600", image, path)
+    try await command("mount", "-t", "ext4", "-o", options, image, path)
   }
 
   deinit {

@@ -1,12 +1,20 @@
 import Foundation
 
-/// One of curl's own test cases: the replies of its test server, read from curl's `tests/data/testN`.
+/// One of curl's own test cases: the replies of its test server, as its `tests/data/testN` gives them.
 ///
-/// The files are curl's, under curl's licence, and are not part of this repository: `HAUL_CURL_TESTS` names
-/// the folder. Their form is told in curl's docs/tests/FILEFORMAT.md; what the cases in use need of it is here.
+/// Those of curl 8.14.1 are in `CurlReplies`, under curl's licence; `HAUL_CURL_TESTS` names the folder of another version.
+/// Their form is told in curl's docs/tests/FILEFORMAT.md; what the cases in use need of it is here.
 struct CurlCase {
-  /// curl's folder `tests/data`; nil where nobody has said where it is.
-  static let folder = ProcessInfo.processInfo.environment["HAUL_CURL_TESTS"]
+  private static let ownFolder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+    path: "CurlReplies"
+  ).path
+  private static let folder =
+    ProcessInfo.processInfo.environment["HAUL_CURL_TESTS"] ?? ownFolder
+
+  /// Whether this version of curl has the case.
+  static func isThere(_ number: Int) -> Bool {
+    FileManager.default.fileExists(atPath: "\(folder)/test\(number)")
+  }
 
   struct Unreadable: Error { var why: String }
 
@@ -14,10 +22,10 @@ struct CurlCase {
   private let lines: [Substring]
 
   init(_ number: Int) throws {
-    guard let folder = Self.folder else { throw Unreadable(why: "HAUL_CURL_TESTS is not set") }
     self.number = number
-    let text = try String(contentsOfFile: "\(folder)/test\(number)", encoding: .utf8)
-    lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let text = try String(contentsOfFile: "\(Self.folder)/test\(number)", encoding: .utf8)
+    // By bytes: CRLF is one character.
+    lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).map { Substring($0) }
   }
 
   /// The bytes of the reply's section, such as `data` or `data1`, for a server at `host`.
@@ -30,7 +38,7 @@ struct CurlCase {
     let content = lines[(begin + 1)..<end].map { $0 + "\n" }.joined()
     var bytes = try expand(content.replacing("%HOSTIP:%HTTPPORT", with: host)[...])
     if lines[begin].contains("nonewline=\"yes\"") { bytes.removeLast() }
-    if lines[begin].contains("crlf=\"headers\"") { bytes = Self.withHeadInCRLF(bytes) }
+    if lines[begin].contains("crlf=") { bytes = Self.withHeadInCRLF(bytes) }
     return CurlReply(bytes: bytes)
   }
 
@@ -86,7 +94,8 @@ struct CurlCase {
   /// Line ends up to and with the first empty line become CRLF.
   private static func withHeadInCRLF(_ bytes: [UInt8]) -> [UInt8] {
     let end = bytes.firstRange(of: [10, 10])?.upperBound ?? bytes.endIndex
-    return bytes[..<end].flatMap { $0 == 10 ? [13, 10] : [$0] } + bytes[end...]
+    let head = bytes[..<end].filter { $0 != 13 }.flatMap { $0 == 10 ? [13, 10] : [$0] }
+    return head + bytes[end...]
   }
 }
 

@@ -7,9 +7,7 @@ import Transfer
 ///
 /// Never a file that mixes two answers, and none that is called complete because nothing contradicts it. Not
 /// applicable: 33 (an upload), and of 1079 the answer to digest authentication.
-@Suite(
-  .timeLimit(.minutes(2)),
-  .enabled(if: CurlCase.folder != nil, "HAUL_CURL_TESTS does not name curl's tests/data"))
+@Suite(.timeLimit(.minutes(2)))
 struct CurlCaseTests {
   private let directory: TemporaryDirectory
   private let downloader: Downloader
@@ -21,7 +19,13 @@ struct CurlCaseTests {
     downloader = try Downloader(configuration)
   }
 
-  @Test(arguments: CurlCaseRow.all)
+  /// What came after the version that is here; another one is tried with `HAUL_CURL_TESTS`.
+  @Test func `the cases that are not here are those of later versions`() {
+    let missing = Set(CurlCaseRow.all.map(\.number)).filter { !CurlCase.isThere($0) }
+    #expect(missing.isSubset(of: [767, 768, 769, 770, 771, 1584, 1585, 1722, 1723, 3035, 3223]))
+  }
+
+  @Test(arguments: CurlCaseRow.all.filter { CurlCase.isThere($0.number) })
   func `a reply of curl's test server leads to the right file or to none`(
     _ row: CurlCaseRow
   ) async throws {
@@ -55,7 +59,8 @@ struct CurlCaseTests {
     #expect(origin.log.value.exchanges.count == row.requests)
   }
 
-  @Test func `case 3223, a connection whose answer broke off is not used again`() async throws {
+  @Test(.enabled("3223 is of a later version") { CurlCase.isThere(3223) })
+  func `case 3223, a connection whose answer broke off is not used again`() async throws {
     let broken = CurlCaseRow(
       3223, "data", "data1", gives: .complete, "100 bytes announced, 11 sent; then 3 of 3")
     let (origin, replies) = try origin(broken)

@@ -3,7 +3,8 @@
 -- p_options  {"digest", "if_exists", "max_attempts", "max_bytes", "accept_unverified_length", …} for every line;
 --            a line's own options go before
 -- p_after    not before this long from now; NULL or 0 = at once
--- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been cancelled}
+-- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
+--            cancelled, and are tried with the options given now}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
   p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval)
@@ -78,6 +79,12 @@ BEGIN
     END IF;
     v_requeued := haul.requeue(ARRAY(
       SELECT DISTINCT s.owner FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NOT NULL));
+    -- Whoever submits again what had failed may have mended its options.
+    UPDATE haul.job j SET options = l.options FROM (
+      SELECT DISTINCT ON (s.owner) s.owner, coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
+      FROM haul.staging s WHERE s.submission = v_submission AND s.owner = ANY (v_requeued)
+      ORDER BY s.owner, s.line) l
+    WHERE j.id = l.owner AND j.options IS DISTINCT FROM l.options;
   END IF;
 
   -- Last of all the lanes, each once and in key order.
