@@ -100,8 +100,8 @@ struct EngineRateTests {
         await group.next()
         return sinks.map(\.log.value.count).min() ?? 0
       }
-      // What is gathered is handed over after half a second, of the two that it takes.
-      #expect(least > 0)
+      // In turns of 16 KiB they are nearly level; what is not handed over yet, and a late start, make up for the rest.
+      #expect(least >= length / 4)
       for sink in sinks {
         #expect(sink.log.value.count == length)
         #expect(Pattern(seed: 4).firstDifference(of: sink.log.value.bytes, at: 0) == nil)
