@@ -10,12 +10,16 @@ final class WorkLoop: Sendable {
     /// A claim is worth a call: room was made, something was announced, or the wait is over.
     var isClaimDue = true
     var number: Int64 = 0
+    /// When the last call had its reply.
+    var lastCall: ContinuousClock.Instant?
     /// How long the last reply says to wait before the next claim.
     var wait = Duration.zero
   }
 
   /// Without any news a worker asks again after about this long.
   private static let pollTime = Duration.seconds(5)
+  /// From the end of one call to the next, where nobody waits for it.
+  private static let gatheringTime = Duration.milliseconds(10)
 
   private let database: Database
   private let configuration: WorkerConfiguration
@@ -76,6 +80,10 @@ final class WorkLoop: Sendable {
       let room =
         isDraining ? 0 : configuration.leases - board.runningCount + environment.watch.stuckCount
       if board.hasEndings || (room > 0 && isClaimDue) {
+        if let rest = gathering(until: .now) {
+          await wake.wait(upTo: rest)
+          continue
+        }
         try await call(room: isClaimDue || board.hasEndings ? room : 0)
         continue
       }
@@ -88,6 +96,15 @@ final class WorkLoop: Sendable {
       // Room without news: the wait is over.
       if room > 0 { state.withLock { $0.isClaimDue = true } }
     }
+  }
+
+  /// How long yet to gather what the next call settles; nil where it is time. As long as leases wait for a slot the network does
+  /// not wait for a call, and one for many costs little more than one for a few.
+  private func gathering(until now: ContinuousClock.Instant) -> Duration? {
+    let (isDraining, last) = state.withLock { ($0.isDraining, $0.lastCall) }
+    guard !isDraining, let last, environment.slots.waitingCount > 0 else { return nil }
+    let rest = last + Self.gatheringTime - now
+    return rest > .zero ? rest : nil
   }
 
   private func isIdle() async throws -> Bool {
@@ -123,6 +140,7 @@ final class WorkLoop: Sendable {
     if reply.draining { drain() }
     let isFull = reply.claimed.count >= room
     state.withLock { state in
+      state.lastCall = .now
       // A drain that came during the call stops what the call has brought.
       if state.isDraining { runs.forEach { $0.stop() } }
       if reply.contended, !isFull {
