@@ -27,6 +27,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case pathConflict = "path_conflict"
     case diskFull = "disk_full"
     case io
+    case openFiles = "open_files"
     case cancelled
   }
 
