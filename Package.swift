@@ -110,3 +110,14 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Only for `scripts/fuzz`. libFuzzer brings `main`, so no other program is built beside its targets and what they reach.
+if Context.environment["HAUL_FUZZ"] != nil {
+  let reached = ["CLibcurl", "CLibcrypto", "CLinux", "Log", "Transfer", "ListFormats"]
+  package.products = []
+  package.targets.removeAll { !reached.contains($0.name) }
+  package.targets.append(
+    .executableTarget(
+      name: "Fuzz", dependencies: ["Transfer", "ListFormats"], path: "Tests/Fuzz",
+      exclude: ["Corpus"], swiftSettings: strictC))
+}

@@ -40,6 +40,12 @@ static inline int haul_reserve(int descriptor, int64_t length) {
   return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length) == 0 ? 0 : errno;
 }
 
+/// futimens(2): the time of the last change, in seconds since 1970. Returns 0, or -1 with errno.
+static inline int haul_set_modified(int descriptor, int64_t seconds) {
+  const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = (time_t)seconds}};
+  return futimens(descriptor, times);
+}
+
 /// The kind of the file system behind `descriptor` (f_type of fstatfs(2)), or 0.
 static inline uint32_t haul_file_system(int descriptor) {
   struct statfs found;

@@ -14,6 +14,11 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var maxHostWait: Int?
   /// Compute the file's SHA-256, where no digest is checked by it anyway, and keep it with the outcome.
   package var recordDigest: Bool?
+  /// The most bytes a second that are read of it.
+  package var maxRate: Int64?
+
+  /// Give the file the time at which the source says that it was modified.
+  package var remoteTime: Bool?
 
   /// No wishes.
   package init(

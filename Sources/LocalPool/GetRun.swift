@@ -17,19 +17,22 @@ package struct GetOrder: Sendable {
   package var options: JobOptions
   /// Blocks of addresses that a redirect may lead to, besides the public ones.
   package var allowedNetworks: [CIDR]
+  /// The most bytes a second that are read of all files together; nil for no limit.
+  package var rateLimit: RateLimit?
   /// The program's version.
   package var version: String
 
   /// An order made of its parts.
   package init(
     lines: [SubmitLine], directory: String, concurrency: Int, options: JobOptions,
-    allowedNetworks: [CIDR], version: String
+    allowedNetworks: [CIDR], rateLimit: RateLimit?, version: String
   ) {
     self.lines = lines
     self.directory = directory
     self.concurrency = concurrency
     self.options = options
     self.allowedNetworks = allowedNetworks
+    self.rateLimit = rateLimit
     self.version = version
   }
 }
@@ -90,8 +93,9 @@ package final class GetRun: Sendable {
 
   /// Runs until every job has ended, or ``stop()``. Files are durable when their settlement is told.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`. That jobs fail is not an error.
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`, `DescriptorLimit.TooLow`. That jobs fail is not an error.
   package func run() async throws {
+    try DescriptorLimit.raise(leases: leases)
     try await opening.withPool(
       database: LocalPool.getDatabase, at: location,
       observe: { [observe] in observe(.database($0)) }, run(in:))
@@ -153,6 +157,7 @@ package final class GetRun: Sendable {
       conninfo: pool.conninfo, stores: [directory.mount], queues: [queue],
       concurrency: order.concurrency, leases: leases, allowedNetworks: order.allowedNetworks,
       version: order.version)
+    configuration.rateLimit = order.rateLimit
     configuration.allowsOwnOrigins = true
     configuration.onSettled = { [observe] in observe(.settled($0)) }
     configuration.onStoreClosed = { [observe, weak self] _, reason in

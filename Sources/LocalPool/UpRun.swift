@@ -17,17 +17,21 @@ package struct UpOrder: Sendable {
   package var concurrency: Int
   /// Blocks of addresses allowed besides the public ones.
   package var allowedNetworks: [CIDR]
+  /// The most bytes a second that are read of all files together; nil for no limit.
+  package var rateLimit: RateLimit?
   /// The program's version.
   package var version: String
 
   /// An order made of its parts.
   package init(
-    directory: String, workers: Int, concurrency: Int, allowedNetworks: [CIDR], version: String
+    directory: String, workers: Int, concurrency: Int, allowedNetworks: [CIDR],
+    rateLimit: RateLimit?, version: String
   ) {
     self.directory = directory
     self.workers = workers
     self.concurrency = concurrency
     self.allowedNetworks = allowedNetworks
+    self.rateLimit = rateLimit
     self.version = version
   }
 }
@@ -93,9 +97,10 @@ package final class UpRun: Sendable {
 
   /// Runs until ``stop()``, or until all workers were drained by an operator.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`; `JobQueueError`, also `busy` where another such
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `DescriptorLimit.TooLow`; `JobQueueError`, also `busy` where another such
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
+    try DescriptorLimit.raise(workers: order.workers, leases: order.concurrency)
     try await opening.withPool(
       database: LocalPool.standingDatabase, at: location,
       observe: { [observe] in observe(.database($0)) }, run(in:))
@@ -156,10 +161,11 @@ package final class UpRun: Sendable {
   private func makeWorkers(
     _ pool: LocalPool, _ directory: String
   ) throws(StoreError) -> [PoolWorker] {
-    let configuration = WorkerConfiguration(
+    var configuration = WorkerConfiguration(
       conninfo: pool.conninfo, stores: [StoreMount(name: Self.store, directory: directory)],
       concurrency: order.concurrency, allowedNetworks: order.allowedNetworks,
       version: order.version)
+    configuration.rateLimit = order.rateLimit
     var workers: [PoolWorker] = []
     for number in 0..<order.workers {
       workers.append(try PoolWorker(configuration, logger: logger("worker-\(number + 1)")))

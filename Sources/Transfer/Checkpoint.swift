@@ -18,6 +18,8 @@ package struct Checkpoint: Sendable, Hashable {
   package var mediaType: String?
   /// The digest of the whole that the server stated; nil where it did not.
   package var digest: ExpectedDigest?
+  /// When the source was last changed, by its own word, in seconds since 1970; nil where it did not say.
+  package var modified: Int64?
   /// Which bytes of the part file survive a crash.
   package var durable: ByteRanges
   /// The part file's name in its directory.
@@ -34,7 +36,8 @@ package struct Checkpoint: Sendable, Hashable {
   package init(
     url: String? = nil, completeLength: Int64, validator: Validator?,
     contentEncoding: String? = nil, mediaType: String? = nil, digest: ExpectedDigest? = nil,
-    durable: ByteRanges, part: String, inode: UInt64, changes: Int = 0, publishing: String? = nil
+    modified: Int64? = nil, durable: ByteRanges, part: String, inode: UInt64, changes: Int = 0,
+    publishing: String? = nil
   ) {
     self.url = url
     self.completeLength = completeLength
@@ -42,6 +45,7 @@ package struct Checkpoint: Sendable, Hashable {
     self.contentEncoding = contentEncoding
     self.mediaType = mediaType
     self.digest = digest
+    self.modified = modified
     self.durable = durable
     self.part = part
     self.inode = inode
@@ -64,8 +68,8 @@ extension Checkpoint: Codable {
   package static let version = 1
 
   private enum CodingKeys: String, CodingKey {
-    case version, url, completeLength, validator, contentEncoding, mediaType, digest, durable, part
-    case inode, changes, publishing
+    case version, url, completeLength, validator, contentEncoding, mediaType, digest, modified
+    case durable, part, inode, changes, publishing
   }
 
   /// The JSON form.
@@ -109,6 +113,7 @@ extension Checkpoint: Codable {
     contentEncoding = try values.decodeIfPresent(String.self, forKey: .contentEncoding)
     mediaType = try values.decodeIfPresent(String.self, forKey: .mediaType)
     digest = try values.decodeIfPresent(String.self, forKey: .digest).flatMap(ExpectedDigest.init)
+    modified = try values.decodeIfPresent(Int64.self, forKey: .modified)
     durable = try values.decode(ByteRanges.self, forKey: .durable)
     part = try values.decode(String.self, forKey: .part)
     inode = try values.decode(UInt64.self, forKey: .inode)
@@ -130,6 +135,7 @@ extension Checkpoint: Codable {
     try values.encodeIfPresent(contentEncoding, forKey: .contentEncoding)
     try values.encodeIfPresent(mediaType, forKey: .mediaType)
     try values.encodeIfPresent(digest?.description, forKey: .digest)
+    try values.encodeIfPresent(modified, forKey: .modified)
     try values.encode(durable, forKey: .durable)
     try values.encode(part, forKey: .part)
     try values.encode(inode, forKey: .inode)

@@ -41,6 +41,10 @@ let openSocket:
     let descriptor = unsafe socket(
       target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
       target.pointee.protocol)
+    guard descriptor >= 0 else {
+      unsafe exchange(context).gotNoSocket(errno)
+      return CURL_SOCKET_BAD
+    }
     unsafe exchange(context).opened(descriptor)
     return descriptor
   }

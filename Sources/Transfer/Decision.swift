@@ -21,6 +21,8 @@ struct Representation: Sendable, Hashable {
   var mediaType: String?
   /// As `Checkpoint.digest`.
   var digest: ExpectedDigest?
+  /// As `Checkpoint.modified`.
+  var modified: Int64?
 }
 
 /// What to do with an answer, decided from its head, before a byte of its body is written.

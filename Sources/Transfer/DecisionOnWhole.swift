@@ -48,5 +48,6 @@ extension Representation {
     contentEncoding = head.contentEncoding
     mediaType = head.mediaType
     digest = head.statedDigest
+    modified = head.modified(now: now)?.seconds
   }
 }

@@ -17,6 +17,8 @@ public final class Engine: Sendable {
     public var maxConnections = 128
     /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk.
     public var maxBuffers = 96
+    /// The most bytes a second that are read of all bodies together; nil for no limit.
+    public var rateLimit: RateLimit?
     /// How long an answer of DNS is kept.
     public var dnsCacheTime = Duration.seconds(60)
     /// Sent as User-Agent.

@@ -7,6 +7,7 @@ internal import Glibc
   private let mailbox: EngineMailbox
   private let configuration: Engine.Configuration
   private let pool: BufferPool
+  private let gate: RateGate
   private let sockets = OpenSockets()
   private var running: [ObjectIdentifier: RunningExchange] = [:]
   private var idle: [EasyHandle]
@@ -25,6 +26,7 @@ internal import Glibc
     self.mailbox = mailbox
     self.configuration = configuration
     idle = [first]
+    gate = RateGate(configuration.rateLimit)
     pool = BufferPool(capacity: 256 * 1024, limit: configuration.maxBuffers) {
       [mailbox] in mailbox.post(.buffersFreed)
     }
@@ -79,6 +81,7 @@ internal import Glibc
       unsafe curl_multi_perform(multi, &stillRunning)
       settle()
       tick()
+      gate.release(now: .now)
       sweep()
       if !isEnding { wait() }
     }
@@ -106,8 +109,8 @@ internal import Glibc
       let easy: EasyHandle
       if let used = idle.popLast() { easy = used } else { easy = try EasyHandle(configuration) }
       let exchange = RunningExchange(
-        order, isFresh: isFresh, easy: easy, pool: pool, sockets: sockets, limits: configuration,
-        now: .now)
+        order, isFresh: isFresh, easy: easy, pool: pool, gate: gate, sockets: sockets,
+        limits: configuration, now: .now)
       try join(exchange)
     } catch {
       order.refuse(.failed(error))
@@ -138,6 +141,7 @@ internal import Glibc
   private func leave(_ exchange: RunningExchange) {
     let handle = exchange.order.handle
     handle.detach()
+    gate.forget(exchange)
     running[ObjectIdentifier(handle)] = nil
     // Closes the connection when the exchange was not through.
     unsafe curl_multi_remove_handle(multi, exchange.easy.raw)
@@ -184,7 +188,8 @@ internal import Glibc
 
   private func wait() {
     // With nothing to watch only a message can bring something to do, and that wakes.
-    let limit: Duration = running.isEmpty ? .seconds(60) : Self.tickInterval
+    var limit: Duration = running.isEmpty ? .seconds(60) : Self.tickInterval
+    if let rate = gate.wait(now: .now) { limit = min(limit, rate + .milliseconds(1)) }
     unsafe curl_multi_poll(multi, nil, 0, Int32(limit.milliseconds), nil)
   }
 

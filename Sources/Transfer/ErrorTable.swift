@@ -127,6 +127,11 @@ extension TransferError.Class {
         .job, "Reading or writing a local file failed.",
         "Look at the store's file system and its mount. A worker waits for them; what had failed before, 'haul retry'."
       )
+    case .openFiles:
+      .init(
+        .job, "The worker's process, or its machine, has as many files open as it may.",
+        "Raise the limit (LimitNOFILE= of its systemd unit, 'ulimit -n'), or lower --concurrency. A worker waits for that."
+      )
     case .cancelled:
       .init(.never, "Somebody cancelled it.", "'haul retry' queues it again.")
     }

@@ -6,14 +6,18 @@ package struct ExchangeRequest: Sendable {
   package var fields: [ResponseHead.Field]
   /// Overrides the engine's policy for this exchange; nil takes the engine's.
   package var addressPolicy: AddressPolicy?
+  /// The most bytes a second that are read of the body, besides what the engine allows; nil for no limit.
+  package var rateLimit: RateLimit?
 
   /// A request made of its parts.
   package init(
-    url: String, fields: [ResponseHead.Field] = [], addressPolicy: AddressPolicy? = nil
+    url: String, fields: [ResponseHead.Field] = [], addressPolicy: AddressPolicy? = nil,
+    rateLimit: RateLimit? = nil
   ) {
     self.url = url
     self.fields = fields
     self.addressPolicy = addressPolicy
+    self.rateLimit = rateLimit
   }
 }
 

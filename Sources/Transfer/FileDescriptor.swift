@@ -94,12 +94,13 @@ struct FileStatus: Equatable {
 
 extension TransferError {
   /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where
-  /// the kinds of files are in each other's way, else `io`.
+  /// the kinds of files are in each other's way, `open_files` for EMFILE and ENFILE, else `io`.
   static func file(_ number: Int32, _ what: String) -> TransferError {
     let reason = unsafe String(cString: haul_error_text(number))
     let message = "\(what): \(reason)"
     switch number {
     case ENOSPC, EDQUOT: return TransferError(.diskFull, message)
+    case EMFILE, ENFILE: return TransferError(.openFiles, message)
     case ENOTDIR, EISDIR, ELOOP: return TransferError(.pathConflict, message)
     default: return TransferError(.io, message)
     }

@@ -86,6 +86,13 @@ package final class PartFile: Sendable {
   /// fsync(2): everything written before is durable on return, times and rights too.
   package func sync() throws(TransferError) { try file.sync() }
 
+  /// futimens(2): it was last changed so many seconds after 1970; durable with the next ``sync()``.
+  func setModified(_ seconds: Int64) throws(TransferError) {
+    guard haul_set_modified(file.raw, seconds) == 0 else {
+      throw .file(errno, "cannot set the time of the partial file \(name)")
+    }
+  }
+
   /// Its size in bytes, which says nothing about progress.
   package func size() throws(TransferError) -> Int64 { try file.status().size }
 

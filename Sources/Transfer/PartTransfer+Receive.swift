@@ -81,10 +81,12 @@ extension PartTransfer {
     let record = new.completeLength.map {
       Checkpoint(
         completeLength: $0, validator: new.validator, contentEncoding: new.contentEncoding,
-        mediaType: new.mediaType, digest: new.digest, durable: ByteRanges(), part: name, inode: 0,
+        mediaType: new.mediaType, digest: new.digest, modified: new.modified, durable: ByteRanges(),
+        part: name, inode: 0,
         changes: shared.state.attempts.changes)
     }
     shared.state.checkpoint = record
+    shared.modified = new.modified
     shared.length = nil
     shared.report.resumedAt = 0
     shared.body = PartBody(

@@ -8,14 +8,16 @@ extension PartTransfer {
   /// been saved, as far as there is something to resume. After the return `save` is not called again; a
   /// call that a stop did not wait for may still be under way.
   package func run() async -> TransferOutcome {
-    let outcome = await withTaskCancellationHandler {
+    var outcome = await withTaskCancellationHandler {
       await attempt()
     } onCancel: {
       stop()
     }
     shared.withLock { $0.timer }?.cancel()
     switch outcome {
-    case .complete: await endCheckpoints()
+    case .complete(let part, _):
+      await endCheckpoints()
+      if let error = await applyRemoteTime(to: part) { outcome = .failed(error) }
     case .failed: await finalCheckpoint()
     case .stopped, .lost: await Self.within(order.stopTime) { await self.finalCheckpoint() }
     }
@@ -82,7 +84,7 @@ extension PartTransfer {
       if isEnded { return .end(.stopped) }
       let request = ExchangeRequest(
         url: url.text, fields: isHome ? fields + order.credentials : fields,
-        addressPolicy: isHome ? order.addressPolicy : nil)
+        addressPolicy: isHome ? order.addressPolicy : nil, rateLimit: order.rateLimit)
       let result = await engine.perform(
         request, sink: Sink(self, asked: asked, hostKey: url.hostKey), handle: handle)
       let ruling = shared.withLock { shared in

@@ -56,6 +56,17 @@ extension PartTransfer {
     }
   }
 
+  /// Gives a complete part the source's time, where that is asked for and known.
+  func applyRemoteTime(to part: PartFile) async -> TransferError? {
+    guard order.takesRemoteTime, let modified = shared.withLock({ $0.modified }) else { return nil }
+    do throws(TransferError) {
+      try await io.run { () throws(TransferError) in try part.setModified(modified) }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   // MARK: - Row 23: twice the same
 
   var isSecond: Bool { shared.withLock { $0.first != nil } }

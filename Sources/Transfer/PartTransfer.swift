@@ -24,10 +24,14 @@ package struct TransferOrder: Sendable {
   package var digest: ExpectedDigest?
   /// The file's SHA-256 is computed, whether or not a digest is checked.
   package var recordsDigest = false
+  /// The complete file gets the time at which the source says that it was modified.
+  package var takesRemoteTime = false
   /// The length in bytes that whoever ordered the file knows; it proves a body without length complete.
   package var expectedLength: Int64?
   /// Bytes above which the transfer fails; nil for no limit.
   package var maximumLength: Int64?
+  /// The most bytes a second that are read of all its bodies; nil for no limit of its own.
+  package var rateLimit: RateLimit?
   /// A body without length that the peer closed counts as complete.
   package var acceptUnverifiedLength = false
   /// Checkpoint after so many bytes, or so much time, whichever comes first.
@@ -114,6 +118,8 @@ package final class PartTransfer: Sendable {
     var partName: String?
     /// Length and digest of the first of two downloads (row 23).
     var first: (part: PartFile, length: Int64, digest: [UInt8])?
+    /// When the source was last changed; as `Checkpoint.modified`.
+    var modified: Int64?
     /// What the last head led to.
     var ruling: Action?
     /// Length of the whole, once a body's end has told it.
@@ -164,6 +170,7 @@ package final class PartTransfer: Sendable {
         shared.body = PartBody(
           .write(writer), record: checkpoint, length: checkpoint.completeLength, generation: 0)
         shared.partName = order.partName
+        shared.modified = checkpoint.modified
         shared.report.resumedAt = checkpoint.durable.prefixEnd
       }
     }

@@ -66,6 +66,15 @@ extension ResponseHead {
     return .seconds(min(max(until.seconds - from.seconds, 0), year))
   }
 
+  /// When the representation was last changed (RFC 9110 §8.8.2); nil where the field is absent, repeated or unreadable, or
+  /// tells a time before 1970 or after `now`.
+  func modified(now: HTTPDate) -> HTTPDate? {
+    guard let date = value("Last-Modified").flatMap({ HTTPDate($0, now: now) }),
+      date.seconds >= 0, date <= now
+    else { return nil }
+    return date
+  }
+
   /// The members of a comma-separated field, all of its lines joined (RFC 9110 §5.6.1).
   func listMembers(_ name: String) -> [String] {
     values(name).flatMap { $0.split(separator: ",") }.compactMap { member in

@@ -18,6 +18,8 @@ final class RunningExchange {
     static let sink = Brakes(rawValue: 2)
     /// No buffer was to be had.
     static let pool = Brakes(rawValue: 4)
+    /// A rate is used up.
+    static let rate = Brakes(rawValue: 8)
   }
 
   let easy: EasyHandle
@@ -26,6 +28,7 @@ final class RunningExchange {
   let isFresh: Bool
   private let policy: AddressPolicy
   private let pool: BufferPool
+  private let gate: RateGate
   private let sockets: OpenSockets
   private let limits: Engine.Configuration
   private var parser: HeadParser
@@ -34,8 +37,12 @@ final class RunningExchange {
   private var gatheringSince: ContinuousClock.Instant
   private var watch: StallWatch
   private var brakes: Brakes = []
+  /// The gate has let go of it, and it has not taken its piece yet.
+  private var hasTurn = false
   private var bytes: Int64 = 0
   private var openedSockets: [Int32] = []
+  /// Why the system gave no socket, the last time it did not.
+  private var socketError: Int32 = 0
   private var connectedTo: String?
   /// Where nothing but the end of a TLS connection ends the body.
   private var tlsEnd: TLSEnd?
@@ -44,13 +51,14 @@ final class RunningExchange {
   private(set) var ending: ExchangeOutcome?
 
   init(
-    _ order: ExchangeOrder, isFresh: Bool, easy: EasyHandle, pool: BufferPool, sockets: OpenSockets,
-    limits: Engine.Configuration, now: ContinuousClock.Instant
+    _ order: ExchangeOrder, isFresh: Bool, easy: EasyHandle, pool: BufferPool, gate: RateGate,
+    sockets: OpenSockets, limits: Engine.Configuration, now: ContinuousClock.Instant
   ) {
     self.order = order
     self.isFresh = isFresh
     self.easy = easy
     self.pool = pool
+    self.gate = gate
     self.sockets = sockets
     self.limits = limits
     policy = order.request.addressPolicy ?? limits.addressPolicy
@@ -75,6 +83,11 @@ final class RunningExchange {
   /// A socket was made for an allowed address.
   func opened(_ socket: Int32) {
     openedSockets.append(socket)
+  }
+
+  /// The system gave no socket, by this error number.
+  func gotNoSocket(_ error: Int32) {
+    socketError = error
   }
 
   /// A connection is ready and the request about to go out; `text` is the peer's address.
@@ -119,6 +132,10 @@ final class RunningExchange {
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
     let now = ContinuousClock.now
+    guard hasTurn || gate.admits(self, now: now) else {
+      brake(.rate, true)
+      return .pause
+    }
     if buffer == nil {
       buffer = pool.take()
       gatheringSince = now
@@ -128,6 +145,8 @@ final class RunningExchange {
       return .pause
     }
     unsafe buffer.append(piece)
+    hasTurn = false
+    gate.took(piece.count, by: self, now: now)
     watch.received(piece.count, now: now)
     return .taken
   }
@@ -145,6 +164,12 @@ final class RunningExchange {
   /// Buffers came back to the pool.
   func attendPool() {
     brake(.pool, false)
+  }
+
+  /// The gate lets go of it: the next piece is taken whatever the rates say then, so that nobody can be forestalled for ever.
+  func takeTurn() {
+    hasTurn = true
+    brake(.rate, false)
   }
 
   /// Time passes: what lies gathered is handed over after a while, and a stall ends the exchange.
@@ -196,6 +221,10 @@ final class RunningExchange {
             "the address \(refused) is not public; if you trust it, start 'haul worker', 'haul up' or 'haul get' with --allow-net \(refused)/\(refused.bytes.count * 8)"
           ))
       }
+      if lacksDescriptors {
+        return .failed(
+          failure(.openFiles, "no connection could be made: too many files are open"))
+      }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
       let errorClass = finished.errorClass(progress)
@@ -211,6 +240,18 @@ final class RunningExchange {
     case .length(let length) where length != bytes:
       return .truncated("\(bytes) bytes came of \(length)")
     case .length, .chunked, .stream, .noBody: return .complete
+    }
+  }
+
+  /// Whether no descriptor was to be had for a socket, or none is now: resolving and TLS open files too, and libcurl does not
+  /// tell why they failed.
+  private var lacksDescriptors: Bool {
+    if TransferError.file(socketError, "").errorClass == .openFiles { return true }
+    do throws(TransferError) {
+      _ = try FileDescriptor.directory("/")
+      return false
+    } catch {
+      return error.errorClass == .openFiles
     }
   }
 

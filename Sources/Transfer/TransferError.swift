@@ -48,6 +48,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case diskFull = "disk_full"
     /// Reading or writing a local file failed.
     case io
+    /// The process, or the machine, has as many files open as it may.
+    case openFiles = "open_files"
     /// It was cancelled or paused.
     case cancelled
   }

@@ -159,7 +159,9 @@ final class JobRun: Sendable {
     order.rangeUnsafe = lease.rangeUnsafe ?? false
     order.changes = lease.changes ?? 0
     order.maximumLength = lease.options.maxBytes
+    order.rateLimit = lease.options.maxRate.map { RateLimit(bytesPerSecond: max($0, 1)) }
     order.recordsDigest = lease.options.recordDigest ?? false
+    order.takesRemoteTime = lease.options.remoteTime ?? false
     if environment.allowsOwnOrigins { order.addressPolicy = .unrestricted }
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {

@@ -80,6 +80,7 @@ package final class PoolWorker: Sendable {
     engineConfiguration.addressPolicy = AddressPolicy(allowing: configuration.allowedNetworks)
     engineConfiguration.userAgent = "haul/\(configuration.version)"
     engineConfiguration.maxConnections = configuration.concurrency * 2
+    engineConfiguration.rateLimit = configuration.rateLimit
     let engine = try Engine(engineConfiguration)
     let board = Board()
     let keeper = LeaseKeeper(

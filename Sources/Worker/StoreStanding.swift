@@ -4,12 +4,16 @@ enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
   case full
   case unwritable(String)
   case hangs
+  /// Not the store's fault, but nothing can be opened there.
+  case openFiles
 
   var description: String {
     switch self {
     case .full: "its disk is full"
     case .unwritable(let reason): reason
     case .hangs: "its disk does not answer"
+    case .openFiles:
+      "the worker has as many files open as it may: raise the limit (LimitNOFILE=, 'ulimit -n') or lower --concurrency"
     }
   }
 }

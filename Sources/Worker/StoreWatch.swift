@@ -44,11 +44,19 @@ final class StoreWatch: Sendable {
   }
 
   /// Looks at the store where a failure of this class may be its fault. True: it is closed, and the database knows it.
+  ///
+  /// Where no file can be opened there is nothing to look at: by now one can perhaps, and the job is not to blame.
   func closes(_ name: String, after error: String) async -> Bool {
-    let ofDisk: [TransferError.Class] = [.diskFull, .io]
-    guard let error = ofDisk.first(where: { $0.rawValue == error }), let store = stores[name],
-      let trouble = await look(at: store, forRoom: error == .diskFull)
-    else { return false }
+    guard let error = TransferError.Class(rawValue: error), let store = stores[name] else {
+      return false
+    }
+    let trouble: StoreTrouble? =
+      switch error {
+      case .diskFull, .io: await look(at: store, forRoom: error == .diskFull)
+      case .openFiles: .openFiles
+      default: nil
+      }
+    guard let trouble else { return false }
     await close(name, because: trouble)
     return true
   }
@@ -151,7 +159,11 @@ extension Store {
       let space = try root.space()
       return forRoom && space.free < Self.reserve(of: space.total) ? .full : nil
     } catch {
-      return error.errorClass == .diskFull ? .full : .unwritable(error.message)
+      return switch error.errorClass {
+      case .diskFull: .full
+      case .openFiles: .openFiles
+      default: .unwritable(error.message)
+      }
     }
   }
 

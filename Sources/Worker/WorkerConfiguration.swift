@@ -27,6 +27,8 @@ package struct WorkerConfiguration: Sendable {
   package var leases: Int
   /// Blocks of addresses allowed besides the public ones.
   package var allowedNetworks: [CIDR]
+  /// The most bytes a second that are read of all jobs together; may be shared with other workers of the process.
+  package var rateLimit: RateLimit?
   /// A job's own origin may have any address; redirects to other origins still fall under `allowedNetworks`. For
   /// URLs that the person at this terminal has typed.
   package var allowsOwnOrigins = false

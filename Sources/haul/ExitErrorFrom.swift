@@ -24,6 +24,7 @@ extension ExitError {
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
     case let error as StoreError: self.init(error)
+    case is DescriptorLimit.TooLow: self.init(.configuration, "\(error).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
     case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
     case let error as StandardStream.Failure:

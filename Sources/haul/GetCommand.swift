@@ -45,6 +45,9 @@ struct GetCommand: HaulCommand {
         "concurrency", short: "j", "<n>", \.concurrency, in: 1...256,
         "Transfers at once, in all and from one host."),
       .value(
+        "limit-rate", "<size>", \.limitRate,
+        "At most so many bytes a second, all files together."),
+      .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
       .values(
@@ -72,6 +75,7 @@ struct GetCommand: HaulCommand {
   var output = "."
   var name: String?
   var concurrency = 8
+  var limitRate: RateArgument?
   var checksum: ExpectedDigest?
   var tree = false
   var networks: [CIDR] = []
@@ -91,7 +95,7 @@ struct GetCommand: HaulCommand {
     options.maxHostWait = Self.maxHostWait
     let order = GetOrder(
       lines: lines, directory: output, concurrency: concurrency, options: options,
-      allowedNetworks: networks, version: Haul.version)
+      allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
     let display = progress.display(label: "haul get")
     let screen = GetProgress(lines, on: display)
     let run = GetRun(

@@ -16,17 +16,21 @@ struct JobChoices: OptionGroup {
     .flag(
       "accept-unverified-length", \.acceptUnverifiedLength,
       "Take a body without length as complete when nothing else proves it."),
+    .flag("remote-time", \.remoteTime, "Give files the time of the source's last change."),
   ]
 
   var maxAttempts: Int?
   var maxBytes: ByteCount?
   var ifExists: CollisionPolicy?
   var acceptUnverifiedLength = false
+  var remoteTime = false
 
   /// As the queue takes them.
   var options: JobOptions {
-    JobOptions(
+    var options = JobOptions(
       ifExists: ifExists?.rawValue, maxAttempts: maxAttempts, maxBytes: maxBytes?.bytes,
       acceptUnverifiedLength: acceptUnverifiedLength ? true : nil)
+    options.remoteTime = remoteTime ? true : nil
+    return options
   }
 }

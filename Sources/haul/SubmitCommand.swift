@@ -35,6 +35,9 @@ struct SubmitCommand: HaulCommand {
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .flag("record-digest", \.recordDigest, "Keep the SHA-256 of each file for 'haul verify'."),
       .value(
+        "limit-rate", "<size>", \.limitRate,
+        "At most so many bytes a second, each job by itself."),
+      .value(
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
       .flag(
         "wait", \.wait,
@@ -53,6 +56,7 @@ struct SubmitCommand: HaulCommand {
   var out: String?
   var checksum: ExpectedDigest?
   var recordDigest = false
+  var limitRate: RateArgument?
   var notBefore: NotBefore?
   var wait = false
   var progress = ProgressOptions()
@@ -66,6 +70,7 @@ struct SubmitCommand: HaulCommand {
     let batch = batch ?? (wait ? Self.inventBatch() : nil)
     var options = choices.options
     options.recordDigest = recordDigest ? true : nil
+    options.maxRate = limitRate?.rate.bytes
     let (reply, jobs) = try await database.withQueue {
       [options] queue -> (SubmitReply, AwaitedJobs?) in
       let submission = Submission(

@@ -34,6 +34,9 @@ struct UpCommand: HaulCommand {
       .value(
         "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY", "Jobs at once of each worker."),
+      .value(
+        "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
+        "At most so many bytes a second, all workers together."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Also connect to these addresses, such as 10.0.0.0/8; may be repeated."),
@@ -42,6 +45,7 @@ struct UpCommand: HaulCommand {
   var workers = 1
   var directory = "downloads"
   var concurrency = 16
+  var limitRate: RateArgument?
   var networks: [CIDR] = []
   var log = LogOptions()
 
@@ -49,7 +53,7 @@ struct UpCommand: HaulCommand {
     let location = try ClusterLocation.standard(environment: ProcessInfo.processInfo.environment)
     let order = UpOrder(
       directory: directory, workers: workers, concurrency: concurrency, allowedNetworks: networks,
-      version: Haul.version)
+      rateLimit: limitRate?.limit, version: Haul.version)
     let voices = LogVoices(log)
     let database = voices.logger("db")
     let run = UpRun(order, at: location, logger: { voices.logger($0) }) { event in

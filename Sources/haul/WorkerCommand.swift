@@ -32,6 +32,9 @@ struct WorkerCommand: HaulCommand {
       .value(
         "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY", "Jobs at once."),
+      .value(
+        "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
+        "At most so many bytes a second, all jobs together."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Also connect to these addresses, such as 10.0.0.0/8; may be repeated."),
@@ -44,6 +47,7 @@ struct WorkerCommand: HaulCommand {
   var stores: [MountArgument] = []
   var queues: [PoolName] = []
   var concurrency = 16
+  var limitRate: RateArgument?
   var networks: [CIDR] = []
   var exitWhenIdle = false
   var database = DatabaseOptions()
@@ -51,12 +55,13 @@ struct WorkerCommand: HaulCommand {
 
   func perform() async throws {
     if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
-    let worker = try PoolWorker(
-      WorkerConfiguration(
-        conninfo: database.conninfo, stores: stores.map(\.mount),
-        queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
-        allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version),
-      logger: log.logger("worker"))
+    try DescriptorLimit.raise(leases: concurrency, stores: stores.count)
+    var configuration = WorkerConfiguration(
+      conninfo: database.conninfo, stores: stores.map(\.mount),
+      queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
+      allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
+    configuration.rateLimit = limitRate?.limit
+    let worker = try PoolWorker(configuration, logger: log.logger("worker"))
     StopSignals.handle { worker.drain() }
     try await worker.run()
   }

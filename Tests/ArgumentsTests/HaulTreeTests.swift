@@ -160,6 +160,7 @@ struct HaulTreeTests {
           -o, --out <path>        Where a single URL's file goes in the store.
           --checksum <alg=digest> The digest that a single URL's file must have.
           --record-digest         Keep the SHA-256 of each file for 'haul verify'.
+          --limit-rate <size>     At most so many bytes a second, each job by itself.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until these jobs have ended, those that were in
                                   the queue already too; with --batch the whole batch.
@@ -176,6 +177,7 @@ struct HaulTreeTests {
           --accept-unverified-length
                                   Take a body without length as complete when nothing
                                   else proves it.
+          --remote-time           Give files the time of the source's last change.
 
         DATABASE OPTIONS:
           --database <conninfo>   A libpq connection string or postgresql:// URI;

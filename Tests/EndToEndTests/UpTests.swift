@@ -97,6 +97,21 @@ struct UpTests {
     try await machine.silence()
   }
 
+  /// At one byte a second the first piece comes, and the rest would take hours.
+  @Test func `a limit of the rate holds back what all its workers bring`() async throws {
+    let machine = try LocalMachine()
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 9, length: 100_000).answer(request, reply)
+    }
+    let up = try await machine.up("--workers", "2", "--limit-rate", "1B")
+    try await machine.command("submit", origin.url("/file"))
+    try await firstPiece(in: machine.store)
+    up.signal(SIGTERM)
+    try await up.event("job.released")
+    #expect(try await up.exit() == .code(0))
+    try await machine.silence()
+  }
+
   @Test func `workers of other terminals do the work of a pool without any`() async throws {
     let machine = try LocalMachine()
     let file = try GatedFile()

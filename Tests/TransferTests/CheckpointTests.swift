@@ -5,7 +5,8 @@ import Testing
 @Suite struct CheckpointTests {
   let full = Checkpoint(
     url: "https://example.org/a", completeLength: 9000, validator: .strongETag("\"a/b\""),
-    contentEncoding: "gzip", mediaType: "application/zip", durable: ByteRanges(0..<4096),
+    contentEncoding: "gzip", mediaType: "application/zip", modified: 7,
+    durable: ByteRanges(0..<4096),
     part: "7-1", inode: .max, changes: 2, publishing: "x/y")
 
   @Test func `comes back from its resume data`() throws {
@@ -18,8 +19,8 @@ import Testing
   @Test func `its JSON form stays readable for the versions to come`() throws {
     let text = #"""
       {"changes":2,"completeLength":9000,"contentEncoding":"gzip","durable":"{[0,4096)}",\#
-      "inode":18446744073709551615,"mediaType":"application/zip","part":"7-1",\#
-      "publishing":"x/y","url":"https://example.org/a","validator":"\"a/b\"","version":1}
+      "inode":18446744073709551615,"mediaType":"application/zip","modified":7,\#
+      "part":"7-1","publishing":"x/y","url":"https://example.org/a","validator":"\"a/b\"","version":1}
       """#
     #expect(String(decoding: try full.resumeData(), as: UTF8.self) == text)
   }

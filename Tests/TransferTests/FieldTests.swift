@@ -133,6 +133,25 @@ import Testing
     #expect(head.bodyLength == length)
   }
 
+  /// `now` is Sun, 06 Nov 1994 08:49:37 GMT.
+  @Test(
+    arguments: [
+      (head(200, "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"), 784_111_777),
+      (head(200, "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT"), 0),
+      (head(200, "Last-Modified: Sun, 06 Nov 1994 08:49:38 GMT"), nil),
+      (head(200, "Last-Modified: Wed, 31 Dec 1969 23:59:59 GMT"), nil),
+      (head(200, "Last-Modified: yesterday"), nil),
+      (
+        head(
+          200, "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT",
+          "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"), nil
+      ),
+      (head(200), nil),
+    ] as [(ResponseHead, Int64?)])
+  func `time of the last change`(_ head: ResponseHead, _ seconds: Int64?) {
+    #expect(head.modified(now: now)?.seconds == seconds)
+  }
+
   @Test(
     arguments: [
       (head(429, "Retry-After: 120"), .seconds(120)),

@@ -9,7 +9,7 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
     WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
-      'disk_full', 'io', 'tls', 'suspect_page') THEN 'job'
+      'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
     WHEN p_error IN ('blocked_address', 'host_unreachable', 'rescued_too_often') THEN 'kept'
     ELSE 'permanent'
   END

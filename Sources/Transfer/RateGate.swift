@@ -1,0 +1,48 @@
+/// Holds exchanges back so that the engine's rate and their own are kept, and lets go of them in the order in which they
+/// came. Lives on the engine thread.
+final class RateGate {
+  private let limit: RateLimit?
+  /// Who has waited longest comes first.
+  private var held: [RunningExchange] = []
+
+  /// `limit` is the engine's.
+  init(_ limit: RateLimit?) {
+    self.limit = limit
+  }
+
+  /// Whether `exchange` may take a piece. If not, it is held, and told by ``RunningExchange/takeTurn()`` when it may.
+  func admits(_ exchange: RunningExchange, now: ContinuousClock.Instant) -> Bool {
+    if wait(for: exchange, now: now) <= .zero { return true }
+    held.append(exchange)
+    return false
+  }
+
+  /// `exchange` took a piece.
+  func took(_ count: Int, by exchange: RunningExchange, now: ContinuousClock.Instant) {
+    limit?.took(count, now: now)
+    exchange.order.request.rateLimit?.took(count, now: now)
+  }
+
+  /// Lets go of those that may take a piece. Each may be held anew before this returns, behind those that still wait.
+  func release(now: ContinuousClock.Instant) {
+    for exchange in held where wait(for: exchange, now: now) <= .zero {
+      forget(exchange)
+      exchange.takeTurn()
+    }
+  }
+
+  /// How long until somebody may be let go of; nil where nobody is held.
+  func wait(now: ContinuousClock.Instant) -> Duration? {
+    held.map { wait(for: $0, now: now) }.min()
+  }
+
+  /// `exchange` waits no longer.
+  func forget(_ exchange: RunningExchange) {
+    held.removeAll { $0 === exchange }
+  }
+
+  private func wait(for exchange: RunningExchange, now: ContinuousClock.Instant) -> Duration {
+    let own = exchange.order.request.rateLimit?.wait(now: now) ?? .zero
+    return max(limit?.wait(now: now) ?? .zero, own)
+  }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// The most bytes a second that are read of bodies, shared by all engines and transfers that are given the same value.
+///
+/// Over a time it holds exactly. What the kernel has buffered ahead of it is not counted: the sender is slowed by TCP.
+public final class RateLimit: Sendable {
+  private let pace: Mutex<RatePace>
+
+  /// A limit of at least 1.
+  public init(bytesPerSecond: Int64) {
+    pace = Mutex(RatePace(bytesPerSecond: bytesPerSecond))
+  }
+
+  /// How long nothing may be read; not above zero where something may.
+  func wait(now: ContinuousClock.Instant) -> Duration { pace.withLock { $0.wait(now: now) } }
+
+  /// `count` bytes were read.
+  func took(_ count: Int, now: ContinuousClock.Instant) {
+    pace.withLock { $0.took(count, now: now) }
+  }
+}
+
+/// When bytes may be read so that a rate holds. Pure: time is passed in. Clock: `ContinuousClock`.
+///
+/// Each byte moves the moment up to which the bytes so far use up the rate; until then nothing more is read. A
+/// piece may thus be larger than what is due when it comes, and what follows waits the longer.
+struct RatePace {
+  /// Unused time that may still be used: whoever waits wakes a little late.
+  static let slack = Duration.milliseconds(100)
+
+  private let bytesPerSecond: Int64
+  private var usedUntil: ContinuousClock.Instant?
+
+  init(bytesPerSecond: Int64) {
+    precondition(bytesPerSecond > 0, "nothing would ever be read")
+    self.bytesPerSecond = bytesPerSecond
+  }
+
+  func wait(now: ContinuousClock.Instant) -> Duration { usedUntil.map { $0 - now } ?? .zero }
+
+  mutating func took(_ count: Int, now: ContinuousClock.Instant) {
+    let start = max(usedUntil ?? now, now - Self.slack)
+    usedUntil = start + .nanoseconds(Int64(count) * 1_000_000_000 / bytesPerSecond)
+  }
+}

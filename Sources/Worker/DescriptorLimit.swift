@@ -1,0 +1,44 @@
+import Glibc
+
+/// How many files this process may have open: getrlimit(2), `RLIMIT_NOFILE`.
+package struct DescriptorLimit: Sendable, Equatable {
+  /// What counts, and what a process may raise that to.
+  let soft, hard: UInt
+
+  /// The hard limit is too low. The description is a sentence for the operator.
+  package struct TooLow: Error, Sendable, Equatable, CustomStringConvertible {
+    let needed, hard: UInt
+
+    package var description: String {
+      "so many jobs at once need \(needed) open files, and this process may have \(hard): lower --concurrency, or raise the hard limit first (LimitNOFILE=\(needed) in a systemd unit, or 'ulimit -Hn \(needed)' as root)"
+    }
+  }
+
+  /// Raises the soft limit to what workers of this process need, where it is lower.
+  ///
+  /// - Parameter leases: jobs held at once, of each worker.
+  package static func raise(
+    workers: Int = 1, leases: Int, stores: Int = 1
+  ) throws(TooLow) {
+    var limit = rlimit()
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    guard unsafe getrlimit(resource, &limit) == 0 else { return }
+    let needed = needed(workers: workers, leases: leases, stores: stores)
+    let found = DescriptorLimit(soft: UInt(limit.rlim_cur), hard: UInt(limit.rlim_max))
+    limit.rlim_cur = rlim_t(try found.raised(to: needed))
+    // Up to the hard limit it is everybody's right.
+    _ = unsafe setrlimit(resource, &limit)
+  }
+
+  /// For each job two connections under way and two idle ones, a resolver's, the part file, and two directories; for each
+  /// store the directories of part files; for the process its threads and its database.
+  static func needed(workers: Int, leases: Int, stores: Int) -> UInt {
+    UInt(64 + workers * (8 * leases + 256 * stores))
+  }
+
+  /// The soft limit to set.
+  func raised(to needed: UInt) throws(TooLow) -> UInt {
+    guard needed <= hard else { throw TooLow(needed: needed, hard: hard) }
+    return max(soft, needed)
+  }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// What a finished file looks like besides its bytes.
+@Suite(.serialized) struct ResultFileTests {
+  private static let modified: Int64 = 784_111_777
+
+  private func origin() throws -> OriginServer {
+    try OriginServer { request, reply in
+      var representation = Representation(seed: 9, length: 1000)
+      representation.lastModified = Self.modified
+      try representation.answer(request, reply)
+    }
+  }
+
+  private func status(_ path: String) throws -> stat {
+    var found = stat()
+    try #require(stat(path, &found) == 0)
+    return found
+  }
+
+  @Test(arguments: [(0o027, 0o640, 0o750), (0o002, 0o664, 0o775)] as [(UInt32, UInt32, UInt32)])
+  func `its rights are what the umask leaves`(
+    umask: UInt32, file: UInt32, directory: UInt32
+  ) async throws {
+    let (place, origin) = (try await GetPlace(), try origin())
+    let run = try HaulProcess(
+      [
+        "-c", "umask \(String(umask, radix: 8)); exec \"$0\" \"$@\"", HaulProcess.path, "get",
+        "--tree", "-o", place.directory, origin.url("/a/file"),
+      ], program: "/bin/sh", environment: ["HAUL_STATE_DIR": place.state])
+    #expect(try await run.exit() == .code(0))
+    let tree = "\(place.directory)/127.0.0.1_\(origin.port)/a"
+    #expect(try status(tree + "/file").st_mode & 0o7777 == file)
+    #expect(try status(tree).st_mode & 0o7777 == directory)
+  }
+
+  @Test func `it has the source's time where that is asked for`() async throws {
+    let (place, origin) = (try await GetPlace(), try origin())
+    #expect(try await place.get("--remote-time", origin.url("/with")).exit == .code(0))
+    #expect(try await place.get(origin.url("/without")).exit == .code(0))
+    #expect(try status(place.directory + "/with").st_mtim.tv_sec == Self.modified)
+    #expect(try status(place.directory + "/without").st_mtim.tv_sec != Self.modified)
+  }
+
+  @Test func `a job that asks for it gets it`() async throws {
+    let origin = try origin()
+    try await HaulPool.open { pool in
+      try await pool.command("submit", origin.url("/file"), "--out", "file", "--remote-time")
+      let worker = try pool.worker("--exit-when-idle")
+      #expect(try await worker.exit() == .code(0))
+      #expect(try status(pool.directory + "/file").st_mtim.tv_sec == Self.modified)
+    }
+  }
+}
