@@ -81,8 +81,12 @@ let package = Package(
     .executableTarget(
       name: "DownloadList", dependencies: ["Transfer"], path: "Tests/DownloadList",
       swiftSettings: strict),
+    .executableTarget(
+      name: "LibraryUser", dependencies: ["Transfer"], path: "Tests/LibraryUser",
+      swiftSettings: strictC),
     .testTarget(
-      name: "TransferTests", dependencies: ["Transfer", "TestSupport"], exclude: ["CurlReplies"],
+      name: "TransferTests", dependencies: ["Transfer", "LibraryUser", "TestSupport"],
+      exclude: ["CurlReplies"],
       swiftSettings: strict),
     .testTarget(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],

@@ -2,30 +2,30 @@
 ///
 /// Its text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`;
 /// it is encoded as that text too.
-public struct ByteRanges: Sendable, Hashable {
+package struct ByteRanges: Sendable, Hashable {
   /// The ranges in ascending order; none is empty, and between two there is a gap.
-  public private(set) var ranges: [Range<Int64>] = []
+  package private(set) var ranges: [Range<Int64>] = []
 
   /// The empty set.
-  public init() {}
+  package init() {}
 
   /// One range; the empty set for an empty one.
-  public init(_ range: Range<Int64>) {
+  package init(_ range: Range<Int64>) {
     insert(range)
   }
 
   /// Whether no offset is in the set.
-  public var isEmpty: Bool { ranges.isEmpty }
+  package var isEmpty: Bool { ranges.isEmpty }
 
   /// How many offsets are in the set.
-  public var count: Int64 { ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
+  package var count: Int64 { ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
 
   /// One past the last offset, 0 for the empty set.
-  public var end: Int64 { ranges.last?.upperBound ?? 0 }
+  package var end: Int64 { ranges.last?.upperBound ?? 0 }
 
   /// One past the last offset that can be reached from 0 without a gap, 0 where 0 is not in the
   /// set.
-  public var prefixEnd: Int64 {
+  package var prefixEnd: Int64 {
     guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
     return first.upperBound
   }
@@ -33,7 +33,7 @@ public struct ByteRanges: Sendable, Hashable {
   /// Adds every offset of `range`; joins what touches.
   ///
   /// - Precondition: `range` starts at 0 or later.
-  public mutating func insert(_ range: Range<Int64>) {
+  package mutating func insert(_ range: Range<Int64>) {
     precondition(range.lowerBound >= 0, "offsets count from 0")
     guard !range.isEmpty else { return }
     let low = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
@@ -49,12 +49,12 @@ public struct ByteRanges: Sendable, Hashable {
   }
 
   /// Adds every offset of `other`.
-  public mutating func formUnion(_ other: ByteRanges) {
+  package mutating func formUnion(_ other: ByteRanges) {
     for range in other.ranges { insert(range) }
   }
 
   /// Whether every offset of `range` is in the set; true for an empty range.
-  public func contains(_ range: Range<Int64>) -> Bool {
+  package func contains(_ range: Range<Int64>) -> Bool {
     range.isEmpty
       || ranges.contains {
         $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound
@@ -62,7 +62,7 @@ public struct ByteRanges: Sendable, Hashable {
   }
 
   /// The offsets of `0..<length` that are not in the set, in ascending order.
-  public func missing(within length: Int64) -> [Range<Int64>] {
+  package func missing(within length: Int64) -> [Range<Int64>] {
     var gaps: [Range<Int64>] = []
     var position: Int64 = 0
     for range in ranges where position < length {
@@ -77,13 +77,13 @@ public struct ByteRanges: Sendable, Hashable {
 
 extension ByteRanges: LosslessStringConvertible, Codable {
   /// The `int8multirange` literal.
-  public var description: String {
+  package var description: String {
     "{" + ranges.map { "[\($0.lowerBound),\($0.upperBound))" }.joined(separator: ",") + "}"
   }
 
   /// Reads what `description` and PostgreSQL write: finite ranges `[a,b)` without spaces, from 0
   /// on. Order, overlap and touching are normalised; empty ranges are not accepted.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     var scanner = TextScanner(text)
     guard scanner.take("{") else { return nil }
     if scanner.take("}") {
@@ -100,7 +100,7 @@ extension ByteRanges: LosslessStringConvertible, Codable {
   }
 
   /// Reads the text form.
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let ranges = ByteRanges(try container.decode(String.self)) else {
       throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a multirange")
@@ -109,7 +109,7 @@ extension ByteRanges: LosslessStringConvertible, Codable {
   }
 
   /// Writes the text form.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(description)
   }

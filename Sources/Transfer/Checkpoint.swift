@@ -5,35 +5,35 @@ import FoundationEssentials
 ///
 /// Everything in it is true of the disk at the moment it is made: it is recorded only after the
 /// bytes of `durable` were synced.
-public struct Checkpoint: Sendable, Hashable {
+package struct Checkpoint: Sendable, Hashable {
   /// The original URL, never one that a redirect named; nil where the owner keeps it elsewhere.
-  public var url: String?
+  package var url: String?
   /// Length of the whole representation in bytes.
-  public var completeLength: Int64
+  package var completeLength: Int64
   /// What a resume is conditional on; without one nothing is resumed.
-  public var validator: Validator?
+  package var validator: Validator?
   /// Content codings as sent, lower case, joined by commas; nil for none.
-  public var contentEncoding: String?
+  package var contentEncoding: String?
   /// Type and subtype as sent, lower case; nil where the server sent none.
-  public var mediaType: String?
+  package var mediaType: String?
   /// The digest of the whole that the server stated; nil where it did not.
-  public var digest: ExpectedDigest?
+  package var digest: ExpectedDigest?
   /// When the source was last changed, by its own word, in seconds since 1970; nil where it did not say.
-  public var modified: Int64?
+  package var modified: Int64?
   /// Which bytes of the part file survive a crash.
-  public var durable: ByteRanges
+  package var durable: ByteRanges
   /// The part file's name in its directory.
-  public var part: String
+  package var part: String
   /// The part file's inode: a file of that name with another inode is not this one.
-  public var inode: UInt64
+  package var inode: UInt64
   /// How often the source was found replaced; at three there is no more resuming.
-  public var changes: Int
+  package var changes: Int
   /// The intent to publish: the final path, set just before the rename and only when all is
   /// durable.
-  public var publishing: String?
+  package var publishing: String?
 
   /// Progress made of its parts.
-  public init(
+  package init(
     url: String? = nil, completeLength: Int64, validator: Validator?,
     contentEncoding: String? = nil, mediaType: String? = nil, digest: ExpectedDigest? = nil,
     modified: Int64? = nil, durable: ByteRanges, part: String, inode: UInt64, changes: Int = 0,
@@ -54,18 +54,18 @@ public struct Checkpoint: Sendable, Hashable {
   }
 
   /// Whether every byte of the representation is durable.
-  public var isComplete: Bool { durable.contains(0..<completeLength) }
+  package var isComplete: Bool { durable.contains(0..<completeLength) }
 
   /// Whether the rest may be asked for: some bytes are durable, a validator guards them, and the
   /// source did not change three times. That the part file is there is for the disk to say.
-  public var isResumable: Bool {
+  package var isResumable: Bool {
     validator != nil && !durable.isEmpty && changes < Attempts.maximumChanges
   }
 }
 
 extension Checkpoint: Codable {
   /// The version of the JSON form that this code writes, and the only one it reads.
-  public static let version = 1
+  package static let version = 1
 
   private enum CodingKeys: String, CodingKey {
     case version, url, completeLength, validator, contentEncoding, mediaType, digest, modified
@@ -73,7 +73,7 @@ extension Checkpoint: Codable {
   }
 
   /// The JSON form.
-  public init(resumeData: [UInt8]) throws(DecodingError) {
+  package init(resumeData: [UInt8]) throws(DecodingError) {
     do {
       self = try JSONDecoder().decode(Checkpoint.self, from: Data(resumeData))
     } catch let error as DecodingError {
@@ -85,7 +85,7 @@ extension Checkpoint: Codable {
   }
 
   /// Writes the JSON form, keys sorted.
-  public func resumeData() throws(EncodingError) -> [UInt8] {
+  package func resumeData() throws(EncodingError) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
@@ -100,7 +100,7 @@ extension Checkpoint: Codable {
 
   /// Reads a keyed form. Another version, a negative length or durable bytes beyond the length are
   /// corrupt data.
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     let version = try values.decode(Int.self, forKey: .version)
     guard version == Self.version else {
@@ -126,7 +126,7 @@ extension Checkpoint: Codable {
   }
 
   /// Writes a keyed form with its version.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var values = encoder.container(keyedBy: CodingKeys.self)
     try values.encode(Self.version, forKey: .version)
     try values.encodeIfPresent(url, forKey: .url)

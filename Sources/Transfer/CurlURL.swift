@@ -4,23 +4,23 @@ internal import CLibcurl
 ///
 /// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, the
 /// fragment is dropped; otherwise path and query stay as submitted, dot segments included.
-public struct WebURL: Sendable, Hashable {
+package struct WebURL: Sendable, Hashable {
   /// The whole URL as it is fetched, with credentials if there are any. Do not show: ``redacted``.
-  public let text: String
+  package let text: String
   /// In lower case.
-  public let scheme: String
+  package let scheme: String
   /// In lower case, IPv6 in brackets; a name in other scripts stays as written.
-  public let host: String
+  package let host: String
   /// The port connected to, given or the scheme's default.
-  public let port: Int
+  package let port: Int
   /// Begins with `/`, still percent-encoded.
-  public let path: String
+  package let path: String
   /// Without `?`; nil if there is none.
-  public let query: String?
+  package let query: String?
   /// Whether a user name or password stands in the URL. The engine refuses such URLs.
-  public let hasCredentials: Bool
+  package let hasCredentials: Bool
   /// The unit of politeness: `example.org`, or `example.org:8443` if that is not the scheme's port.
-  public let hostKey: String
+  package let hostKey: String
 
   /// Parses an absolute URL.
   ///
@@ -28,7 +28,7 @@ public struct WebURL: Sendable, Hashable {
   ///   - text: may hold spaces inside; none around.
   ///   - schemes: in lower case.
   /// - Throws: `.blockedURL` if it cannot be parsed or its scheme is not one of `schemes`.
-  public init(
+  package init(
     _ text: String, schemes: Set<String> = ["http", "https"]
   ) throws(TransferError) {
     let parser = try URLParser()
@@ -41,7 +41,7 @@ public struct WebURL: Sendable, Hashable {
   /// This URL's credentials are not carried over; those that `location` spells out are kept, to be refused.
   ///
   /// - Throws: `.blockedURL` as for ``init(_:schemes:)``.
-  public func resolving(
+  package func resolving(
     location: String, schemes: Set<String> = ["http", "https"]
   ) throws(TransferError) -> WebURL {
     let parser = try URLParser()
@@ -79,12 +79,12 @@ public struct WebURL: Sendable, Hashable {
   }
 
   /// Whether scheme, host and port are equal (RFC 9110 §4.3.1).
-  public func isSameOrigin(as other: WebURL) -> Bool {
+  package func isSameOrigin(as other: WebURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port
   }
 
   /// For people and logs: no user, no password, and `***` for the values that sign or grant.
-  public var redacted: String {
+  package var redacted: String {
     var shown = "\(scheme)://\(hostKey)\(path)"
     if let query {
       let pairs = query.split(separator: "&", omittingEmptySubsequences: false)

@@ -15,9 +15,11 @@ public final class Download: Sendable {
     var saved: Checkpoint?
   }
 
-  private let request: DownloadRequest
+  /// What was asked for.
+  public let request: DownloadRequest
   /// Whether anybody could go on from what a failure leaves.
   private let keepsPart: Bool
+  private let place: DownloadQueue.Place?
   private let engine: Engine
   private let io: IOPool
   private let state: Mutex<State>
@@ -25,10 +27,11 @@ public final class Download: Sendable {
 
   init(
     _ request: DownloadRequest, from data: ResumeData? = nil, keepsPart: Bool = true,
-    engine: Engine, io: IOPool
+    place: DownloadQueue.Place? = nil, engine: Engine, io: IOPool
   ) {
     self.request = request
     self.keepsPart = keepsPart
+    self.place = place
     self.engine = engine
     self.io = io
     state = Mutex(State(saved: data?.checkpoint))
@@ -62,14 +65,23 @@ public final class Download: Sendable {
   /// - Returns: nil where it was complete or had failed before, or cannot be resumed: the server gives
   ///   no length, or no validator that is strong enough. Nothing is left of it then.
   public func pause() async -> ResumeData? {
-    stop { $0.isPaused = true }
+    beginPause()
     _ = await result
     return resumeData
   }
 
-  /// After a failure: what it can be gone on from. Nil while it runs.
+  /// As ``pause()``, without waiting for its end.
+  func beginPause() {
+    stop { $0.isPaused = true }
+  }
+
+  /// What it can be gone on from: after a failure or ``pause()``, and, for a program that may be killed,
+  /// while it runs. Then it grows every 64 MiB or 5 s, whichever comes first, and is good once the process
+  /// is gone; until then only this download writes to the partial file.
+  ///
+  /// Nil after a success or ``cancel()``, and where it cannot be resumed.
   public var resumeData: ResumeData? {
-    ResumeData(state.withLock { $0.isOver ? $0.saved : nil })
+    ResumeData(state.withLock { $0.saved })
   }
 
   /// How far it is, about four times a second, and once more at its end; each loop gets its own.
@@ -126,9 +138,11 @@ public final class Download: Sendable {
       state.isStopped = true
       return state.transfer
     }?.stop()
+    place?.skip()
   }
 
   private func run() async -> Result<DownloadedFile, TransferError> {
+    await place?.turn()
     let result: Result<DownloadedFile, TransferError>
     do throws(TransferError) {
       result = .success(try await fetch())
@@ -143,6 +157,7 @@ public final class Download: Sendable {
       state.saved = nil
       (state.last.bytes, state.last.total) = (file.bytes, file.bytes)
     }
+    place?.leave()
     return result
   }
 

@@ -52,6 +52,17 @@ public struct DownloadProgress: Sendable, Hashable {
   public var expected: Int64?
   /// Bytes a second over the network, smoothed over about two seconds.
   public var rate: Double
+
+  /// From 0 to 1; nil while the length is not known.
+  public var fractionCompleted: Double? {
+    expected.map { $0 > 0 ? Double(bytes) / Double($0) : 1 }
+  }
+
+  /// What is missing at the present rate; nil while the length is not known or nothing comes.
+  public var estimatedTimeRemaining: Duration? {
+    guard let expected, rate > 0 else { return nil }
+    return .seconds(Double(expected - bytes) / rate)
+  }
 }
 
 /// How one of several downloads ended.

@@ -1,4 +1,4 @@
-/// Downloads to files, in constant memory: one, or many with a cap.
+/// Downloads to files over HTTP and HTTPS, in constant memory: one, or many with a cap.
 ///
 ///     let downloader = try Downloader()
 ///     let file = try await downloader.download("https://example.org/a.iso", to: "a.iso")
@@ -7,10 +7,11 @@
 /// hidden file in the same directory. Broken connections are gone on with, never into a mixture of two
 /// versions. Errors are of ``TransferError``.
 public final class Downloader: Sendable {
-  private let engine: Engine
-  private let io: IOPool
+  let engine: Engine
+  let io: IOPool
 
-  /// Starts an engine and four threads for the disk.
+  /// Starts a thread for the network and four for the disk. They end when the downloader and its downloads
+  /// have gone.
   ///
   /// - Throws: `io` where the system does not give them.
   public init(_ configuration: Engine.Configuration = Engine.Configuration()) throws(TransferError)
@@ -19,7 +20,12 @@ public final class Downloader: Sendable {
     io = try IOPool(threads: 4)
   }
 
-  /// Downloads to `path`. Cancelling the task cancels the download. A failure leaves nothing behind.
+  /// Downloads to `path`, in a directory that is there. Cancelling the task cancels the download. A failure
+  /// leaves nothing behind.
+  ///
+  /// - Returns: the file, durable as its name is.
+  /// - Throws: `cancelled`; else why it failed. A connection that breaks is no error while the rest can be had,
+  ///   nor is a redirect, of which ten in a row are followed.
   public func download(
     _ url: String, to path: String, options: DownloadOptions = DownloadOptions()
   ) async throws(TransferError) -> DownloadedFile {
@@ -31,14 +37,18 @@ public final class Downloader: Sendable {
   /// Goes on with a paused or broken download; from 0 where the source has changed or the partial file
   /// is gone. A failure leaves the partial file, and `data` go on meaning it; a cancellation does not.
   ///
-  /// - Parameter path: in the same directory as before.
+  /// The path must be in the same directory as before; its name may differ. `options` are not part of `data`:
+  /// give them again.
+  ///
+  /// - Returns: the file, durable as its name is.
+  /// - Throws: as ``download(_:to:options:)``.
   public func download(
     resumingFrom data: ResumeData, to path: String, options: DownloadOptions = DownloadOptions()
   ) async throws(TransferError) -> DownloadedFile {
     try await Self.value(of: start(resumingFrom: data, to: path, options: options))
   }
 
-  /// Starts a download and returns at once.
+  /// Starts a download and returns at once. Every error is that of ``Download/value``.
   public func start(
     _ url: String, to path: String, options: DownloadOptions = DownloadOptions()
   ) -> Download {
@@ -55,11 +65,9 @@ public final class Downloader: Sendable {
 
   /// Downloads a list, beginning in its order, and gives the results in the order of completion.
   ///
-  /// Work starts at once. Leaving the loop, or cancelling the task that runs it, cancels what is left.
-  ///
-  /// - Parameters:
-  ///   - maxConcurrent: so many at a time; 1 is one after another.
-  ///   - continueAfterFailure: false cancels what is left at the first failure, whose result is the last.
+  /// Work starts at once. Leaving the loop, or cancelling the task that runs it, cancels what is left. `maxConcurrent`
+  /// is positive; 1 is one after another. Without `continueAfterFailure` the first failure cancels what is left, and
+  /// its result is the last.
   public func downloads(
     _ list: [DownloadRequest], maxConcurrent: Int = 4, continueAfterFailure: Bool = true
   ) -> AsyncStream<DownloadResult> {
@@ -85,7 +93,8 @@ public final class Downloader: Sendable {
     return stream
   }
 
-  /// Ends all downloads as `cancelled` and returns when the engine has let go of everything.
+  /// Ends all downloads as `cancelled` and returns when all connections are closed. Later downloads end so, too. A
+  /// second call is no error.
   public func shutdown() async { await engine.shutdown() }
 
   private func result(of request: DownloadRequest) async -> DownloadResult {

@@ -41,7 +41,7 @@ public final class Engine: Sendable {
   /// Starts the thread.
   ///
   /// - Throws: `.io` when libcurl or the system cannot provide what an engine needs.
-  public init(_ configuration: Configuration = Configuration()) throws(TransferError) {
+  package init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     mailbox = try EngineThread.start(configuration)
   }
 
@@ -69,7 +69,7 @@ public final class Engine: Sendable {
 
   /// Ends all exchanges as `.cancelled`, closes all connections and returns when the thread has let go of
   /// everything. A second call is no error.
-  public func shutdown() async {
+  package func shutdown() async {
     await withCheckedContinuation { mailbox.shutdown($0) }
   }
 }

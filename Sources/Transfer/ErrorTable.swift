@@ -1,6 +1,6 @@
 extension TransferError {
   /// Whether asking again may help, and who is to wait for what. The raw value is the database's word.
-  public enum Retry: String, Sendable, CaseIterable {
+  package enum Retry: String, Sendable, CaseIterable {
     /// Asking again will not change it.
     case never = "permanent"
     /// Trouble of this one download: again after a while, so many times.
@@ -13,16 +13,16 @@ extension TransferError {
   }
 
   /// A row of the table of error classes, which `docs/errors.md` shows.
-  public struct Explanation: Sendable, Equatable {
+  package struct Explanation: Sendable, Equatable {
     /// What happened.
-    public var meaning: String
+    package var meaning: String
     /// What a person can do.
-    public var advice: String
+    package var advice: String
     /// What follows by itself.
-    public var retry: Retry
+    package var retry: Retry
 
     /// A row made of its parts.
-    public init(_ retry: Retry, _ meaning: String, _ advice: String) {
+    package init(_ retry: Retry, _ meaning: String, _ advice: String) {
       self.meaning = meaning
       self.advice = advice
       self.retry = retry
@@ -32,7 +32,7 @@ extension TransferError {
 
 extension TransferError.Class {
   /// The table of error classes: meaning, advice and what is tried again. The database decides by the same words.
-  public var explanation: TransferError.Explanation {
+  package var explanation: TransferError.Explanation {
     switch self {
     case .dns:
       .init(

@@ -24,23 +24,23 @@ public struct ResponseHead: Sendable, Equatable {
   }
 
   /// The status code, 200 to 599.
-  public var status: Int
+  package var status: Int
   /// All fields in the order received.
-  public var fields: [Field]
+  package var fields: [Field]
 
   /// A head made of its parts.
-  public init(status: Int, fields: [Field]) {
+  package init(status: Int, fields: [Field]) {
     self.status = status
     self.fields = fields
   }
 
   /// Every value of `name`, in order; empty when the field is absent.
-  public func values(_ name: String) -> [String] {
+  package func values(_ name: String) -> [String] {
     fields.filter { $0.isNamed(name) }.map(\.value)
   }
 
   /// The value of `name` when the field stands exactly once, else nil.
-  public func value(_ name: String) -> String? {
+  package func value(_ name: String) -> String? {
     let all = values(name)
     return all.count == 1 ? all[0] : nil
   }

@@ -190,13 +190,14 @@ final class RunningExchange {
     ending = ending ?? outcome
   }
 
-  /// Whether what came instead of a head may have been left over from the connection's last answer, so that
-  /// it says nothing of this request.
+  /// Whether the failure says nothing of this request, since it is that of a kept connection: what came instead of
+  /// a head was left over from its last answer, or it broke. From that libcurl recovers by itself, but only five
+  /// times in a handle's life (CONN_MAX_RETRIES, counted over all its transfers).
   func deservesFreshConnection(after finished: CurlEnd) -> Bool {
     guard !isFresh, parsed == nil, connectedTo != nil, openedSockets.isEmpty,
       case .failed(let error) = ending ?? judge(finished)
     else { return false }
-    return error.errorClass == .protocol
+    return error.errorClass == .protocol || error.errorClass == .interrupted
   }
 
   /// The last word: hands over what is gathered and says how it ended. `finished` is what libcurl said,

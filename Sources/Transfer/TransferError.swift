@@ -2,32 +2,55 @@
 ///
 /// The sentence never holds credentials: URLs in it are redacted.
 public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What kind of trouble it was; ``explanation`` says what each means. The raw value is the word used in
-  /// the database and in logs.
+  /// What kind of trouble it was. The raw value is the word used in the database and in logs.
   public enum Class: String, Sendable, CaseIterable {
+    /// The host's name could not be resolved.
     case dns
+    /// No connection could be made, or it was refused.
     case connect
+    /// The TLS handshake or the check of the certificate failed.
     case tls
+    /// No answer, or too few bytes a second, for too long.
     case timeout
+    /// The connection broke, or the body ended early, again and again.
     case interrupted
+    /// A 4xx answer but 408, 425 and 429: the server does not give this file.
     case http4xx = "http_4xx"
+    /// A 5xx answer, 408 or 425: the server has trouble with this file.
     case http5xx = "http_5xx"
+    /// 429, or 503 with Retry-After: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4).
     case rateLimited = "rate_limited"
+    /// The answer breaks HTTP.
     case `protocol`
+    /// The body ended early, and the server cannot be asked for the rest of it.
     case range
+    /// The source was another one each time it was read.
     case sourceChanged = "source_changed"
+    /// A page in HTML came where a file used to be, such as a log-in form.
     case suspectPage = "suspect_page"
+    /// The file does not have the digest that it should have.
     case digest
+    /// The file is larger than the limit that was set.
     case tooLarge = "too_large"
+    /// The server gives no length, and nothing else proved the file whole.
     case unverifiedLength = "unverified_length"
+    /// The host's address is private, loopback or link-local, and not allowed.
     case blockedAddress = "blocked_address"
+    /// The URL or a redirect cannot be read, has a scheme that is not allowed, or holds credentials.
     case blockedURL = "blocked_url"
+    /// The server redirects again and again.
     case redirects
+    /// A file stands under the final name.
     case exists
+    /// A directory stands where the file should be, or the path names no file.
     case pathConflict = "path_conflict"
+    /// The file system is full, or a quota is.
     case diskFull = "disk_full"
+    /// Reading or writing a local file failed.
     case io
+    /// The process or the machine has no open file to spare.
     case openFiles = "open_files"
+    /// It was cancelled or paused.
     case cancelled
   }
 

@@ -1,5 +1,5 @@
 /// What proves that two answers carry the same representation, byte for byte (RFC 9110 §8.8).
-public enum Validator: Sendable, Hashable {
+package enum Validator: Sendable, Hashable {
   /// A strong entity tag with its quotes, as sent.
   case strongETag(String)
   /// A Last-Modified date as sent; only where the server sent no ETag at all (§13.1.5) and the date
@@ -26,7 +26,7 @@ public enum Validator: Sendable, Hashable {
   /// Reads what `ifRangeValue` gives; nil for a weak or malformed tag.
   ///
   /// A tag starts with a quote and no date does, which is how servers tell them apart (§13.1.5).
-  public init?(ifRangeValue text: String) {
+  package init?(ifRangeValue text: String) {
     if Self.isStrongTag(text) {
       self = .strongETag(text)
     } else if HTTPDate(text, now: .now) != nil {
@@ -37,7 +37,7 @@ public enum Validator: Sendable, Hashable {
   }
 
   /// The value of an If-Range field.
-  public var ifRangeValue: String {
+  package var ifRangeValue: String {
     switch self {
     case .strongETag(let text), .lastModified(let text): text
     }
@@ -77,7 +77,7 @@ public enum Validator: Sendable, Hashable {
 
 extension Validator: Codable {
   /// Reads the If-Range value.
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let validator = Validator(ifRangeValue: try container.decode(String.self)) else {
       throw DecodingError.dataCorruptedError(in: container, debugDescription: "no strong validator")
@@ -86,7 +86,7 @@ extension Validator: Codable {
   }
 
   /// Writes the If-Range value.
-  public func encode(to encoder: any Encoder) throws {
+  package func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(ifRangeValue)
   }

@@ -142,6 +142,25 @@ struct EngineEndingTests {
     #expect(origin.log.value.exchanges.map(\.request.connection) == [1, 1, 2])
   }
 
+  /// libcurl connects anew by itself, but no more than five times in a handle's life.
+  @Test func `a kept connection that the server has given up is not the exchange's failure`()
+    async throws
+  {
+    let answered = Watched<Set<Int>>([])
+    let origin = try OriginServer { request, reply in
+      let isFirst = answered.update { $0.insert(request.connection).inserted }
+      if isFirst { try reply.answer("Content-Length: 5", "12345") } else { reply.close() }
+    }
+    try await withEngine { engine in
+      for _ in 0..<20 {
+        let (result, log) = await engine.fetch(origin.url("/"))
+        #expect(result.outcome == .complete)
+        #expect(log.bytes == Array("12345".utf8))
+      }
+    }
+    #expect(origin.log.value.connections == 20)
+  }
+
   @Test func `silence before the head is a time-out, after it a stall`() async throws {
     let never = Gate("never opened while the exchange runs")
     let origin = try OriginServer { request, reply in
