@@ -48,7 +48,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case diskFull = "disk_full"
     /// Reading or writing a local file failed.
     case io
-    /// The process, or the machine, has as many files open as it may.
+    /// The process or the machine has no open file to spare.
     case openFiles = "open_files"
     /// It was cancelled or paused.
     case cancelled
