@@ -32,6 +32,9 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// TMPFS_MAGIC of statfs(2).
+  private static let tmpfs: UInt32 = 0x0102_1994
+
   /// Has the file system set `length` bytes aside for the new file, so that a disk without room for it says
   /// so before anything is fetched. The size of the file stays. (fallocate(2), `FALLOC_FL_KEEP_SIZE`)
   ///
@@ -39,8 +42,11 @@ package final class PartFile: Sendable {
   ///
   /// - Throws: `disk_full`, which says how much is missing.
   func reserve(_ length: Int64) throws(TransferError) {
-    var error = Int32(0)
-    repeat { error = haul_reserve(file.raw, length) } while error == EINTR
+    var error = EOPNOTSUPP
+    // A tmpfs would fill memory with zeros for it, which takes as long as to write them.
+    if haul_file_system(file.raw) != Self.tmpfs {
+      repeat { error = haul_reserve(file.raw, length) } while error == EINTR
+    }
     guard error != 0 else { return }
     let free = try file.space().free
     if [ENOSPC, EDQUOT, EFBIG].contains(error) || free < length {
