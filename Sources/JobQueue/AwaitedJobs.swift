@@ -49,7 +49,7 @@ extension JobQueue {
       """
       SELECT to_json(v) FROM (
         SELECT j.state, j.error, count(*) AS jobs, sum(j.bytes)::bigint AS bytes,
-          sum(least(j.bytes::float8 / nullif(j.total, 0), 1)) AS parts
+          sum(CASE WHEN j.total > 0 THEN least(j.bytes::float8 / j.total, 1) END) AS parts
         FROM \(AwaitedJobs.rows) GROUP BY j.state, j.error ORDER BY j.state, j.error) v
       """, jobs.parameters)
   }

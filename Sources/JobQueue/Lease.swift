@@ -64,6 +64,8 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let rangeUnsafe: Bool?
   /// How often the source has changed in earlier attempts.
   package let changes: Int?
+  /// True where an earlier attempt may have ended without its worker's word, which may have published the file.
+  package let rescued: Bool?
 }
 
 /// How a lease ends, as its worker sees it; what that means for the job is decided in the database.

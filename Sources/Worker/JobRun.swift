@@ -139,11 +139,13 @@ final class JobRun: Sendable {
   }
 
   /// Where a file stands under the final name already and the policy lets it, nothing need be fetched to know the end. The
-  /// rename decides again. Of a job that was leased before, the file may be its own: that is compared when the bytes are there.
+  /// rename decides again. Where a worker died with the job, the file may be its own: that is compared when the bytes are there.
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> Ending? {
-    guard lease.attempt == 1, lease.policy == .fail || lease.policy == .skip else { return nil }
+    guard lease.rescued != true, lease.policy == .fail || lease.policy == .skip else {
+      return nil
+    }
     let size = try await store.io.run { () throws(TransferError) in
       try store.destination.open(path)?.size()
     }

@@ -13,6 +13,8 @@ final class GetProgress: Sendable {
     var meters: [Int64: RateMeter] = [:]
     var total = RateMeter()
     var isStopping = false
+    /// A bar that has counted files goes on counting files, not to run backwards.
+    var countsFiles = false
     /// Lines by path, from the first need of one on.
     var urls: [String: String]?
     /// Says in a while what is waited for.
@@ -143,15 +145,21 @@ final class GetProgress: Sendable {
       // What an earlier run had fetched says nothing of the rate, nor does the time until the first byte.
       let fetched = state.tally.fetched + transfers.reduce(0) { $0 + $1.fetched }
       if fetched > 0 { state.total.add(fetched, at: now) }
+      let expected = state.expected(transfers)
+      if expected == nil, state.tally.completed > 0 { state.countsFiles = true }
+      // One that has all its bytes is being published, and another has its place.
+      let shown = transfers.filter { transfer in transfer.total.map { transfer.bytes < $0 } ?? true
+      }
       return ProgressFrame(
-        transfers: transfers.map {
+        transfers: shown.map {
           TransferProgress(
             name: $0.path, bytes: $0.bytes, total: $0.total,
             rate: state.meters[$0.token]?.rate ?? 0)
         },
         done: state.tally.completed, failed: state.tally.failed, all: state.tally.all,
-        bytes: bytes, total: state.expected(transfers), rate: state.total.rate,
-        timeLeft: state.expected(transfers).flatMap { state.total.timeLeft(for: $0 - bytes) })
+        parts: Double(transfers.count - shown.count),
+        bytes: bytes, total: state.countsFiles ? nil : expected, rate: state.total.rate,
+        timeLeft: expected.flatMap { state.total.timeLeft(for: $0 - bytes) })
     }
   }
 }

@@ -22,7 +22,7 @@ struct SelectorOptions: OptionGroup {
   var queue: String?
   var host: String?
   var state: JobState?
-  var error: String?
+  var error: ErrorClassArgument?
 
   /// The selector of these options and `ids`, where there are any.
   func selector(ids: [Int64]) -> JobSelector {
@@ -32,7 +32,7 @@ struct SelectorOptions: OptionGroup {
     selector.queue = queue
     selector.host = host
     selector.state = state?.rawValue
-    selector.error = error
+    selector.error = error?.argument
     return selector
   }
 }

@@ -47,6 +47,12 @@ import Testing
     #expect(output.said.last == "haul get: 1 file failed (1 exists).")
     #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
     #expect(try place.files() == ["one"])
+    // That it is in the way is known without asking the source.
+    for (policy, code) in [("fail", Int32(1)), ("skip", 0)] {
+      let again = try await place.get(["--if-exists", policy] + origin.urls("one"))
+      #expect(again.exit == .code(code))
+    }
+    #expect(origin.requests == 1)
   }
 
   @Test func `a file there that nobody has fetched fails before anything is asked for`()

@@ -20,7 +20,7 @@ struct GrantTests {
     callable["ensure_partitions"] = ["haul_worker", "haul_submitter"]
     let open = [
       "schema_version", "redacted", "range_bytes", "session_grace", "live_workers",
-      "check_selector",
+      "check_selector", "disposition", "keeps_progress",
       "names", "pool_id",
     ]
     for name in open {

@@ -63,6 +63,17 @@ struct SubmitTests {
     }
   }
 
+  @Test func `of jobs that wait without a byte nothing is there`() async throws {
+    try await Pool.open { pool in
+      var submission = Self.submission
+      submission.batch = "b"
+      _ = try await pool.jobs.submit(submission, [Pool.line(1, "https://a.test/1", "a.test/1")])
+      let counts = try await pool.jobs.counts(of: AwaitedJobs(batch: "b"))
+      #expect(counts.map(\.jobs) == [1])
+      #expect(counts.compactMap(\.parts) == [])
+    }
+  }
+
   @Test func `another URL for a path is refused with its line and nothing is changed`() async throws
   {
     try await Pool.open { pool in

@@ -54,7 +54,7 @@ struct ErrorTableTests {
     case .never: "no"
     case .job: "yes"
     case .host: "when the host is well"
-    case .kept: "once it is mended"
+    case .kept: "no; `haul retry` goes on"
     }
   }
 

@@ -130,7 +130,9 @@ BEGIN
         'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
         'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN true END,
         'changes', CASE WHEN l.attempt > 1 THEN
-          (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END)) END ORDER BY l.token), '[]')
+          (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END,
+        'rescued', CASE WHEN l.attempt > 1 AND EXISTS (
+          SELECT FROM haul.attempt a WHERE a.job = l.job AND a.result IN ('rescued', 'paused', 'cancelled')) THEN true END)) END ORDER BY l.token), '[]')
   FROM haul.lease l
   JOIN haul.job j ON j.id = l.job
   JOIN haul.host h ON h.id = l.host

@@ -33,7 +33,7 @@ GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_su
 
 GRANT EXECUTE ON FUNCTION
   haul.redacted(text), haul.range_bytes(int8multirange), haul.session_grace(), haul.live_workers(integer[]),
-  haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()
+  haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.queues, haul.stores, haul.hosts, haul.policies, haul.attempts,
   haul.handoffs, haul.health

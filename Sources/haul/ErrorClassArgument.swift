@@ -1,0 +1,16 @@
+import Arguments
+import Worker
+
+/// A class of errors, as the database and the logs spell it.
+struct ErrorClassArgument: OptionValue {
+  static var expected: String {
+    "a class of errors (\(ErrorTable.rows.map(\.word).joined(separator: ", ")))"
+  }
+
+  let argument: String
+
+  init?(argument: String) {
+    guard ErrorTable.advice(on: argument) != nil else { return nil }
+    self.argument = argument
+  }
+}
