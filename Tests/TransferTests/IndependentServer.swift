@@ -126,7 +126,7 @@ final class IndependentServer: Sendable {
   }
 
   /// What a downloader needs to reach it through `relay`.
-  func configuration(through relay: HoldingRelay) -> Engine.Configuration {
+  func configuration(through relay: OriginRelay) -> Engine.Configuration {
     var configuration = Engine.Configuration.test
     if kind == .nginxTLS {
       configuration.resolve = ["tls.test:\(relay.port):127.0.0.1"]
@@ -135,7 +135,7 @@ final class IndependentServer: Sendable {
     return configuration
   }
 
-  func url(through relay: HoldingRelay) -> String {
+  func url(through relay: OriginRelay) -> String {
     "\(kind == .nginxTLS ? "https://tls.test" : "http://127.0.0.1"):\(relay.port)/file.txt"
   }
 
