@@ -239,12 +239,13 @@ final class RunningExchange {
     }
   }
 
-  /// Whether no descriptor was to be had for a socket, or none is now: resolving and TLS open files too, and libcurl does not
-  /// tell why they failed.
+  /// Whether no descriptor was to be had for a socket, or fewer are now than an exchange may have open on its way to an answer:
+  /// resolving and TLS open files too, and libcurl does not tell why they failed.
   private var lacksDescriptors: Bool {
     if TransferError.file(socketError, "").errorClass == .openFiles { return true }
+    var taken: [FileDescriptor] = []
     do throws(TransferError) {
-      _ = try FileDescriptor.directory("/")
+      while taken.count < 8 { taken.append(try FileDescriptor.directory("/")) }
       return false
     } catch {
       return error.errorClass == .openFiles
