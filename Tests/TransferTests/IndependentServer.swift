@@ -13,6 +13,8 @@ enum ServerKind: String, CaseIterable, Sendable {
   case caddy
   /// A cache before nginx, as a reverse proxy.
   case squid
+  /// Another one.
+  case varnish
 }
 
 /// One of them with a directory of its own and `/file.txt` in it, which it would compress if asked to.
@@ -36,7 +38,7 @@ final class IndependentServer: Sendable {
   let port: UInt16
   private let directory: TemporaryDirectory
   private let program = Mutex<OriginProgram?>(nil)
-  /// Where Squid has its files from.
+  /// Where a cache has its files from.
   private let behind: IndependentServer?
 
   /// Running, with version 1 of the file.
@@ -44,7 +46,8 @@ final class IndependentServer: Sendable {
     self.kind = kind
     directory = try TemporaryDirectory()
     port = try OriginProgram.freePort()
-    behind = kind == .squid ? try await IndependentServer(.nginx, mode) : nil
+    behind =
+      [.squid, .varnish].contains(kind) ? try await IndependentServer(.nginx, mode) : nil
     for name in ["root", "tmp"] {
       try FileManager.default.createDirectory(
         atPath: directory.path(name), withIntermediateDirectories: true)
@@ -57,15 +60,23 @@ final class IndependentServer: Sendable {
     try await start(mode)
   }
 
-  /// Ends it, breaking what is under way, and starts it anew; where it is a cache, the server behind it.
+  /// Ends it, breaking what is under way, and starts it anew; of Squid, the server behind it: Varnish has the file by then.
   func restart(_ mode: Mode) async throws {
-    if let behind { return try await behind.restart(mode) }
+    if kind == .squid { return try await behind?.restart(mode) ?? () }
     try await program.withLock { $0 }?.end(by: kind.breakSignal)
     try await start(mode)
   }
 
   /// Has it read its configuration again, and returns when it says that it does.
   func reload() async throws {
+    if kind == .varnish {
+      for order in [["vcl.load", "again", configurationFile], ["vcl.use", "again"]] {
+        let done = try await ChildProcess.run(
+          "varnishadm", ["-n", directory.path("varnish")] + order)
+        guard done.exit == .code(0) else { throw POSIXError(.EINVAL) }
+      }
+      return
+    }
     let sign = kind.reloadSign
     let before = try errors.ranges(of: sign).count
     if kind == .caddy {
@@ -92,6 +103,13 @@ final class IndependentServer: Sendable {
     try await eventually("\(kind) to be up again") {
       try kind != .lighttpd
         || errors.ranges(of: "server started").count > errors.ranges(of: kind.reloadSign).count
+    }
+    if kind == .varnish {
+      // Its log is in memory.
+      let log = try await ChildProcess.run(
+        "varnishncsa", ["-n", directory.path("varnish"), "-d", "-F", #"%s "%{Range}i""#])
+      try await program.withLock { $0 }?.end(by: kind.endSignal)
+      return log.standardOutput.map { $0[...] }
     }
     try await program.withLock { $0 }?.end(by: kind.endSignal)
     return try String(contentsOfFile: directory.path("access.log"), encoding: .utf8)
@@ -153,7 +171,8 @@ final class IndependentServer: Sendable {
     let text = kind.configuration(
       mode, directory: directory.path, port: port, behind: behind?.port)
     try directory.write(text, to: "configuration")
-    let (path, arguments) = kind.command(configurationFile, directory: directory.path)
+    let (path, arguments) = kind.command(
+      configurationFile, directory: directory.path, port: port)
     let program = try await OriginProgram(
       path, arguments, environment: environment, port: port,
       errorLog: directory.path("error.log"))

@@ -1,10 +1,12 @@
 import Foundation
 import TestSupport
 
-/// How each of the programs is started, told and ended. All log status and Range of a request to `access.log`.
+/// How each of the programs is started, told and ended. All but Varnish log status and Range of a request to `access.log`.
 extension ServerKind {
   /// In the foreground.
-  func command(_ configuration: String, directory: String) -> (String, [String]) {
+  func command(
+    _ configuration: String, directory: String, port: UInt16
+  ) -> (String, [String]) {
     switch self {
     case .nginx, .nginxTLS:
       ("/usr/sbin/nginx", ["-p", directory, "-c", configuration, "-e", "\(directory)/error.log"])
@@ -12,6 +14,13 @@ extension ServerKind {
     case .lighttpd: ("/usr/sbin/lighttpd", ["-D", "-f", configuration])
     case .caddy: ("caddy", ["run", "--adapter", "caddyfile", "--config", configuration])
     case .squid: ("/usr/sbin/squid", ["-N", "-f", configuration])
+    case .varnish:
+      (
+        "/usr/sbin/varnishd",
+        // It would have the file compressed otherwise, and unpack it for whoever asks for it as it is: without ranges.
+        ["-F", "-f", configuration, "-n", "\(directory)/varnish", "-j", "none"]
+          + ["-a", "127.0.0.1:\(port)", "-s", "malloc,64m", "-p", "http_gzip_support=off"]
+      )
     }
   }
 
@@ -21,17 +30,17 @@ extension ServerKind {
     case .nginx, .nginxTLS: SIGQUIT
     case .apache: SIGWINCH
     case .lighttpd: SIGINT
-    case .caddy, .squid: SIGTERM
+    case .caddy, .squid, .varnish: SIGTERM
     }
   }
 
   /// Ends it at once.
   var breakSignal: Int32 { self == .caddy ? SIGQUIT : SIGTERM }
 
-  /// Of Caddy's, which has a command for it, no signal is used.
+  /// Of Caddy's and Varnish's, which have a command for it, no signal is used.
   var reloadSignal: Int32 {
     switch self {
-    case .nginx, .nginxTLS, .squid, .caddy: SIGHUP
+    case .nginx, .nginxTLS, .squid, .caddy, .varnish: SIGHUP
     case .apache, .lighttpd: SIGUSR1
     }
   }
@@ -44,6 +53,7 @@ extension ServerKind {
     case .lighttpd: "graceful shutdown started"
     case .caddy: "load complete"
     case .squid: "Reconfiguring Squid Cache"
+    case .varnish: "now active"
     }
   }
 
@@ -62,6 +72,7 @@ extension ServerKind {
     case .lighttpd: lighttpd(mode, directory, port)
     case .caddy: caddy(mode, directory, port)
     case .squid: squid(directory, port, behind ?? 0)
+    case .varnish: varnish(mode, behind ?? 0)
     }
   }
 
@@ -203,5 +214,23 @@ extension ServerKind {
     pinger_enable off
 
     """
+  }
+
+  private func varnish(_ mode: IndependentServer.Mode, _ behind: UInt16) -> String {
+    let more =
+      switch mode {
+      case .honest, .weak: ""
+      case .busy:
+        """
+        sub vcl_recv { return (synth(429)); }
+        sub vcl_synth { set resp.http.Retry-After = "7"; }
+        """
+      }
+    return """
+      vcl 4.1;
+      backend nginx { .host = "127.0.0.1"; .port = "\(behind)"; }
+      \(more)
+
+      """
   }
 }
