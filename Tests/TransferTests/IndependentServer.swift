@@ -69,29 +69,14 @@ final class IndependentServer: Sendable {
 
   /// Has it read its configuration again, and returns when it says that it does.
   func reload() async throws {
-    if kind == .varnish {
-      for order in [["vcl.load", "again", configurationFile], ["vcl.use", "again"]] {
-        let done = try await ChildProcess.run(
-          "varnishadm", ["-n", directory.path("varnish")] + order)
-        guard done.exit == .code(0) else { throw POSIXError(.EINVAL) }
-      }
-      return
-    }
-    let sign = kind.reloadSign
-    let before = try errors.ranges(of: sign).count
-    if kind == .caddy {
-      let socket = "unix/\(directory.path("admin"))"
+    let before = try kind.reloadSign.map { try errors.ranges(of: $0).count }
+    for command in kind.reloadCommands(configurationFile, directory: directory.path) {
       let done = try await ChildProcess.run(
-        "caddy",
-        [
-          "reload", "--force", "--adapter", "caddyfile", "--config", configurationFile, "--address",
-          socket,
-        ],
-        environment: environment)
+        command[0], Array(command.dropFirst()), environment: environment)
       guard done.exit == .code(0) else { throw POSIXError(.EINVAL) }
-    } else {
-      program.withLock { $0 }?.signal(kind.reloadSignal)
     }
+    if let signal = kind.reloadSignal { program.withLock { $0 }?.signal(signal) }
+    guard let sign = kind.reloadSign, let before else { return }
     try await eventually("\(kind) to read its configuration again") {
       try errors.ranges(of: sign).count > before
     }
@@ -99,10 +84,11 @@ final class IndependentServer: Sendable {
 
   /// Ends it in order, and gives what it has logged: status and Range of each request.
   func stop() async throws -> [Substring] {
-    // lighttpd starts itself anew once its last answer is over, and loses a signal that comes meanwhile.
-    try await eventually("\(kind) to be up again") {
-      try kind != .lighttpd
-        || errors.ranges(of: "server started").count > errors.ranges(of: kind.reloadSign).count
+    // It starts itself anew once its last answer is over, and loses a signal that comes meanwhile.
+    if kind == .lighttpd, let sign = kind.reloadSign {
+      try await eventually("lighttpd to be up again") {
+        try errors.ranges(of: "server started").count > errors.ranges(of: sign).count
+      }
     }
     if kind == .varnish {
       // Its log is in memory.

@@ -37,23 +37,42 @@ extension ServerKind {
   /// Ends it at once.
   var breakSignal: Int32 { self == .caddy ? SIGQUIT : SIGTERM }
 
-  /// Of Caddy's and Varnish's, which have a command for it, no signal is used.
-  var reloadSignal: Int32 {
+  /// nil where there are commands for it.
+  var reloadSignal: Int32? {
     switch self {
-    case .nginx, .nginxTLS, .squid, .caddy, .varnish: SIGHUP
+    case .nginx, .nginxTLS, .squid: SIGHUP
     case .apache, .lighttpd: SIGUSR1
+    case .caddy, .varnish: nil
     }
   }
 
-  /// What it writes to `error.log` when it takes up its configuration again.
-  var reloadSign: String {
+  /// Commands after which it reads its configuration again.
+  func reloadCommands(_ configuration: String, directory: String) -> [[String]] {
+    switch self {
+    case .caddy:
+      [
+        [
+          "caddy", "reload", "--force", "--adapter", "caddyfile", "--config", configuration,
+          "--address", "unix/\(directory)/admin",
+        ]
+      ]
+    case .varnish:
+      [["vcl.load", "again", configuration], ["vcl.use", "again"]].map {
+        ["varnishadm", "-n", "\(directory)/varnish"] + $0
+      }
+    default: []
+    }
+  }
+
+  /// What it writes to `error.log` when it takes up its configuration again; nil where the commands wait for that.
+  var reloadSign: String? {
     switch self {
     case .nginx, .nginxTLS: "gracefully shutting down"
     case .apache: "resuming normal operations"
     case .lighttpd: "graceful shutdown started"
     case .caddy: "load complete"
     case .squid: "Reconfiguring Squid Cache"
-    case .varnish: "now active"
+    case .varnish: nil
     }
   }
 
@@ -223,7 +242,7 @@ extension ServerKind {
       case .busy:
         """
         sub vcl_recv { return (synth(429)); }
-        sub vcl_synth { set resp.http.Retry-After = "7"; }
+        sub vcl_synth { set resp.http.Retry-After = "7"; return (deliver); }
         """
       }
     return """
