@@ -79,9 +79,6 @@ let package = Package(
       dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .executableTarget(
-      name: "DownloadList", dependencies: ["Transfer"], path: "Tests/DownloadList",
-      swiftSettings: strict),
-    .executableTarget(
       name: "LibraryUser", dependencies: ["Transfer"], path: "Tests/LibraryUser",
       swiftSettings: strictC),
     .testTarget(
