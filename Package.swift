@@ -54,6 +54,7 @@ let package = Package(
       name: "LocalPool",
       dependencies: [
         "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
+        "CLinux",
       ],
       swiftSettings: strictC),
     .executableTarget(
