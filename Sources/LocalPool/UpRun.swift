@@ -95,6 +95,9 @@ package final class UpRun: Sendable {
     if workers.isEmpty { coordinator?.stop() }
   }
 
+  /// See ``PoolWorker/suspend()``.
+  package func suspend() { state.withLock { $0.workers }.forEach { $0.suspend() } }
+
   /// Lets the database go at once, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 

@@ -106,7 +106,7 @@ extension ExitError {
       case .programsMissing, .noServerUser, .notCreated, .notStarted: .unavailable
       case .otherMajor, .noHome: .configuration
       case .notOurs, .notPermitted: .notPermitted
-      case .diskFull, .inputOutput: .inputOutput
+      case .diskFull, .openFiles, .inputOutput: .inputOutput
       case .cancelled: .tryAgain
       }
     self.init(code, Self.sentence("\(error)"))

@@ -107,6 +107,11 @@ struct GetCommand: HaulCommand {
         screen.stopping()
         run.stop()
       }, atOnce: { run.abandon() })
+    StopSignals.aroundSuspension(
+      {
+        display.hide()
+        run.suspend()
+      }, { display.unhide() })
     let tally = try await screen.follow(run)
     try conclude(tally)
   }

@@ -75,6 +75,7 @@ struct UpCommand: HaulCommand {
       }
     }
     StopSignals.handle({ run.stop() }, atOnce: { run.abandon() })
+    StopSignals.aroundSuspension({ run.suspend() })
     try await voices.counting { try await run.run() }
   }
 
