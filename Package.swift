@@ -98,7 +98,7 @@ let package = Package(
     .testTarget(
       name: "ArgumentsTests",
       dependencies: [
-        "Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "Transfer", "haul",
+        "Arguments", "JobQueue", "ListFormats", "LocalPool", "Log", "Terminal", "Transfer", "haul",
       ],
       swiftSettings: strict),
     .testTarget(
