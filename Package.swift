@@ -54,6 +54,7 @@ let package = Package(
       name: "LocalPool",
       dependencies: [
         "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
+        "CLinux",
       ],
       swiftSettings: strictC),
     .executableTarget(
@@ -94,7 +95,7 @@ let package = Package(
     .testTarget(
       name: "ArgumentsTests",
       dependencies: [
-        "Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "Transfer", "haul",
+        "Arguments", "JobQueue", "ListFormats", "LocalPool", "Log", "Terminal", "Transfer", "haul",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -79,6 +79,6 @@ package struct Logger: Sendable {
     format.begin(&line, clock(), level, event, component)
     for (field, value) in bound + fields { format.append(field, value, to: &line) }
     format.end(&line)
-    output.write(line)
+    output.write(event, line)
   }
 }

@@ -151,8 +151,10 @@ final class JobRun: Sendable {
     }
     guard let size else { return nil }
     if lease.policy == .fail { throw .exists(path) }
-    return completed(
+    var ending = completed(
       bytes: size, path: path.description, report: TransferReport(), digest: nil)
+    ending.isSkipped = true
+    return ending
   }
 
   /// The order completed by the job's wishes.
