@@ -56,14 +56,16 @@ struct WorkerCommand: HaulCommand {
   func perform() async throws {
     if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
     try DescriptorLimit.raise(leases: concurrency, stores: stores.count)
-    var configuration = WorkerConfiguration(
-      conninfo: database.conninfo, stores: stores.map(\.mount),
-      queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
-      allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
-    configuration.rateLimit = limitRate?.limit
-    let worker = try PoolWorker(configuration, logger: log.logger("worker"))
-    StopSignals.handle { worker.drain() }
-    try await worker.run()
+    try await database.withConninfo { conninfo in
+      var configuration = WorkerConfiguration(
+        conninfo: conninfo, stores: stores.map(\.mount),
+        queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
+        allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
+      configuration.rateLimit = limitRate?.limit
+      let worker = try PoolWorker(configuration, logger: log.logger("worker"))
+      StopSignals.handle { worker.drain() }
+      try await worker.run()
+    }
   }
 }
 
