@@ -84,22 +84,31 @@ extension JobQueue {
           coalesce(min(j.job) FILTER (WHERE j.run_at IS NOT NULL), min(j.job)) AS job
         FROM \(AwaitedJobs.rows) WHERE j.state IN ('queued', 'interrupted', 'scheduled')
         GROUP BY j.queue, j.host),
-      queues AS (SELECT q.* FROM haul.queues q WHERE q.queue IN (SELECT w.queue FROM waiting w)),
-      workers AS (SELECT w.* FROM haul.workers w WHERE w.state IN ('alive', 'silent', 'draining')),
+      -- Without the columns that count what waits.
+      queues AS (
+        SELECT q.queue, q.store, q.workers, q.paused, q.running, q.max_running FROM haul.queues q
+        WHERE q.queue IN (SELECT w.queue FROM waiting w)),
+      hosts AS (
+        SELECT h.host, h.why_idle, h.blocked_until, h.block_reason, w.is_due
+        FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h ON h.host = w.host),
+      workers AS (
+        SELECT w.worker, w.machine, w.pid, w.stores, w.trouble, w.running, w.concurrency FROM haul.workers w
+        WHERE w.state IN ('alive', 'silent', 'draining')),
       obstacles (rank, kind, name, seconds, reason) AS (
         SELECT 1, 'unserved', q.store, NULL::float8, NULL FROM queues q WHERE q.workers = 0
         UNION ALL SELECT 2, 'paused', q.queue, NULL, NULL FROM queues q WHERE q.paused
         UNION ALL SELECT 3, 'trouble', format('worker %s (%s, pid %s)', w.worker, w.machine, w.pid), NULL, w.trouble
         FROM workers w JOIN queues q ON q.store = ANY (w.stores)
         WHERE NOT EXISTS (SELECT FROM workers o WHERE q.store = ANY (o.stores) AND o.trouble IS NULL)
-        UNION ALL SELECT 4, 'blocked', h.host, extract(epoch FROM h.blocked_until - clock_timestamp()),
-          (SELECT a.error FROM haul.attempts a WHERE a.job = w.job ORDER BY a.attempt DESC LIMIT 1)
-        FROM waiting w JOIN haul.hosts h ON h.host = w.host WHERE h.blocked_until IS NOT NULL
-        UNION ALL SELECT 5, 'full', h.host, NULL, NULL
-        FROM waiting w JOIN haul.hosts h ON h.host = w.host WHERE w.is_due AND h.why_idle = 'full'
-        UNION ALL SELECT 6, 'busy', q.store, NULL, NULL FROM queues q
+        UNION ALL SELECT 4, 'blocked', h.host,
+          CASE WHEN isfinite(h.blocked_until) THEN extract(epoch FROM h.blocked_until - clock_timestamp()) END, h.block_reason
+        FROM hosts h WHERE h.why_idle = 'blocked'
+        UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL
+        FROM hosts h WHERE h.is_due AND h.why_idle IN ('full', 'adaptive', 'interval')
+        UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL FROM queues q WHERE q.running >= q.max_running
+        UNION ALL SELECT 7, 'busy', q.store, NULL, NULL FROM queues q
         WHERE NOT EXISTS (SELECT FROM workers w WHERE q.store = ANY (w.stores) AND w.running < w.concurrency)
-        UNION ALL SELECT 7, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
+        UNION ALL SELECT 8, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
           (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1)
         FROM waiting w HAVING NOT bool_or(w.is_due) AND min(w.run_at) > clock_timestamp() + interval '1 second')
       SELECT to_json(v) FROM (

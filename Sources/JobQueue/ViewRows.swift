@@ -149,13 +149,18 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     case paused
     /// The worker `name`, like all of its store, cannot write there; `reason` says why.
     case trouble
-    /// Nothing starts on the host `name` for `seconds`; `reason` is the error class of a job of it, where one was tried.
+    /// Nothing starts on the host `name` for `seconds`, nil until an operator says so; `reason` is that of `haul.hosts`.
     case blocked
-    /// The host `name` has as many transfers as its cap allows.
+    /// The host `name` has as many transfers as it may have now.
     case full
+    /// The interval between starts on the host `name` is not over.
+    case interval
+    /// As many jobs of the queue `name` run as may.
+    case limited
     /// The workers of the store `name` have no room.
     case busy
-    /// All that waits is scheduled, the first of it in `seconds`; `reason` as for `blocked`.
+    /// All that waits is scheduled, the first of it in `seconds`; `reason` is the class of the
+    /// error that one of it had last, where it was tried.
     case early
   }
 

@@ -22,7 +22,7 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
       "the marker \(directory)/.haul/store.json cannot be read"
     case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"
     case .notPermitted(let directory):
-      "this user may not write in \(directory): run haul as the user that owns it, or give it to the one that runs the worker, as root with 'chown -R USER \(directory)'"
+      "this user may not write in \(directory): run haul as the user that owns it, or give it to another, as root with 'chown -R USER \(directory)'"
     }
   }
 }

@@ -69,17 +69,19 @@ extension Obstacle {
   /// `the host example.org is blocked for 40s (connect)`.
   fileprivate var sentence: String {
     let cause = reason.map { " (\($0))" } ?? ""
-    let wait = HumanFormat.timeLeft(.seconds(max(seconds ?? 0, 0)))
+    let wait = HumanFormat.duration(.seconds((seconds ?? 0).rounded(.up)))
     return switch kind {
     case .unserved:
       "no worker serves the store \(name); start one with: haul worker --store \(name)=DIRECTORY"
     case .paused: "the queue \(name) is paused"
     case .trouble: "\(name) cannot write to its store: \(reason ?? "unknown")"
-    case .blocked: "the host \(name) is blocked for \(wait ?? "long")\(cause)"
+    case .blocked: "the host \(name) is blocked\(seconds == nil ? "" : " for \(wait)")\(cause)"
     case .full: "the host \(name) has as many transfers as it may have, of other jobs"
+    case .interval: "the interval between starts on the host \(name) is not over"
+    case .limited: "the queue \(name) runs as many jobs as it may"
     case .busy: "the workers of the store \(name) have their hands full with other jobs"
     case .early:
-      "all that is left waits for its time; the next starts in \(wait ?? "100 days or more")\(cause)"
+      "all that is left waits for its time; the next starts in \(wait)\(cause)"
     }
   }
 }

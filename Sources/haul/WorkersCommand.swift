@@ -5,7 +5,7 @@ import Terminal
 
 struct WorkersCommand: HaulCommand {
   static let name = "workers"
-  static let abstract = "List workers and how they are."
+  static let abstract = "List workers and whether they live."
   static let discussion = """
     Those that stopped in order or died are left out, and counted on standard error; with --all they \
     are listed too. The same holds for --json.

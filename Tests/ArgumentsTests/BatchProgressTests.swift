@@ -111,7 +111,13 @@ struct BatchProgressTests {
       #"{"kind": "blocked", "name": "h:80", "seconds": 39.2, "reason": "connect"}"#,
       "the host h:80 is blocked for 40s (connect)"
     ),
-    (#"{"kind": "blocked", "name": "h", "seconds": -1}"#, "the host h is blocked for 0s"),
+    (
+      #"{"kind": "blocked", "name": "h", "reason": "operator"}"#, "the host h is blocked (operator)"
+    ),
+    (
+      #"{"kind": "interval", "name": "h"}"#, "the interval between starts on the host h is not over"
+    ),
+    (#"{"kind": "limited", "name": "films"}"#, "the queue films runs as many jobs as it may"),
     (
       #"{"kind": "full", "name": "h"}"#,
       "the host h has as many transfers as it may have, of other jobs"
