@@ -11,8 +11,7 @@ struct SubmitCommand: HaulCommand {
   static let discussion = """
     Everything is checked before anything is sent: a wrong line ends the command with 65 and its \
     number. What is in the queue already is skipped, and queued again if it had failed, so that a \
-    submission can be repeated; a file that was completed and is wanted anew is removed, and queued \
-    again with 'haul verify --requeue'. A file ends up in the queue's store under host/path/name.
+    submission can be repeated. A file ends up in the queue's store under host/path/name.
 
     A list has one URL a line; blank lines and lines that start with # are skipped. No user name, \
     password or token may be in a URL: the database would keep it.
