@@ -57,7 +57,7 @@ extension JobQueue.Action {
   private func alternative(to state: String) -> String? {
     switch (self, state) {
     case (.retry, "completed"):
-      "to fetch a file again, remove it and run 'haul verify --requeue'"
+      "to fetch a file anew, remove it and name the job to 'haul verify --requeue'"
     case (.retry, "paused"): "'haul resume' lets it go on"
     case (.resume, "failed"), (.resume, "cancelled"): "'haul retry' queues it again"
     default: nil

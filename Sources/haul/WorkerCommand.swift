@@ -54,7 +54,7 @@ struct WorkerCommand: HaulCommand {
   var log = LogOptions()
 
   func perform() async throws {
-    if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    try stores.requireOneEach()
     try DescriptorLimit.raise(leases: concurrency, stores: stores.count)
     try await database.withConninfo { conninfo in
       var configuration = WorkerConfiguration(
@@ -83,6 +83,17 @@ struct MountArgument: OptionValue {
   }
 
   var argument: String { "\(mount.name)=\(mount.directory)" }
+}
+
+extension [MountArgument] {
+  /// A process can have a store in one place.
+  func requireOneEach() throws(ExitError) {
+    if isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    let names = map(\.mount.name)
+    for (index, name) in names.enumerated() where names[..<index].contains(name) {
+      throw ExitError(.usage, "the store \(name) is named twice.")
+    }
+  }
 }
 
 extension CIDR: OptionValue {

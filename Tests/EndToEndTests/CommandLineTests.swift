@@ -67,6 +67,7 @@ struct CommandLineTests {
     Refusal("pause", 64, "haul pause: no jobs are named: give ids,"),
     Refusal("worker", 64, "haul worker: option '--store' is missing."),
     Refusal("verify", 64, "haul verify: option '--store' is missing."),
+    Refusal("worker --store a=/a --store a=/b", 64, "haul worker: the store a is named twice."),
     Refusal(
       "submit -i /nonexistent/a.txt", 74,
       "haul submit: /nonexistent/a.txt: No such file or directory. Nothing was submitted."),
