@@ -75,7 +75,7 @@ struct BatchWait {
 
   private func follow(_ session: Session, _ board: Board) async throws -> Tally {
     let clock = ContinuousClock()
-    var hints: Set<String> = []
+    var hints = StandstillHints()
     var countAt = clock.now
     while true {
       let start = clock.now
@@ -87,11 +87,12 @@ struct BatchWait {
             return board.tally
           }
         }
-        if board.isIdle,
-          let hint = try await reasonToStandStill(session, board.tally),
-          hints.insert(hint).inserted
-        {
-          display.say("\(label): \(hint)")
+        if board.isIdle {
+          let obstacle = try await read(session) { try await $0.obstacle(to: jobs) } ?? nil
+          let reason = board.tally.reasonToStandStill(selector: selector, obstacle: obstacle)
+          if let reason, hints.isNews(obstacle, at: clock.now) {
+            display.say("\(label): \(reason)")
+          }
         }
         // A batch of millions takes a while to count, and that must not keep the database busy.
         countAt = clock.now + start.duration(to: .now) * 9
@@ -102,13 +103,6 @@ struct BatchWait {
       }
       try await clock.sleep(for: Self.interval)
     }
-  }
-
-  private func reasonToStandStill(
-    _ session: Session, _ tally: Tally
-  ) async throws -> String? {
-    let stores = try await read(session) { try await $0.unservedStores(of: jobs) }
-    return tally.reasonToStandStill(selector: selector, unserved: stores ?? [])
   }
 
   /// The jobs as another command takes them; nil where none can name all of them.
