@@ -21,13 +21,12 @@ extension ControlCommand {
   }
 
   func perform() async throws {
-    let selector = selectors.selector(ids: ids)
-    guard selector != JobSelector() else {
-      throw ExitError(
-        .usage,
-        "no jobs are named: give ids, --batch, --queue, --host, --state or --error.")
+    let selector = try selectors.required(ids: ids)
+    let steps = StepCount(Self.participle)
+    let count = try await database.withQueue {
+      try await $0.control(Self.action, selector, onStep: steps.show)
     }
-    let count = try await database.withQueue { try await $0.control(Self.action, selector) }
+    steps.clear()
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
