@@ -76,7 +76,7 @@ struct SteerTests {
       #expect(refused.exit == .code(65))
       #expect(
         refused.standardError == [
-          "haul queue delete: jobs of the queue \"music\" still wait or run. Wait for them, or cancel them first: haul cancel --queue music"
+          "haul queue delete: jobs of the queue \"music\" still wait or run. Wait for them, or end them with 'haul cancel --queue music' first."
         ])
       try await pool.command("cancel", "--queue", "music")
       #expect(try await pool.command("queue", "delete", "music") == ["queue music is deleted"])

@@ -88,7 +88,7 @@ BEGIN
     OR EXISTS (SELECT FROM haul.held h WHERE h.queue = v_queue.id)
     OR EXISTS (SELECT FROM haul.lease l WHERE l.queue = v_queue.id) THEN
     RAISE EXCEPTION 'jobs of the queue "%" still wait or run', p_name USING ERRCODE = 'HA004',
-      HINT = 'Wait for them, or cancel them first: haul cancel --queue ' || p_name;
+      HINT = format('Wait for them, or end them with ''haul cancel --queue %s'' first.', p_name);
   END IF;
 END
 $$;
