@@ -10,17 +10,20 @@ CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RET
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+  v_jobs bigint[];
   v_tokens bigint[];
   v_done jsonb;
   v_alike jsonb;
 BEGIN
   -- Lock in job order. Whoever comes second finds the lease gone.
-  SELECT array_agg(t.token) INTO v_tokens FROM (
-    SELECT l.token
-    FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
-    JOIN haul.lease l ON l.job = e.job AND l.token = e.token
-    WHERE p_worker IS NULL OR l.worker = p_worker
-    ORDER BY l.job FOR UPDATE OF l) t;
+  SELECT array_agg(t.job), array_agg(t.token) INTO v_jobs, v_tokens FROM (
+    -- By lists, each job by its id: joined to the endings, all leases would be read. No token belongs to two jobs.
+    SELECT l.job, l.token
+    FROM haul.lease l
+    WHERE l.job = ANY (ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint)))
+      AND l.token = ANY (ARRAY(SELECT e.token FROM jsonb_to_recordset(p_endings) AS e(token bigint)))
+      AND (p_worker IS NULL OR l.worker = p_worker)
+    ORDER BY l.job FOR UPDATE) t;
   IF v_tokens IS NULL THEN
     RETURN '[]';
   END IF;
@@ -44,7 +47,7 @@ BEGIN
     JOIN haul.host h ON h.id = l.host
     LEFT JOIN haul.checkpoint c ON c.job = l.job
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
-    WHERE l.token = ANY (v_tokens)
+    WHERE l.job = ANY (v_jobs) AND l.token = ANY (v_tokens)
     ORDER BY l.job
   ), decided AS MATERIALIZED (
     SELECT n.*, d.state, d.charged, d.delay, d.error AS cause, d.rescues,
@@ -83,9 +86,9 @@ BEGIN
         THEN format('its workers died %s times without any progress', d.rescues + 1) ELSE d.message END, 2000) END
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
   ), no_checkpoint AS (
-    DELETE FROM haul.checkpoint c USING decided d
-    WHERE c.job = d.job AND d.resumable AND (d.state IN ('completed', 'cancelled')
-      OR d.state = 'failed' AND NOT haul.keeps_progress(d.cause))
+    DELETE FROM haul.checkpoint c WHERE c.job = ANY (ARRAY(
+      SELECT d.job FROM decided d WHERE d.resumable AND (d.state IN ('completed', 'cancelled')
+        OR d.state = 'failed' AND NOT haul.keeps_progress(d.cause))))
   ), later AS (
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
     SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay

@@ -16,47 +16,44 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_sweeping boolean := EXISTS (SELECT FROM haul.batch b WHERE b.sweep IS NOT NULL);
   v_swept integer := 0;
-  v_skipped integer[] := '{}';
+  -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements queue
+  -- for them: 200 hosts and 10 workers do less than half.
+  v_depth integer := greatest(1, least(4, p_room / 8));
   v_hosts integer[];
-  v_free integer[];
   v_jobs bigint[];
   v_away bigint[];
   v_due timestamptz;
 BEGIN
   claimed := 0;
   WHILE claimed < p_room AND v_swept < 1000 LOOP
-    -- 1. Due lanes, those due longest first.
+    -- 1. Due lanes, those due longest first, and their hosts. A lane whose host somebody is settling stays due for the
+    -- next claim.
     SELECT array_agg(t.host), max(t.next_at) INTO v_hosts, v_due FROM (
-      SELECT l.host, l.next_at FROM haul.lane l
+      SELECT l.host, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
-        AND l.next_at >= p_since AND l.next_at <= v_now AND l.next_at IS NOT NULL AND l.host <> ALL (v_skipped)
-      ORDER BY l.next_at LIMIT p_room - claimed
+        AND l.next_at >= p_since AND l.next_at <= v_now AND l.next_at IS NOT NULL
+      ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
       FOR UPDATE SKIP LOCKED) t;
     EXIT WHEN v_hosts IS NULL;
     seen := greatest(seen, v_due);
 
-    -- 2. Their hosts. A host that somebody is settling keeps its lane due for the next claim.
-    SELECT array_agg(t.id) INTO v_free FROM (
-      SELECT h.id FROM haul.host h WHERE h.id = ANY (v_hosts) ORDER BY h.id FOR UPDATE SKIP LOCKED) t;
-    v_skipped := v_skipped || ARRAY(SELECT unnest(v_hosts) EXCEPT SELECT unnest(v_free));
-    CONTINUE WHEN v_free IS NULL;
-
-    -- 3. In a new statement, what may start: one from each host, then a second from each, and so on.
+    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on.
     SELECT array_agg(p.job) INTO v_jobs FROM (
       SELECT r.job
       FROM haul.host h
       JOIN haul.lane l ON l.host = h.id AND l.queue = p_queue AND l.instance = p_instance
+      CROSS JOIN LATERAL (SELECT CASE WHEN p_floor IS NULL THEN p_priority
+        ELSE haul.lower_priority(p_queue, h.id, p_instance, p_floor) END AS priority) w
       CROSS JOIN LATERAL (
         SELECT r.job, row_number() OVER (ORDER BY r.priority, r.job) AS nth
         FROM haul.ready r
-        WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
-          AND r.priority = CASE WHEN p_floor IS NULL THEN p_priority
-            ELSE haul.lower_priority(p_queue, h.id, p_instance, p_floor) END
-          AND r.job >= CASE WHEN r.priority = l.priority THEN l.head ELSE 0 END
+        WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
+          AND r.job >= CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END
         ORDER BY r.priority, r.job
-        LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0), p_room - claimed,
+        LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
+          CASE WHEN cardinality(v_hosts) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
           haul.starts(h.min_interval, h.burst, h.next_start, v_now))) r
-      WHERE h.id = ANY (v_free) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
+      WHERE h.id = ANY (v_hosts) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
         AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= v_now, true)
       ORDER BY r.nth, l.next_at, l.host
       LIMIT p_room - claimed) p;
@@ -86,7 +83,7 @@ BEGIN
       claimed := claimed + array_length(v_jobs, 1);
     END IF;
 
-    -- 4. Again a new statement: what is next in each lane, and when. Full or empty: parked.
+    -- 3. Again a new statement: what is next in each lane, and when. Full or empty: parked.
     UPDATE haul.lane l SET
       priority = coalesce(n.priority, l.priority),
       head = n.job,
@@ -100,7 +97,7 @@ BEGIN
       WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
         AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
       ORDER BY r.priority, r.job LIMIT 1) n ON true
-    WHERE h.id = ANY (v_free) AND l.host = k.host AND l.queue = k.queue AND l.instance = k.instance;
+    WHERE h.id = ANY (v_hosts) AND l.host = k.host AND l.queue = k.queue AND l.instance = k.instance;
   END LOOP;
 END
 $$;

@@ -25,6 +25,8 @@ ALTER TABLE haul.queue ADD COLUMN deleted_at timestamptz;
 -- Leases of queues with `max_running`, so that these can be counted and the others cost nothing.
 ALTER TABLE haul.lease ADD COLUMN limited boolean NOT NULL DEFAULT false;
 CREATE INDEX lease_limited ON haul.lease (queue) WHERE limited;
+-- A token comes from a sequence and is looked up with its job: an index of its own costs every claim and finish.
+ALTER TABLE haul.lease DROP CONSTRAINT lease_token_key;
 -- Whoever claims from such a queue holds its row meanwhile.
 CREATE TABLE haul.queue_gate (
   queue integer PRIMARY KEY
