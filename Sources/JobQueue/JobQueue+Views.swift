@@ -39,17 +39,31 @@ extension JobQueue {
       """, [job])
   }
 
-  /// Workers in the order of their registration: all that ever were, or only those that live or did so within
-  /// the last hour.
+  /// Workers in the order of their registration: all that ever were, or only those that neither stopped nor died.
   package func workers(includingGone: Bool) async throws -> [WorkerRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
-        FROM haul.workers w
-        WHERE $1 OR w.heartbeat_at > clock_timestamp() - interval '1 hour'
-        ORDER BY w.worker) v
+        FROM haul.workers w WHERE $1 OR w.state NOT IN ('stopped', 'dead') ORDER BY w.worker) v
       """, [includingGone])
+  }
+
+  /// How many workers stopped or died.
+  package func goneWorkers() async throws -> Int {
+    try await call(
+      "SELECT count(*) FROM haul.workers w WHERE w.state IN ('stopped', 'dead')", [])
+  }
+
+  /// One worker; nil where it never registered.
+  package func worker(_ id: Int64) async throws -> WorkerRow? {
+    let rows: [WorkerRow] = try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
+        FROM haul.workers w WHERE w.worker = $1) v
+      """, [id])
+    return rows.first
   }
 
   /// The workers that hold leases, by id, with their process ids.

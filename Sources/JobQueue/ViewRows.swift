@@ -64,6 +64,9 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let silence: Double
   /// Stores that it cannot write to, and why.
   package let trouble: String?
+
+  /// As messages name it: `worker 45 (host-a, pid 1234)`.
+  package var name: String { "worker \(worker) (\(machine), pid \(pid))" }
 }
 
 /// A row of `haul.queues`.
@@ -180,6 +183,36 @@ package struct RunningRow: Sendable, Decodable, Equatable {
   package let total: Int64?
   /// Bytes a second.
   package let rate: Int64
+}
+
+/// What keeps jobs from being started.
+package struct Obstacle: Sendable, Decodable, Hashable {
+  package enum Kind: String, Sendable, Decodable {
+    /// No live worker mounts the store `name`.
+    case unserved
+    /// The queue `name` is paused.
+    case paused
+    /// The worker `name`, like all of its store, cannot write there; `reason` says why.
+    case trouble
+    /// Nothing starts on the host `name` for `seconds`, nil until an operator says so; `reason` is that of `haul.hosts`.
+    case blocked
+    /// The host `name` has as many transfers as it may have now.
+    case full
+    /// The interval between starts on the host `name` is not over.
+    case interval
+    /// As many jobs of the queue `name` run as may.
+    case limited
+    /// The workers of the store `name` have no room.
+    case busy
+    /// All that waits is scheduled, the first of it in `seconds`; `reason` is the class of the
+    /// error that one of it had last, where it was tried.
+    case early
+  }
+
+  package let kind: Kind
+  package let name: String
+  package let seconds: Double?
+  package let reason: String?
 }
 
 /// A failed job that stands for all of its error class.

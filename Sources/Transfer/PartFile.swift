@@ -50,8 +50,9 @@ package final class PartFile: Sendable {
     guard error != 0 else { return }
     let free = try file.space().free
     if [ENOSPC, EDQUOT, EFBIG].contains(error) || free < length {
+      let (needed, room) = ((length + 1 << 20 - 1) >> 20, free >> 20)
       throw TransferError(
-        .diskFull, "the file takes \(length) bytes, and the disk has room for \(free)")
+        .diskFull, "the file takes \(needed) MiB, and the disk has room for \(room) MiB")
     }
   }
 

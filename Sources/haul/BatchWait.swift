@@ -51,7 +51,7 @@ struct BatchWait {
   private func lastTally(_ session: Session) async throws -> Tally {
     let clock = ContinuousClock()
     var progress = BatchProgress()
-    var hints: Set<String> = []
+    var hints = StandstillHints()
     var countAt = clock.now
     while true {
       let start = clock.now
@@ -64,11 +64,12 @@ struct BatchWait {
             return progress.tally
           }
         }
-        if progress.isIdle(at: clock.now),
-          let hint = try await reasonToStandStill(session, progress),
-          hints.insert(hint).inserted
-        {
-          display.say("\(label): \(hint)")
+        if progress.isIdle(at: clock.now) {
+          let obstacle = try await read(session) { try await $0.obstacle(to: jobs) } ?? nil
+          let reason = progress.tally.reasonToStandStill(selector: selector, obstacle: obstacle)
+          if let reason, hints.isNews(obstacle, at: clock.now) {
+            display.say("\(label): \(reason)")
+          }
         }
         // A batch of millions takes a while to count, and that must not keep the database busy.
         countAt = clock.now + start.duration(to: .now) * 9
@@ -79,13 +80,6 @@ struct BatchWait {
       display.show(progress.frame)
       try await clock.sleep(for: Self.interval)
     }
-  }
-
-  private func reasonToStandStill(
-    _ session: Session, _ progress: BatchProgress
-  ) async throws -> String? {
-    let stores = try await read(session) { try await $0.unservedStores(of: jobs) }
-    return progress.tally.reasonToStandStill(selector: selector, unserved: stores ?? [])
   }
 
   /// The jobs as another command takes them; nil where none can name all of them.

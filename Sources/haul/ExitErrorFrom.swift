@@ -122,6 +122,7 @@ extension ExitError {
     switch error {
     case .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
     case .unwritable: self.init(.inputOutput, "\(error).")
+    case .notPermitted: self.init(.notPermitted, "\(error).")
     }
   }
 

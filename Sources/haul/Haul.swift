@@ -1,6 +1,7 @@
 import Arguments
 import FoundationEssentials
 import Glibc
+import Log
 
 /// The program: its tree of commands, one file each in this folder.
 @main
@@ -70,6 +71,7 @@ enum Haul {
   /// Runs the command on Swift's threads, while the main thread waits for signals: nothing may need
   /// the main actor, which never gets its turn.
   static func main() {
+    requireArguments()
     // The time zone of every session, so that lists are in UTC (libpq: Environment Variables).
     unsafe setenv("PGTZ", "UTC", 1)
     let signals = StopSignals.block()
@@ -80,5 +82,12 @@ enum Haul {
           environment: ProcessInfo.processInfo.environment))
     }
     signals.deliver()
+  }
+
+  /// Swift's runtime reads the arguments in /proc; where that is missing, asking it for them crashes.
+  private static func requireArguments() {
+    guard unsafe access("/proc/self/cmdline", R_OK) != 0 else { return }
+    try? StandardStream.error.write("haul: /proc is not mounted here, and is needed.\n")
+    exit(ExitCode.configuration.rawValue)
   }
 }

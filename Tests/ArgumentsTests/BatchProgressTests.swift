@@ -74,32 +74,86 @@ struct BatchProgressTests {
   }
 
   @Test(arguments: [
-    (#"[{"state": "completed", "jobs": 1, "bytes": 0}]"#, ["films"], nil),
-    (#"[{"state": "queued", "jobs": 1, "bytes": 0}]"#, [], nil),
+    (#"[{"state": "completed", "jobs": 1, "bytes": 0}]"#, nil),
     (
-      #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#, ["films"],
-      "nothing is running: no worker serves the store films; start one with: "
-        + "haul worker --store films=DIRECTORY"
+      #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#,
+      "nothing is running: the queue films is paused"
     ),
     (
-      #"[{"state": "paused", "jobs": 2, "bytes": 0}]"#, [],
+      #"[{"state": "paused", "jobs": 2, "bytes": 0}]"#,
       "all that is left is paused; let it go on with: haul resume --batch 'mon day'"
     ),
+  ])
+  func `why a batch stands still`(counts: String, reason: String?) throws {
+    let tally = Tally(try decoded(counts))
+    let obstacle = try obstacle(#"{"kind": "paused", "name": "films"}"#)
+    #expect(tally.reasonToStandStill(selector: "--batch 'mon day'", obstacle: obstacle) == reason)
+    if tally.paused == 0 {
+      #expect(tally.reasonToStandStill(selector: nil, obstacle: nil) == nil)
+    }
+  }
+
+  private func obstacle(_ json: String) throws -> Obstacle {
+    let rows: [Obstacle] = try decoded("[\(json)]")
+    return rows[0]
+  }
+
+  @Test(arguments: [
     (
-      #"[{"state": "paused", "jobs": 1, "bytes": 0}, {"state": "scheduled", "jobs": 1, "bytes": 0}]"#,
-      [],
-      "nothing is running: all that is left waits for its time"
+      #"{"kind": "unserved", "name": "films"}"#,
+      "no worker serves the store films; start one with: haul worker --store films=DIRECTORY"
+    ),
+    (
+      #"{"kind": "trouble", "name": "worker 7 (a, pid 9)", "reason": "films: full"}"#,
+      "worker 7 (a, pid 9) cannot write to its store: films: full"
+    ),
+    (
+      #"{"kind": "blocked", "name": "h:80", "seconds": 39.2, "reason": "connect"}"#,
+      "the host h:80 is blocked for 40s (connect)"
+    ),
+    (
+      #"{"kind": "blocked", "name": "h", "reason": "operator"}"#, "the host h is blocked (operator)"
+    ),
+    (
+      #"{"kind": "interval", "name": "h"}"#, "the interval between starts on the host h is not over"
+    ),
+    (#"{"kind": "limited", "name": "films"}"#, "the queue films runs as many jobs as it may"),
+    (
+      #"{"kind": "full", "name": "h"}"#,
+      "the host h has as many transfers as it may have, of other jobs"
+    ),
+    (
+      #"{"kind": "busy", "name": "films"}"#,
+      "the workers of the store films have their hands full with other jobs"
+    ),
+    (
+      #"{"kind": "early", "name": "", "seconds": 12, "reason": "http_5xx"}"#,
+      "all that is left waits for its time; the next starts in 12s (http_5xx)"
     ),
   ])
-  func `why a batch stands still`(counts: String, unserved: [String], reason: String?) throws {
-    let tally = Tally(try decoded(counts))
-    #expect(tally.reasonToStandStill(selector: "--batch 'mon day'", unserved: unserved) == reason)
+  func `what stands in the way`(json: String, sentence: String) throws {
+    let tally = Tally(try decoded(#"[{"state": "queued", "jobs": 1, "bytes": 0}]"#))
+    #expect(
+      tally.reasonToStandStill(selector: nil, obstacle: try obstacle(json))
+        == "nothing is running: \(sentence)")
+  }
+
+  @Test func `an obstacle is told once, or again when its time is over`() throws {
+    var hints = StandstillHints()
+    let unserved = try obstacle(#"{"kind": "unserved", "name": "films"}"#)
+    let blocked = try obstacle(#"{"kind": "blocked", "name": "h", "seconds": 40}"#)
+    for obstacle in [unserved, blocked, nil] {
+      let isNews = [0, 39].map { hints.isNews(obstacle, at: start + .seconds($0)) }
+      #expect(isNews == [true, false])
+    }
+    let later = [unserved, nil, blocked].map { hints.isNews($0, at: start + .seconds(41)) }
+    #expect(later == [false, false, true])
   }
 
   @Test func `what no selector names is to be looked for`() throws {
     let tally = Tally(try decoded(#"[{"state": "paused", "jobs": 2, "bytes": 0}]"#))
     #expect(
-      tally.reasonToStandStill(selector: nil, unserved: [])
+      tally.reasonToStandStill(selector: nil, obstacle: nil)
         == "all that is left is paused; see: haul jobs --state paused")
   }
 

@@ -27,11 +27,13 @@ struct LogTests {
     let lines = Collected()
     let logger = lines.logger(.text).with((.worker, 2))
     logger.info(.jobStarted, (.job, 1), (.path, "a b"), (.url, "http://h/x?a=b"))
-    logger.warning(.workerIdle, (.seconds, 1.5), (.resumed, false), (.reason, ""))
+    logger.warning(
+      .workerIdle, (.seconds, 1.5), (.resumed, false), (.reason, ""),
+      (.after, LogValue(.microseconds(1_503_421))))
     #expect(
       lines.text == """
         12:00:00.123 info  job.started  worker=2 job=1 path="a b" url=http://h/x?a=b
-        12:00:00.123 warning worker.idle  worker=2 seconds=1.5 resumed=false reason=""
+        12:00:00.123 warning worker.idle  worker=2 seconds=1.5 resumed=false after=1.503
 
         """)
     #expect(lines.writes == 2)

@@ -85,7 +85,7 @@ import Testing
   @Test func `a directory that cannot be written is named`() async throws {
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     let output = try await place.get(origin.urls("one"), to: "/proc/self")
-    #expect(output.exit == .code(74))
+    #expect(output.exit == .code(77))
     #expect(output.said.count == 1)
     #expect(output.said.last?.contains("/proc/") == true)
     try await place.serverGone()
