@@ -75,7 +75,7 @@ BEGIN
   SELECT array_agg(t.job), (SELECT count(*) FROM ended) INTO v_free, v_ended
   FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
   SELECT v_free || array_agg(w.job) INTO v_free
-  FROM haul.withdraw(jsonb_build_object('ids', to_jsonb(v_jobs)), cardinality(v_jobs)) w;
+  FROM haul.withdraw(v_jobs) w;
   PERFORM haul.require_all_free(v_jobs, v_free);
 
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
