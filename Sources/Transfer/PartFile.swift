@@ -58,11 +58,13 @@ package final class PartFile: Sendable {
     switch error {
     // What a quota leaves is less than what is free.
     case EDQUOT:
-      TransferError(.diskFull, "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and a quota leaves less")
+      TransferError(
+        .diskFull, "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and a quota leaves less")
     case let error where [ENOSPC, EFBIG].contains(error) || free < length:
       TransferError(
         .diskFull,
-        "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and the disk has room for \(free >> 20) MiB")
+        "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and the disk has room for \(free >> 20) MiB"
+      )
     default: nil
     }
   }
