@@ -96,10 +96,10 @@ import Testing
   /// A real quota takes a kernel that has a format for them: what the number leads to is looked at here.
   @Test(
     arguments: [
-      (ENOSPC, 5, "the file takes 10 bytes, and the disk has room for 5"),
-      (EFBIG, 50, "the file takes 10 bytes, and the disk has room for 50"),
-      (EDQUOT, 50, "the file takes 10 bytes, and a quota leaves fewer"),
-      (EOPNOTSUPP, 5, "the file takes 10 bytes, and the disk has room for 5"),
+      (ENOSPC, 5, "the file takes 1 MiB, and the disk has room for 0 MiB"),
+      (EFBIG, 50, "the file takes 1 MiB, and the disk has room for 0 MiB"),
+      (EDQUOT, 50, "the file takes 1 MiB, and a quota leaves less"),
+      (EOPNOTSUPP, 5, "the file takes 1 MiB, and the disk has room for 0 MiB"),
       (EOPNOTSUPP, 10, nil),
     ] as [(Int32, Int64, String?)])
   func `room that cannot be set aside`(_ number: Int32, _ free: Int64, _ message: String?) {
