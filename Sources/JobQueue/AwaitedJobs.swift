@@ -101,8 +101,8 @@ extension JobQueue {
         FROM workers w JOIN queues q ON q.store = ANY (w.stores)
         WHERE NOT EXISTS (SELECT FROM workers o WHERE q.store = ANY (o.stores) AND o.trouble IS NULL)
         UNION ALL SELECT 4, 'blocked', h.host,
-          CASE WHEN isfinite(h.blocked_until) THEN extract(epoch FROM h.blocked_until - clock_timestamp()) END, h.block_reason
-        FROM hosts h WHERE h.why_idle = 'blocked'
+          extract(epoch FROM nullif(h.blocked_until, 'infinity') - clock_timestamp()), h.block_reason
+        FROM waiting w JOIN haul.hosts h ON h.host = w.host WHERE h.blocked_until IS NOT NULL
         UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL
         FROM hosts h WHERE h.is_due AND h.why_idle IN ('full', 'adaptive', 'interval')
         UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL FROM queues q WHERE q.running >= q.max_running

@@ -78,6 +78,17 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
+  /// How many jobs that have not ended have a part in a store instance, by its id. Needs the rights of the owner.
+  package func interruptedJobs() async throws -> [Int: Int] {
+    let rows = try await rows(
+      """
+      SELECT c.instance, count(*) FROM haul.checkpoint c
+      WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job) GROUP BY c.instance
+      """, [])
+    let pairs = try rows.map { (try $0.decode(0, as: Int.self), try $0.decode(1, as: Int.self)) }
+    return Dictionary(uniqueKeysWithValues: pairs)
+  }
+
   /// All queues by name.
   package func queues() async throws -> [QueueRow] {
     try await view(
@@ -93,7 +104,10 @@ extension JobQueue {
   /// All policies of hosts by pattern.
   package func policies() async throws -> [PolicyRow] {
     try await view(
-      "SELECT to_json(v) FROM (SELECT p.* FROM haul.policies p ORDER BY p.pattern) v", [])
+      """
+      SELECT to_json(v) FROM (
+        SELECT p.*, extract(epoch FROM p.min_interval) AS interval FROM haul.policies p ORDER BY p.pattern) v
+      """, [])
   }
 
   /// At most `limit` hosts: those that run most first, then those with jobs waiting, then by name.
@@ -101,8 +115,29 @@ extension JobQueue {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT h.* FROM haul.hosts h
+        SELECT h.*, extract(epoch FROM h.min_interval) AS interval FROM haul.hosts h
         ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $1) v
+      """, [limit])
+  }
+
+  /// At most `limit` batches, the newest first; only that of `name` where one is given.
+  package func batches(named name: String? = nil, limit: Int) async throws -> [BatchRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT b.*, extract(epoch FROM b.time_left) AS seconds_left FROM haul.batches b
+        WHERE $1::text IS NULL OR b.batch = $1
+        ORDER BY b.submitted_at DESC, b.batch LIMIT $2) v
+      """, [name, limit])
+  }
+
+  /// At most `limit` groups of jobs that failed alike, the latest hours first; reads all failed jobs.
+  package func failures(limit: Int) async throws -> [FailureRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT f.* FROM haul.failures f
+        ORDER BY f.hour DESC, f.jobs DESC, f.error, f.host LIMIT $1) v
       """, [limit])
   }
 

@@ -84,6 +84,11 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let rate: Int64
   /// Live ones that mount its store.
   package let workers: Int
+  /// How many may run at once; nil = any number.
+  package let maxRunning: Int?
+  package let weight: Int
+  /// Options of jobs submitted without their own.
+  package let defaults: [String: QueueSettings.OptionValue]
 }
 
 /// A row of `haul.stores`: one instance.
@@ -104,6 +109,9 @@ package struct PolicyRow: Sendable, Decodable, Equatable {
   package let pattern: String
   package let cap: Int
   package let hosts: Int
+  /// The least number of seconds between starts.
+  package let interval: Double
+  package let burst: Int
 }
 
 /// A row of `haul.hosts`.
@@ -117,6 +125,43 @@ package struct HostRow: Sendable, Decodable, Equatable {
   package let failures: Int
   package let lastStart: String?
   package let rangeUnsafe: Bool?
+  /// An error class, or `operator`.
+  package let blockReason: String?
+  package let policyCap: Int
+  /// The least number of seconds between starts.
+  package let interval: Double
+  package let burst: Int
+}
+
+/// A row of `haul.batches`.
+package struct BatchRow: Sendable, Decodable, Equatable {
+  package let batch: String
+  package let jobs: Int64
+  package let completed: Int64
+  package let failed: Int64
+  package let cancelled: Int64
+  /// All that have not ended.
+  package let unfinished: Int64
+  package let running: Int64
+  /// Lengths of the files of completed jobs.
+  package let bytes: Int64
+  /// Bytes a second.
+  package let rate: Int64
+  /// Seconds, where they can be known.
+  package let secondsLeft: Double?
+  package let submittedAt: String
+  /// `cancel` or `pause` while that is being carried out.
+  package let steering: String?
+}
+
+/// A row of `haul.failures`: jobs that failed alike.
+package struct FailureRow: Sendable, Decodable, Equatable {
+  package let error: String?
+  package let host: String
+  package let hour: String
+  package let jobs: Int64
+  package let message: String?
+  package let firstJob: Int64
 }
 
 /// How many jobs are in one state, those that failed by error class.

@@ -21,17 +21,14 @@ extension ControlCommand {
   }
 
   func perform() async throws {
-    let selector = selectors.selector(ids: ids)
-    guard selector != JobSelector() else {
-      throw ExitError(
-        .usage,
-        "no jobs are named: give ids, --batch, --queue, --host, --state or --error.")
-    }
+    let selector = try selectors.required(ids: ids)
+    let steps = StepCount(Self.participle)
     let (count, others) = try await database.withQueue { queue in
-      let count = try await queue.control(Self.action, selector)
+      let count = try await queue.control(Self.action, selector, onStep: steps.show)
       // A look at the newest, since on large pools a look at all takes long.
       return (count, count > 0 ? [] : try await queue.jobs(selector, limit: 1000))
     }
+    steps.clear()
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0

@@ -23,12 +23,19 @@ enum Haul {
           CommandNode(
             group: "store", "Manage stores.",
             [CommandNode(StoreInitCommand.self), CommandNode(StoreListCommand.self)]),
-          CommandNode(group: "queue", "Manage queues.", [CommandNode(QueueCreateCommand.self)]),
+          CommandNode(
+            group: "queue", "Manage queues.",
+            [
+              CommandNode(QueueCreateCommand.self), CommandNode(QueueSetCommand.self),
+              CommandNode(QueuePauseCommand.self), CommandNode(QueueResumeCommand.self),
+              CommandNode(QueueDeleteCommand.self),
+            ]),
           CommandNode(
             group: "host", "Manage hosts.",
             [
               CommandNode(HostSetCommand.self), CommandNode(HostUnsetCommand.self),
-              CommandNode(HostPoliciesCommand.self),
+              CommandNode(HostPoliciesCommand.self), CommandNode(HostBlockCommand.self),
+              CommandNode(HostUnblockCommand.self),
             ]),
           CommandNode(CompletionCommand.self), CommandNode(CompleteCommand.self),
         ]),
@@ -45,13 +52,18 @@ enum Haul {
           CommandNode(JobsCommand.self), CommandNode(JobCommand.self),
           CommandNode(WorkersCommand.self), CommandNode(QueuesCommand.self),
           CommandNode(HostsCommand.self),
-          CommandNode(group: "batch", "Wait for batches.", [CommandNode(BatchWaitCommand.self)]),
+          CommandNode(BatchesCommand.self),
+          CommandNode(
+            group: "batch", "Show batches and wait for them.",
+            [CommandNode(BatchShowCommand.self), CommandNode(BatchWaitCommand.self)]),
+          CommandNode(FailuresCommand.self),
         ]),
       CommandSection(
         "STEER",
         [
           CommandNode(PauseCommand.self), CommandNode(ResumeCommand.self),
           CommandNode(CancelCommand.self), CommandNode(RetryCommand.self),
+          CommandNode(PrioritizeCommand.self),
           CommandNode(VerifyCommand.self),
         ]),
     ])

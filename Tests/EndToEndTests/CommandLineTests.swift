@@ -136,6 +136,15 @@ struct CommandLineTests {
           "haul host unset: there is no policy for \"nope\". 'haul host policies' lists them."),
         Refusal(
           "host set http://h/ --cap 2", 65, "haul host set: \"http://h/\" is not a host such as"),
+        Refusal(
+          "host unblock nope", 65, "haul host unblock: there is no host \"nope\". See 'haul hosts'."
+        ),
+        Refusal("host block *.h", 65, "haul host block: \"*.h\" is not a host such as example.org"),
+        Refusal("queue set films", 64, "haul queue set: nothing to set: give --max-running,"),
+        Refusal("queue pause nope", 65, "haul queue pause: there is no queue \"nope\". Queues:"),
+        Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\"."),
+        Refusal("prioritize 1", 64, "haul prioritize: option '--priority' is missing."),
+        Refusal("prioritize --priority 1", 64, "haul prioritize: no jobs are named:"),
         Refusal("drain 17", 65, "haul drain: worker 17 is not running; see 'haul workers --all'."),
         Refusal(
           "queue create films --store films", 65,
@@ -328,12 +337,13 @@ struct CommandLineTests {
 
   @Test func `every list has the columns of its view for programs`() async throws {
     try await withPool { database, _ in
-      _ = try await haul(["submit", "http://h/a"], on: database)
+      _ = try await haul(["submit", "http://h/a", "--batch", "x"], on: database)
       let connection = try await database.connect()
       _ = try await haul(["host", "set", "h", "--cap", "2"], on: database)
       let lists = [
         ("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts"),
         ("store list", "stores"), ("host policies", "policies"),
+        ("batches", "batches"), ("batch show x", "batches"),
       ]
       for (line, view) in lists {
         let arguments = line.split(separator: " ").map(String.init) + ["--json"]

@@ -148,7 +148,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM FROM haul.batch b WHERE b.id = p_batch FOR UPDATE;
   UPDATE haul.batch SET sweep = p_what, swept = 0, swept_at = clock_timestamp(), sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
-  WHERE id = p_batch AND sweep IS DISTINCT FROM p_what;
+  -- A cancellation is not weakened; else two operators would begin anew in turns, and never end.
+  WHERE id = p_batch AND (sweep IS NULL OR sweep = 'pause' AND p_what = 'cancel');
 END
 $$;
 

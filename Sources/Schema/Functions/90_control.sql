@@ -298,9 +298,7 @@ BEGIN
   SELECT array_agg(t.job) INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
     ORDER BY o.job FOR UPDATE) t;
-  -- In a new statement, of outcomes that are locked; nobody sees them before they are gone.
-  UPDATE haul.outcome o SET state = 'failed' WHERE o.job = ANY (v_jobs);
-  v_jobs := haul.requeue(v_jobs);
+  v_jobs := haul.requeue(v_jobs, true);
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
