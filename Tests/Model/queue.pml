@@ -1,17 +1,18 @@
 /* The queue under READ COMMITTED: every interleaving of a few sessions' statements. Run by scripts/model.
 
-   Compare with Functions/50_work.sql (claim), 40_end_leases.sql (settle), arm() in 00_common.sql, 80_submit.sql, 90_control.sql
-   (pause, resume), 95_configure.sql (cap) and 70_leader.sql (rescue). One host with two lanes (two queues); jobs 0 and 1 belong
-   to lane 0, job 2 to lane 1. Two workers, a rescuer that may think anybody dead, a submitter, an operator.
+   Compare with claim_band() in Functions/50_work.sql (claim), 40_end_leases.sql (settle), arm() in 00_common.sql,
+   80_submit.sql, withdraw() and resume() in 90_control.sql, apply_policies() in 95_configure.sql (cap) and 70_leader.sql
+   (rescue). One host with two lanes (two queues); jobs 0 and 1 belong to lane 0, job 2 to lane 1. Two workers, a rescuer
+   that may think anybody dead, a submitter, an operator.
 
-   A statement is a step: it sees what was committed when it began and its own transaction's writes. A lock is a step that waits
-   (or, SKIP LOCKED, passes by) and then sees the row as it is by now. Left out: time (blocks, intervals, scheduled jobs), priorities,
-   instances, hosts beyond the one, errors. A deadlock is an invalid end state.
+   A statement is a step: it sees what was committed when it began, and its own transaction's writes. A lock is a step that
+   waits (or, SKIP LOCKED, passes by) and then sees the row as it is by now. A deadlock is an invalid end state. Left out:
+   time (blocks, intervals, scheduled jobs, marks), priorities, instances, batches, max_running, hosts beyond the one.
 
    Broken on purpose, to see that it would be found:
      ONE_CLAIM    claim reads `ready` in the statement that locks the lane
      ONE_SETTLE   settle reads the parked lanes in the statement that locks the host
-     HOST_LATE    claim looks at the host before it has locked it                                                        */
+     HOST_LATE    claim looks at the host before it has locked it                                                    */
 
 #define JOBS 3
 #define LANES 2
@@ -127,7 +128,9 @@ inline settle() {
        see_parked();
 #endif
        atomic { FREE(host) -> lock_host() }
-       d_step { freed = host.in_flight2 >= host.cap2 && host.in_flight2 - n < host.cap2; host.in_flight2 = host.in_flight2 - n; n = 0 }
+       d_step {
+         freed = host.in_flight2 >= host.cap2 && host.in_flight2 - n < host.cap2;
+         host.in_flight2 = host.in_flight2 - n; n = 0 }
 #ifndef ONE_SETTLE
        d_step { if :: freed -> see_parked() :: else fi; freed = false }
 #endif
@@ -138,8 +141,10 @@ inline settle() {
 
 /* claim_band() of one lane, room for one job; mine[j] is the token it gets. */
 inline claim(c) {
+  /* Lane and host, SKIP LOCKED: a lane whose host is taken stays locked, and due. */
   seen = READY;
-  atomic { if :: lane[c].due && FREE(lane[c]) && (!MINE(lane[c]) || lane[c].due2) -> lock_lane(c); l = 1 :: else -> l = 0 fi }
+  atomic {
+    if :: lane[c].due && FREE(lane[c]) && (!MINE(lane[c]) || lane[c].due2) -> lock_lane(c); l = 1 :: else -> l = 0 fi }
   if
   :: l ->
 #ifdef HOST_LATE
@@ -191,7 +196,9 @@ active [2] proctype worker() {
   :: call < CALLS ->
        /* Of what it believes to hold, whatever it likes: keep, complete, release. */
        atomic { for (j : 0 .. JOBS - 1) {
-         if :: true :: mine[j] -> want[j] = mine[j]; result[j] = 1; mine[j] = 0 :: mine[j] -> want[j] = mine[j]; mine[j] = 0 fi } }
+         if :: true
+            :: mine[j] -> want[j] = mine[j]; result[j] = 1; mine[j] = 0
+            :: mine[j] -> want[j] = mine[j]; mine[j] = 0 fi } }
        settle(); claim(0); claim(1); commit(); call++
   :: else -> break
   od
@@ -226,7 +233,9 @@ active proctype operator() {
        :: ready -> atomic { select(job : 0 .. JOBS - 1) } atomic { FREE(lane[LANE(job)]) -> lock_lane(LANE(job)) }
           d_step { if :: READY & BIT(job) -> minus = BIT(job); plus_held = BIT(job) :: else fi }
        :: held -> d_step { minus_held = held; plus = held;
-            for (j : 0 .. JOBS - 1) { if :: held & BIT(j) -> head[LANE(j)] = (j < head[LANE(j)] -> j : head[LANE(j)]) :: else fi } } arm()
+            for (j : 0 .. JOBS - 1) {
+              if :: held & BIT(j) -> head[LANE(j)] = (j < head[LANE(j)] -> j : head[LANE(j)]) :: else fi } }
+          arm()
        fi;
        atomic { job = 0 } commit(); order++
   :: order < ORDERS -> order++
