@@ -66,9 +66,10 @@ BEGIN
       ELSE
         state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
         -- Half of the bound is certain: a blocked host must not be asked again at once.
-        delay := greatest(p_retry_after,
-          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10))
-            * (0.5 + p_dice / 2));
+        -- Nor much longer than anybody is ready to wait.
+        delay := greatest(p_retry_after, least(
+          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10)) * (0.5 + p_dice / 2),
+          greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second')));
       END IF;
     ELSE
       charged := true;
