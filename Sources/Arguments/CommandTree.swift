@@ -64,6 +64,7 @@ package struct CommandTree: Sendable {
     if rest.first == "help" {
       rest = rest.dropFirst() + ["--help"]
     }
+    if rest == ["version"] { rest = ["--version"] }
     while true {
       do throws(ParseExit) {
         if let parse = node.parse { return .command(try parse(rest, environment), path: path) }

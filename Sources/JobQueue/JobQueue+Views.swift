@@ -78,6 +78,17 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
+  /// How many jobs that have not ended have a part in a store instance, by its id. Needs the rights of the owner.
+  package func interruptedJobs() async throws -> [Int: Int] {
+    let rows = try await rows(
+      """
+      SELECT c.instance, count(*) FROM haul.checkpoint c
+      WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job) GROUP BY c.instance
+      """, [])
+    let pairs = try rows.map { (try $0.decode(0, as: Int.self), try $0.decode(1, as: Int.self)) }
+    return Dictionary(uniqueKeysWithValues: pairs)
+  }
+
   /// All queues by name.
   package func queues() async throws -> [QueueRow] {
     try await view(

@@ -81,6 +81,6 @@ package struct Logger: Sendable {
       format.append(field, value, to: &line)
     }
     format.end(&line)
-    output.write(line)
+    output.write(event, line)
   }
 }

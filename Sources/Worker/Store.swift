@@ -68,7 +68,7 @@ package struct Store: Sendable {
   }
 
   /// The instance id in the marker below a directory.
-  static func marker(_ mount: StoreMount) throws(StoreError) -> String {
+  package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
     guard let text = read("\(mount.directory)/\(markerPath)") else {
       throw .noMarker(store: mount.name, directory: mount.directory)
     }

@@ -64,6 +64,7 @@ struct WorkerCommand: HaulCommand {
       configuration.rateLimit = limitRate?.limit
       let worker = try PoolWorker(configuration, logger: log.logger("worker"))
       StopSignals.handle { worker.drain() }
+      StopSignals.aroundSuspension({ worker.suspend() })
       try await worker.run()
     }
   }

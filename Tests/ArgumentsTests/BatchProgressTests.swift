@@ -26,16 +26,44 @@ struct BatchProgressTests {
         [{"job": 1, "path": "a", "bytes": 10, "total": 50, "rate": 4},
          {"job": 2, "path": "b", "bytes": 20, "total": 50, "rate": 1}]
         """), at: start)
-    #expect(progress.frame.bytes == 130)
-    #expect(progress.frame.done == 2 && progress.frame.failed == 1 && progress.frame.all == 6)
-    #expect(progress.frame.cancelled == 1)
-    #expect(progress.frame.rate == 5)
-    #expect(progress.frame.timeLeft == .seconds(30))
+    #expect(progress.frame(at: start).bytes == 130)
+    let frame = progress.frame(at: start)
+    #expect(frame.done == 2 && frame.failed == 1 && frame.all == 6)
+    #expect(frame.cancelled == 1)
+    #expect(frame.rate == 5)
+    #expect(frame.timeLeft == .seconds(30))
     // The second has ended since it was counted.
     progress.look(
       try decoded(#"[{"job": 1, "path": "a", "bytes": 11, "total": 50, "rate": 4}]"#),
       at: start + .seconds(1))
-    #expect(progress.frame.bytes == 130)
+    #expect(progress.frame(at: start + .seconds(1)).bytes == 130)
+  }
+
+  @Test func `a rate counts only while bytes come, and while there is news`() throws {
+    var progress = BatchProgress()
+    progress.count(try decoded(#"[{"state": "running", "jobs": 1, "bytes": 0}]"#))
+    let running = { (bytes: Int) throws -> [RunningRow] in
+      try decoded(#"[{"job": 1, "path": "a", "bytes": \#(bytes), "total": 50, "rate": 4}]"#)
+    }
+    let rates = { (progress: BatchProgress, second: Int) in
+      let frame = progress.frame(at: start + .seconds(second))
+      #expect((frame.timeLeft == nil) == (frame.rate == 0))
+      return [frame.rate, frame.transfers[0].rate]
+    }
+    // Bytes come, and then none: the worker that said the rate may be dead.
+    for (bytes, second) in [(10, 0), (20, 4)] {
+      progress.look(try running(bytes), at: start + .seconds(second))
+      #expect(rates(progress, second) == [4, 4])
+    }
+    progress.look(try running(20), at: start + .seconds(8))
+    #expect(rates(progress, 8) == [4, 4])
+    progress.look(try running(20), at: start + .seconds(9))
+    #expect(rates(progress, 9) == [0, 0])
+    // They come again, and then nobody can look.
+    progress.look(try running(21), at: start + .seconds(10))
+    #expect(rates(progress, 14) == [4, 4])
+    #expect(rates(progress, 15) == [0, 0])
+    #expect(progress.frame(at: start + .seconds(15)).bytes == 21)
   }
 
   @Test func `the time left is that of the slowest, or of the pace of all, whichever is longer`()
@@ -51,14 +79,14 @@ struct BatchProgressTests {
           """))
       progress.look(try decoded(running), at: start + .seconds(second))
     }
-    #expect(progress.frame.timeLeft == nil)
+    #expect(progress.frame(at: start + .seconds(10)).timeLeft == nil)
     progress.count(
       try decoded(
         """
         [{"state": "completed", "jobs": 20, "bytes": 0}, {"state": "queued", "jobs": 30, "bytes": 0}]
         """))
     progress.look(try decoded(running), at: start + .seconds(20))
-    #expect(progress.frame.timeLeft == .seconds(30))
+    #expect(progress.frame(at: start + .seconds(20)).timeLeft == .seconds(30))
   }
 
   @Test func `idle is only what has seen nothing running for five seconds`() throws {
@@ -173,10 +201,10 @@ struct BatchProgressTests {
     let running = #"[{"job": 1, "path": "a", "bytes": 30, "total": 40, "rate": 4}]"#
     progress.count(try decoded(#"[{"state": "running", "jobs": 1, "bytes": 30, "parts": 0.75}]"#))
     progress.look(try decoded(running), at: start)
-    #expect(progress.frame.parts == 0 && progress.frame.bytes == 30)
+    #expect(progress.frame(at: start).parts == 0 && progress.frame(at: start).bytes == 30)
     progress.count(try decoded(#"[{"state": "paused", "jobs": 1, "bytes": 28, "parts": 0.7}]"#))
     progress.look([], at: start + .seconds(1))
-    #expect(progress.frame.parts == 0.7 && progress.frame.bytes == 28)
+    #expect(progress.frame(at: start).parts == 0.7 && progress.frame(at: start).bytes == 28)
   }
 
   @Test(arguments: [

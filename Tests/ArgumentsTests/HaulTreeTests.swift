@@ -216,6 +216,7 @@ struct HaulTreeTests {
   }
 
   @Test func `the version`() {
+    #expect(help("version") == help("--version"))
     let lines = help("--version")?.split(separator: "\n") ?? []
     let shape: [Regex<Substring>] = [
       /haul 0\.1\.0/, /libcurl [0-9.]+ \(OpenSSL\/[0-9.]+, nghttp2\/[0-9.]+, zlib\/[0-9.]+\)/,

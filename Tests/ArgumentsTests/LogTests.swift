@@ -8,12 +8,15 @@ private final class Collected: Sendable {
   private let bytes = Mutex<[UInt8]>([])
   private let calls = Mutex(0)
 
-  func logger(_ format: Logger.Format, level: Logger.Level = .debug) -> Logger {
-    let output = LogOutput { line in
+  var output: LogOutput {
+    LogOutput { line in
       self.bytes.withLock { $0 += line }
       self.calls.withLock { $0 += 1 }
     }
-    return Logger(
+  }
+
+  func logger(_ format: Logger.Format, level: Logger.Level = .debug) -> Logger {
+    Logger(
       format: format, level: level, component: "worker", output: output,
       clock: { WallTime(milliseconds: 1_795_262_400_123) })
   }
@@ -37,6 +40,17 @@ struct LogTests {
 
         """)
     #expect(lines.writes == 2)
+  }
+
+  @Test func `what a filter does not let through is lost`() {
+    let lines = Collected()
+    let logger = Logger(
+      format: .text, level: .info, component: "worker",
+      output: lines.output.filtered { $0 != .jobStarted })
+    logger.info(.jobStarted)
+    logger.info(.workerIdle)
+    #expect(lines.writes == 1)
+    #expect(lines.text.contains("worker.idle"))
   }
 
   @Test func `a JSON line is one object`() {

@@ -1,0 +1,145 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `haul.work` reads: a few rows, by index, however much waits.
+///
+/// Read from the plans of its statements as they ran, nested ones too, which auto_explain sends to the client. The session makes
+/// its plans while the tables are empty and keeps them, as that of a worker that came before the jobs.
+struct PlanTests {
+  /// No node of a plan may see more rows than this. A batch of 64 is compared with itself here and there: 4,096.
+  private static let mostRows = 5000.0
+  /// Those that grow with what waits, runs or has ended. Of partitions, what stands before the number.
+  private static let bigTables: Set = [
+    "job", "ready", "scheduled", "held", "lease", "checkpoint", "host", "lane", "outcome",
+    "attempt",
+  ]
+
+  @Test func `a call reads a few rows by index`() async throws {
+    try await Pool.open { pool in
+      let plans = try await Self.plans(pool)
+      let texts = plans.map(\.text).joined(separator: "\n")
+      for table in ["haul.lane", "haul.ready", "haul.lease", "haul.outcome", "haul.job"] {
+        #expect(texts.contains(table), "no plan of a statement with \(table) has come")
+      }
+      for plan in plans {
+        for complaint in plan.root.complaints(Self.bigTables, Self.mostRows) {
+          Issue.record("\(complaint) in: \(plan.text)")
+        }
+      }
+    }
+  }
+
+  /// One call in an empty pool, then 300,000 jobs on 10,000 hosts, 5,000 of them running, then calls whose plans are shown.
+  private static func plans(_ pool: Pool) async throws -> [Plan] {
+    let directory = try TemporaryDirectory()
+    let script = try directory.write(
+      """
+      LOAD 'auto_explain';
+      SET auto_explain.log_nested_statements = on; SET auto_explain.log_analyze = on;
+      SET auto_explain.log_timing = off; SET auto_explain.log_format = json; SET client_min_messages = log;
+      SELECT r ->> 'worker' AS worker, r ->> 'secret' AS secret FROM haul.register(haul.schema_version(), 'test', 'machine', 1, 64,
+        '[{"store": "\(Pool.name)", "marker": "\(pool.marker)"}]') r \\gset
+      UPDATE haul.worker SET expires_at = 'infinity';
+      SELECT haul.work(:worker, :'secret', 1, '[]', NULL, 64) \\g /dev/null
+      \(fill)
+      \(call(2))
+      ANALYZE;
+      \(call(3))
+      \(call(4))
+      """, to: "script.sql")
+    let bin = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
+    let output = try await ChildProcess.run(
+      "\(bin)/psql",
+      ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", pool.database.conninfo, "-f", script],
+      within: .seconds(300))
+    #expect(output.exit == .code(0), "\(output.standardError.suffix(5))")
+    return try output.standardError.split(omittingEmptySubsequences: false) {
+      $0.hasSuffix("plan:")
+    }
+    .dropFirst().map { lines in
+      let json = lines.prefix { $0 != "}" }.joined(separator: "\n") + "}"
+      return try JSONDecoder().decode(Plan.self, from: Data(json.utf8))
+    }
+  }
+
+  /// Settles what the call before has claimed, and claims again; only this is explained.
+  private static func call(_ number: Int) -> String {
+    """
+    \\if :{?reply}
+    \\else
+      \\set reply '{"claimed": []}'
+    \\endif
+    SELECT coalesce(jsonb_agg(c || '{"result": "completed"}'), '[]') AS endings
+    FROM jsonb_to_recordset(:'reply'::jsonb -> 'claimed') AS e(job bigint, token bigint),
+      jsonb_build_object('job', e.job, 'token', e.token) AS c \\gset
+    SET auto_explain.log_min_duration = 0;
+    SELECT haul.work(:worker, :'secret', \(number), :'endings', NULL, 64) AS reply \\gset
+    SET auto_explain.log_min_duration = -1;
+    """
+  }
+
+  private static let fill = """
+    SELECT haul.ensure_partitions(400000) \\g /dev/null
+    INSERT INTO haul.host (name, cap, policy_cap, min_interval, in_flight)
+    SELECT 'h' || n || '.test', 4, 4, '0', (n <= 5000)::integer FROM generate_series(1, 10000) n;
+    INSERT INTO haul.job (id, queue, host, priority, submitted_at, url, path, options)
+    SELECT nextval('haul.job_id'), q.id, h.id, 5, clock_timestamp(), 'https://' || h.name || '/' || n, h.name || '/' || n, '{}'
+    FROM haul.queue q, haul.host h, generate_series(1, 30) n WHERE q.name = '\(Pool.name)';
+    INSERT INTO haul.lease (job, token, worker, call, queue, host, instance, priority, attempt, resumed_at, started_at)
+    SELECT DISTINCT ON (j.host) j.id, nextval('haul.token'), 0, 1, j.queue, j.host, 1, 5, 1, 0, clock_timestamp()
+    FROM haul.job j JOIN haul.host h ON h.id = j.host AND h.in_flight = 1 ORDER BY j.host, j.id;
+    INSERT INTO haul.checkpoint (job, token, instance, durable, resume, saved_at)
+    SELECT l.job, l.token, 1, '{[0,4096)}', '{}', clock_timestamp() FROM haul.lease l;
+    INSERT INTO haul.ready (queue, host, instance, priority, job)
+    SELECT j.queue, j.host, 0, 5, j.id FROM haul.job j WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = j.id);
+    INSERT INTO haul.lane (host, queue, instance, priority, head, next_at)
+    SELECT r.host, r.queue, 0, 5, min(r.job), clock_timestamp() FROM haul.ready r GROUP BY r.host, r.queue;
+    """
+}
+
+/// A statement and its plan, as auto_explain writes them.
+private struct Plan: Decodable {
+  let text: String
+  let root: Node
+
+  enum CodingKeys: String, CodingKey {
+    case text = "Query Text"
+    case root = "Plan"
+  }
+
+  /// Rows are the mean of the loops.
+  struct Node: Decodable {
+    let type: String
+    let table: String?
+    let index: String?
+    let rows: Double
+    let loops: Double
+    let removed: Double?
+    let inner: [Node]?
+
+    enum CodingKeys: String, CodingKey {
+      case type = "Node Type"
+      case table = "Relation Name"
+      case index = "Index Name"
+      case rows = "Actual Rows"
+      case loops = "Actual Loops"
+      case removed = "Rows Removed by Filter"
+      case inner = "Plans"
+    }
+
+    /// What is wrong with it and what is below it.
+    func complaints(_ bigTables: Set<String>, _ mostRows: Double) -> [String] {
+      var complaints = (inner ?? []).flatMap { $0.complaints(bigTables, mostRows) }
+      let name = "\(type) \(index ?? table ?? "")"
+      if type == "Seq Scan", let table, let stem = table.split(separator: "_").first,
+        bigTables.contains(String(stem))
+      {
+        complaints.append(name)
+      }
+      let seen = (rows + (removed ?? 0)) * loops
+      if seen > mostRows { complaints.append("\(name): \(seen) rows") }
+      return complaints
+    }
+  }
+}
