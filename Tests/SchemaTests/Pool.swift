@@ -26,8 +26,6 @@ final class Pool: Sendable {
     admin = try await database.connect()
     patient = try await database.connect()
     jobs = JobQueue(admin)
-    if let path = ProcessInfo.processInfo.environment["MUTATE"] {
-      try await admin.script(String(contentsOfFile: path, encoding: .utf8))
     marker = UUID().uuidString
     instance = try await jobs.initStore(
       name: Self.name, marker: marker, machine: "machine", root: "/data")
