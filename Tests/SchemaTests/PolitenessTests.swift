@@ -103,6 +103,19 @@ struct PolitenessTests {
     }
   }
 
+  @Test func `many that complete at once raise no cap above the policy`() async throws {
+    try await Pool.open { pool in
+      try await pool.jobs.setHost("a.test", cap: 30)
+      try await pool.submit(30)
+      let worker = try await pool.worker()
+      var leases: [Lease] = []
+      while leases.count < 30 { leases += try await worker.claim(30) }
+      try await worker.call(
+        leases.map { Ending(job: $0.job, token: $0.token, result: .completed) })
+      #expect(try await cap(pool) == 30)
+    }
+  }
+
   @Test func `a host whose cap was lowered says so, and an unblocked one has it again`()
     async throws
   {

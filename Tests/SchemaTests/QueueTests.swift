@@ -19,6 +19,7 @@ struct QueueTests {
       try await set(pool) { $0.maxRunning = .some(3) }
       try await pool.submit(2, to: "a.test")
       try await pool.submit(9, to: "b.test")
+      try await pool.submit(9, to: "d.test")  // whose lane and host the first claim does not hold
       try await pool.submit(2, to: "c.test", queue: "default")
       let (one, two) = (try await pool.worker(), try await pool.impatientWorker())
       try await one.work.script("BEGIN")
