@@ -87,6 +87,11 @@ extension TransferError.Class {
       .init(
         .never, "The file does not have the digest that it should have.",
         "Compare the digest in the message with what the source publishes.")
+    case .length:
+      .init(
+        .never, "The file does not have the length that it should have.",
+        "Compare the length in the message with what the source publishes; submit it with that, or with none."
+      )
     case .tooLarge:
       .init(
         .never, "The file is larger than --max-bytes allows.",

@@ -1,10 +1,10 @@
--- For whoever wants files now, whatever became of earlier jobs for the same paths: lines staged by this transaction
+-- For whoever wants files now, whatever became of earlier jobs for the same paths: a submission's lines
 -- take those jobs over. Called before submit(), which makes jobs of the lines that are left.
 
--- Lines staged by this transaction whose path has a completed job with the same URL: whether the file is still
+-- Lines of a submission whose path has a completed job with the same URL: whether the file is still
 -- there, only the caller can see. `path` is where the file was published, `bytes` its length. Each line is looked up by
 -- itself (LIMIT keeps the planner from joining): of the size of staging nothing is known.
-CREATE OR REPLACE FUNCTION haul.finished_lines(p_queue text)
+CREATE OR REPLACE FUNCTION haul.finished_lines(p_submission uuid, p_queue text)
 RETURNS TABLE (line bigint, path text, bytes bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -17,26 +17,26 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   CROSS JOIN LATERAL (SELECT j.id FROM haul.job j WHERE j.id = d.job AND j.url = s.url LIMIT 1) j
   CROSS JOIN LATERAL (
     SELECT o.path, o.bytes FROM haul.outcome o WHERE o.job = j.id AND o.state = 'completed' LIMIT 1) o
-  WHERE s.submission = pg_current_xact_id_if_assigned()
+  WHERE s.submission = p_submission
     -- Asked once: of a new store no line needs to be looked up.
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 
--- Removes the lines p_done from what this transaction has staged. The jobs that other lines meet at their paths become
+-- Removes the lines p_done from a submission. The jobs that other lines meet at their paths become
 -- what those lines say, in this queue and batch, and wait anew, with earlier attempts forgiven; what is durable
 -- of the same URL is kept, and gone on with. Such lines are removed too.
 --
 -- p_options  as in submit()
 -- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended}
--- Raises     HA003 unknown queue · HA004 one path for two URLs · HA007 such a job is running
+-- Raises     HA003 unknown queue · HA007 such a job is running
 --
 -- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has made:
 -- submit() would skip them as somebody's, and their files would be nobody's of the second.
-CREATE OR REPLACE FUNCTION haul.resubmit(p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
+CREATE OR REPLACE FUNCTION haul.resubmit(
+  p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_submission xid8 := pg_current_xact_id();
   v_queue record;
   v_batch integer;
   v_jobs bigint[];
@@ -45,22 +45,21 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
-  PERFORM haul.check_staged();
   PERFORM FROM haul.store s WHERE s.id = v_queue.store FOR NO KEY UPDATE;
   IF NOT EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
   v_batch := haul.ensure_batch(p_batch);
-  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
+  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = p_submission;
 
-  DELETE FROM haul.staging s WHERE s.submission = v_submission AND s.line = ANY (p_done);
+  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (p_done);
   UPDATE haul.staging s SET
     host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
-  WHERE s.submission = v_submission;
+  WHERE s.submission = p_submission;
   SELECT array_agg(DISTINCT s.owner) INTO v_jobs FROM haul.staging s
-  WHERE s.submission = v_submission AND s.owner IS NOT NULL;
+  WHERE s.submission = p_submission AND s.owner IS NOT NULL;
   IF v_jobs IS NULL THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
@@ -79,14 +78,14 @@ BEGIN
   PERFORM haul.require_all_free(v_jobs, v_free);
 
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
-  WHERE s.submission = v_submission AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
+  WHERE s.submission = p_submission AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
   UPDATE haul.job j SET queue = v_queue.id, host = s.host_id, batch = v_batch, url = s.url, submitted_at = clock_timestamp(),
-    options = coalesce(p_options, '{}') || coalesce(s.options, '{}')
-  FROM haul.staging s WHERE s.submission = v_submission AND j.id = s.owner;
+    priority = coalesce(s.priority, j.priority), options = coalesce(p_options, '{}') || coalesce(s.options, '{}')
+  FROM haul.staging s WHERE s.submission = p_submission AND j.id = s.owner;
   UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (v_jobs) AND NOT a.forgiven;
   INSERT INTO haul.ready (queue, host, instance, priority, job)
   SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
-  DELETE FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NOT NULL;
+  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.owner IS NOT NULL;
 
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
