@@ -57,7 +57,7 @@ extension JobQueue {
   ) async throws -> ResubmitReply {
     var submission = submission
     submission.onDuplicate = .replace
-    let key: String = try await call("SELECT haul.begin_submission()", [])
+    let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
     try await stage(lines, key)
     let conflicts = try await check(submission, key)
     if conflicts.count > 0 { throw SubmissionError.conflicts(conflicts) }

@@ -19,7 +19,7 @@ extension JobQueue {
     _ submission: Submission, _ pieces: Pieces,
     observe: @Sendable (SubmissionStep) -> Void = { _ in }
   ) async throws -> SubmitReply where Pieces.Element == [SubmitLine] {
-    let key: String = try await call("SELECT haul.begin_submission()", [])
+    let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
     do {
       let staged = try await stage(pieces, key, observe)
       observe(.checking)

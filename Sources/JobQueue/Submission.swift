@@ -82,6 +82,14 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let otherLine: Int?
   /// Else the job that has it.
   package let job: Int64?
+
+  /// A conflict made of its parts.
+  package init(line: Int, path: String, otherLine: Int?, job: Int64?) {
+    self.line = line
+    self.path = path
+    self.otherLine = otherLine
+    self.job = job
+  }
 }
 
 /// What of a submission cannot become jobs.
@@ -89,6 +97,12 @@ package struct SubmitConflicts: Sendable, Decodable, Equatable {
   package let count: Int
   /// The first twenty by line.
   package let first: [SubmitConflict]
+
+  /// Conflicts made of their parts.
+  package init(count: Int, first: [SubmitConflict]) {
+    self.count = count
+    self.first = first
+  }
 }
 
 /// What came of a submission.

@@ -7,9 +7,9 @@
 -- the first job exists, but the jobs come in transactions of at most p_limit lines. A list within that limit is all or
 -- nothing; of a longer one that breaks off some jobs are there, and the same submission again skips them.
 
--- Begins a submission and returns its key. It lives as long as this session, which has one at a time; what dead ones have
--- left behind is removed here.
-CREATE OR REPLACE FUNCTION haul.begin_submission() RETURNS uuid
+-- Begins a submission to a queue and returns its key. It lives as long as this session, which has one at a time; what dead ones have
+-- left behind is removed here. Raises HA003 for an unknown queue.
+CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -17,6 +17,8 @@ DECLARE
   v_id uuid;
   v_key bigint;
 BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.queue_named(p_queue);
   FOR v_other IN SELECT s.id, s.session_key FROM haul.submission s ORDER BY s.id FOR UPDATE SKIP LOCKED LOOP
     IF pg_try_advisory_xact_lock(v_other.session_key) THEN
       DELETE FROM haul.staging s WHERE s.submission = v_other.id;

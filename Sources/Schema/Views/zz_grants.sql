@@ -22,7 +22,7 @@ TO haul_worker;
 
 GRANT INSERT (submission, line, url, host, path, priority, options) ON haul.staging TO haul_submitter;
 GRANT EXECUTE ON FUNCTION
-  haul.begin_submission(),
+  haul.begin_submission(text),
   haul.check_submission(uuid, text, text, boolean, integer),
   haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer),
   haul.end_submission(uuid),
