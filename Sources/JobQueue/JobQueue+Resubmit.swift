@@ -71,7 +71,7 @@ extension JobQueue {
     var reply = SubmitReply(conflicts: conflicts)
     var isLeft = true
     while isLeft {
-      let chunk = try await submitChunk(submission, key)
+      let chunk = try await submitChunk(submission, key, limit: Self.submitLimit)
       reply.add(chunk)
       isLeft = chunk.left
     }

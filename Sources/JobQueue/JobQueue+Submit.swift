@@ -4,6 +4,8 @@ extension JobQueue {
   /// Lines that are made jobs in one transaction. Larger, and whoever meets one of their hosts or paths waits longer;
   /// smaller, and the lanes of hosts that are on many lines are armed more often.
   package static let submitLimit = 100_000
+  /// Between two looks at jobs that are to stop.
+  private static let patience = Duration.milliseconds(500)
 
   /// Submits lines as they come, in memory for a few pieces, however many they are. Durable on return. Lines that are
   /// there already are skipped, so that a submission can be repeated.
@@ -85,11 +87,25 @@ extension JobQueue {
     var done = 0
     while true {
       do {
-        let chunk = try await submitChunk(submission, key)
+        var room = Self.submitLimit
+        var waiting = 0
+        if submission.onDuplicate == .replace {
+          let chunk = try await replaceChunk(submission, key)
+          reply.replaced += chunk.replaced
+          reply.skipped += chunk.skipped
+          done += chunk.replaced + chunk.skipped
+          (room, waiting) = (chunk.left, chunk.waiting)
+        }
+        let chunk = try await submitChunk(submission, key, limit: room)
         reply.add(chunk)
         done += chunk.submitted + chunk.skipped + chunk.requeued
         observe(.submitted(done, of: lines))
         if !chunk.left { return }
+        // Nothing but lines that have been put behind.
+        if room == 0, waiting > 0 {
+          observe(.waiting(waiting))
+          try await Task.sleep(for: Self.patience)
+        }
       } catch JobQueueError.refused(let message, let hint) {
         throw SubmissionError.overtaken(
           hint.map { "\(message). \($0)" } ?? message, submitted: done)
@@ -97,15 +113,30 @@ extension JobQueue {
     }
   }
 
-  func submitChunk(_ submission: Submission, _ key: String) async throws -> SubmitChunkReply {
+  func submitChunk(
+    _ submission: Submission, _ key: String, limit: Int
+  ) async throws -> SubmitChunkReply {
     try await callJSON(
       "SELECT haul.submit($1::uuid, $2, $3, $4::smallint, $5::jsonb, $6::interval, $7, $8, $9::int)",
-      [
-        key, submission.queue, submission.batch, submission.priority,
-        try Self.json(submission.options),
-        submission.after.map { "\($0 / .seconds(1)) seconds" }, submission.onDuplicate.rawValue,
-        submission.wantsOthers, Self.submitLimit,
+      try Self.parameters(of: submission, key) + [
+        submission.onDuplicate.rawValue, submission.wantsOthers, limit,
       ])
+  }
+
+  private func replaceChunk(_ submission: Submission, _ key: String) async throws -> ReplaceReply {
+    try await callJSON(
+      "SELECT haul.replace($1::uuid, $2, $3, $4::smallint, $5::jsonb, $6::interval, $7::int)",
+      try Self.parameters(of: submission, key) + [Self.submitLimit])
+  }
+
+  /// Key, queue, batch, priority, options, delay.
+  private static func parameters(
+    of submission: Submission, _ key: String
+  ) throws -> [(any PostgresEncodable)?] {
+    [
+      key, submission.queue, submission.batch, submission.priority, try json(submission.options),
+      submission.after.map { "\($0 / .seconds(1)) seconds" },
+    ]
   }
 }
 

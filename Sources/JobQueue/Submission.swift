@@ -72,6 +72,8 @@ package enum SubmissionStep: Sendable, Equatable {
   case checking
   /// So many of the staged lines are jobs, or were.
   case submitted(Int, of: Int)
+  /// So many lines wait until running jobs have stopped, whose paths they take.
+  case waiting(Int)
 }
 
 /// A line that contradicts an earlier line or a job that is there.
@@ -118,7 +120,9 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var skipped = 0
   /// Was there, had failed or been cancelled, and is queued again.
   package internal(set) var requeued = 0
-  /// Of the two above, those that are not in the submission's batch, where it has one.
+  /// Was another job, and is the line's now.
+  package internal(set) var replaced = 0
+  /// Of those skipped and queued again, those that are not in the submission's batch, where it has one.
   package internal(set) var elsewhere: [Elsewhere] = []
   /// Their ids, where they are wanted.
   package internal(set) var others: [Int64] = []
@@ -146,6 +150,14 @@ struct SubmitChunkReply: Sendable, Decodable {
   let elsewhere: [SubmitReply.Elsewhere]
   let others: [[Int64]]
   let left: Bool
+}
+
+/// What `haul.replace` gives.
+struct ReplaceReply: Sendable, Decodable {
+  let replaced: Int
+  let skipped: Int
+  let waiting: Int
+  let left: Int
 }
 
 /// Why a submission came to nothing, or not to all.

@@ -26,8 +26,8 @@ struct SubmitCommand: HaulCommand {
       "haul submit -i list.txt --queue films --batch monday --wait",
       "A list, until all of it has ended; exits with 1 if some failed."),
     Example(
-      "haul export --state failed | haul submit -i - --skip-bad",
-      "What has failed, once more; lines that are wrong are left out."),
+      "haul submit -i list.txt --skip-bad --on-duplicate replace",
+      "A list without its wrong lines; what is there already becomes what it says now."),
   ]
   static let options: [Option<Self>] =
     [
@@ -37,7 +37,8 @@ struct SubmitCommand: HaulCommand {
       .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
       .value(
         "on-duplicate", "<policy>", \.onDuplicate,
-        "What a line means whose path another job has: skip it, if it has the same URL, or error."),
+        "What to do where a job has a line's path already: skip the line if its URL is the same, replace the job, or error."
+      ),
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
         .from(.names("queue")),
       .value("batch", "<name>", \.batch, "A name to select these jobs by.").from(.names("batch")),
@@ -183,9 +184,6 @@ struct SubmitCommand: HaulCommand {
     if input == nil && (format != nil || skipBad) {
       throw ExitError(.usage, "--format and --skip-bad are for a list with --input.")
     }
-    if onDuplicate == .replace {
-      throw ExitError(.usage, "--on-duplicate replace is not made yet.")
-    }
     if urls.count != 1 && (out != nil || checksum != nil) {
       throw ExitError(.usage, "--out and --checksum need exactly one URL.")
     }
@@ -216,10 +214,12 @@ struct SubmitCommand: HaulCommand {
     try output.print(
       [
         .init("submitted", .number(reply.submitted)), .init("skipped", .number(reply.skipped)),
-        .init("requeued", .number(reply.requeued)), .init("batch", .text(batch)),
+        .init("requeued", .number(reply.requeued)), .init("replaced", .number(reply.replaced)),
+        .init("batch", .text(batch)),
       ],
       orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
-        + "\(reply.requeued) queued again")
+        + "\(reply.requeued) queued again"
+        + (reply.replaced > 0 ? ", \(reply.replaced) replaced" : ""))
   }
 }
 

@@ -19,6 +19,8 @@ final class SubmitProgress: Sendable {
     case .staged(let lines):
       display.show("\(lines) lines read\(rate(lines, isStaging: true))")
     case .checking: display.show("comparing the lines with each other and with what is there")
+    case .waiting(let lines):
+      display.show("waiting until \(counted(lines, "running job")) stop, to be replaced")
     case .submitted(let lines, of: let all):
       let rate = rate(lines, isStaging: false)
       display.show(

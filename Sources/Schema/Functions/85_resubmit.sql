@@ -64,32 +64,64 @@ BEGIN
     RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
 
-  -- Out of wherever they wait or have ended; what is left then is running.
+  SELECT d.free, d.ended INTO v_free, v_ended FROM haul.detach(v_jobs) d;
+  PERFORM haul.require_all_free(v_jobs, v_free);
+  PERFORM haul.take_over(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
+  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
+END
+$$;
+
+-- Takes jobs out of wherever they wait or have ended. What is not free then is running, or somebody has just changed it.
+CREATE OR REPLACE FUNCTION haul.detach(
+  p_jobs bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
   WITH ended AS (
     DELETE FROM haul.outcome o WHERE o.job IN (
-      SELECT k.job FROM haul.outcome k WHERE k.job = ANY (v_jobs) ORDER BY k.job FOR UPDATE) RETURNING o.job
+      SELECT k.job FROM haul.outcome k WHERE k.job = ANY (p_jobs) ORDER BY k.job FOR UPDATE) RETURNING o.job, o.state
   ), held AS (
     DELETE FROM haul.held h WHERE h.job IN (
-      SELECT k.job FROM haul.held k WHERE k.job = ANY (v_jobs) ORDER BY k.job FOR UPDATE) RETURNING h.job)
-  SELECT array_agg(t.job), (SELECT count(*) FROM ended) INTO v_free, v_ended
+      SELECT k.job FROM haul.held k WHERE k.job = ANY (p_jobs) ORDER BY k.job FOR UPDATE) RETURNING h.job)
+  SELECT array_agg(t.job), (SELECT count(*) FROM ended),
+    (SELECT array_agg(e.job) FROM ended e WHERE e.state = 'completed') INTO free, ended, completed
   FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
-  SELECT v_free || array_agg(w.job) INTO v_free
-  FROM haul.withdraw(jsonb_build_object('ids', to_jsonb(v_jobs)), cardinality(v_jobs)) w;
-  PERFORM haul.require_all_free(v_jobs, v_free);
+  SELECT free || array_agg(w.job) INTO free
+  FROM haul.withdraw(jsonb_build_object('ids', to_jsonb(p_jobs)), cardinality(p_jobs)) w;
+END
+$$;
 
+-- Makes jobs that are free what the lines that own them say, and removes these lines; the first of several counts. Files of
+-- those in p_completed are there, and are replaced unless their lines want something else. p_priority NULL keeps a job's own.
+CREATE OR REPLACE FUNCTION haul.take_over(
+  p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
+  p_jobs bigint[], p_completed bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
-  WHERE s.submission = p_submission AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
-  UPDATE haul.job j SET queue = v_queue.id, host = s.host_id, batch = v_batch, url = s.url, submitted_at = clock_timestamp(),
-    priority = coalesce(s.priority, j.priority), options = coalesce(p_options, '{}') || coalesce(s.options, '{}')
-  FROM haul.staging s WHERE s.submission = p_submission AND j.id = s.owner;
-  UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (v_jobs) AND NOT a.forgiven;
-  INSERT INTO haul.ready (queue, host, instance, priority, job)
-  SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
-  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.owner IS NOT NULL;
+  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
+  UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url, submitted_at = clock_timestamp(),
+    priority = coalesce(s.priority, p_priority, j.priority),
+    options = CASE WHEN j.id = ANY (p_completed) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb
+      || coalesce(p_options, '{}') || coalesce(s.options, '{}')
+  FROM (
+    SELECT DISTINCT ON (f.owner) f.* FROM haul.staging f
+    WHERE f.submission = p_submission AND f.owner = ANY (p_jobs) ORDER BY f.owner, f.line) s
+  WHERE j.id = s.owner;
+  UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (p_jobs) AND NOT a.forgiven;
+  IF p_after > '0' THEN
+    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+    SELECT j.id, j.queue, j.host, 0, j.priority, clock_timestamp() + p_after FROM haul.job j
+    WHERE j.id = ANY (p_jobs) ORDER BY j.id;
+  ELSE
+    INSERT INTO haul.ready (queue, host, instance, priority, job)
+    SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (p_jobs) ORDER BY j.id;
+  END IF;
+  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.owner = ANY (p_jobs);
 
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
-  FROM haul.job j WHERE j.id = ANY (v_jobs);
-  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
+  FROM haul.job j WHERE j.id = ANY (p_jobs) AND coalesce(p_after, '0') <= '0';
 END
 $$;
 
