@@ -93,7 +93,8 @@ struct HaulTreeTests {
           get                     Download URLs here and now, without any set-up.
           up                      Run a whole pool in this terminal: database,
                                   coordinator and workers.
-          submit                  Submit URLs as jobs, all or none.
+          submit                  Submit URLs as jobs.
+          export                  Write jobs as a list that 'haul submit -i' takes.
           worker                  Run a worker: claim jobs, download them, hand over
                                   what is interrupted.
           coordinator             Keep house for the pool: take back work of dead
