@@ -106,6 +106,10 @@ package final class Leadership: Sendable {
       }
       if moved.due < Self.promoteLimit { break }
     }
+    try await work.withConnection { connection in
+      while try await JobQueue(connection).rollUp(limit: Self.promoteLimit) == Self.promoteLimit {}
+      try await JobQueue(connection).sweepOn(limit: Self.promoteLimit)
+    }
     if rounds % 60 == 0 {
       try await work.withConnection {
         try await JobQueue($0).ensurePartitions(room: Self.partitionRoom)

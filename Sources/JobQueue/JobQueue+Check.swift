@@ -19,7 +19,7 @@ extension JobQueue {
           WHERE rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')),
         'may', (SELECT json_build_object(
             'work', m.usable AND m.functions && ARRAY['work'], 'submit', m.usable AND m.functions && ARRAY['submit'],
-            'administer', m.usable AND m.functions && ARRAY['set_host_cap'],
+            'administer', m.usable AND m.functions && ARRAY['set_host'],
             'watch', m.usable AND EXISTS (SELECT FROM pg_class c
               WHERE c.relnamespace = to_regnamespace('haul') AND c.relname = 'jobs' AND has_table_privilege(c.oid, 'SELECT')))
           FROM (SELECT coalesce(has_schema_privilege(to_regnamespace('haul')::oid, 'USAGE'), false) AS usable,

@@ -25,11 +25,22 @@ extension JobQueue {
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(_ action: Action, _ selector: JobSelector) async throws -> Int {
     try await requireNames(selector)
-    let json = try Self.json(selector)
+    return try await steps("haul.\(action.rawValue)($1::jsonb)", [try Self.json(selector)])
+  }
+
+  /// Gives the jobs of `selector` that have not ended another priority, 0 (first) to 9, in steps that each commit, and
+  /// returns how many it changed. Of a running job it counts when it waits again.
+  package func prioritize(_ selector: JobSelector, to priority: Int) async throws -> Int {
+    try await requireNames(selector)
+    return try await steps(
+      "haul.prioritize($1::jsonb, $2::smallint)", [try Self.json(selector), priority])
+  }
+
+  /// Calls a function that does a part of its work each time, until nothing is left; returns the sum.
+  private func steps(_ call: String, _ parameters: [(any PostgresEncodable)?]) async throws -> Int {
     var total = 0
     while true {
-      let row = try await rows(
-        "SELECT changed, more FROM haul.\(action.rawValue)($1::jsonb)", [json])[0]
+      let row = try await rows("SELECT changed, more FROM \(call)", parameters)[0]
       total += try row.decode("changed", as: Int.self)
       if try !row.decode("more", as: Bool.self) { return total }
     }
@@ -38,17 +49,6 @@ extension JobQueue {
   /// Queues completed jobs again, and returns how many of these still were completed.
   package func redo(_ jobs: [Int64]) async throws -> Int {
     try await call("SELECT haul.redo($1::bigint[])", [jobs])
-  }
-
-  /// Sets how many transfers at once a host may see; `name` may be a `*.suffix`.
-  package func setHostCap(_ name: String, _ cap: Int) async throws {
-    try await rows("SELECT haul.set_host_cap($1, $2::int)", [name, cap])
-  }
-
-  /// Forgets what was set for a host or `*.suffix`.
-  /// - Throws: `JobQueueError.noSuchName` where nothing was.
-  package func unsetHost(_ pattern: String) async throws {
-    try await rows("SELECT haul.unset_host($1)", [pattern])
   }
 
   /// Records a store's marker; returns the id of the instance. Repeating it is not an error.
@@ -61,11 +61,6 @@ extension JobQueue {
 
   /// What tells this database's part files from another's on the same store.
   package func poolID() async throws -> String { try await call("SELECT haul.pool_id()", []) }
-
-  /// Makes a queue on a store.
-  package func createQueue(_ name: String, store: String) async throws {
-    let _: Int = try await call("SELECT haul.create_queue($1, $2)", [name, store])
-  }
 
   /// Takes back the leases of workers whose processes the caller knows to be gone; returns how many.
   package func rescue(workers: [Int64]) async throws -> Int {

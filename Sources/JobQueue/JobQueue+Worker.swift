@@ -129,6 +129,16 @@ extension JobQueue {
     return (try row.decode("due"), try row.decode("unheld"))
   }
 
+  /// Adds up to `limit` changes to the totals of their batches; returns how many.
+  package func rollUp(limit: Int) async throws -> Int {
+    try await call("SELECT haul.roll_up($1::int)", [limit])
+  }
+
+  /// Goes on with an operator's word on a whole batch that nobody attends to, by up to `limit` jobs.
+  package func sweepOn(limit: Int) async throws {
+    let _: Int = try await call("SELECT haul.sweep_on($1::int)", [limit])
+  }
+
   /// Makes partitions until `room` more jobs fit.
   package func ensurePartitions(room: Int64) async throws {
     let _: Int = try await call("SELECT haul.ensure_partitions($1)", [room])

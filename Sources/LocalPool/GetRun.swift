@@ -126,7 +126,7 @@ package final class GetRun: Sendable {
         name: directory.store, marker: directory.marker, machine: PoolWorker.machine,
         root: directory.path)
       try await queue.createQueue(name, store: directory.store)
-      try await queue.setHostCap("*", leases)
+      try await queue.setHost("*", cap: leases)
     }
     let worker = try makeWorker(directory, queue: name, pool)
     try await withThrowingTaskGroup(of: Void.self) { group in

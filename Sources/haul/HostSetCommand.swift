@@ -29,7 +29,7 @@ struct HostSetCommand: HaulCommand {
 
   func perform() async throws {
     guard let cap else { throw ExitError(.usage, "option '--cap' is missing.") }
-    try await database.withQueue { try await $0.setHostCap(host, cap) }
+    try await database.withQueue { try await $0.setHost(host, cap: cap) }
     try output.print(
       [.init("host", .string(host)), .init("cap", .number(cap))],
       orSay: "\(host): at most \(counted(cap, "transfer")) at once")

@@ -58,7 +58,7 @@ struct ClaimInterleavingTests {
   /// The claim has met the full host and is about to park its lane; the settlement frees the host.
   @Test func `no wake-up is lost when a host is freed while its lane is parked`() async throws {
     try await Pool.open { pool in
-      try await pool.jobs.setHostCap("a.test", 1)
+      try await pool.jobs.setHost("a.test", cap: 1)
       try await pool.submit(3)
       let (holder, claimer) = (try await pool.worker(), try await pool.worker())
       let lease = try await holder.claimOne()
@@ -80,7 +80,7 @@ struct ClaimInterleavingTests {
   /// The other order: the settlement holds the host, the claim passes and leaves the lane due.
   @Test func `no wake-up is lost when a claim meets a host that is being freed`() async throws {
     try await Pool.open { pool in
-      try await pool.jobs.setHostCap("a.test", 1)
+      try await pool.jobs.setHost("a.test", cap: 1)
       try await pool.submit(3)
       let (holder, claimer) = (try await pool.worker(), try await pool.impatientWorker())
       let lease = try await holder.claimOne()

@@ -8,7 +8,7 @@ struct ClaimTests {
   @Test(arguments: [1, 3, 4])
   func `a host runs exactly its cap`(cap: Int) async throws {
     try await Pool.open { pool in
-      try await pool.jobs.setHostCap("a.test", cap)
+      try await pool.jobs.setHost("a.test", cap: cap)
       try await pool.submit(10)
       let (one, two) = (try await pool.worker(), try await pool.worker())
       #expect(try await one.claim(2).count == min(cap, 2))
@@ -24,7 +24,7 @@ struct ClaimTests {
       let hosts = ["a.test", "b.test", "c.example"]
       try await pool.submit(1, to: "b.test")
       for (pattern, cap) in [("*.test", 3), ("*", 2), ("a.test", 1)] {
-        try await pool.jobs.setHostCap(pattern, cap)
+        try await pool.jobs.setHost(pattern, cap: cap)
       }
       for host in hosts { try await pool.submit(9, to: host) }
       let worker = try await pool.worker()
@@ -33,9 +33,9 @@ struct ClaimTests {
         return try await pool.column("SELECT in_flight FROM haul.host ORDER BY name")
       }
       #expect(try await running() == [1, 3, 2])
-      try await pool.jobs.setHostCap("*", 5)
+      try await pool.jobs.setHost("*", cap: 5)
       #expect(try await running() == [1, 3, 5])
-      await #expect(throws: JobQueueError.self) { try await pool.jobs.setHostCap("*test", 5) }
+      await #expect(throws: JobQueueError.self) { try await pool.jobs.setHost("*test", cap: 5) }
     }
   }
 
@@ -54,7 +54,7 @@ struct ClaimTests {
       let late = try await pool.submit(2, priority: 7)
       let middle = try await pool.submit(2)
       let first = try await pool.submit(2, priority: 0)
-      try await pool.jobs.setHostCap("a.test", 100)
+      try await pool.jobs.setHost("a.test", cap: 100)
       let worker = try await pool.worker()
       var order: [Int64] = []
       for _ in 0..<6 { order.append(try await worker.claimOne().job) }
@@ -66,7 +66,7 @@ struct ClaimTests {
     try await Pool.open { pool in
       for host in ["a.test", "b.test", "c.test"] {
         try await pool.submit(10, to: host)
-        try await pool.jobs.setHostCap(host, 10)
+        try await pool.jobs.setHost(host, cap: 10)
       }
       let worker = try await pool.worker()
       for _ in 0..<3 {
@@ -82,7 +82,7 @@ struct ClaimTests {
     try await Pool.open { pool in
       try await pool.submit(40, to: "a.test")
       try await pool.submit(40, to: "b.test", queue: "default")
-      try await pool.jobs.setHostCap("*.test", 100)
+      try await pool.jobs.setHost("*.test", cap: 100)
       let worker = try await pool.worker()
       var queues: [String: Int] = [:]
       for _ in 0..<40 { queues[try await worker.claimOne().queue, default: 0] += 1 }
@@ -114,8 +114,8 @@ struct ClaimTests {
       let reply = try await worker.call(room: 4)
       #expect(reply.claimed.isEmpty)
       #expect(try #require(reply.wait) > 3500)
-      try await pool.execute("UPDATE haul.host SET last_start = last_start - interval '1 hour'")
-      try await pool.execute("UPDATE haul.lane SET next_at = next_at - interval '1 hour'")
+      try await pool.execute("UPDATE haul.host SET next_start = next_start - interval '1 hour'")
+      try await pool.execute("UPDATE haul.lane SET next_at = clock_timestamp()")
       #expect(try await worker.claim(4).count == 1)
     }
   }

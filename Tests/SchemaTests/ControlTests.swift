@@ -144,15 +144,15 @@ struct ControlTests {
     async throws
   {
     try await Pool.open { pool in
-      try await pool.jobs.setHostCap("*.test", 2)
+      try await pool.jobs.setHost("*.test", cap: 2)
       try await pool.submit(9)
       let worker = try await pool.worker()
       let leases = try await worker.claim(9)
       #expect(leases.count == 2)
-      try await pool.jobs.setHostCap("a.test", 4)
+      try await pool.jobs.setHost("a.test", cap: 4)
       #expect(try await worker.claim(9).count == 2)
-      try await pool.jobs.setHostCap("a.test", 1)
-      try await pool.jobs.setHostCap("*.test", 9)
+      try await pool.jobs.setHost("a.test", cap: 1)
+      try await pool.jobs.setHost("*.test", cap: 9)
       for lease in leases { try await worker.end(lease, .completed) }
       #expect(try await worker.claim(9).isEmpty)
       #expect(try await pool.violations() == [])
@@ -164,8 +164,8 @@ struct ControlTests {
     async throws
   {
     try await Pool.open { pool in
-      try await pool.jobs.setHostCap("*.test", 3)
-      try await pool.jobs.setHostCap("a.test", 1)
+      try await pool.jobs.setHost("*.test", cap: 3)
+      try await pool.jobs.setHost("a.test", cap: 1)
       try await pool.submit(9)
       let worker = try await pool.worker()
       #expect(try await worker.claim(9).count == 1)

@@ -12,13 +12,12 @@ struct GrantTests {
       "register", "require_queues", "attach_session", "stop_worker", "lead", "work", "is_idle",
       "heartbeat",
       "checkpoint", "unneeded_parts", "rescue", "promote", "close_store",
+      "roll_up", "sweep_on",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
     for name in [
       "submit", "begin_submission", "check_submission", "end_submission", "replace", "export",
-      "pause",
-      "resume",
-      "cancel", "retry", "redo",
+      "pause", "resume", "cancel", "retry", "redo", "prioritize",
     ] {
       callable[name] = ["haul_submitter"]
     }
@@ -26,7 +25,7 @@ struct GrantTests {
     let open = [
       "schema_version", "redacted", "range_bytes", "session_grace", "live_workers",
       "check_selector", "disposition", "keeps_progress",
-      "names", "pool_id",
+      "names", "pool_id", "places", "next_start",
     ]
     for name in open {
       callable[name] = Set(roles)

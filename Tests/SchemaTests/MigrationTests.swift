@@ -116,10 +116,13 @@ struct MigrationTests {
         program: "test", machine: "m", pid: 1, concurrency: 4, stores: [marker])
       let worker = TestWorker(
         caller: JobQueue.Caller(registration), work: connection, life: connection)
-      let leases = try await worker.claim(9)
-      #expect(leases.map(\.job) == [1, 2])
-      #expect(try await worker.end(leases[0], .failed, "connect") == "scheduled")
-      #expect(try await worker.end(leases[1], .completed) == "completed")
+      // A host that could not be reached is tried with one.
+      let first = try await worker.claim(9)
+      #expect(first.map(\.job) == [1])
+      #expect(try await worker.end(first[0], .completed) == "completed")
+      let second = try await worker.claim(9)
+      #expect(second.map(\.job) == [2])
+      #expect(try await worker.end(second[0], .failed, "connect") == "scheduled")
       let reply = try await queue.submit(
         Submission(queue: "data"),
         (3...4).map { Pool.line($0, "https://a.test/\($0)", "a.test/\($0)") })

@@ -76,7 +76,7 @@ struct RandomRunTests {
         lines)
     }
     for host in hosts where Bool.random(using: &random) {
-      try await pool.jobs.setHostCap(host, Int.random(in: 1...12, using: &random))
+      try await pool.jobs.setHost(host, cap: Int.random(in: 1...12, using: &random))
     }
   }
 

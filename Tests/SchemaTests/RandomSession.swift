@@ -191,9 +191,9 @@ struct RandomSession {
       let host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
       do { try await queue.unsetHost(host) } catch JobQueueError.noSuchName {}
     default:
-      try await queue.setHostCap(
+      try await queue.setHost(
         hosts[Int.random(in: 0..<hosts.count, using: &random)],
-        Int.random(in: 1...12, using: &random))
+        cap: Int.random(in: 1...12, using: &random))
     }
   }
 }

@@ -200,7 +200,7 @@ struct RescueInterleavingTests {
       try await pool.submit(9)
       let worker = try await pool.impatientWorker()
       try await pool.patient.script("BEGIN")
-      try await JobQueue(pool.patient).setHostCap("a.test", 2)
+      try await JobQueue(pool.patient).setHost("a.test", cap: 2)
       #expect(try await worker.claim(9).isEmpty)
       try await pool.patient.script("COMMIT")
       #expect(try await worker.claim(9).count == 2)
@@ -210,7 +210,7 @@ struct RescueInterleavingTests {
   /// The claim fills the host to its old cap and parks the lane; the raise waits and arms it again.
   @Test func `a raised cap wakes a lane that is being parked`() async throws {
     try await Pool.open { pool in
-      try await pool.jobs.setHostCap("a.test", 1)
+      try await pool.jobs.setHost("a.test", cap: 1)
       try await pool.submit(9)
       let worker = try await pool.worker()
       try await pool.commit(
@@ -219,7 +219,7 @@ struct RescueInterleavingTests {
           let count = try await worker.claim(9).count
           #expect(count == 1)
         },
-        while: pool.patient, { try await JobQueue(pool.patient).setHostCap("a.test", 3) })
+        while: pool.patient, { try await JobQueue(pool.patient).setHost("a.test", cap: 3) })
       #expect(try await worker.claim(9).count == 2)
     }
   }

@@ -175,7 +175,7 @@ struct ResubmitTests {
   /// The first and the best of a lane leave it; what is left must still be found, also where a claim had parked it.
   @Test func `the lane that jobs are taken from stays right`() async throws {
     try await Pool.open { pool in
-      try await pool.jobs.setHostCap("a.test", 1)
+      try await pool.jobs.setHost("a.test", cap: 1)
       let jobs = try await pool.submit(4)
       let worker = try await pool.worker()
       let first = try await worker.claimOne()

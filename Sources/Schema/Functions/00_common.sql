@@ -3,11 +3,21 @@
 -- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
 -- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now.
 --
--- Lock order, everywhere: worker_call → worker → lease (job order) → scheduled, held, outcome (job
+-- Lock order, everywhere: batch → worker_call → worker → lease (job order) → scheduled, held, outcome (job
 -- order) → dedupe (key order) → host (id order) → lane (key order, in one pass). Rows of `ready` are
 -- deleted only under their lane's lock; whoever inserts some arms the lane as its last step. A claim takes lanes and
--- hosts with SKIP LOCKED and never waits. What is read to decide is read in a statement that starts after the
+-- hosts and the gates of limited queues with SKIP LOCKED and never waits. What is read to decide is read in a statement that starts after the
 -- locks are held: within one statement a locked row is seen at its newest version, all else as it was before.
+
+-- What earlier versions had, or had with other arguments.
+DROP FUNCTION IF EXISTS haul.policy_of(text);
+DROP FUNCTION IF EXISTS haul.claim_band(bigint, bigint, integer, integer, integer, smallint, integer);
+DROP FUNCTION IF EXISTS haul.claim_queue(bigint, bigint, integer, integer, integer);
+DROP FUNCTION IF EXISTS haul.next_due(integer, integer);
+DROP FUNCTION IF EXISTS haul.set_host_cap(text, integer);
+DROP FUNCTION IF EXISTS haul.command(jsonb, text, integer);
+DROP FUNCTION IF EXISTS haul.withdraw(jsonb, integer);
+DROP FUNCTION IF EXISTS haul.remains(jsonb, text);
 
 -- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
 -- otherwise hand out a token twice.
@@ -59,12 +69,35 @@ LANGUAGE sql IMMUTABLE STRICT AS $$
   SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r
 $$;
 
+-- How many transfers a host may see now. One that could not be reached gets one at first, to try.
+CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures > 0 THEN 1 ELSE p_cap END $$;
+
+-- How many starts the interval allows at p_now: GCRA, of which `next_start` is the theoretical arrival time. NULL = any number.
+CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz, p_now timestamptz)
+RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN p_interval > '0' THEN p_burst - ceil(
+    extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
+$$;
+
+-- When the interval allows the next start; NULL = at any time.
+CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
+RETURNS timestamptz
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN p_interval > '0' THEN p_next_start - p_interval * (p_burst - 1) END
+$$;
+
+-- How many completed jobs in a row let a host whose cap was halved have one transfer more.
+CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
+LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
+
 -- The policy of a host: its exact name first, then the longest `*.suffix`, then `*`, then the default.
-CREATE OR REPLACE FUNCTION haul.policy_of(p_host text, OUT cap integer, OUT min_interval interval)
+CREATE OR REPLACE FUNCTION haul.policy_of(p_host text, OUT cap integer, OUT min_interval interval, OUT burst integer)
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
-  SELECT coalesce(p.cap, 4), coalesce(p.min_interval, interval '0')
+  SELECT coalesce(p.cap, 4), coalesce(p.min_interval, interval '0'), coalesce(p.burst, 1)
   FROM (SELECT) one LEFT JOIN LATERAL (
-    SELECT p.cap, p.min_interval FROM haul.host_policy p
+    SELECT p.cap, p.min_interval, p.burst FROM haul.host_policy p
     WHERE p.pattern = p_host
        OR (p.pattern LIKE '*%' AND right(p_host, length(p.pattern) - 1) = substr(p.pattern, 2))
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
@@ -73,8 +106,8 @@ $$;
 -- Makes host rows that are missing, in name order (two of these meet in the same order).
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[]) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
-  INSERT INTO haul.host (name, cap, min_interval)
-  SELECT n.name, p.cap, p.min_interval
+  INSERT INTO haul.host (name, cap, policy_cap, min_interval, burst)
+  SELECT n.name, p.cap, p.cap, p.min_interval, p.burst
   FROM (SELECT DISTINCT name FROM unnest(p_names) AS u(name)) n
   CROSS JOIN LATERAL haul.policy_of(n.name) p
   WHERE NOT EXISTS (SELECT FROM haul.host h WHERE h.name = n.name)

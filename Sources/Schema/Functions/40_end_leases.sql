@@ -10,17 +10,20 @@ CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RET
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+  v_jobs bigint[];
   v_tokens bigint[];
   v_done jsonb;
   v_alike jsonb;
 BEGIN
   -- Lock in job order. Whoever comes second finds the lease gone.
-  SELECT array_agg(t.token) INTO v_tokens FROM (
-    SELECT l.token
-    FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
-    JOIN haul.lease l ON l.job = e.job AND l.token = e.token
-    WHERE p_worker IS NULL OR l.worker = p_worker
-    ORDER BY l.job FOR UPDATE OF l) t;
+  SELECT array_agg(t.job), array_agg(t.token) INTO v_jobs, v_tokens FROM (
+    -- By lists, each job by its id: joined to the endings, all leases would be read. No token belongs to two jobs.
+    SELECT l.job, l.token
+    FROM haul.lease l
+    WHERE l.job = ANY (ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint)))
+      AND l.token = ANY (ARRAY(SELECT e.token FROM jsonb_to_recordset(p_endings) AS e(token bigint)))
+      AND (p_worker IS NULL OR l.worker = p_worker)
+    ORDER BY l.job FOR UPDATE) t;
   IF v_tokens IS NULL THEN
     RETURN '[]';
   END IF;
@@ -44,19 +47,23 @@ BEGIN
     JOIN haul.host h ON h.id = l.host
     LEFT JOIN haul.checkpoint c ON c.job = l.job
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
-    WHERE l.token = ANY (v_tokens)
+    WHERE l.job = ANY (v_jobs) AND l.token = ANY (v_tokens)
     ORDER BY l.job
   ), decided AS MATERIALIZED (
-    SELECT n.*, d.state, d.charged, d.delay, d.error AS cause,
+    SELECT n.*, d.state, d.charged, d.delay, d.error AS cause, d.rescues,
+      -- Its own host has answered, whatever it said.
+      n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
+        AND coalesce(haul.disposition(n.error) <> 'host', true) AS answered,
       CASE WHEN n.resumable THEN n.part_instance ELSE 0 END AS wait_instance
     FROM ended n
     -- Of what has completed there is nothing to decide: two function calls less a row.
     CROSS JOIN LATERAL (
-      SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error
+      SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error, 0 AS rescues
       WHERE n.result = 'completed'
       UNION ALL
-      SELECT d.* FROM haul.past_of(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
-      past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues, 3,
+      SELECT d.*, past.rescues FROM haul.past_of(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
+      past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues,
+      coalesce((n.options ->> 'max_rescues')::integer, 3),
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
       greatest(past.trouble, clock_timestamp() - n.trouble_since),
       coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random()) d
@@ -76,12 +83,12 @@ BEGIN
     SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
       d.digest, CASE WHEN d.state = 'failed' THEN d.cause END,
       CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
-        THEN 'its workers died 4 times without any progress' ELSE d.message END, 2000) END
+        THEN format('its workers died %s times without any progress', d.rescues + 1) ELSE d.message END, 2000) END
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
   ), no_checkpoint AS (
-    DELETE FROM haul.checkpoint c USING decided d
-    WHERE c.job = d.job AND d.resumable AND (d.state IN ('completed', 'cancelled')
-      OR d.state = 'failed' AND NOT haul.keeps_progress(d.cause))
+    DELETE FROM haul.checkpoint c WHERE c.job = ANY (ARRAY(
+      SELECT d.job FROM decided d WHERE d.resumable AND (d.state IN ('completed', 'cancelled')
+        OR d.state = 'failed' AND NOT haul.keeps_progress(d.cause))))
   ), later AS (
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
     SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay
@@ -100,11 +107,11 @@ BEGIN
       'delay', extract(epoch FROM d.delay), 'cause', d.cause)) FROM decided d),
     jsonb_agg(to_jsonb(g)) INTO v_done, v_alike
   FROM (
-    SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error,
+    SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
       coalesce(d.host, h.name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
       max(extract(epoch FROM d.delay)) AS delay
     FROM decided d JOIN haul.host h ON h.id = d.host_id
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9) g;
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) g;
 
   PERFORM haul.settle_hosts(v_alike);
   RETURN v_done;
@@ -155,27 +162,39 @@ BEGIN
   END IF;
   PERFORM FROM haul.host h WHERE h.id = ANY (v_ids) ORDER BY h.id FOR UPDATE;
 
-  WITH back AS (
+  -- One that serves gets its places back one by one. Which were full and are not any more?
+  WITH ended AS (
+    SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.answered) AS answered,
+      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed
+    FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer, answered boolean) GROUP BY d.host_id
+  ), back AS (
     UPDATE haul.host h SET
-      in_flight = h.in_flight - n.ended,
-      failures = CASE WHEN n.success THEN 0 ELSE h.failures END,
-      trouble_since = CASE WHEN NOT n.success THEN h.trouble_since END
+      in_flight = h.in_flight - e.ended,
+      failures = CASE WHEN e.answered THEN 0 ELSE h.failures END,
+      trouble_since = CASE WHEN NOT e.answered THEN h.trouble_since END,
+      cap = h.cap + CASE WHEN e.grows THEN 1 ELSE 0 END,
+      successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows THEN h.successes + e.completed ELSE 0 END
     FROM (
-      SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.result = 'completed') AS success
-      FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer) GROUP BY d.host_id) n
-    WHERE h.id = n.host_id
-    RETURNING h.id, h.in_flight + n.ended >= h.cap AND h.in_flight < h.cap AS freed)
+      SELECT k.id, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
+        k.cap < k.policy_cap AND k.successes + n.completed >= haul.successes_to_grow() AS grows
+      FROM ended n JOIN haul.host k ON k.id = n.host_id) e
+    WHERE h.id = e.id
+    RETURNING h.id, e.was_full AND h.in_flight < haul.places(h.cap, h.failures) AS freed)
   SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;
 
   IF v_blocked IS NOT NULL THEN
     UPDATE haul.host h SET
       blocked_until = greatest(h.blocked_until, v_now + make_interval(secs => b.delay)),
-      -- Several transfers that fail together are one failure.
+      block_reason = CASE WHEN h.blocked_until > v_now THEN h.block_reason ELSE b.error END,
+      -- Several transfers that fail together are one failure. A host that says that it is asked too much is asked half as much.
       failures = h.failures + CASE WHEN h.blocked_until > v_now THEN 0 ELSE 1 END,
+      cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > v_now) IS NOT TRUE
+        THEN greatest(1, h.cap / 2) ELSE h.cap END,
+      successes = 0,
       trouble_since = CASE WHEN h.blocked_until > v_now - haul.trouble_memory()
         THEN coalesce(h.trouble_since, v_now) ELSE v_now END
     FROM (
-      SELECT d.blocks AS name, max(d.delay) AS delay
+      SELECT d.blocks AS name, max(d.delay) AS delay, max(d.error) AS error
       FROM jsonb_to_recordset(p_done)
         AS d(blocks text, delay double precision, state haul.job_state, error text)
       WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) b

@@ -1,78 +1,95 @@
 -- Claims from one queue's lanes of one instance at one priority. Leases are made under (p_worker, p_call).
--- Returns how many; takes what it can lock and never waits.
+-- Takes what it can lock and never waits.
+--
+-- p_floor  NULL, or for a claim that looks past the best: of each lane the first job at this priority or a later one,
+--          else the last one before it
+-- p_since  lanes due before this are left to a complete look
+-- claimed  how many
+-- seen     when the last lane that was met had become due
 CREATE OR REPLACE FUNCTION haul.claim_band(
-  p_worker bigint, p_call bigint, p_queue integer, p_instance integer, p_part_instance integer,
-  p_priority smallint, p_room integer) RETURNS integer
+  p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_instance integer, p_part_instance integer,
+  p_priority smallint, p_floor smallint, p_since timestamptz, p_room integer,
+  OUT claimed integer, OUT seen timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_claimed integer := 0;
-  v_skipped integer[] := '{}';
+  v_sweeping boolean := EXISTS (SELECT FROM haul.batch b WHERE b.sweep IS NOT NULL);
+  v_swept integer := 0;
+  -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements queue
+  -- for them: 200 hosts and 10 workers do less than half.
+  v_depth integer := greatest(1, least(4, p_room / 8));
   v_hosts integer[];
-  v_free integer[];
   v_jobs bigint[];
+  v_away bigint[];
+  v_due timestamptz;
 BEGIN
-  WHILE v_claimed < p_room LOOP
-    -- 1. Due lanes, those due longest first.
-    SELECT array_agg(t.host) INTO v_hosts FROM (
-      SELECT l.host FROM haul.lane l
+  claimed := 0;
+  WHILE claimed < p_room AND v_swept < 1000 LOOP
+    -- 1. Due lanes, those due longest first, and their hosts. A lane whose host somebody is settling stays due for the
+    -- next claim.
+    SELECT array_agg(t.host), max(t.next_at) INTO v_hosts, v_due FROM (
+      SELECT l.host, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
-        AND l.next_at <= v_now AND l.next_at IS NOT NULL AND l.host <> ALL (v_skipped)
-      ORDER BY l.next_at LIMIT p_room - v_claimed
+        AND l.next_at >= p_since AND l.next_at <= v_now AND l.next_at IS NOT NULL
+      ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
       FOR UPDATE SKIP LOCKED) t;
     EXIT WHEN v_hosts IS NULL;
+    seen := greatest(seen, v_due);
 
-    -- 2. Their hosts. A host that somebody is settling keeps its lane due for the next claim.
-    SELECT array_agg(t.id) INTO v_free FROM (
-      SELECT h.id FROM haul.host h WHERE h.id = ANY (v_hosts) ORDER BY h.id FOR UPDATE SKIP LOCKED) t;
-    v_skipped := v_skipped || ARRAY(SELECT unnest(v_hosts) EXCEPT SELECT unnest(v_free));
-    CONTINUE WHEN v_free IS NULL;
-
-    -- 3. In a new statement, what may start: one from each host, then a second from each, and so on.
+    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on.
     SELECT array_agg(p.job) INTO v_jobs FROM (
       SELECT r.job
       FROM haul.host h
       JOIN haul.lane l ON l.host = h.id AND l.queue = p_queue AND l.instance = p_instance
+      CROSS JOIN LATERAL (SELECT CASE WHEN p_floor IS NULL THEN p_priority
+        ELSE haul.lower_priority(p_queue, h.id, p_instance, p_floor) END AS priority) w
       CROSS JOIN LATERAL (
         SELECT r.job, row_number() OVER (ORDER BY r.priority, r.job) AS nth
         FROM haul.ready r
-        WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
-          AND r.priority = p_priority AND r.job >= CASE WHEN l.priority = p_priority THEN l.head ELSE 0 END
+        WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
+          AND r.job >= CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END
         ORDER BY r.priority, r.job
-        LIMIT least(greatest(h.cap - h.in_flight, 0), p_room - v_claimed,
-          CASE WHEN h.min_interval > '0' THEN 1 END)) r
-      WHERE h.id = ANY (v_free) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
-        AND (h.min_interval = '0' OR h.last_start IS NULL OR h.last_start + h.min_interval <= v_now)
+        LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
+          CASE WHEN cardinality(v_hosts) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
+          haul.starts(h.min_interval, h.burst, h.next_start, v_now))) r
+      WHERE h.id = ANY (v_hosts) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
+        AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= v_now, true)
       ORDER BY r.nth, l.next_at, l.host
-      LIMIT p_room - v_claimed) p;
+      LIMIT p_room - claimed) p;
 
+    IF v_sweeping AND v_jobs IS NOT NULL THEN
+      v_away := haul.put_away(v_jobs);
+      v_swept := v_swept + cardinality(v_away);
+      SELECT array_agg(u.job) INTO v_jobs FROM unnest(v_jobs) AS u(job) WHERE u.job <> ALL (v_away);
+    END IF;
     IF v_jobs IS NOT NULL THEN
       WITH taken AS (
         DELETE FROM haul.ready r USING unnest(v_jobs) AS u(job) WHERE r.job = u.job
         RETURNING r.job, r.host, r.priority
       ), leased AS (
-        INSERT INTO haul.lease (job, token, worker, call, queue, host, instance, priority, attempt,
+        INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
           resumed_at, started_at)
-        SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, t.host, p_part_instance, t.priority,
+        SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, p_limited, t.host, p_part_instance, t.priority,
           1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job),
           coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
             WHERE c.job = t.job AND c.instance = p_part_instance), 0), clock_timestamp()
         FROM taken t
       )
-      UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = clock_timestamp()
+      UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = clock_timestamp(),
+        next_start = CASE WHEN h.min_interval > '0'
+          THEN greatest(h.next_start, clock_timestamp()) + h.min_interval * n.started END
       FROM (SELECT t.host, count(*) AS started FROM taken t GROUP BY t.host) n WHERE h.id = n.host;
-      v_claimed := v_claimed + array_length(v_jobs, 1);
+      claimed := claimed + array_length(v_jobs, 1);
     END IF;
 
-    -- 4. Again a new statement: what is next in each lane, and when. Full or empty: parked.
+    -- 3. Again a new statement: what is next in each lane, and when. Full or empty: parked.
     UPDATE haul.lane l SET
       priority = coalesce(n.priority, l.priority),
       head = n.job,
       next_at = CASE
-        WHEN n.job IS NULL OR h.in_flight >= h.cap THEN NULL
-        ELSE greatest(clock_timestamp(), h.blocked_until,
-          CASE WHEN h.min_interval > '0' THEN h.last_start + h.min_interval END) END
+        WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
+        ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
     FROM haul.host h
     JOIN haul.lane k ON k.host = h.id AND k.queue = p_queue AND k.instance = p_instance
     LEFT JOIN LATERAL (
@@ -80,39 +97,80 @@ BEGIN
       WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
         AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
       ORDER BY r.priority, r.job LIMIT 1) n ON true
-    WHERE h.id = ANY (v_free) AND l.host = k.host AND l.queue = k.queue AND l.instance = k.instance;
+    WHERE h.id = ANY (v_hosts) AND l.host = k.host AND l.queue = k.queue AND l.instance = k.instance;
   END LOOP;
-  RETURN v_claimed;
+END
+$$;
+
+-- The first priority from p_floor on at which something waits in a lane, else the last one before it.
+CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
+RETURNS smallint
+LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
+  SELECT coalesce(
+    (SELECT r.priority FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
+      AND r.priority >= p_floor ORDER BY r.priority LIMIT 1),
+    (SELECT r.priority FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
+      AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
+$$;
+
+-- In which order a claim looks at the priorities, and the floor within a lane. Seven of eight calls take the best. Of the
+-- others every second one begins elsewhere, and every second one takes of each lane what is not its best: whatever
+-- stands in front, all else gets its turn.
+CREATE OR REPLACE FUNCTION haul.claim_order(p_call bigint, OUT priorities smallint[], OUT floor smallint)
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  priorities := '{0,1,2,3,4,5,6,7,8,9}';
+  IF p_call % 8 = 0 THEN
+    floor := 1 + (p_call / 16) % 9;
+    IF p_call % 16 = 8 THEN
+      priorities := priorities[floor + 1:10] || ARRAY(SELECT generate_series(floor - 1, 0, -1)::smallint);
+    END IF;
+  END IF;
 END
 $$;
 
 -- Claims up to p_room jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
--- store instance first.
+-- store instance first. p_seen: up to where earlier claims have looked, by instance and priority; NULL for a complete look.
+-- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
-  p_worker bigint, p_call bigint, p_queue integer, p_instance integer, p_room integer) RETURNS integer
+  p_worker bigint, p_call bigint, p_queue integer, p_max_running integer, p_instance integer, p_room integer,
+  p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
-  v_priority smallint := -1;
+  v_room integer := p_room;
+  v_order record;
+  v_band record;
+  v_priority smallint;
   v_instance integer;
-  v_claimed integer := 0;
 BEGIN
-  LOOP
-    -- The next band that has an armed lane, in either instance.
-    SELECT min(b.priority) INTO v_priority FROM unnest(ARRAY[p_instance, 0]) AS i(instance)
-    CROSS JOIN LATERAL (
-      SELECT l.priority FROM haul.lane l
-      WHERE l.queue = p_queue AND l.instance = i.instance AND l.priority > v_priority AND l.next_at IS NOT NULL
-      ORDER BY l.priority LIMIT 1) b;
-    EXIT WHEN v_priority IS NULL;
+  claimed := 0;
+  seen := coalesce(p_seen, '{}');
+  held := false;
+  IF p_max_running IS NOT NULL THEN
+    PERFORM FROM haul.queue_gate g WHERE g.queue = p_queue FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+      held := true;
+      RETURN;
+    END IF;
+    -- A new statement: whoever claimed before has committed.
+    SELECT least(p_room, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue AND l.limited;
+  END IF;
+  v_order := haul.claim_order(p_call);
+  FOREACH v_priority IN ARRAY v_order.priorities LOOP
+    EXIT WHEN claimed >= v_room;
     FOREACH v_instance IN ARRAY ARRAY[p_instance, 0] LOOP
-      v_claimed := v_claimed + haul.claim_band(
-        p_worker, p_call, p_queue, v_instance, p_instance, v_priority, p_room - v_claimed);
-      EXIT WHEN v_claimed >= p_room;
+      CONTINUE WHEN claimed >= v_room OR NOT EXISTS (
+        SELECT FROM haul.lane l WHERE l.queue = p_queue AND l.instance = v_instance AND l.priority = v_priority
+          AND l.next_at IS NOT NULL AND l.next_at >= haul.look_from(p_seen, v_instance, v_priority));
+      v_band := haul.claim_band(p_worker, p_call, p_queue, p_max_running IS NOT NULL, v_instance, p_instance, v_priority,
+        v_order.floor, haul.look_from(p_seen, v_instance, v_priority), v_room - claimed);
+      claimed := claimed + v_band.claimed;
+      IF v_band.seen IS NOT NULL THEN
+        seen := seen || jsonb_build_object(v_instance || ':' || v_priority, v_band.seen);
+      END IF;
     END LOOP;
-    EXIT WHEN v_claimed >= p_room;
   END LOOP;
-  RETURN v_claimed;
 END
 $$;
 
@@ -159,7 +217,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 -- Holds for all that is called from here: the plans are pinned, so a custom one would be the same, made anew each time.
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  v_last bigint;
+  v_last record;
   v_worker record;
   v_settled jsonb;
   v_room integer := p_room;
@@ -167,46 +225,65 @@ DECLARE
   v_next record;
   v_due boolean := false;
   v_queue record;
+  v_claim record;
+  v_seen jsonb := '{}';
+  v_looked timestamptz;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  SELECT call INTO v_last FROM haul.worker_call WHERE worker = p_worker FOR UPDATE;
-  IF p_call < v_last THEN
-    RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last
+  SELECT c.call, c.seen, c.looked_at INTO v_last FROM haul.worker_call c WHERE c.worker = p_worker FOR UPDATE;
+  IF p_call < v_last.call THEN
+    RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
       USING ERRCODE = 'HA006';
-  ELSIF p_call = v_last THEN
+  ELSIF p_call = v_last.call THEN
     RETURN jsonb_build_object('settled', haul.settled_before(p_endings),
       'claimed', haul.leases_of(p_worker, p_call), 'contended', true, 'draining', false);
   END IF;
-  UPDATE haul.worker_call SET call = p_call WHERE worker = p_worker;
   v_settled := haul.end_leases(p_worker, p_endings);
 
   SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining INTO v_worker
   FROM haul.worker w WHERE w.id = p_worker;
   IF v_room > 0 AND NOT v_worker.closed THEN
     FOR v_queue IN
-      SELECT q.id, i.id AS instance FROM haul.queue q
+      SELECT q.id, q.max_running, i.id AS instance FROM haul.queue q
       JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
-      WHERE NOT q.paused AND (p_queues IS NULL OR q.name = ANY (p_queues))
+      WHERE NOT q.paused AND q.deleted_at IS NULL AND (p_queues IS NULL OR q.name = ANY (p_queues))
         AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
-      ORDER BY hashint4extended(q.id, p_call)  -- another order each call: no queue starves
+      ORDER BY -ln(1 - random()) / q.weight  -- each queue is first as often as its weight says
     LOOP
-      v_room := v_room - haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.instance, v_room);
+      v_claim := haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.max_running, v_queue.instance, v_room,
+        v_last.seen -> v_queue.id::text);
+      IF v_claim.claimed < v_room AND v_last.looked_at < clock_timestamp() - interval '1 second' THEN
+        -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
+        v_room := v_room - v_claim.claimed;
+        v_looked := clock_timestamp();
+        v_claim := haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.max_running, v_queue.instance, v_room, NULL);
+      END IF;
+      v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
+      v_room := v_room - v_claim.claimed;
       EXIT WHEN v_room <= 0;
+      v_due := v_due OR v_claim.held;
+      IF v_queue.max_running IS NOT NULL THEN
+        v_wait := least(v_wait, 1);  -- nobody says so when a place becomes free
+      END IF;
       -- Room is left: is something due that others held, and when is the next due?
-      SELECT min(n.next_at) - clock_timestamp() AS wait INTO v_next FROM haul.next_due(v_queue.id, v_queue.instance) n;
+      SELECT min(n.next_at) - clock_timestamp() AS wait INTO v_next
+      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_claim.seen END) n;
       v_due := v_due OR coalesce(v_next.wait <= '0', false);
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));
     END LOOP;
   END IF;
+  UPDATE haul.worker_call SET call = p_call, seen = v_last.seen || v_seen, looked_at = coalesce(v_looked, looked_at)
+  WHERE worker = p_worker;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
     'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
     'contended', v_due, 'wait', CASE WHEN v_wait > 0 THEN v_wait WHEN v_wait IS NOT NULL THEN 0 END, 'draining', v_worker.draining);
 END
 $$;
 
--- When the next lane of a queue becomes due, for each instance and priority that has one armed.
-CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer) RETURNS TABLE (next_at timestamptz)
+-- When the next lane of a queue becomes due, for each instance and priority that has one armed. p_seen as in claim_queue().
+CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer, p_seen jsonb)
+RETURNS TABLE (next_at timestamptz)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
@@ -215,8 +292,15 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT l.next_at FROM haul.lane l
     WHERE l.queue = p_queue AND l.instance = i.instance AND l.priority = p.priority AND l.next_at IS NOT NULL
+      AND l.next_at >= haul.look_from(p_seen, i.instance, p.priority)
     ORDER BY l.next_at LIMIT 1) n;
 END
+$$;
+
+-- From when on a claim looks for due lanes, if earlier ones have looked up to what p_seen says.
+CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce((p_seen ->> (p_instance || ':' || p_priority))::timestamptz - interval '5 seconds', '-infinity')
 $$;
 
 -- What became of endings whose call had already taken effect: the jobs' states by now. One that was rescued before

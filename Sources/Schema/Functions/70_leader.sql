@@ -121,6 +121,6 @@ BEGIN
   -- Progress that belongs to no lease any more.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g
-    WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.token = g.token) FOR UPDATE SKIP LOCKED);
+    WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = g.job AND l.token = g.token) FOR UPDATE SKIP LOCKED);
 END
 $$;

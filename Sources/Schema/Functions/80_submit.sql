@@ -152,6 +152,8 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
+  -- Not deleted before this commits.
+  PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
   PERFORM haul.require_submission(p_submission);
   SELECT count(*), max(f.line) INTO v_count, v_last FROM (
     SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
@@ -184,7 +186,7 @@ BEGIN
   WITH added AS (
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
     SELECT s.job, v_queue.id, s.host_id, v_batch, coalesce(s.priority, p_priority), v_now, s.url, s.path,
-      coalesce(p_options, '{}') || coalesce(s.options, '{}')
+      v_queue.defaults || coalesce(p_options, '{}') || coalesce(s.options, '{}')
     FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NULL
     RETURNING id, queue, host, priority
   ), waiting AS (
@@ -247,10 +249,10 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_queue haul.queue;
 BEGIN
-  SELECT q.* INTO v_queue FROM haul.queue q WHERE q.name = p_queue;
+  SELECT q.* INTO v_queue FROM haul.queue q WHERE q.name = p_queue AND q.deleted_at IS NULL;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no queue "%"', p_queue USING ERRCODE = 'HA003',
-      HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue),
+      HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue WHERE deleted_at IS NULL),
         'Run ''haul store init'' first.');
   END IF;
   RETURN v_queue;
@@ -279,6 +281,11 @@ BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND o.state <> 'completed'
     ORDER BY o.job FOR UPDATE) t;
+  IF EXISTS (SELECT FROM haul.job j JOIN haul.queue q ON q.id = j.queue AND q.deleted_at IS NOT NULL
+    WHERE j.id = ANY (v_jobs)) THEN
+    RAISE EXCEPTION 'the queue of such a job has been deleted' USING ERRCODE = 'HA004',
+      HINT = 'Submit its URL to another queue, under another path.';
+  END IF;
   WITH gone AS (
     DELETE FROM haul.outcome o WHERE o.job = ANY (v_jobs)
   ), forgiven AS (

@@ -87,7 +87,7 @@ BEGIN
     (SELECT array_agg(e.job) FROM ended e WHERE e.state = 'completed') INTO free, ended, completed
   FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
   SELECT free || array_agg(w.job) INTO free
-  FROM haul.withdraw(jsonb_build_object('ids', to_jsonb(p_jobs)), cardinality(p_jobs)) w;
+  FROM haul.withdraw(p_jobs) w;
 END
 $$;
 

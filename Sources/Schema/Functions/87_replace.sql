@@ -18,13 +18,14 @@ DECLARE
   v_queue record;
   v_batch integer;
   v_jobs bigint[];
-  v_running bigint[];
   v_free record;
   v_skipped bigint;
   v_waiting bigint;
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
+  -- Not deleted before this commits.
+  PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
   PERFORM haul.require_submission(p_submission);
   SELECT max(f.line) INTO v_last FROM (
     SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
@@ -45,16 +46,14 @@ BEGIN
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
 
   -- Leases before all else, as everywhere.
-  SELECT array_agg(l.job) INTO v_running FROM haul.lease l WHERE l.job = ANY (v_jobs);
-  IF v_running IS NOT NULL THEN
-    PERFORM haul.command(jsonb_build_object('ids', to_jsonb(v_running)), 'cancel', cardinality(v_running));
-  END IF;
+  PERFORM haul.command_jobs(v_jobs, 'cancel');
   v_free := haul.detach(v_jobs);
   UPDATE haul.staging s SET line = s.line + v_behind
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
   GET DIAGNOSTICS v_waiting = ROW_COUNT;
-  PERFORM haul.take_over(p_submission, v_queue.id, v_batch, p_priority, p_options, p_after,
+  PERFORM haul.take_over(p_submission, v_queue.id, v_batch, p_priority,
+    v_queue.defaults || coalesce(p_options, '{}'), p_after,
     coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
   PERFORM pg_notify('haul', 'queues:all');
   RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting', v_waiting,

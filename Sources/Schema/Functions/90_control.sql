@@ -47,18 +47,16 @@ BEGIN
 END
 $$;
 
--- Gives running jobs a command; the workers that hold them learn of it at once.
-CREATE OR REPLACE FUNCTION haul.command(p_selector jsonb, p_command text, p_limit integer) RETURNS integer
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+-- Gives running jobs a command; the workers that hold them learn of it at once. Returns how many had not got it yet.
+CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-  v_ids bigint[] := haul.ids(p_selector);
   v_jobs bigint[];
 BEGIN
   SELECT array_agg(t.job) INTO v_jobs FROM (
     SELECT l.job FROM haul.lease l
-    WHERE (v_ids IS NULL OR l.job = ANY (v_ids)) AND l.command IS DISTINCT FROM p_command AND l.command IS DISTINCT FROM 'cancel'
-      AND haul.matches(p_selector, l.job, 'running', NULL)
-    ORDER BY l.job LIMIT p_limit FOR UPDATE) t;
+    WHERE l.job = ANY (p_jobs) AND l.command IS DISTINCT FROM p_command AND l.command IS DISTINCT FROM 'cancel'
+    ORDER BY l.job FOR UPDATE) t;
   UPDATE haul.lease l SET command = p_command WHERE l.job = ANY (v_jobs);
   -- A payload must stay below 8,000 bytes; a thousand workers' ids do not.
   PERFORM pg_notify('haul', 'workers:' || (
@@ -68,76 +66,116 @@ BEGIN
 END
 $$;
 
--- Takes waiting jobs out of scheduled and ready, the latter under their lanes' locks. Internal.
-CREATE OR REPLACE FUNCTION haul.withdraw(p_selector jsonb, p_limit integer)
+-- Takes those of p_jobs that wait out of scheduled and ready, the latter under their lanes' locks. Internal.
+CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-  v_ids bigint[] := haul.ids(p_selector);
   v_jobs bigint[];
   v_hosts integer[];
   v_queues integer[];
   v_instances integer[];
 BEGIN
   SELECT array_agg(t.job) INTO v_jobs FROM (
-    SELECT s.job FROM haul.scheduled s
-    WHERE (v_ids IS NULL OR s.job = ANY (v_ids)) AND haul.matches(p_selector, s.job, 'scheduled', NULL)
-    ORDER BY s.job LIMIT p_limit FOR UPDATE) t;
+    SELECT s.job FROM haul.scheduled s WHERE s.job = ANY (p_jobs) ORDER BY s.job FOR UPDATE) t;
   RETURN QUERY DELETE FROM haul.scheduled s WHERE s.job = ANY (v_jobs)
     RETURNING s.job, s.queue, s.host, s.instance, s.priority, s.run_at;
 
-  SELECT array_agg(r.job) INTO v_jobs FROM (
-    SELECT r.job FROM haul.ready r
-    WHERE (v_ids IS NULL OR r.job = ANY (v_ids))
-      AND haul.matches(p_selector, r.job, CASE WHEN r.instance = 0 THEN 'queued' ELSE 'interrupted' END, NULL)
-    LIMIT p_limit) r;
   SELECT array_agg(t.host), array_agg(t.queue), array_agg(t.instance) INTO v_hosts, v_queues, v_instances FROM (
     SELECT l.host, l.queue, l.instance FROM haul.lane l
     WHERE (l.host, l.queue, l.instance) IN (
-      SELECT r.host, r.queue, r.instance FROM haul.ready r WHERE r.job = ANY (v_jobs))
+      SELECT r.host, r.queue, r.instance FROM haul.ready r WHERE r.job = ANY (p_jobs))
     ORDER BY l.host, l.queue, l.instance FOR UPDATE) t;
   -- A new statement: what a claim took meanwhile is gone; what came back in another lane is left for the next call.
   RETURN QUERY DELETE FROM haul.ready r USING unnest(v_hosts, v_queues, v_instances) AS k(host, queue, instance)
-    WHERE r.job = ANY (v_jobs) AND r.host = k.host AND r.queue = k.queue AND r.instance = k.instance
+    WHERE r.job = ANY (p_jobs) AND r.host = k.host AND r.queue = k.queue AND r.instance = k.instance
     RETURNING r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz;
 END
 $$;
 
--- Whether a job that the selector means still waits, or runs without having been told. One that a claim took between
--- the look at the leases and the look at the waiting jobs was seen in neither.
-CREATE OR REPLACE FUNCTION haul.remains(p_selector jsonb, p_command text) RETURNS boolean
+-- Up to p_limit jobs that the selector means and that wait, or run without having been told p_command. With NULL for that:
+-- also held ones, all whose priority is not p_but. One that a claim takes between
+-- the look at the leases and the look at the waiting jobs is seen in neither: look again until there is none.
+CREATE OR REPLACE FUNCTION haul.live_jobs(
+  p_selector jsonb, p_command text, p_limit integer, p_but smallint DEFAULT NULL) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
 BEGIN
-  RETURN EXISTS (SELECT FROM haul.lease l
-      WHERE (v_ids IS NULL OR l.job = ANY (v_ids)) AND l.command IS DISTINCT FROM p_command
-        AND l.command IS DISTINCT FROM 'cancel' AND haul.matches(p_selector, l.job, 'running', NULL))
-    OR EXISTS (SELECT FROM haul.ready r WHERE (v_ids IS NULL OR r.job = ANY (v_ids))
-      AND haul.matches(p_selector, r.job, CASE WHEN r.instance = 0 THEN 'queued' ELSE 'interrupted' END, NULL))
-    OR EXISTS (SELECT FROM haul.scheduled s
-      WHERE (v_ids IS NULL OR s.job = ANY (v_ids)) AND haul.matches(p_selector, s.job, 'scheduled', NULL));
+  RETURN ARRAY(SELECT t.job FROM (
+    SELECT l.job FROM haul.lease l
+    WHERE (v_ids IS NULL OR l.job = ANY (v_ids)) AND l.priority IS DISTINCT FROM p_but
+      AND (p_command IS NULL OR l.command IS NULL OR l.command <> p_command AND l.command <> 'cancel')
+      AND haul.matches(p_selector, l.job, 'running', NULL)
+    UNION ALL
+    SELECT r.job FROM haul.ready r WHERE (v_ids IS NULL OR r.job = ANY (v_ids)) AND r.priority IS DISTINCT FROM p_but
+      AND haul.matches(p_selector, r.job, CASE WHEN r.instance = 0 THEN 'queued' ELSE 'interrupted' END, NULL)
+    UNION ALL
+    SELECT s.job FROM haul.scheduled s
+    WHERE (v_ids IS NULL OR s.job = ANY (v_ids)) AND s.priority IS DISTINCT FROM p_but
+      AND haul.matches(p_selector, s.job, 'scheduled', NULL)
+    UNION ALL
+    SELECT d.job FROM haul.held d
+    WHERE (p_command = 'cancel' OR p_command IS NULL) AND d.priority IS DISTINCT FROM p_but
+      AND (v_ids IS NULL OR d.job = ANY (v_ids)) AND haul.matches(p_selector, d.job, 'paused', NULL)
+    ) t LIMIT p_limit);
 END
+$$;
+
+-- Holds those of p_jobs that wait and asks running ones to stop with their progress kept. Returns how many that were.
+CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_commanded integer := haul.command_jobs(p_jobs, 'pause');
+  v_held integer;
+BEGIN
+  INSERT INTO haul.held (job, queue, host, instance, priority, run_at, held_at)
+  SELECT w.job, w.queue, w.host, w.instance, w.priority, w.run_at, clock_timestamp() FROM haul.withdraw(p_jobs) w;
+  GET DIAGNOSTICS v_held = ROW_COUNT;
+  RETURN v_commanded + v_held;
+END
+$$;
+
+-- Ends those of p_jobs that wait or are held as cancelled and asks running ones to stop. Returns how many that were.
+CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_commanded integer := haul.command_jobs(p_jobs, 'cancel');
+  v_ended bigint[];
+BEGIN
+  WITH held AS (
+    DELETE FROM haul.held h WHERE h.job IN (
+      SELECT k.job FROM haul.held k WHERE k.job = ANY (p_jobs) ORDER BY k.job FOR UPDATE)
+    RETURNING h.job)
+  SELECT array_agg(h.job) INTO v_ended FROM held h;
+  SELECT coalesce(v_ended, '{}') || coalesce(array_agg(w.job), '{}') INTO v_ended FROM haul.withdraw(p_jobs) w;
+  INSERT INTO haul.outcome (job, state, finished_at)
+  SELECT u.job, 'cancelled', clock_timestamp() FROM unnest(v_ended) AS u(job);
+  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_ended);
+  RETURN v_commanded + cardinality(v_ended);
+END
+$$;
+
+-- The batch that a selector means as a whole, or NULL.
+CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
+LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT b.id FROM haul.batch b WHERE p_selector = jsonb_build_object('batch', b.name)
 $$;
 
 -- Holds waiting jobs and asks running ones to stop with their progress kept.
 CREATE OR REPLACE FUNCTION haul.pause(
   p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
-DECLARE
-  v_commanded integer;
-  v_held integer;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
-  v_commanded := haul.command(p_selector, 'pause', p_limit);
-  INSERT INTO haul.held (job, queue, host, instance, priority, run_at, held_at)
-  SELECT w.job, w.queue, w.host, w.instance, w.priority, w.run_at, clock_timestamp()
-  FROM haul.withdraw(p_selector, p_limit) w;
-  GET DIAGNOSTICS v_held = ROW_COUNT;
-  changed := v_commanded + v_held;
-  more := changed > 0 OR haul.remains(p_selector, 'pause');
+  IF haul.whole_batch(p_selector) IS NOT NULL THEN
+    SELECT s.* INTO changed, more FROM haul.steer_batch(haul.whole_batch(p_selector), 'pause', p_limit) s;
+  ELSE
+    changed := haul.hold_jobs(haul.live_jobs(p_selector, 'pause', p_limit));
+    more := changed > 0 OR haul.live_jobs(p_selector, 'pause', 1) <> '{}';
+  END IF;
 END
 $$;
 
@@ -152,6 +190,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
+  PERFORM haul.end_sweep(b.id) FROM haul.batch b WHERE b.id = haul.whole_batch(p_selector) AND b.sweep = 'pause';
   UPDATE haul.lease l SET command = NULL WHERE l.job IN (
     SELECT k.job FROM haul.lease k
     WHERE k.command = 'pause' AND (v_ids IS NULL OR k.job = ANY (v_ids)) AND haul.matches(p_selector, k.job, 'running', NULL)
@@ -188,30 +227,59 @@ $$;
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
-DECLARE
-  v_ids bigint[] := haul.ids(p_selector);
-  v_commanded integer;
-  v_ended integer;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
-  v_commanded := haul.command(p_selector, 'cancel', p_limit);
-  WITH held AS (
-    DELETE FROM haul.held h WHERE h.job IN (
-      SELECT k.job FROM haul.held k
-      WHERE (v_ids IS NULL OR k.job = ANY (v_ids)) AND haul.matches(p_selector, k.job, 'paused', NULL)
-      ORDER BY k.job LIMIT p_limit FOR UPDATE)
-    RETURNING h.job)
-  INSERT INTO haul.outcome (job, state, finished_at) SELECT h.job, 'cancelled', clock_timestamp() FROM held h;
-  GET DIAGNOSTICS v_ended = ROW_COUNT;
-  WITH ended AS (
-    INSERT INTO haul.outcome (job, state, finished_at)
-    SELECT w.job, 'cancelled', clock_timestamp() FROM haul.withdraw(p_selector, p_limit) w RETURNING job)
-  SELECT v_ended + count(*) INTO v_ended FROM ended;
-  DELETE FROM haul.checkpoint c WHERE EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job AND o.state = 'cancelled')
-    AND (v_ids IS NULL OR c.job = ANY (v_ids));
-  changed := v_commanded + v_ended;
-  more := changed > 0 OR haul.remains(p_selector, 'cancel');
+  IF haul.whole_batch(p_selector) IS NOT NULL THEN
+    SELECT s.* INTO changed, more FROM haul.steer_batch(haul.whole_batch(p_selector), 'cancel', p_limit) s;
+  ELSE
+    changed := haul.cancel_jobs(haul.live_jobs(p_selector, 'cancel', p_limit));
+    more := changed > 0 OR haul.live_jobs(p_selector, 'cancel', 1) <> '{}';
+  END IF;
+END
+$$;
+
+-- Gives waiting, held and running jobs another priority; of a running one it counts when it waits again.
+CREATE OR REPLACE FUNCTION haul.prioritize(
+  p_selector jsonb, p_priority smallint, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_jobs bigint[];
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.check_selector(p_selector);
+  IF p_priority NOT BETWEEN 0 AND 9 THEN
+    RAISE EXCEPTION 'a priority is a number from 0 (first) to 9, not %', p_priority USING ERRCODE = 'HA004';
+  END IF;
+  v_jobs := haul.live_jobs(p_selector, NULL, p_limit, p_priority);
+  changed := cardinality(v_jobs);
+  more := changed > 0;
+  PERFORM haul.move_to_priority(v_jobs, p_priority) WHERE changed > 0;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION haul.move_to_priority(p_jobs bigint[], p_priority smallint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  v_moved jsonb;
+BEGIN
+  UPDATE haul.lease SET priority = p_priority WHERE job IN (
+    SELECT l.job FROM haul.lease l WHERE l.job = ANY (p_jobs) ORDER BY l.job FOR UPDATE);
+  UPDATE haul.held SET priority = p_priority WHERE job IN (
+    SELECT h.job FROM haul.held h WHERE h.job = ANY (p_jobs) ORDER BY h.job FOR UPDATE);
+  SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO v_moved FROM haul.withdraw(p_jobs) w;
+  UPDATE haul.job SET priority = p_priority WHERE id = ANY (p_jobs);
+  INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+  SELECT m.job, m.queue, m.host, m.instance, p_priority, m.run_at
+  FROM jsonb_to_recordset(v_moved) AS m(job bigint, queue integer, host integer, instance integer, run_at timestamptz)
+  WHERE m.run_at IS NOT NULL ORDER BY m.job;
+  INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+  SELECT m.queue, m.host, m.instance, p_priority, m.job, CASE WHEN m.instance <> 0 THEN clock_timestamp() + haul.hold_time() END
+  FROM jsonb_to_recordset(v_moved) AS m(job bigint, queue integer, host integer, instance integer, run_at timestamptz)
+  WHERE m.run_at IS NULL ORDER BY m.job;
+  PERFORM haul.arm(array_agg(m.host), array_agg(m.queue), array_agg(m.instance), array_agg(p_priority), array_agg(m.job))
+  FROM jsonb_to_recordset(v_moved) AS m(job bigint, queue integer, host integer, instance integer, run_at timestamptz)
+  WHERE m.run_at IS NULL;
 END
 $$;
 
@@ -245,6 +313,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
+  PERFORM haul.end_sweep(haul.whole_batch(p_selector));
   v_jobs := haul.requeue(ARRAY(
     SELECT o.job FROM haul.outcome o
     WHERE o.state <> 'completed' AND (v_ids IS NULL OR o.job = ANY (v_ids))

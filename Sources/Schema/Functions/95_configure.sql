@@ -34,6 +34,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS
 DECLARE
   v_queue integer;
 BEGIN
+  PERFORM haul.require_read_committed();
   INSERT INTO haul.queue (name, store) SELECT p_name, s.id FROM haul.store s WHERE s.name = p_store
   RETURNING id INTO v_queue;
   IF v_queue IS NULL THEN
@@ -43,9 +44,60 @@ BEGIN
 END
 $$;
 
--- How many transfers at once a host may see, pool-wide. p_name may be a `*.suffix`, or `*` for any host. A lower cap holds for
+-- Changes a queue: {"paused", "max_running" (null = no limit), "weight" (1 to 1000), "defaults": options of the jobs
+-- submitted from now on, a null takes one away}. What is absent stays. A lower max_running holds for starts from now on.
+CREATE OR REPLACE FUNCTION haul.set_queue(p_name text, p_settings jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_queue haul.queue;
+  v_limit integer;
+BEGIN
+  PERFORM haul.require_read_committed();
+  v_queue := haul.queue_named(p_name);
+  PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR NO KEY UPDATE;
+  UPDATE haul.queue q SET
+    paused = coalesce((p_settings ->> 'paused')::boolean, q.paused),
+    max_running = CASE WHEN p_settings ? 'max_running' THEN (p_settings ->> 'max_running')::integer ELSE q.max_running END,
+    weight = coalesce((p_settings ->> 'weight')::integer, q.weight),
+    defaults = jsonb_strip_nulls(q.defaults || coalesce(p_settings -> 'defaults', '{}'))
+  WHERE q.id = v_queue.id RETURNING q.max_running INTO v_limit;
+  IF v_limit IS NOT NULL THEN
+    INSERT INTO haul.queue_gate VALUES (v_queue.id) ON CONFLICT DO NOTHING;
+    -- What began without a limit counts all the same.
+    UPDATE haul.lease SET limited = true WHERE job IN (
+      SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR UPDATE);
+  END IF;
+  PERFORM pg_notify('haul', 'queues:' || v_queue.id);
+END
+$$;
+
+-- Deletes a queue of which no job waits or runs, and gives its name free. Its finished jobs stay.
+CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_queue haul.queue;
+BEGIN
+  PERFORM haul.require_read_committed();
+  v_queue := haul.queue_named(p_name);
+  -- A submission that has not committed holds the row; one that comes later finds it deleted.
+  PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR UPDATE;
+  UPDATE haul.queue SET deleted_at = clock_timestamp(), paused = true, name = left(name, 40) || '.deleted-' || id
+  WHERE id = v_queue.id;
+  IF EXISTS (SELECT FROM haul.ready r WHERE r.queue = v_queue.id)
+    OR EXISTS (SELECT FROM haul.scheduled s WHERE s.queue = v_queue.id)
+    OR EXISTS (SELECT FROM haul.held h WHERE h.queue = v_queue.id)
+    OR EXISTS (SELECT FROM haul.lease l WHERE l.queue = v_queue.id) THEN
+    RAISE EXCEPTION 'jobs of the queue "%" still wait or run', p_name USING ERRCODE = 'HA004',
+      HINT = 'Wait for them, or cancel them first: haul cancel --queue ' || p_name;
+  END IF;
+END
+$$;
+
+-- How a host may be used, pool-wide: transfers at once, seconds between starts, and how many starts may follow each other
+-- at once after a pause. NULL leaves what there is. p_name may be a `*.suffix`, or `*` for any host. A lower cap holds for
 -- starts from now on; what runs above it runs out.
-CREATE OR REPLACE FUNCTION haul.set_host_cap(p_name text, p_cap integer) RETURNS void
+CREATE OR REPLACE FUNCTION haul.set_host(p_name text, p_cap integer, p_interval double precision, p_burst integer)
+RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM haul.require_read_committed();
@@ -53,9 +105,53 @@ BEGIN
     RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443, nor *.example.org, nor *', p_name
       USING ERRCODE = 'HA004';
   END IF;
-  INSERT INTO haul.host_policy (pattern, cap) VALUES (p_name, p_cap)
-  ON CONFLICT (pattern) DO UPDATE SET cap = excluded.cap;
+  INSERT INTO haul.host_policy AS h (pattern, cap, min_interval, burst)
+  VALUES (p_name, coalesce(p_cap, 4), make_interval(secs => coalesce(p_interval, 0)), coalesce(p_burst, 1))
+  ON CONFLICT (pattern) DO UPDATE SET cap = coalesce(p_cap, h.cap), burst = coalesce(p_burst, h.burst),
+    min_interval = coalesce(make_interval(secs => p_interval), h.min_interval);
   PERFORM haul.apply_policies(p_name);
+END
+$$;
+
+-- Starts nothing on a host for p_for; NULL = until unblock_host(). What runs there runs on.
+CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.ensure_hosts(ARRAY[p_name]);
+  UPDATE haul.host SET blocked_until = coalesce(clock_timestamp() + p_for, 'infinity'), block_reason = 'operator'
+  WHERE name = p_name;
+END
+$$;
+
+-- Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble.
+CREATE OR REPLACE FUNCTION haul.unblock_host(p_name text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_host integer;
+BEGIN
+  PERFORM haul.require_read_committed();
+  UPDATE haul.host SET blocked_until = NULL, block_reason = NULL, failures = 0, trouble_since = NULL,
+    cap = policy_cap, successes = 0
+  WHERE name = p_name RETURNING id INTO v_host;
+  IF v_host IS NULL THEN
+    RAISE EXCEPTION 'there is no host "%"', p_name USING ERRCODE = 'HA003', HINT = 'See ''haul hosts''.';
+  END IF;
+  PERFORM haul.wake_lanes(ARRAY[v_host]);
+END
+$$;
+
+-- Makes the lanes of these hosts, which the caller has locked, be looked at now. A lane goes only to a later place
+-- than claims have passed.
+CREATE OR REPLACE FUNCTION haul.wake_lanes(p_hosts integer[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM FROM haul.lane l WHERE l.host = ANY (p_hosts) AND l.head IS NOT NULL
+  ORDER BY l.host, l.queue, l.instance FOR UPDATE;
+  UPDATE haul.lane l SET next_at = clock_timestamp() FROM haul.host h
+  WHERE l.host = ANY (p_hosts) AND h.id = l.host AND h.in_flight < haul.places(h.cap, h.failures) AND l.head IS NOT NULL
+    AND (l.next_at IS NULL OR l.next_at > clock_timestamp());
+  PERFORM pg_notify('haul', 'queues:all');
 END
 $$;
 
@@ -84,12 +180,10 @@ BEGIN
     WHERE h.name = p_pattern
       OR (p_pattern LIKE '*%' AND right(h.name, length(p_pattern) - 1) = substr(p_pattern, 2))
     ORDER BY h.id FOR UPDATE) t;
-  UPDATE haul.host h SET cap = p.cap, min_interval = p.min_interval
+  UPDATE haul.host h SET cap = p.cap, policy_cap = p.cap, successes = 0, min_interval = p.min_interval, burst = p.burst,
+    next_start = least(h.next_start, clock_timestamp() + p.min_interval)
   FROM haul.host i CROSS JOIN LATERAL haul.policy_of(i.name) p
   WHERE h.id = ANY (v_ids) AND i.id = h.id;
-  PERFORM haul.arm(array_agg(l.host), array_agg(l.queue), array_agg(l.instance), array_agg(l.priority), array_agg(l.head))
-  FROM haul.lane l JOIN haul.host h ON h.id = l.host AND h.in_flight < h.cap
-  WHERE l.host = ANY (v_ids) AND l.next_at IS NULL AND l.head IS NOT NULL;
-  PERFORM pg_notify('haul', 'queues:all');
+  PERFORM haul.wake_lanes(v_ids);
 END
 $$;

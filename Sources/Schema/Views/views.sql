@@ -136,8 +136,9 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id) AS running,
   (SELECT coalesce(sum(p.rate), 0)::bigint FROM haul.progress p JOIN haul.lease l ON l.job = p.job AND l.token = p.token
    WHERE l.queue = q.id) AS rate,
-  haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) AS workers
-FROM haul.queue q JOIN haul.store s ON s.id = q.store;
+  haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) AS workers,
+  q.max_running, q.weight, q.defaults
+FROM haul.queue q JOIN haul.store s ON s.id = q.store WHERE q.deleted_at IS NULL;
 COMMENT ON VIEW haul.queues IS 'Queues with what waits and runs in them.';
 COMMENT ON COLUMN haul.queues.queue IS 'Name.';
 COMMENT ON COLUMN haul.queues.store IS 'Name of the store where its files end up.';
@@ -148,6 +149,9 @@ COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs not to be claimed before a time
 COMMENT ON COLUMN haul.queues.held IS 'Paused jobs.';
 COMMENT ON COLUMN haul.queues.running IS 'Jobs under lease.';
 COMMENT ON COLUMN haul.queues.rate IS 'Bytes a second over all its transfers, lately.';
+COMMENT ON COLUMN haul.queues.max_running IS 'How many of its jobs may run at once, pool-wide; NULL = any number.';
+COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks here first, beside its other queues.';
+COMMENT ON COLUMN haul.queues.defaults IS 'Options of jobs that are submitted without their own.';
 COMMENT ON COLUMN haul.queues.workers IS 'Live workers that mount its store; where there is none, nothing starts.';
 
 CREATE OR REPLACE VIEW haul.stores AS
@@ -164,24 +168,31 @@ COMMENT ON COLUMN haul.stores.created_at IS 'When it was first initialised.';
 
 CREATE OR REPLACE VIEW haul.policies AS
 SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host h WHERE h.name = p.pattern
-  OR (p.pattern LIKE '*%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts
+  OR (p.pattern LIKE '*%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts,
+  p.min_interval, p.burst
 FROM haul.host_policy p;
-COMMENT ON VIEW haul.policies IS 'Caps set for hosts; an exact name goes before the longest suffix that fits, that before the cap of 4.';
+COMMENT ON VIEW haul.policies IS 'What is set for hosts; an exact name goes before the longest suffix that fits, that before a cap of 4.';
 COMMENT ON COLUMN haul.policies.pattern IS 'A host, *.suffix, or * for all.';
 COMMENT ON COLUMN haul.policies.cap IS 'How many transfers such a host may see at once, pool-wide.';
 COMMENT ON COLUMN haul.policies.hosts IS 'Hosts with jobs so far that the pattern fits.';
+COMMENT ON COLUMN haul.policies.min_interval IS 'The least time between starts, pool-wide.';
+COMMENT ON COLUMN haul.policies.burst IS 'Starts that may follow each other at once after a pause.';
 
 CREATE OR REPLACE VIEW haul.hosts AS
 SELECT h.name AS host, h.in_flight AS running, h.cap,
   w.waiting,
   CASE
     WHEN h.blocked_until > clock_timestamp() THEN 'blocked'
-    WHEN h.in_flight >= h.cap THEN 'full'
+    WHEN h.in_flight >= haul.places(h.cap, h.failures)
+      THEN CASE WHEN h.in_flight >= h.policy_cap THEN 'full' ELSE 'adaptive' END
     WHEN NOT w.waiting THEN 'empty'
     WHEN w.all_paused THEN 'paused'
+    WHEN haul.next_start(h.min_interval, h.burst, h.next_start) > clock_timestamp() THEN 'interval'
   END AS why_idle,
   CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
-  h.failures, h.last_start, coalesce(h.range_unsafe_until > clock_timestamp(), false) AS range_unsafe
+  h.failures, h.last_start, coalesce(h.range_unsafe_until > clock_timestamp(), false) AS range_unsafe,
+  CASE WHEN h.blocked_until > clock_timestamp() THEN h.block_reason END AS block_reason,
+  h.policy_cap, h.min_interval, h.burst
 FROM haul.host h
 CROSS JOIN LATERAL (
   SELECT coalesce(bool_or(l.head IS NOT NULL), false) AS waiting,
@@ -190,13 +201,81 @@ CROSS JOIN LATERAL (
 COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
 COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';
-COMMENT ON COLUMN haul.hosts.cap IS 'How many may run at once, pool-wide.';
+COMMENT ON COLUMN haul.hosts.cap IS 'How many may run at once now, pool-wide: less than policy_cap after it has refused to serve so many.';
 COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it.';
-COMMENT ON COLUMN haul.hosts.why_idle IS 'Why nothing more starts: blocked, full, empty or paused; NULL when something may start.';
-COMMENT ON COLUMN haul.hosts.blocked_until IS 'Nothing starts before this time, at the host''s own wish or after failures.';
-COMMENT ON COLUMN haul.hosts.failures IS 'Failures to reach it in a row.';
+COMMENT ON COLUMN haul.hosts.why_idle IS
+  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), empty, paused or interval; NULL when something may start.';
+COMMENT ON COLUMN haul.hosts.blocked_until IS 'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';
+COMMENT ON COLUMN haul.hosts.failures IS 'Failures to reach it in a row; until it has answered, one job at a time tries.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for it was last claimed.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS 'It answered a range request wrongly within the last day; no ranges are asked of it.';
+COMMENT ON COLUMN haul.hosts.block_reason IS 'Why it is blocked: the error class of the failure, or operator.';
+COMMENT ON COLUMN haul.hosts.policy_cap IS 'How many may run at once by its policy.';
+COMMENT ON COLUMN haul.hosts.min_interval IS 'The least time between starts, by its policy.';
+COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once after a pause, by its policy.';
+
+CREATE OR REPLACE VIEW haul.batches AS
+SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
+  coalesce(r.running, 0) AS running, t.bytes, coalesce(r.rate, 0) AS rate,
+  CASE WHEN r.rate > 0 AND t.completed > 0 THEN make_interval(secs =>
+    (t.bytes::double precision / t.completed) * (t.jobs - t.completed - t.failed - t.cancelled) / r.rate) END AS time_left,
+  b.submitted_at, b.sweep AS steering
+FROM haul.batch b
+CROSS JOIN LATERAL (
+  SELECT coalesce(sum(n.jobs), 0)::bigint AS jobs, coalesce(sum(n.completed), 0)::bigint AS completed,
+    coalesce(sum(n.failed), 0)::bigint AS failed, coalesce(sum(n.cancelled), 0)::bigint AS cancelled,
+    coalesce(sum(n.bytes), 0)::bigint AS bytes
+  FROM (
+    SELECT s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s WHERE s.batch = b.id
+    UNION ALL
+    SELECT c.jobs, c.completed, c.failed, c.cancelled, c.bytes FROM haul.batch_change c WHERE c.batch = b.id) n) t
+LEFT JOIN (
+  SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate
+  FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
+  GROUP BY 1) r ON r.batch = b.id;
+COMMENT ON VIEW haul.batches IS 'Jobs submitted together, in numbers that are kept up and not counted.';
+COMMENT ON COLUMN haul.batches.batch IS 'Name.';
+COMMENT ON COLUMN haul.batches.jobs IS 'How many jobs.';
+COMMENT ON COLUMN haul.batches.completed IS 'How many have completed.';
+COMMENT ON COLUMN haul.batches.failed IS 'How many have failed.';
+COMMENT ON COLUMN haul.batches.cancelled IS 'How many were cancelled.';
+COMMENT ON COLUMN haul.batches.unfinished IS 'How many have not ended.';
+COMMENT ON COLUMN haul.batches.running IS 'How many are under lease now.';
+COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, together.';
+COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, lately.';
+COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what is left is as long as what has completed.';
+COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
+COMMENT ON COLUMN haul.batches.steering IS 'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';
+
+CREATE OR REPLACE VIEW haul.failures AS
+SELECT o.error, h.name AS host, date_trunc('hour', o.finished_at) AS hour, count(*) AS jobs,
+  min(o.message) AS message, min(o.job) AS first_job
+FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.host h ON h.id = j.host
+WHERE o.state = 'failed'
+GROUP BY 1, 2, 3;
+COMMENT ON VIEW haul.failures IS 'Failed jobs by class, host and hour.';
+COMMENT ON COLUMN haul.failures.error IS 'Error class.';
+COMMENT ON COLUMN haul.failures.host IS 'The origin of their URLs.';
+COMMENT ON COLUMN haul.failures.hour IS 'The hour in which they failed.';
+COMMENT ON COLUMN haul.failures.jobs IS 'How many.';
+COMMENT ON COLUMN haul.failures.message IS 'What went wrong with one of them, in a sentence.';
+COMMENT ON COLUMN haul.failures.first_job IS 'Id of the first of them.';
+
+CREATE OR REPLACE VIEW haul.throughput AS
+SELECT m.at AS minute, sum(m.completed)::bigint AS completed, sum(m.failed)::bigint AS failed,
+  sum(m.cancelled)::bigint AS cancelled, sum(m.bytes)::bigint AS bytes
+FROM (
+  SELECT n.at, n.completed, n.failed, n.cancelled, n.bytes FROM haul.minute n
+  UNION ALL
+  SELECT date_trunc('minute', c.at), greatest(c.completed, 0), greatest(c.failed, 0), greatest(c.cancelled, 0), greatest(c.bytes, 0)
+  FROM haul.batch_change c) m
+GROUP BY 1 HAVING sum(m.completed + m.failed + m.cancelled) > 0;
+COMMENT ON VIEW haul.throughput IS 'Jobs that ended, by minute, for a week.';
+COMMENT ON COLUMN haul.throughput.minute IS 'The minute.';
+COMMENT ON COLUMN haul.throughput.completed IS 'Jobs that completed in it.';
+COMMENT ON COLUMN haul.throughput.failed IS 'Jobs that failed.';
+COMMENT ON COLUMN haul.throughput.cancelled IS 'Jobs that were cancelled.';
+COMMENT ON COLUMN haul.throughput.bytes IS 'Lengths of the files that were completed.';
 
 CREATE OR REPLACE VIEW haul.attempts AS
 SELECT a.job, row_number() OVER (PARTITION BY a.job ORDER BY a.token) AS attempt, a.token, a.worker, w.machine, a.result,
@@ -258,12 +337,30 @@ SELECT 'lost_lane', count(*), 'lanes where something waits that no claim would f
 FROM (SELECT DISTINCT r.host, r.queue, r.instance FROM haul.ready r) r
 LEFT JOIN haul.lane l ON l.host = r.host AND l.queue = r.queue AND l.instance = r.instance
 LEFT JOIN haul.host h ON h.id = r.host
-WHERE l.head IS NULL OR (l.next_at IS NULL AND h.in_flight < h.cap)
+WHERE l.head IS NULL OR (l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures))
 UNION ALL
 SELECT 'lane_head', count(*), 'lanes whose head is behind what waits in them'
 FROM haul.lane l WHERE l.head IS NOT NULL AND EXISTS (
   SELECT FROM haul.ready r WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
     AND (r.priority, r.job) < (l.priority, l.head))
+UNION ALL
+SELECT 'batch_totals', count(*), 'batches whose totals differ from their jobs'
+FROM (
+  SELECT coalesce(j.batch, 0) AS batch, count(*) AS jobs, count(*) FILTER (WHERE o.state = 'completed') AS completed,
+    count(*) FILTER (WHERE o.state = 'failed') AS failed, count(*) FILTER (WHERE o.state = 'cancelled') AS cancelled,
+    coalesce(sum(o.bytes), 0) AS bytes
+  FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1) c
+FULL JOIN (
+  SELECT n.batch, sum(n.jobs) AS jobs, sum(n.completed) AS completed, sum(n.failed) AS failed, sum(n.cancelled) AS cancelled,
+    sum(n.bytes) AS bytes
+  FROM (SELECT s.batch, s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s
+    UNION ALL SELECT d.batch, d.jobs, d.completed, d.failed, d.cancelled, d.bytes FROM haul.batch_change d) n GROUP BY 1) k
+  ON k.batch = c.batch
+WHERE (coalesce(c.jobs, 0), coalesce(c.completed, 0), coalesce(c.failed, 0), coalesce(c.cancelled, 0), coalesce(c.bytes, 0))
+  <> (coalesce(k.jobs, 0), coalesce(k.completed, 0), coalesce(k.failed, 0), coalesce(k.cancelled, 0), coalesce(k.bytes, 0))
+UNION ALL
+SELECT 'queue_max_running', count(*), 'queues of which more jobs run than may'
+FROM haul.queue q WHERE q.max_running < (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id)
 UNION ALL
 SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended and will not go on'
 FROM haul.checkpoint c WHERE EXISTS (

@@ -17,7 +17,9 @@ GRANT EXECUTE ON FUNCTION
   haul.checkpoint(bigint, text, jsonb),
   haul.unneeded_parts(bigint, text, integer, jsonb),
   haul.rescue(),
-  haul.promote(integer)
+  haul.promote(integer),
+  haul.roll_up(integer),
+  haul.sweep_on(integer)
 TO haul_worker;
 
 GRANT INSERT (submission, line, url, host, path, priority, options) ON haul.staging TO haul_submitter;
@@ -32,14 +34,16 @@ GRANT EXECUTE ON FUNCTION
   haul.resume(jsonb, integer),
   haul.cancel(jsonb, integer),
   haul.retry(jsonb, integer),
+  haul.prioritize(jsonb, smallint, integer),
   haul.redo(bigint[])
 TO haul_submitter;
 GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_submitter;
 
 GRANT EXECUTE ON FUNCTION
   haul.redacted(text), haul.range_bytes(int8multirange), haul.session_grace(), haul.live_workers(integer[]),
+  haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.queues, haul.stores, haul.hosts, haul.policies, haul.attempts,
-  haul.handoffs, haul.health
+  haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health
 TO haul_monitor, haul_submitter, haul_worker;

@@ -1,0 +1,100 @@
+import FoundationEssentials
+import Postgres
+
+/// What is changed of a queue; what is absent stays.
+package struct QueueSettings: Sendable, Encodable, Equatable {
+  package var paused: Bool?
+  /// How many of its jobs may run at once, pool-wide; `.some(nil)` = any number.
+  package var maxRunning: Int??
+  /// How often a worker looks here first, beside its other queues: 1 to 1,000.
+  package var weight: Int?
+  /// Options of jobs submitted from now on without their own; a nil takes one away.
+  package var defaults: [String: OptionValue?] = [:]
+
+  /// The value of a job's option.
+  package enum OptionValue: Sendable, Encodable, Equatable {
+    case number(Int64)
+    case text(String)
+    case flag(Bool)
+
+    package func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      switch self {
+      case .number(let number): try container.encode(number)
+      case .text(let text): try container.encode(text)
+      case .flag(let flag): try container.encode(flag)
+      }
+    }
+  }
+
+  /// Nothing changed yet.
+  package init() {}
+
+  private enum Key: String, CodingKey {
+    case paused, weight, defaults
+    case maxRunning = "max_running"
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    try container.encodeIfPresent(paused, forKey: .paused)
+    if let maxRunning { try container.encode(maxRunning, forKey: .maxRunning) }
+    try container.encodeIfPresent(weight, forKey: .weight)
+    if !defaults.isEmpty { try container.encode(defaults, forKey: .defaults) }
+  }
+}
+
+/// What operators set up: hosts and queues.
+extension JobQueue {
+  /// Sets how a host may be used, pool-wide; `name` may be a `*.suffix`, or `*`. What is nil stays as it is.
+  ///
+  /// - Parameters:
+  ///   - cap: transfers at once.
+  ///   - interval: the least time between starts; `.zero` = none.
+  ///   - burst: starts that may follow each other at once after a pause.
+  /// - Throws: `JobQueueError.refused` for what is no host.
+  package func setHost(
+    _ name: String, cap: Int? = nil, interval: Duration? = nil, burst: Int? = nil
+  ) async throws {
+    try await rows(
+      "SELECT haul.set_host($1, $2::int, $3::double precision, $4::int)",
+      [name, cap, interval.map { $0 / .seconds(1) }, burst])
+  }
+
+  /// Forgets what was set for a host or `*.suffix`.
+  /// - Throws: `JobQueueError.noSuchName` where nothing was.
+  package func unsetHost(_ pattern: String) async throws {
+    try await rows("SELECT haul.unset_host($1)", [pattern])
+  }
+
+  /// Starts nothing on a host for so long, or until ``unblockHost(_:)``. What runs there runs on.
+  package func blockHost(_ name: String, for time: Duration?) async throws {
+    try await rows(
+      "SELECT haul.block_host($1, make_interval(secs => $2::double precision))",
+      [name, time.map { $0 / .seconds(1) }])
+  }
+
+  /// Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble.
+  /// - Throws: `JobQueueError.noSuchName` for a host that no job has named.
+  package func unblockHost(_ name: String) async throws {
+    try await rows("SELECT haul.unblock_host($1)", [name])
+  }
+
+  /// Makes a queue on a store.
+  package func createQueue(_ name: String, store: String) async throws {
+    let _: Int = try await call("SELECT haul.create_queue($1, $2)", [name, store])
+  }
+
+  /// Changes a queue.
+  /// - Throws: `JobQueueError.noSuchName` for a queue that does not exist.
+  package func setQueue(_ name: String, _ settings: QueueSettings) async throws {
+    let json = String(decoding: try JSONEncoder().encode(settings), as: UTF8.self)
+    try await rows("SELECT haul.set_queue($1, $2::jsonb)", [name, json])
+  }
+
+  /// Deletes a queue and gives its name free. Its finished jobs stay.
+  /// - Throws: `JobQueueError.refused` while jobs of it wait or run.
+  package func deleteQueue(_ name: String) async throws {
+    try await rows("SELECT haul.delete_queue($1)", [name])
+  }
+}

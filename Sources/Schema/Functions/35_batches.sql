@@ -1,0 +1,225 @@
+-- What becomes of a batch's jobs, in numbers: statements that make or end jobs add a row to `batch_change` by trigger, so
+-- that no function can forget it, and the leader adds these up.
+
+-- Adds up jobs that have come to be, or to end (p_sign 1), or that wait again (-1).
+CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
+    SELECT coalesce(j.batch, 0), clock_timestamp(), count(*), 0, 0, 0, 0 FROM new_rows j GROUP BY 1 ORDER BY 1;
+  ELSE
+    -- One that is submitted anew may change its batch.
+    INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
+    SELECT m.batch, clock_timestamp(), sum(m.sign), 0, 0, 0, 0 FROM (
+      SELECT coalesce(o.batch, 0) AS batch, -1 AS sign FROM old_rows o JOIN new_rows n ON n.id = o.id
+      WHERE n.batch IS DISTINCT FROM o.batch
+      UNION ALL
+      SELECT coalesce(n.batch, 0), 1 FROM old_rows o JOIN new_rows n ON n.id = o.id
+      WHERE n.batch IS DISTINCT FROM o.batch) m
+    GROUP BY 1 ORDER BY 1;
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
+    SELECT coalesce(j.batch, 0), clock_timestamp(), 0, -count(*) FILTER (WHERE o.state = 'completed'),
+      -count(*) FILTER (WHERE o.state = 'failed'), -count(*) FILTER (WHERE o.state = 'cancelled'), -coalesce(sum(o.bytes), 0)
+    FROM old_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
+    SELECT coalesce(j.batch, 0), clock_timestamp(), 0, count(*) FILTER (WHERE o.state = 'completed'),
+      count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'), coalesce(sum(o.bytes), 0)
+    FROM new_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+-- The triggers, once: making one waits for all that is being written to its table, and then nothing writes before the
+-- commit. So what was there before is counted here, and all else by them.
+DO $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'haul.job'::regclass AND t.tgname = 'count_inserted') THEN
+    CREATE TRIGGER count_inserted AFTER INSERT ON haul.job
+      REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION haul.count_jobs();
+    CREATE TRIGGER count_updated AFTER UPDATE ON haul.job
+      REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION haul.count_jobs();
+    CREATE TRIGGER count_inserted AFTER INSERT ON haul.outcome
+      REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION haul.count_outcomes();
+    CREATE TRIGGER count_updated AFTER UPDATE ON haul.outcome
+      REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION haul.count_outcomes();
+    CREATE TRIGGER count_deleted AFTER DELETE ON haul.outcome
+      REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION haul.count_outcomes();
+    INSERT INTO haul.batch_total (batch, jobs, completed, failed, cancelled, bytes)
+    SELECT coalesce(j.batch, 0), count(*), count(*) FILTER (WHERE o.state = 'completed'),
+      count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'), coalesce(sum(o.bytes), 0)
+    FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1;
+  END IF;
+END
+$$;
+
+-- Adds up to p_limit changes to the totals of their batches and minutes, and tells whoever waits for a batch that it has
+-- ended. Returns how many changes. Two at once do no harm.
+CREATE OR REPLACE FUNCTION haul.roll_up(p_limit integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_changes jsonb;
+  v_count integer;
+  v_ended text;
+BEGIN
+  PERFORM haul.require_read_committed();
+  WITH gone AS (
+    DELETE FROM haul.batch_change c WHERE c.id IN (
+      SELECT d.id FROM haul.batch_change d ORDER BY d.id LIMIT p_limit FOR UPDATE SKIP LOCKED)
+    RETURNING c.*
+  ), alike AS (
+    SELECT g.batch, date_trunc('minute', g.at) AS at, count(*) AS changes, sum(g.jobs) AS jobs, sum(g.completed) AS completed,
+      sum(g.failed) AS failed, sum(g.cancelled) AS cancelled, sum(g.bytes) AS bytes,
+      -- What is taken back was an end all the same when it happened.
+      sum(greatest(g.completed, 0)) AS completed_then, sum(greatest(g.failed, 0)) AS failed_then,
+      sum(greatest(g.cancelled, 0)) AS cancelled_then, sum(greatest(g.bytes, 0)) AS bytes_then
+    FROM gone g GROUP BY 1, 2)
+  SELECT jsonb_agg(to_jsonb(a)), sum(a.changes) INTO v_changes, v_count FROM alike a;
+  IF v_count IS NULL THEN
+    RETURN 0;
+  END IF;
+  WITH added AS (
+    INSERT INTO haul.batch_total AS t (batch, jobs, completed, failed, cancelled, bytes)
+    SELECT c.batch, sum(c.jobs), sum(c.completed), sum(c.failed), sum(c.cancelled), sum(c.bytes)
+    FROM jsonb_to_recordset(v_changes) AS c(batch integer, jobs bigint, completed bigint, failed bigint, cancelled bigint,
+      bytes bigint)
+    GROUP BY 1 ORDER BY 1
+    ON CONFLICT (batch) DO UPDATE SET jobs = t.jobs + excluded.jobs, completed = t.completed + excluded.completed,
+      failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled, bytes = t.bytes + excluded.bytes
+    RETURNING t.*)
+  SELECT string_agg(a.batch::text, ',') INTO v_ended FROM added a
+  WHERE a.batch <> 0 AND a.jobs <= a.completed + a.failed + a.cancelled;
+  INSERT INTO haul.minute AS m (at, completed, failed, cancelled, bytes)
+  SELECT c.at, sum(c.completed_then), sum(c.failed_then), sum(c.cancelled_then), sum(c.bytes_then)
+  FROM jsonb_to_recordset(v_changes) AS c(at timestamptz, completed_then bigint, failed_then bigint, cancelled_then bigint,
+    bytes_then bigint)
+  GROUP BY 1 HAVING sum(c.completed_then + c.failed_then + c.cancelled_then) > 0 ORDER BY 1
+  ON CONFLICT (at) DO UPDATE SET completed = m.completed + excluded.completed, failed = m.failed + excluded.failed,
+    cancelled = m.cancelled + excluded.cancelled, bytes = m.bytes + excluded.bytes;
+  DELETE FROM haul.minute WHERE at < clock_timestamp() - interval '7 days';
+  IF v_ended IS NOT NULL THEN
+    PERFORM pg_notify('haul', 'batches:' || left(v_ended, 7000));
+  END IF;
+  RETURN v_count;
+END
+$$;
+
+-- Jobs that a claim has met although their batch is being cancelled or paused: puts them where the operator wants
+-- them, under the claim's locks of their lanes. Returns those of p_jobs that it took.
+CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_cancelled bigint[];
+  v_paused bigint[];
+BEGIN
+  SELECT coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'cancel'), '{}'),
+    coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'pause'), '{}') INTO v_cancelled, v_paused
+  FROM unnest(p_jobs) AS u(job) JOIN haul.job j ON j.id = u.job
+  JOIN haul.batch b ON b.id = j.batch AND b.sweep IS NOT NULL AND j.id <= b.sweep_below;
+  WITH gone AS (
+    DELETE FROM haul.ready r WHERE r.job = ANY (v_cancelled) RETURNING r.job)
+  INSERT INTO haul.outcome (job, state, finished_at) SELECT g.job, 'cancelled', clock_timestamp() FROM gone g;
+  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_cancelled);
+  WITH gone AS (
+    DELETE FROM haul.ready r WHERE r.job = ANY (v_paused) RETURNING r.*)
+  INSERT INTO haul.held (job, queue, host, instance, priority, held_at)
+  SELECT g.job, g.queue, g.host, g.instance, g.priority, clock_timestamp() FROM gone g;
+  RETURN v_cancelled || v_paused;
+END
+$$;
+
+-- An operator's word on a whole batch: from its commit on no job submitted so far is claimed. sweep() moves them.
+CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM FROM haul.batch b WHERE b.id = p_batch FOR UPDATE;
+  UPDATE haul.batch SET sweep = p_what, swept = 0, swept_at = clock_timestamp(), sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
+  WHERE id = p_batch AND sweep IS DISTINCT FROM p_what;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
+  UPDATE haul.batch SET sweep = NULL, swept = NULL, swept_at = NULL, sweep_below = NULL WHERE id = p_batch AND sweep IS NOT NULL
+$$;
+
+-- Moves up to p_limit more jobs of a batch as begin_sweep() has said: waiting ones end or are held, running ones are told.
+-- `more` is false when the batch is through, and its flag is taken down.
+CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_batch record;
+  v_jobs bigint[];
+  v_left bigint[];
+BEGIN
+  changed := 0;
+  SELECT b.* INTO v_batch FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL FOR UPDATE;
+  IF NOT FOUND THEN
+    more := false;
+    RETURN;
+  END IF;
+  SELECT array_agg(t.id) INTO v_jobs FROM (
+    SELECT j.id FROM haul.job j WHERE j.batch = p_batch AND j.id > v_batch.swept AND j.id <= v_batch.sweep_below
+    ORDER BY j.id LIMIT p_limit) t;
+  IF v_jobs IS NULL THEN
+    PERFORM haul.end_sweep(p_batch);
+    more := false;
+    RETURN;
+  END IF;
+  more := true;
+  v_left := v_jobs;
+  -- A job that goes from one place to another meanwhile is missed in both, once.
+  FOR v_try IN 1..5 LOOP
+    IF v_batch.sweep = 'cancel' THEN
+      changed := changed + haul.cancel_jobs(v_left);
+    ELSE
+      changed := changed + haul.hold_jobs(v_left);
+    END IF;
+    SELECT array_agg(u.job) INTO v_left FROM unnest(v_left) AS u(job)
+    WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
+      AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')
+      AND NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = u.job AND l.command IN (v_batch.sweep, 'cancel'));
+    EXIT WHEN v_left IS NULL;
+  END LOOP;
+  IF v_left IS NULL THEN
+    UPDATE haul.batch SET swept = v_jobs[cardinality(v_jobs)], swept_at = clock_timestamp() WHERE id = p_batch;
+  END IF;
+END
+$$;
+
+-- One step of an operator's word on a whole batch: its first sets the flag, each moves up to p_limit jobs.
+CREATE OR REPLACE FUNCTION haul.steer_batch(p_batch integer, p_what text, p_limit integer, OUT changed integer, OUT more boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.begin_sweep(p_batch, p_what);
+  SELECT s.* INTO changed, more FROM haul.sweep(p_batch, p_limit) s;
+END
+$$;
+
+-- Goes on with sweeps that nobody attends to. Returns how many jobs it changed.
+CREATE OR REPLACE FUNCTION haul.sweep_on(p_limit integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_batch integer;
+BEGIN
+  PERFORM haul.require_read_committed();
+  SELECT b.id INTO v_batch FROM haul.batch b
+  WHERE b.sweep IS NOT NULL AND b.swept_at < clock_timestamp() - interval '5 seconds' ORDER BY b.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+  RETURN CASE WHEN v_batch IS NULL THEN 0 ELSE (SELECT s.changed FROM haul.sweep(v_batch, p_limit) s) END;
+END
+$$;
