@@ -39,8 +39,8 @@ package struct ListReader: AsyncSequence, Sendable {
   }
 
   /// One pass over a list.
-  package struct Iterator: AsyncIteratorProtocol {
-    private enum Stage {
+  package struct Iterator: AsyncIteratorProtocol, Sendable {
+    private enum Stage: Sendable {
       case unopened
       case reading(BlockingFile)
       /// All bytes are in the splitter, which may hold lines still.

@@ -13,7 +13,7 @@ struct ExportCommand: HaulCommand {
     """
   static let examples = [
     Example(
-      "haul export --batch films --left >left.jsonl", "What is not completed of the batch films."),
+      "haul export --batch films --left", "What is not completed of the batch films."),
     Example(
       "haul export --state failed --error http_4xx --format plain",
       "The URLs that the servers did not have."),

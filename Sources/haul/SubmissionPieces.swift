@@ -11,14 +11,32 @@ struct SubmissionPieces: AsyncSequence, Sendable {
   let reader: SubmissionReader
   let list: ListSource
   let problems: LineProblems
+  private var begun: Iterator?
 
-  func makeAsyncIterator() -> Iterator {
-    Iterator(
-      items: ListReader(list, format: reader.format).makeAsyncIterator(), reader: reader,
-      name: list.name, problems: problems)
+  init(reader: SubmissionReader, list: ListSource, problems: LineProblems) {
+    self.reader = reader
+    self.list = list
+    self.problems = problems
   }
 
-  struct Iterator: AsyncIteratorProtocol {
+  /// The same with the first piece read, for one iteration: what is wrong with a short list, or that there is none, shows
+  /// before anything else is done.
+  func begin() async throws -> SubmissionPieces {
+    var iterator = makeAsyncIterator()
+    iterator.pending = try await iterator.next(isolation: nil)
+    var pieces = self
+    pieces.begun = iterator
+    return pieces
+  }
+
+  func makeAsyncIterator() -> Iterator {
+    begun
+      ?? Iterator(
+        items: ListReader(list, format: reader.format).makeAsyncIterator(), reader: reader,
+        name: list.name, problems: problems)
+  }
+
+  struct Iterator: AsyncIteratorProtocol, Sendable {
     /// Lines in a piece.
     private static let size = 10_000
 
@@ -27,10 +45,16 @@ struct SubmissionPieces: AsyncSequence, Sendable {
     let name: String
     let problems: LineProblems
     var isOver = false
+    /// Read already.
+    var pending: [SubmitLine]?
 
     mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws -> [SubmitLine]? {
+      if let piece = pending {
+        pending = nil
+        return piece
+      }
       if isOver { return nil }
       var lines: [SubmitLine] = []
       lines.reserveCapacity(Self.size)

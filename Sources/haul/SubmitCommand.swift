@@ -85,6 +85,8 @@ struct SubmitCommand: HaulCommand {
     let batch = batch ?? (wait ? Self.inventBatch() : nil)
     let display = progress.display(label: "haul submit")
     defer { display.finish() }
+    let problems = LineProblems()
+    let lines = try await begin(display, problems)
     let reply = try await database.withQueue { queue in
       var submission = Submission(
         queue: self.queue, batch: batch, priority: priority, options: options,
@@ -92,8 +94,11 @@ struct SubmitCommand: HaulCommand {
       submission.onDuplicate = onDuplicate
       submission.skipsConflicts = skipBad
       submission.wantsOthers = wait
-      return try await submit(submission, queue, display)
+      return try await submit(submission, lines, queue, display)
     }
+    let left = problems.count + reply.conflicts.count
+    list(reply.conflicts, display)
+    if left > 0 { display.say("haul submit: \(counted(left, "line")) left out", as: .error) }
     try report(reply, batch: batch, display)
     if wait, let batch {
       try await BatchWait(
@@ -101,6 +106,25 @@ struct SubmitCommand: HaulCommand {
         database: database, output: output, display: display
       ).run()
     }
+  }
+
+  /// What is to be submitted.
+  private enum Lines {
+    case given([SubmitLine])
+    case list(SubmissionPieces)
+  }
+
+  /// Reads what can be read before the database is asked.
+  private func begin(
+    _ display: ProgressDisplay, _ problems: LineProblems
+  ) async throws -> Lines {
+    var reader = SubmissionReader(display: display)
+    guard let input else {
+      return .given(try reader.lines(ofURLs: urls, path: out, digest: checksum))
+    }
+    reader.format = format
+    reader.skipsWrong = skipBad
+    return .list(try await reader.pieces(ofList: input, problems: problems).begin())
   }
 
   private var options: JobOptions {
@@ -111,24 +135,15 @@ struct SubmitCommand: HaulCommand {
   }
 
   private func submit(
-    _ submission: Submission, _ queue: JobQueue, _ display: ProgressDisplay
+    _ submission: Submission, _ lines: Lines, _ queue: JobQueue, _ display: ProgressDisplay
   ) async throws -> SubmitReply {
-    let progress = SubmitProgress(on: display)
-    var reader = SubmissionReader(display: display)
     do {
-      guard let input else {
-        let lines = try reader.lines(ofURLs: urls, path: out, digest: checksum)
-        return try await queue.submit(submission, AsyncStream(lines))
+      switch lines {
+      case .given(let lines): return try await queue.submit(submission, AsyncStream(lines))
+      case .list(let pieces):
+        let progress = SubmitProgress(on: display)
+        return try await queue.submit(submission, pieces, observe: { progress.take($0) })
       }
-      reader.format = format
-      reader.skipsWrong = skipBad
-      let problems = LineProblems()
-      let pieces = reader.pieces(ofList: input, problems: problems)
-      let reply = try await queue.submit(submission, pieces, observe: { progress.take($0) })
-      let left = problems.count + reply.conflicts.count
-      list(reply.conflicts, display)
-      if left > 0 { display.say("haul submit: \(counted(left, "line")) left out", as: .error) }
-      return reply
     } catch let error as SubmissionError {
       throw conclude(error, display)
     }
