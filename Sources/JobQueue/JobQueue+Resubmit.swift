@@ -33,7 +33,8 @@ extension JobQueue {
   /// that wait, or have ended, are taken over. Durable on return.
   ///
   /// - Parameter isDone: whether the file of an earlier, completed job with the same URL is still what it was. Such
-  ///   lines are left out. It may block for as long as a stat(2) takes.
+  ///   lines are left out; with `replace` and `rename` only where their queue has not come to its end. It may block
+  ///   for as long as a stat(2) takes.
   /// - Throws: `JobQueueError.busy` where such a job is running now, `.noSuchName` for the queue; `SubmissionError.conflicts` for
   ///   one path with two URLs.
   package func resubmit(
@@ -61,7 +62,7 @@ extension JobQueue {
     try await stage(lines, key)
     let conflicts = try await check(submission, key)
     if conflicts.count > 0 { throw SubmissionError.conflicts(conflicts) }
-    let finished = try await finishedLines(key, submission.queue).filter(isDone)
+    let finished = try await finishedLines(key, submission).filter(isDone)
     let earlier: Earlier = try await callJSON(
       "SELECT haul.resubmit($1::uuid, $2, $3, $4::jsonb, $5::bigint[])",
       [
@@ -81,9 +82,12 @@ extension JobQueue {
       unfinished: earlier.unfinished)
   }
 
-  private func finishedLines(_ key: String, _ queue: String) async throws -> [FinishedLine] {
+  private func finishedLines(
+    _ key: String, _ submission: Submission
+  ) async throws -> [FinishedLine] {
     try await rows(
-      "SELECT line, path, bytes FROM haul.finished_lines($1::uuid, $2)", [key, queue]
+      "SELECT line, path, bytes FROM haul.finished_lines($1::uuid, $2, $3::jsonb)",
+      [key, submission.queue, try Self.json(submission.options)]
     ).map { row in
       FinishedLine(
         line: try row.decode("line", as: Int.self), path: try row.decode("path", as: String.self),

@@ -112,6 +112,9 @@ struct SubmissionReader {
   private static func sentence(_ error: any Error, _ entry: ListEntry) -> String {
     guard error is TransferError else { return ExitError(from: error).message ?? "" }
     if let url = completed(entry.url) { return "the URL has no scheme. Did you mean \(url)?" }
+    if !entry.url.contains(":") {
+      return "'\(shown(entry.url))' is no URL: one begins with https:// or http://."
+    }
     return "\(ExitError(from: error).message ?? "") It reads '\(shown(entry.url))'."
   }
 

@@ -23,9 +23,12 @@ DECLARE
   v_waiting bigint;
 BEGIN
   PERFORM haul.require_read_committed();
-  v_queue := haul.queue_named(p_queue);
-  -- Not deleted before this commits.
-  PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
+  -- Not deleted before this commits; of one that has been meanwhile the name is looked for again.
+  LOOP
+    v_queue := haul.queue_named(p_queue);
+    PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
+    EXIT WHEN FOUND;
+  END LOOP;
   PERFORM haul.require_submission(p_submission);
   SELECT max(f.line) INTO v_last FROM (
     SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;

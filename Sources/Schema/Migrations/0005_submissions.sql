@@ -30,4 +30,5 @@ CREATE INDEX staging_line ON haul.staging (submission, line);
 DROP FUNCTION IF EXISTS haul.submit(text, text, smallint, jsonb, interval);
 DROP FUNCTION IF EXISTS haul.check_staged();
 DROP FUNCTION IF EXISTS haul.finished_lines(text);
+DROP FUNCTION IF EXISTS haul.finished_lines(text, jsonb);
 DROP FUNCTION IF EXISTS haul.resubmit(text, text, jsonb, bigint[]);
