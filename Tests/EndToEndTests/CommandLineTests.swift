@@ -73,7 +73,7 @@ struct CommandLineTests {
       "haul submit: /nonexistent/a.txt: No such file or directory. Nothing was submitted."),
     Refusal(
       "submit ftp://h/a", 65,
-      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted. It reads 'ftp://h/a'."
+      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. It reads 'ftp://h/a'. Nothing was submitted."
     ),
     Refusal(
       "submit http://me:hunter2@h/a", 65,
