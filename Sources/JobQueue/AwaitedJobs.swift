@@ -27,22 +27,6 @@ package struct AwaitedJobs: Sendable, Equatable {
 
 /// Reads of the jobs that somebody waits for; each reads all of them, but for ``running(of:)``.
 extension JobQueue {
-  /// The jobs that bring files to `paths` in the store of `queue`, besides those of `batch`. Reads all jobs of
-  /// the store's queues.
-  package func jobs(
-    at paths: [String], inStoreOf queue: String, besides batch: String
-  ) async throws -> [Int64] {
-    try await rows(
-      """
-      SELECT j.job FROM haul.jobs j
-      WHERE j.path = ANY ($1::text[]) AND j.batch IS DISTINCT FROM $2 AND j.queue IN (
-        SELECT q.queue FROM haul.queues q
-        WHERE q.store = (SELECT s.store FROM haul.queues s WHERE s.queue = $3))
-      ORDER BY j.job
-      """, [paths, batch, queue]
-    ).map { try $0.decode(0) }
-  }
-
   /// The jobs by state. Empty for a batch that does not exist.
   package func counts(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(

@@ -35,32 +35,59 @@ extension JobQueue {
   /// - Parameter isDone: whether the file of an earlier, completed job with the same URL is still what it was. Such
   ///   lines are left out; with `replace` and `rename` only where their queue has not come to its end. It may block
   ///   for as long as a stat(2) takes.
-  /// - Throws: `JobQueueError.busy` where such a job is running now, `.noSuchName` for the queue, `.refused` for one
-  ///   path with two URLs.
+  /// - Throws: `JobQueueError.busy` where such a job is running now, `.noSuchName` for the queue; `SubmissionError.conflicts` for
+  ///   one path with two URLs.
   package func resubmit(
     _ submission: Submission, _ lines: [SubmitLine],
     isDone: @escaping @Sendable (FinishedLine) -> Bool
   ) async throws -> ResubmitReply {
-    let options = try Self.json(submission.options)
     try await ensurePartitions(room: Int64(lines.count + 100_000))
-    return try await staging(lines) { queue in
-      let finished = try await queue.finishedLines(submission.queue, options)
-        .filter(isDone)
-      let earlier: Earlier = try await queue.callJSON(
-        "SELECT haul.resubmit($1, $2, $3::jsonb, $4::bigint[])",
-        [submission.queue, submission.batch, options, finished.map { Int64($0.line) }])
-      let reply: SubmitReply = try await queue.callJSON(
-        "SELECT haul.submit($1, $2, $3::smallint, $4::jsonb, NULL)",
-        [submission.queue, submission.batch, submission.priority, options])
-      return ResubmitReply(
-        finished: finished, submitted: reply.submitted, takenOver: earlier.takenOver,
-        unfinished: earlier.unfinished)
+    do {
+      return try await connection.transaction { connection in
+        try await JobQueue(connection).resubmitInOne(submission, lines, isDone)
+      }
+    } catch let error as PostgresError {
+      throw JobQueueError(error) ?? error
     }
   }
 
-  private func finishedLines(_ queue: String, _ options: String) async throws -> [FinishedLine] {
+  /// The same in a transaction that is open.
+  private func resubmitInOne(
+    _ submission: Submission, _ lines: [SubmitLine],
+    _ isDone: @Sendable (FinishedLine) -> Bool
+  ) async throws -> ResubmitReply {
+    var submission = submission
+    submission.onDuplicate = .replace
+    let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
+    try await stage(lines, key)
+    let conflicts = try await check(submission, key)
+    if conflicts.count > 0 { throw SubmissionError.conflicts(conflicts) }
+    let finished = try await finishedLines(key, submission).filter(isDone)
+    let earlier: Earlier = try await callJSON(
+      "SELECT haul.resubmit($1::uuid, $2, $3, $4::jsonb, $5::bigint[])",
+      [
+        key, submission.queue, submission.batch, try Self.json(submission.options),
+        finished.map { Int64($0.line) },
+      ])
+    var reply = SubmitReply(conflicts: conflicts)
+    var isLeft = true
+    while isLeft {
+      let chunk = try await submitChunk(submission, key, limit: Self.submitLimit)
+      reply.add(chunk)
+      isLeft = chunk.left
+    }
+    try await rows("SELECT haul.end_submission($1::uuid)", [key])
+    return ResubmitReply(
+      finished: finished, submitted: reply.submitted, takenOver: earlier.takenOver,
+      unfinished: earlier.unfinished)
+  }
+
+  private func finishedLines(
+    _ key: String, _ submission: Submission
+  ) async throws -> [FinishedLine] {
     try await rows(
-      "SELECT line, path, bytes FROM haul.finished_lines($1, $2::jsonb)", [queue, options]
+      "SELECT line, path, bytes FROM haul.finished_lines($1::uuid, $2, $3::jsonb)",
+      [key, submission.queue, try Self.json(submission.options)]
     ).map { row in
       FinishedLine(
         line: try row.decode("line", as: Int.self), path: try row.decode("path", as: String.self),

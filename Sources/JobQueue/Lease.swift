@@ -2,6 +2,8 @@
 package struct JobOptions: Sendable, Codable, Equatable {
   /// `sha-256=…` in hex or base64.
   package var digest: String?
+  /// The complete length in bytes; a file of another length fails.
+  package var length: Int64?
   /// What to do when a file stands under the final name: `fail`, `skip`, `replace` or `rename`.
   package var ifExists: String?
   /// Charged failures after which the job fails; 5 unless given.

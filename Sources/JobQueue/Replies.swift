@@ -129,12 +129,3 @@ package struct RescueReply: Sendable, Decodable, Equatable {
   package let rescued: [Rescued]
   package let workers: [Int64]
 }
-
-/// What `haul.submit` did.
-package struct SubmitReply: Sendable, Decodable, Equatable {
-  package let submitted: Int
-  /// The same path and URL was there already.
-  package let skipped: Int
-  /// Was there, had failed or been cancelled, and is queued again.
-  package let requeued: Int
-}

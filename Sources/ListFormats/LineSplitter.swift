@@ -2,7 +2,18 @@
 struct ListLine: Equatable {
   /// Counted from 1.
   var number: Int
-  var text: String
+  /// What stands in it, or why that cannot be known.
+  var text: Result<String, ListFault>
+
+  init(number: Int, text: String) {
+    self.number = number
+    self.text = .success(text)
+  }
+
+  init(number: Int, fault: String) {
+    self.number = number
+    text = .failure(ListFault(fault))
+  }
 }
 
 /// Cuts bytes that arrive piece by piece into lines. Holds the piece being cut and at most one
@@ -16,6 +27,8 @@ struct LineSplitter {
   /// Where the next line starts in `buffer`.
   private var start = 0
   private var number = 0
+  /// In a line that is too long: what has come of it is gone.
+  private var isSkipping = false
   private var isEnded = false
 
   /// The next piece.
@@ -29,23 +42,27 @@ struct LineSplitter {
   mutating func end() { isEnded = true }
 
   /// The next whole line; nil when the next piece is needed first, or after the last line.
-  mutating func next() throws(ListError) -> ListLine? {
+  mutating func next() -> ListLine? {
     let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
     // An unfinished line may still lack its CR LF.
-    if (end ?? buffer.count) - start > Self.longestLine + 1 {
-      throw .lineTooLong(line: number + 1)
+    if end == nil, !isEnded, buffer.count - start > Self.longestLine + 1 {
+      isSkipping = true
+      start = buffer.count
     }
-    guard let stop = end ?? (isEnded && start < buffer.count ? buffer.count : nil) else {
-      return nil
-    }
+    guard
+      let stop = end ?? (isEnded && (start < buffer.count || isSkipping) ? buffer.count : nil)
+    else { return nil }
     var line = buffer[start..<stop]
     start = end == nil ? stop : stop + 1
     number += 1
     if number == 1, line.starts(with: [0xef, 0xbb, 0xbf]) { line = line.dropFirst(3) }
     if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-    if line.count > Self.longestLine { throw .lineTooLong(line: number) }
+    defer { isSkipping = false }
+    if isSkipping || line.count > Self.longestLine {
+      return ListLine(number: number, fault: "the line is longer than 64 KiB")
+    }
     guard let text = String(validating: line, as: UTF8.self) else {
-      throw .notUTF8(line: number)
+      return ListLine(number: number, fault: "the line is not UTF-8")
     }
     return ListLine(number: number, text: text)
   }

@@ -5,33 +5,42 @@ package enum ListSource: Sendable, Equatable {
 
   /// `-` is standard input.
   package init(argument: String) { self = argument == "-" ? .standardInput : .file(argument) }
+
+  /// As messages have it.
+  package var name: String {
+    switch self {
+    case .standardInput: "standard input"
+    case .file(let path): path
+    }
+  }
 }
 
 /// The entries of a list, read as they are asked for: constant memory however long the list.
 ///
 /// Each iteration reads the list from its start (standard input: from where it stands).
-/// Iterating throws `ListError`; an entry that makes no sense as a job is not an error here.
+/// Iterating throws `ListError`; a line that cannot be read is an item as well, and an entry that makes no sense as a
+/// job is not an error here.
 package struct ListReader: AsyncSequence, Sendable {
-  package typealias Element = ListEntry
+  package typealias Element = ListItem
   package typealias Failure = ListError
 
   private let source: ListSource
-  private let format: ListFormat
+  private let format: ListFormat?
 
-  /// Opens nothing yet.
-  package init(_ source: ListSource, format: ListFormat = .lines) {
+  /// Opens nothing yet. Without a format it is told by the list's name and first line.
+  package init(_ source: ListSource, format: ListFormat? = nil) {
     self.source = source
     self.format = format
   }
 
   /// Opens nothing yet.
   package func makeAsyncIterator() -> Iterator {
-    Iterator(source: source, parser: format.makeParser())
+    Iterator(source: source, parser: format?.makeParser() ?? AnyLines(name: source.name))
   }
 
   /// One pass over a list.
-  package struct Iterator: AsyncIteratorProtocol {
-    private enum Stage {
+  package struct Iterator: AsyncIteratorProtocol, Sendable {
+    private enum Stage: Sendable {
       case unopened
       case reading(BlockingFile)
       /// All bytes are in the splitter, which may hold lines still.
@@ -52,14 +61,14 @@ package struct ListReader: AsyncSequence, Sendable {
       self.parser = parser
     }
 
-    /// The next entry, nil at the end. Stays on the caller's actor: a hop for every line would cost
+    /// The next item, nil at the end. Stays on the caller's actor: a hop for every line would cost
     /// ten times the reading.
     package mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(ListError) -> ListEntry? {
+    ) async throws(ListError) -> ListItem? {
       while true {
-        while let line = try splitter.next() {
-          if let entry = try parser.parse(line) { return entry }
+        while let line = splitter.next() {
+          if let item = parser.parse(line) { return item }
         }
         switch stage {
         case .unopened: stage = .reading(try await BlockingFile.open(source))
@@ -72,8 +81,8 @@ package struct ListReader: AsyncSequence, Sendable {
             splitter.append(piece)
           }
         case .ended:
+          if let item = parser.finish() { return item }
           stage = .finished
-          if let entry = try parser.finish() { return entry }
         case .finished: return nil
         }
       }

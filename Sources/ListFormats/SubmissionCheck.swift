@@ -1,3 +1,5 @@
+internal import Transfer
+
 /// What a URL and a path must be before they become a job. Pure; nothing is looked up on disk.
 package enum SubmissionCheck {
   /// Bytes of UTF-8 that a Linux file system takes for one name.
@@ -30,6 +32,18 @@ package enum SubmissionCheck {
   package static func url(_ url: String, hasUserInfo: Bool) throws(SubmissionProblem) {
     if hasControlCharacter(url) { throw .controlCharacterInURL }
     if hasUserInfo { throw .userInfoInURL }
+  }
+
+  /// Accepts what else an entry says.
+  package static func options(of entry: ListEntry) throws(SubmissionProblem) {
+    if let digest = entry.digest, ExpectedDigest(digest) == nil { throw .unknownDigest(digest) }
+    if let priority = entry.priority, !(0...9).contains(priority) { throw .priority(priority) }
+    if let policy = entry.ifExists, CollisionPolicy(rawValue: policy) == nil {
+      throw .unknownPolicy(policy)
+    }
+    if let attempts = entry.maxAttempts, !(1...1000).contains(attempts) {
+      throw .maxAttempts(attempts)
+    }
   }
 
   /// C0, DEL or C1.

@@ -16,6 +16,10 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case reservedPath(String)
   case controlCharacterInURL
   case userInfoInURL
+  case unknownDigest(String)
+  case priority(Int)
+  case unknownPolicy(String)
+  case maxAttempts(Int)
 
   package var description: String {
     switch self {
@@ -34,6 +38,13 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
     case .controlCharacterInURL: "the URL has a control character"
     case .userInfoInURL:
       "the URL holds a user name or password; submit it without: the database would keep it"
+    case .unknownDigest(let digest):
+      "'\(SafeText.visible(digest))' is no digest such as sha-256=… in hexadecimal or base64"
+    case .priority(let priority): "the priority is \(priority), and must be from 0 to 9"
+    case .unknownPolicy(let policy):
+      "if_exists is '\(SafeText.visible(policy))', and must be fail, skip, replace or rename"
+    case .maxAttempts(let attempts):
+      "max_attempts is \(attempts), and must be from 1 to 1000"
     }
   }
 }

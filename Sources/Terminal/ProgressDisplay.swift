@@ -38,6 +38,8 @@ package final class ProgressDisplay: Sendable {
     var region = ProgressRegion()
     var height = SteadyHeight()
     var frame: ProgressFrame?
+    /// Shown instead of a frame.
+    var sentence: String?
     /// When a frame was drawn last; in plain mode at first when the display was made.
     var shownAt: ContinuousClock.Instant?
     /// What plain mode has said last about how far it is; nil until then.
@@ -70,9 +72,19 @@ package final class ProgressDisplay: Sendable {
   /// Shows `frame`, unless one was shown too short a time ago: 100 ms for a region, 5 s for lines. The
   /// terminal's size is looked up each time, so a region wants at least two calls a second.
   package func show(_ frame: ProgressFrame) {
+    show {
+      $0.frame = frame
+      $0.sentence = nil
+    }
+  }
+
+  /// Shows a sentence of its own words as often as a frame.
+  package func show(_ sentence: String) { show { $0.sentence = sentence } }
+
+  private func show(_ change: (inout State) -> Void) {
     state.withLock { state in
       if state.isFinished { return }
-      state.frame = frame
+      change(&state)
       state.isShown = false
       let interval = mode == .live ? Self.frameInterval : Self.lineInterval
       if let shownAt = state.shownAt, shownAt.duration(to: .now) < interval { return }
@@ -133,6 +145,7 @@ package final class ProgressDisplay: Sendable {
 
   private func erase(_ state: inout State) {
     state.frame = nil
+    state.sentence = nil
     draw(&state)
   }
 
@@ -141,17 +154,18 @@ package final class ProgressDisplay: Sendable {
     let columns = screen.width ?? 80
     let layout = ProgressLayout(hasColors: screen.hasColors, hasUnicode: hasUnicode)
     state.height.settle(state.frame?.transfers.count ?? 0, at: .now)
-    let lines = state.frame.map {
+    let frame = state.frame.map {
       layout.lines(
         $0, columns: columns, rows: screen.height ?? 24, height: state.height.lines)
     }
+    let lines = state.sentence.map { [DisplayWidth.truncated($0, to: columns)] } ?? frame
     write(state.region.update(lines ?? [], messages: messages, columns: columns))
     state.shownAt = .now
     state.isShown = true
   }
 
   private func report(_ state: inout State) {
-    guard let sentence = state.frame?.sentence else { return }
+    guard let sentence = state.sentence ?? state.frame?.sentence else { return }
     // Nothing that has not changed is worth another line.
     if sentence != state.reported { write("\(label): \(sentence)\n") }
     state.reported = sentence

@@ -10,6 +10,9 @@ func decideWhole(
     return failure(
       nil, .tooLarge, "the file has \(length) bytes and \(limit) are allowed", head)
   }
+  if let error = state.policy.refusal(ofLength: new.completeLength) {
+    return failure(nil, error.errorClass, error.message, head)
+  }
   guard let record = state.checkpoint else {
     return Ruling(nil, .wholeBody(new, resumable: true))
   }

@@ -2,11 +2,14 @@ import Synchronization
 
 /// What makes a file complete: a digest, or the same twice.
 extension PartTransfer {
-  /// Checks the digest. Returns nil where the answer to a mismatch is to download again.
+  /// Checks length and digest. Returns nil where the answer to a mismatch is to download again.
   func verify() async -> TransferOutcome? {
     let (body, known, wanted) = shared.withLock { ($0.body, $0.length, $0.state.wantedDigest) }
     guard let writer = body?.writer, let length = known ?? body?.record?.completeLength else {
       return .failed(TransferError(.protocol, "nothing to verify"))
+    }
+    if let error = shared.withLock({ $0.state.policy.refusal(ofLength: length) }) {
+      return .failed(error)
     }
     do {
       let part = try await writer.part()

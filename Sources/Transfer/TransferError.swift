@@ -30,6 +30,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case suspectPage = "suspect_page"
     /// The file does not have the digest that it should have.
     case digest
+    /// The file does not have the length that it should have.
+    case length
     /// The file is larger than the limit that was set.
     case tooLarge = "too_large"
     /// The server gives no length, and nothing else proved the file whole.

@@ -33,6 +33,13 @@ struct TransferState: Sendable, Hashable {
     var acceptUnverifiedLength = false
     /// More redirects in a row fail.
     var maximumRedirects = 10
+
+    /// Why a file of that length is not what the job names; nil where it is, or one of them is not known.
+    func refusal(ofLength length: Int64?) -> TransferError? {
+      guard let length, let expectedLength, length != expectedLength else { return nil }
+      return TransferError(
+        .length, "the file has \(length) bytes, and not \(expectedLength) as demanded")
+    }
   }
 
   /// What is durable and recorded. An old one stays until a new body begins.

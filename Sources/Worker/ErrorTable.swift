@@ -121,6 +121,11 @@ extension ErrorTable {
       .init(
         .never, "The file does not have the digest that it should have.",
         "Compare the digest in the message with what the source publishes.")
+    case .length:
+      .init(
+        .never, "The file does not have the length that it should have.",
+        "Compare the length in the message with what the source publishes; submit it with that, or with none."
+      )
     case .tooLarge:
       .init(
         .never, "The file is larger than --max-bytes allows.",

@@ -163,6 +163,7 @@ final class JobRun: Sendable {
     order.rangeUnsafe = lease.rangeUnsafe ?? false
     order.changes = lease.changes ?? 0
     order.maximumLength = lease.options.maxBytes
+    order.expectedLength = lease.options.length
     order.rateLimit = lease.options.maxRate.map { RateLimit(bytesPerSecond: max($0, 1)) }
     order.recordsDigest = lease.options.recordDigest ?? false
     order.takesRemoteTime = lease.options.remoteTime ?? false

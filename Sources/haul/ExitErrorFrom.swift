@@ -25,6 +25,7 @@ extension ExitError {
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
     case let error as StoreError: self.init(error)
+    case let error as SubmissionError: self.init(.badInput, Self.sentence("\(error)"))
     case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
     case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
@@ -115,7 +116,6 @@ extension ExitError {
   private init(_ error: ListError) {
     switch error {
     case .unreadable: self.init(.inputOutput, "\(error).")
-    case .lineTooLong, .notUTF8: self.init(.badInput, "\(error).")
     }
   }
 

@@ -164,7 +164,9 @@ struct GetCommand: HaulCommand {
   }
 
   private func readLines() async throws -> [SubmitLine] {
-    let reader = SubmissionReader(naming: tree ? .tree : .flat, participle: "downloaded")
+    let reader = SubmissionReader(
+      naming: tree ? .tree : .flat, participle: "downloaded",
+      display: progress.display(label: "haul get"))
     if let input { return try await reader.lines(ofList: input) }
     return try reader.lines(ofURLs: urls, path: name, digest: checksum)
   }

@@ -43,8 +43,9 @@ enum Haul {
         "RUN",
         [
           CommandNode(GetCommand.self), CommandNode(UpCommand.self),
-          CommandNode(SubmitCommand.self), CommandNode(WorkerCommand.self),
-          CommandNode(CoordinatorCommand.self), CommandNode(DrainCommand.self),
+          CommandNode(SubmitCommand.self), CommandNode(ExportCommand.self),
+          CommandNode(WorkerCommand.self), CommandNode(CoordinatorCommand.self),
+          CommandNode(DrainCommand.self),
         ]),
       CommandSection(
         "WATCH",

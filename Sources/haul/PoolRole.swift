@@ -9,7 +9,9 @@ enum PoolRole: String, CaseIterable {
   static func needed(by command: any HaulCommand.Type) -> PoolRole? {
     switch command {
     case is MigrateCommand.Type: nil
-    case is SubmitCommand.Type, is any ControlCommand.Type, is PrioritizeCommand.Type: .submitter
+    case is SubmitCommand.Type, is ExportCommand.Type, is any ControlCommand.Type,
+      is PrioritizeCommand.Type:
+      .submitter
     case is WorkerCommand.Type, is CoordinatorCommand.Type: .worker
     case is StoreInitCommand.Type, is QueueCreateCommand.Type, is DrainCommand.Type,
       is HostSetCommand.Type, is HostUnsetCommand.Type, is HostBlockCommand.Type,

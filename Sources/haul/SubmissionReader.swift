@@ -5,8 +5,7 @@ import Log
 import Terminal
 import Transfer
 
-/// Turns what the user gave into lines to submit, all of them checked: the first wrong one ends the
-/// reading, before anything is sent.
+/// Turns what the user gave into lines to submit, each of them checked.
 struct SubmissionReader {
   /// Where a file goes when nothing says it.
   enum Naming: Sendable {
@@ -19,40 +18,63 @@ struct SubmissionReader {
   var naming = Naming.tree
   /// What has not happened when a line is wrong.
   var participle = "submitted"
+  /// nil: by the list's name and first line.
+  var format: ListFormat?
+  /// Whether lines that are wrong are left out of a list; else they end its reading.
+  var skipsWrong = false
+  /// Gets notices about a list, and what is wrong with it.
+  let display: ProgressDisplay
 
-  private var nothing: String { "Nothing was \(participle)." }
-
-  /// The lines of the list `argument`, a file or `-`.
+  /// The lines of the list `argument`, a file or `-`, in pieces as they are read. Lines that are wrong go to `problems`,
+  /// which are shown at the end.
   ///
-  /// - Throws: `ExitError` that names the file, and the line where there is one.
+  /// Iterating throws `ExitError` where the list cannot be read, and at its end where lines are wrong.
+  func pieces(ofList argument: String, problems: LineProblems) -> SubmissionPieces {
+    SubmissionPieces(
+      reader: self, list: ListSource(argument: argument), problems: problems)
+  }
+
+  /// All lines of the list `argument`.
+  ///
+  /// - Throws: `ExitError` that names the file, and the lines that are wrong.
   func lines(ofList argument: String) async throws -> [SubmitLine] {
-    let name = argument == "-" ? "standard input" : argument
+    let problems = LineProblems()
     var lines: [SubmitLine] = []
-    do {
-      for try await entry in ListReader(ListSource(argument: argument)) {
-        lines.append(try line(entry, place: "\(name): line \(entry.line): "))
-      }
-    } catch let error as ListError {
-      let reason = ExitError(from: error)
-      throw ExitError(reason.code, "\(name): \(reason.message ?? "") \(nothing)")
-    }
-    try requireDistinctNames(lines, called: "line", in: "\(name): ")
+    for try await piece in pieces(ofList: argument, problems: problems) { lines += piece }
+    try requireDistinctNames(lines, called: "line", in: "\(ListSource(argument: argument).name): ")
     return lines
   }
 
   /// The URLs of the command line; `path` and `digest` are for a single one.
   ///
-  /// - Throws: `ExitError` that says which URL is wrong.
+  /// - Throws: `ExitError` that says which URLs are wrong.
   func lines(
     ofURLs urls: [String], path: String?, digest: ExpectedDigest?
   ) throws -> [SubmitLine] {
-    let lines = try urls.enumerated().map { index, url in
+    let problems = LineProblems()
+    let lines = urls.enumerated().compactMap { index, url in
       let entry = ListEntry(
         line: index + 1, url: url, path: path, digest: digest?.description)
-      return try line(entry, place: urls.count == 1 ? "" : "URL \(index + 1): ")
+      return line(entry, place: urls.count == 1 ? "" : "URL \(index + 1): ", problems)
     }
+    if let error = problems.error(listedOn: display, nothing: nothing) { throw error }
     try requireDistinctNames(lines, called: "URL", in: "")
     return lines
+  }
+
+  private var nothing: String { "Nothing was \(participle)." }
+
+  /// The error of a list that cannot be read.
+  func error(_ error: ListError, in list: String) -> ExitError {
+    let reason = ExitError(from: error)
+    return ExitError(reason.code, "\(list): \(reason.message ?? "") \(nothing)")
+  }
+
+  /// Shows what was wrong with a list that was read to its end; returns the error of one that is not taken so.
+  func conclude(_ problems: LineProblems) -> ExitError? {
+    if !skipsWrong { return problems.error(listedOn: display, nothing: nothing) }
+    problems.list(on: display)
+    return nil
   }
 
   /// Without hosts and directories in their names, files of two URLs may well get one. The database would refuse them too,
@@ -75,26 +97,25 @@ struct SubmissionReader {
     }
   }
 
-  /// `place` goes before the sentence of an error.
-  private func line(_ entry: ListEntry, place: String) throws(ExitError) -> SubmitLine {
+  /// The line that an entry makes; nil for a wrong one, which `problems` gets, led by `place`.
+  func line(_ entry: ListEntry, place: @autoclosure () -> String, _ problems: LineProblems)
+    -> SubmitLine?
+  {
     do {
       return try line(entry)
     } catch {
-      if error is TransferError, let url = Self.completed(entry.url) {
-        throw ExitError(.badInput, "\(place)the URL has no scheme. Did you mean \(url)? \(nothing)")
-      }
-      if error is TransferError, !entry.url.contains(":") {
-        throw ExitError(
-          .badInput,
-          "\(place)'\(Self.shown(entry.url))' is no URL: one begins with https:// or http://. \(nothing)"
-        )
-      }
-      let reason = ExitError(from: error)
-      let sentence = "\(place)\(reason.message ?? "") \(nothing)"
-      throw ExitError(
-        reason.code,
-        error is TransferError ? "\(sentence) It reads '\(Self.shown(entry.url))'." : sentence)
+      problems.add(place() + Self.sentence(error, entry))
+      return nil
     }
+  }
+
+  private static func sentence(_ error: any Error, _ entry: ListEntry) -> String {
+    guard error is TransferError else { return ExitError(from: error).message ?? "" }
+    if let url = completed(entry.url) { return "the URL has no scheme. Did you mean \(url)?" }
+    if !entry.url.contains(":") {
+      return "'\(shown(entry.url))' is no URL: one begins with https:// or http://."
+    }
+    return "\(ExitError(from: error).message ?? "") It reads '\(shown(entry.url))'."
   }
 
   /// What was meant by a text that lacks `https://` alone; nil for any other.
@@ -118,11 +139,20 @@ struct SubmissionReader {
   private func line(_ entry: ListEntry) throws -> SubmitLine {
     let url = try WebURL(entry.url)
     try SubmissionCheck.url(entry.url, hasUserInfo: url.hasCredentials)
+    try SubmissionCheck.options(of: entry)
     if let path = entry.path { try SubmissionCheck.path(path) }
-    let path = try entry.path ?? path(of: url)
     return SubmitLine(
-      line: entry.line, url: url.text, host: url.hostKey, path: path,
-      options: entry.digest.map { JobOptions(digest: $0) })
+      line: entry.line, url: url.text, host: url.hostKey,
+      path: try entry.path ?? path(of: url, in: entry.directory),
+      priority: entry.priority, options: JobOptions(entry))
+  }
+
+  private func path(of url: WebURL, in directory: String?) throws -> String {
+    guard let directory else { return try path(of: url) }
+    let name = try DefaultPath.name(path: url.path, digest: DigestAlgorithm.sha256)
+    let path = "\(directory)/\(name)"
+    try SubmissionCheck.path(path)
+    return path
   }
 
   private func path(of url: WebURL) throws -> String {
@@ -132,5 +162,20 @@ struct SubmissionReader {
         hostKey: url.hostKey, path: url.path, query: url.query, digest: DigestAlgorithm.sha256)
     case .flat: try DefaultPath.name(path: url.path, digest: DigestAlgorithm.sha256)
     }
+  }
+}
+
+extension JobOptions {
+  /// Those that a list names for one of its entries; nil for none.
+  init?(_ entry: ListEntry) {
+    self.init(
+      digest: entry.digest, ifExists: entry.ifExists, maxAttempts: entry.maxAttempts,
+      maxBytes: entry.maxBytes, acceptUnverifiedLength: entry.acceptUnverifiedLength,
+      maxHostWait: entry.maxHostWait)
+    length = entry.length
+    recordDigest = entry.recordDigest
+    maxRate = entry.maxRate
+    remoteTime = entry.remoteTime
+    if self == JobOptions() { return nil }
   }
 }

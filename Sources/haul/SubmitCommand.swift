@@ -7,25 +7,38 @@ import Transfer
 
 struct SubmitCommand: HaulCommand {
   static let name = "submit"
-  static let abstract = "Submit URLs as jobs, all or none."
+  static let abstract = "Submit URLs as jobs."
   static let discussion = """
-    Everything is checked before anything is sent: a wrong line ends the command with 65 and its \
-    number. What is in the queue already is skipped, and queued again if it had failed, so that a \
-    submission can be repeated. A file ends up in the queue's store under host/path/name.
+    Everything is read and checked before the first job exists: wrong lines end the command with 65 and \
+    are listed. What is in the queue already is skipped, and queued again if it had failed, so that a \
+    submission can be repeated. More than 100,000 lines are submitted in several steps, and what breaks off \
+    between two of them goes on with the same command. A file ends up in the queue's store under host/path/name.
 
-    A list has one URL a line; blank lines and lines that start with # are skipped. No user name, \
-    password or token may be in a URL: the database would keep it.
+    A list has one URL a line; blank lines and lines that start with # are skipped. It may also be an input file \
+    of aria2 (out, dir and checksum count), TsvHttpData-1.0, JSON lines, or CSV with a header. The last two \
+    know the fields \(ListField.allCases.map(\.rawValue).joined(separator: ", ")). Without --format the name's ending \
+    (.jsonl, .ndjson, .csv, .tsv) or the first line tells. A file of another length or digest than \
+    the list says fails. No user name, password or token may be in a list: the database would keep it.
     """
   static let examples = [
     Example("haul submit https://example.org/a.iso --out a.iso", "One file under a chosen name."),
     Example(
       "haul submit -i list.txt --queue films --batch monday --wait",
       "A list, until all of it has ended; exits with 1 if some failed."),
+    Example(
+      "haul submit -i list.txt --skip-bad --on-duplicate replace",
+      "A list without its wrong lines; what is there already becomes what it says now."),
   ]
   static let options: [Option<Self>] =
     [
       .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
         .from(.files),
+      .value("format", "<format>", \.format, "How to read the list."),
+      .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
+      .value(
+        "on-duplicate", "<policy>", \.onDuplicate,
+        "What to do where a job has a line's path already: skip the line if its URL is the same, replace the job, or error."
+      ),
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
         .from(.names("queue")),
       .value("batch", "<name>", \.batch, "A name to select these jobs by.").from(.names("batch")),
@@ -50,6 +63,9 @@ struct SubmitCommand: HaulCommand {
 
   var urls: [String] = []
   var input: String?
+  var format: ListFormat?
+  var skipBad = false
+  var onDuplicate = Submission.OnDuplicate.skip
   var queue = "default"
   var batch: String?
   var priority = 5
@@ -66,37 +82,106 @@ struct SubmitCommand: HaulCommand {
 
   func perform() async throws {
     try checkUsage()
-    let lines = try await readLines()
     let batch = batch ?? (wait ? Self.inventBatch() : nil)
-    var options = choices.options
-    options.recordDigest = recordDigest ? true : nil
-    options.maxRate = limitRate?.rate.bytes
-    let (reply, jobs) = try await database.withQueue {
-      [options] queue -> (SubmitReply, AwaitedJobs?) in
-      let submission = Submission(
+    let display = progress.display(label: "haul submit")
+    defer { display.finish() }
+    let problems = LineProblems()
+    let lines = try await begin(display, problems)
+    let reply = try await database.withQueue { queue in
+      var submission = Submission(
         queue: self.queue, batch: batch, priority: priority, options: options,
         after: try await delay(queue))
-      let reply = try await queue.submit(submission, lines)
-      guard wait, let batch else { return (reply, nil) }
-      return (reply, try await awaited(reply, lines, batch: batch, queue))
+      submission.onDuplicate = onDuplicate
+      submission.skipsConflicts = skipBad
+      submission.wantsOthers = wait
+      return try await submit(submission, lines, queue, display)
     }
-    try report(reply, batch: batch)
-    if let jobs {
+    let left = problems.count + reply.conflicts.count
+    list(reply.conflicts, display)
+    if left > 0 { display.say("haul submit: \(counted(left, "line")) left out", as: .error) }
+    try report(reply, batch: batch, display)
+    if wait, let batch {
       try await BatchWait(
-        jobs: jobs, label: "haul submit", database: database, output: output,
-        display: progress.display(label: "haul submit")
+        jobs: AwaitedJobs(batch: batch, others: reply.others), label: "haul submit",
+        database: database, output: output, display: display
       ).run()
     }
   }
 
-  /// What is to be waited for: the batch, and the jobs that the lines have met outside it.
-  private func awaited(
-    _ reply: SubmitReply, _ lines: [SubmitLine], batch: String, _ queue: JobQueue
-  ) async throws -> AwaitedJobs {
-    if reply.skipped + reply.requeued == 0 { return AwaitedJobs(batch: batch) }
-    let others = try await queue.jobs(
-      at: lines.map(\.path), inStoreOf: self.queue, besides: batch)
-    return AwaitedJobs(batch: batch, others: others)
+  /// What is to be submitted.
+  private enum Lines {
+    case given([SubmitLine])
+    case list(SubmissionPieces)
+  }
+
+  /// Reads what can be read before the database is asked.
+  private func begin(
+    _ display: ProgressDisplay, _ problems: LineProblems
+  ) async throws -> Lines {
+    var reader = SubmissionReader(display: display)
+    guard let input else {
+      return .given(try reader.lines(ofURLs: urls, path: out, digest: checksum))
+    }
+    reader.format = format
+    reader.skipsWrong = skipBad
+    return .list(try await reader.pieces(ofList: input, problems: problems).begin())
+  }
+
+  private var options: JobOptions {
+    var options = choices.options
+    options.recordDigest = recordDigest ? true : nil
+    options.maxRate = limitRate?.rate.bytes
+    return options
+  }
+
+  private func submit(
+    _ submission: Submission, _ lines: Lines, _ queue: JobQueue, _ display: ProgressDisplay
+  ) async throws -> SubmitReply {
+    do {
+      switch lines {
+      case .given(let lines): return try await queue.submit(submission, AsyncStream(lines))
+      case .list(let pieces):
+        let progress = SubmitProgress(on: display)
+        return try await queue.submit(submission, pieces, observe: { progress.take($0) })
+      }
+    } catch let error as SubmissionError {
+      throw conclude(error, display)
+    }
+  }
+
+  /// Names a line of what is being submitted, to lead a sentence.
+  private func place(_ line: Int) -> String {
+    if let input { return "\(ListSource(argument: input).name):\(line): " }
+    return urls.count == 1 ? "" : "URL \(line): "
+  }
+
+  private func list(_ conflicts: SubmitConflicts, _ display: ProgressDisplay) {
+    for conflict in conflicts.first {
+      display.say(place(conflict.line) + conflict.sentence(onDuplicate), as: .error)
+    }
+    let rest = conflicts.count - conflicts.first.count
+    if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
+  }
+
+  private func conclude(_ error: SubmissionError, _ display: ProgressDisplay) -> ExitError {
+    switch error {
+    case .conflicts(let conflicts):
+      if conflicts.count == 1, let conflict = conflicts.first.first {
+        return ExitError(
+          .badInput,
+          "\(place(conflict.line))\(conflict.sentence(onDuplicate)) Nothing was submitted.")
+      }
+      list(conflicts, display)
+      return ExitError(
+        .badInput,
+        "\(counted(conflicts.count, "line")) want paths that are taken. Nothing was submitted.")
+    case .overtaken(_, let submitted):
+      let reason = ExitError(from: error).message ?? ""
+      let so =
+        submitted == 0 ? "Nothing was submitted" : "\(counted(submitted, "line")) were submitted"
+      return ExitError(
+        .badInput, "somebody has submitted the same path just now: \(reason) \(so); try again.")
+    }
   }
 
   /// A name for a batch that the user did not name.
@@ -111,15 +196,12 @@ struct SubmitCommand: HaulCommand {
     if !urls.isEmpty && input != nil {
       throw ExitError(.usage, "URLs and --input do not go together.")
     }
+    if input == nil && (format != nil || skipBad) {
+      throw ExitError(.usage, "--format and --skip-bad are for a list with --input.")
+    }
     if urls.count != 1 && (out != nil || checksum != nil) {
       throw ExitError(.usage, "--out and --checksum need exactly one URL.")
     }
-  }
-
-  private func readLines() async throws -> [SubmitLine] {
-    let reader = SubmissionReader()
-    if let input { return try await reader.lines(ofList: input) }
-    return try reader.lines(ofURLs: urls, path: out, digest: checksum)
   }
 
   /// A time is measured by the database's clock, like all others.
@@ -131,13 +213,40 @@ struct SubmitCommand: HaulCommand {
     }
   }
 
-  private func report(_ reply: SubmitReply, batch: String?) throws {
+  private func report(
+    _ reply: SubmitReply, batch: String?, _ display: ProgressDisplay
+  ) throws {
+    display.finish()
+    // An invented batch is nobody's wish.
+    if self.batch != nil {
+      for elsewhere in reply.elsewhere {
+        let place = elsewhere.batch.map { "in batch \($0)" } ?? "in no batch"
+        display.say(
+          "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "was" : "were") there already, "
+            + "\(place): \(elsewhere.jobs == 1 ? "it stays" : "they stay") there")
+      }
+    }
     try output.print(
       [
         .init("submitted", .number(reply.submitted)), .init("skipped", .number(reply.skipped)),
-        .init("requeued", .number(reply.requeued)), .init("batch", .text(batch)),
+        .init("requeued", .number(reply.requeued)), .init("replaced", .number(reply.replaced)),
+        .init("batch", .text(batch)),
       ],
       orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
-        + "\(reply.requeued) queued again")
+        + "\(reply.requeued) queued again"
+        + (reply.replaced > 0 ? ", \(reply.replaced) replaced" : ""))
+  }
+}
+
+extension ListFormat: OptionValue {}
+extension Submission.OnDuplicate: OptionValue {}
+
+extension AsyncStream where Element == [SubmitLine] {
+  /// One piece.
+  fileprivate init(_ lines: [SubmitLine]) {
+    self.init { continuation in
+      continuation.yield(lines)
+      continuation.finish()
+    }
   }
 }

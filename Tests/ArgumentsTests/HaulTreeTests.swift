@@ -110,7 +110,8 @@ struct HaulTreeTests {
           get                     Download URLs here and now, without any set-up.
           up                      Run a whole pool in this terminal: database,
                                   coordinator and workers.
-          submit                  Submit URLs as jobs, all or none.
+          submit                  Submit URLs as jobs.
+          export                  Write jobs as a list that 'haul submit -i' takes.
           worker                  Run a worker: claim jobs, download them, hand over
                                   what is interrupted.
           coordinator             Keep house for the pool: take back work of dead
@@ -156,15 +157,23 @@ struct HaulTreeTests {
   @Test func `help of submit`() {
     #expect(
       help("submit --help") == """
-        OVERVIEW: Submit URLs as jobs, all or none.
+        OVERVIEW: Submit URLs as jobs.
 
-        Everything is checked before anything is sent: a wrong line ends the command
-        with 65 and its number. What is in the queue already is skipped, and queued
-        again if it had failed, so that a submission can be repeated. A file ends up in
-        the queue's store under host/path/name.
+        Everything is read and checked before the first job exists: wrong lines end the
+        command with 65 and are listed. What is in the queue already is skipped, and
+        queued again if it had failed, so that a submission can be repeated. More than
+        100,000 lines are submitted in several steps, and what breaks off between two of
+        them goes on with the same command. A file ends up in the queue's store under
+        host/path/name.
 
         A list has one URL a line; blank lines and lines that start with # are skipped.
-        No user name, password or token may be in a URL: the database would keep it.
+        It may also be an input file of aria2 (out, dir and checksum count),
+        TsvHttpData-1.0, JSON lines, or CSV with a header. The last two know the fields
+        url, path, digest, length, priority, if_exists, max_attempts, max_bytes,
+        max_rate, max_host_wait, accept_unverified_length, record_digest, remote_time.
+        Without --format the name's ending (.jsonl, .ndjson, .csv, .tsv) or the first
+        line tells. A file of another length or digest than the list says fails. No user
+        name, password or token may be in a list: the database would keep it.
 
         USAGE: haul submit [<options>] [<url> ...]
 
@@ -173,6 +182,12 @@ struct HaulTreeTests {
 
         OPTIONS:
           -i, --input <file>      Read a list of URLs; - is standard input.
+          --format <format>       How to read the list. (values: plain, aria2, tsv,
+                                  jsonl, csv)
+          --skip-bad              Leave out lines of the list that are wrong.
+          --on-duplicate <policy> What to do where a job has a line's path already: skip
+                                  the line if its URL is the same, replace the job, or
+                                  error. (values: skip, replace, error; default: skip)
           --queue <name>          The queue to submit to. (default: default)
                                   [env: HAUL_QUEUE]
           --batch <name>          A name to select these jobs by.
@@ -211,6 +226,9 @@ struct HaulTreeTests {
               One file under a chosen name.
           haul submit -i list.txt --queue films --batch monday --wait
               A list, until all of it has ended; exits with 1 if some failed.
+          haul submit -i list.txt --skip-bad --on-duplicate replace
+              A list without its wrong lines; what is there already becomes what it says
+              now.
 
         """)
   }

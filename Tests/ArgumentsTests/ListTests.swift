@@ -1,25 +1,41 @@
 import Foundation
 import Testing
+import Transfer
 
 @testable import ListFormats
 
-/// All entries of a list whose bytes arrive in pieces of `size`.
-private func entries(_ bytes: [UInt8], piece size: Int) throws -> [ListEntry] {
+/// All items of a list whose bytes arrive in pieces of `size`.
+private func items(
+  _ bytes: [UInt8], as format: ListFormat? = .plain, name: String = "list", piece size: Int = 1000
+) -> [ListItem] {
   var splitter = LineSplitter()
-  var parser: any ListParser = ListFormat.lines.makeParser()
-  var entries: [ListEntry] = []
-  func take() throws {
-    while let line = try splitter.next() {
-      if let entry = try parser.parse(line) { entries.append(entry) }
+  var parser: any ListParser = format?.makeParser() ?? AnyLines(name: name)
+  var items: [ListItem] = []
+  func take() {
+    while let line = splitter.next() {
+      if let item = parser.parse(line) { items.append(item) }
     }
   }
   for start in stride(from: 0, to: bytes.count, by: size) {
     splitter.append(Array(bytes[start..<min(start + size, bytes.count)]))
-    try take()
+    take()
   }
   splitter.end()
-  try take()
-  return entries
+  take()
+  while let item = parser.finish() { items.append(item) }
+  return items
+}
+
+private func items(
+  _ text: String, as format: ListFormat? = .plain, name: String = "list"
+) -> [ListItem] { items(Array(text.utf8), as: format, name: name) }
+
+private func entry(
+  _ line: Int, _ url: String, _ change: (inout ListEntry) -> Void = { _ in }
+) -> ListItem {
+  var entry = ListEntry(line: line, url: url)
+  change(&entry)
+  return .entry(entry)
 }
 
 private func withList<Result>(
@@ -33,46 +49,270 @@ private func withList<Result>(
 
 struct ListTests {
   @Test(arguments: [1, 2, 3, 7, 1000])
-  func `a list is lines of URLs, however its bytes arrive`(piece: Int) throws {
+  func `a list is lines of URLs, however its bytes arrive`(piece: Int) {
     let text = "\u{feff}# films\r\nhttp://h/a\r\n\n  \t\n \thttp://h/ö \t\r\n#x\nhttp://h/last"
-    #expect(
-      try entries(Array(text.utf8), piece: piece) == [
-        ListEntry(line: 2, url: "http://h/a"), ListEntry(line: 5, url: "http://h/ö"),
-        ListEntry(line: 7, url: "http://h/last"),
-      ])
+    for format in [ListFormat.plain, nil] {
+      #expect(
+        items(Array(text.utf8), as: format, piece: piece) == [
+          entry(2, "http://h/a"), entry(5, "http://h/ö"), entry(7, "http://h/last"),
+        ])
+    }
   }
 
-  @Test(arguments: ["", "\n\n", "# only\n"])
-  func `a list may be empty`(text: String) throws {
-    #expect(try entries(Array(text.utf8), piece: 5).isEmpty)
+  @Test(arguments: ["", "\n\n", "# only\n"], [ListFormat.plain, .aria2, .jsonl, nil])
+  func `a list may be empty`(text: String, format: ListFormat?) {
+    if format == .jsonl && text.hasPrefix("#") { return }
+    #expect(items(text, as: format) == [])
   }
 
   @Test(arguments: ["\n", "\r\n", ""])
-  func `a line of 64 KiB is the longest`(end: String) throws {
+  func `a line of 64 KiB is the longest, and what follows a longer one is read`(end: String) {
     let line = [UInt8](repeating: UInt8(ascii: "a"), count: 64 << 10)
     let first = Array("x\n".utf8)
-    #expect(try entries(first + line + Array(end.utf8), piece: 5000).count == 2)
-    #expect(throws: ListError.lineTooLong(line: 2)) {
-      try entries(first + line + [97] + Array(end.utf8), piece: 5000)
+    for piece in [5000, 1 << 20] {
+      #expect(items(first + line + Array(end.utf8), piece: piece).count == 2)
+      let longer = items(
+        first + line + [97] + Array(end.utf8) + (end == "" ? [] : first), piece: piece)
+      #expect(
+        longer == [entry(1, "x"), .problem(line: 2, "the line is longer than 64 KiB")]
+          + (end == "" ? [] : [entry(3, "x")]))
     }
-    #expect("\(ListError.lineTooLong(line: 2))" == "line 2 is longer than 64 KiB")
   }
 
   @Test(arguments: [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf]] as [[UInt8]])
   func `a line that is not UTF-8 is told by its number`(bytes: [UInt8]) {
-    #expect(throws: ListError.notUTF8(line: 3)) {
-      try entries(Array("a\nb\n".utf8) + bytes + [10], piece: 4)
+    for format in [ListFormat.plain, .aria2, nil] {
+      #expect(
+        items(Array("a\nb\n".utf8) + bytes + Array("\nc".utf8), as: format, piece: 4) == [
+          entry(1, "a"), entry(2, "b"), .problem(line: 3, "the line is not UTF-8"),
+          entry(4, "c"),
+        ])
     }
   }
+
+  @Test(
+    arguments: [
+      ("http://h/a\n", .none), ("TsvHttpData-1.0\n", .tsv), ("TsvHttpData-1.0\r\n", .tsv),
+      ("\n# x\n {\"url\":\"http://h/\"}\n", .jsonl), ("url\n", .csv), ("path, url\n", .csv),
+      ("\"url\",\"length\"\r\n", .csv), ("url;path\n", .none), ("path\n", .none),
+    ] as [(String, ListFormat?)])
+  func `a format is told by its first line`(text: String, format: ListFormat?) {
+    let notices = items(text, as: nil).filter { if case .notice = $0 { true } else { false } }
+    #expect(notices == (format.map { [.notice("read as \($0.title)")] } ?? []))
+  }
+
+  @Test(
+    arguments: [
+      ("a.jsonl", .jsonl), ("a.NDJSON", .jsonl), ("a.csv", .csv), ("a.tsv", .tsv),
+      ("a.txt", .none), ("csv", .none),
+    ] as [(String, ListFormat?)])
+  func `a format is told by its name's ending`(name: String, format: ListFormat?) {
+    #expect(ListFormat.recognised(name: name, line: "http://h/") == format)
+  }
+
+  // MARK: - aria2
+
+  @Test func `options of aria2 belong to the line above them`() {
+    let md5 = "md5=" + String(repeating: "0", count: 32)
+    let text = """
+      # films
+      http://h/a\thttp://mirror/a
+        out=x.iso
+      \tdir=./films//
+        checksum=\(md5)
+        split=5
+
+      http://h/b
+        dir=.
+        split=1
+        continue=true
+      http://h/c
+       dir=d
+      """
+    let expected = [
+      entry(2, "http://h/a") {
+        $0.path = "films/x.iso"
+        $0.digest = md5
+      },
+      entry(8, "http://h/b"), entry(12, "http://h/c") { $0.directory = "d" },
+    ]
+    let notices: [ListItem] = [
+      .notice("options of aria2's that are left out: split, continue"),
+      .notice("of several URLs on one line the first is taken (1 such lines)"),
+    ]
+    #expect(items(text, as: .aria2) == expected + notices)
+    #expect(
+      items(text, as: nil) == expected + [.notice("read as an input file of aria2")] + notices)
+  }
+
+  @Test(arguments: [
+    ("http://h/\n  header=Authorization: Bearer x\n", "the header authorization holds a secret"),
+    ("http://h/\n  header=Cookie: x\n", "the header cookie holds a secret"),
+    ("http://h/\n  header=Referer: x\n", "the header referer cannot be sent"),
+    ("http://h/\n  http-passwd=x\n", "http-passwd holds a secret"),
+    ("http://h/\n  all-proxy=http://u:p@h\n", "all-proxy holds a secret"),
+  ])
+  func `what holds a secret or cannot be sent is refused by its line`(
+    text: String, reason: String
+  ) {
+    guard case .problem(line: 2, let found)? = items(text, as: .aria2).first else {
+      Issue.record("taken")
+      return
+    }
+    #expect(found.hasPrefix(reason) && !found.contains("Bearer"))
+  }
+
+  @Test func `an option without a URL, and an indented line that is none, are wrong`() {
+    #expect(
+      items("  out=x\nhttp://h/\n  nothing\n", as: .aria2) == [
+        .problem(line: 1, "the option out belongs to no URL"), entry(2, "http://h/"),
+        .problem(line: 3, "an indented line is an option, such as out=NAME"),
+      ])
+    #expect(
+      items("http://h/\n  out=x\n", as: .plain) == [
+        entry(1, "http://h/"),
+        .problem(line: 2, "an option of aria2's in lines of URLs; --format aria2 reads it"),
+      ])
+  }
+
+  // MARK: - TsvHttpData-1.0
+
+  @Test func `TsvHttpData has URL, length and MD5`() {
+    let text =
+      "TsvHttpData-1.0\nhttp://h/a\t1357\twHENa08V36iPYAsOa2JAdw==\nhttp://h/b\t\t\nhttp://h/c\n"
+    #expect(
+      items(text, as: .tsv) == [
+        entry(2, "http://h/a") {
+          $0.length = 1357
+          $0.digest = "md5=wHENa08V36iPYAsOa2JAdw=="
+        }, entry(3, "http://h/b"), entry(4, "http://h/c"),
+      ])
+    #expect(ExpectedDigest("md5=wHENa08V36iPYAsOa2JAdw==") != nil)
+  }
+
+  @Test func `a wrong line of TsvHttpData is told`() {
+    #expect(
+      items("TsvHttpData-1.0\nh\t-1\nh\t1\tx\ty\n", as: .tsv) == [
+        .problem(line: 2, "length is '-1', and no whole number"),
+        .problem(line: 3, "4 fields where there are at most 3: URL, length and MD5"),
+      ])
+    #expect(
+      items("http://h/a\t1\nhttp://h/b\t1\n", as: .tsv) == [
+        .problem(line: 1, "the first line of this format must be TsvHttpData-1.0")
+      ])
+  }
+
+  // MARK: - JSON lines
+
+  @Test func `JSON lines have all fields`() {
+    let text = """
+      {"url":"http://h/\\u00f6","path":"a \\"b\\"","digest":"md5=x","length":5,"priority":1,"if_exists":"skip",\
+      "max_attempts":2,"max_bytes":3,"max_rate":4,"max_host_wait":6,"accept_unverified_length":true,\
+      "record_digest":false,"remote_time":true}
+
+      {"url":"http://h/b","path":null}
+      """
+    #expect(
+      items(text, as: .jsonl) == [.entry(Self.full), entry(3, "http://h/b")])
+  }
+
+  /// An entry with all that one can have.
+  private static let full: ListEntry = {
+    var entry = ListEntry(
+      line: 1, url: "http://h/ö", path: "a \"b\"", digest: "md5=x", length: 5)
+    entry.priority = 1
+    entry.ifExists = "skip"
+    entry.maxAttempts = 2
+    entry.maxBytes = 3
+    entry.maxRate = 4
+    entry.maxHostWait = 6
+    entry.acceptUnverifiedLength = true
+    entry.recordDigest = false
+    entry.remoteTime = true
+    return entry
+  }()
+
+  @Test(arguments: [
+    ("{\"url\":\"h\",\"cheksum\":\"x\"}", "'cheksum' is no name of a field; there are url, path"),
+    ("{\"url\":\"h\",\"length\":1.5}", "length is no text, whole number, true or false"),
+    ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', and no whole number"),
+    ("{\"url\":\"h\",\"remote_time\":1}", "remote_time is '1', and neither true nor false"),
+    ("{\"url\":[\"h\"]}", "url is no text, whole number, true or false"),
+    ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "it is no object in JSON"),
+    ("{", "it is no object in JSON"), ("http://h/", "it is no object in JSON"),
+  ])
+  func `a wrong line of JSON is told`(text: String, reason: String) {
+    guard case .problem(line: 1, let found)? = items(text, as: .jsonl).first else {
+      Issue.record("taken")
+      return
+    }
+    #expect(found.hasPrefix(reason), "\(found)")
+  }
+
+  // MARK: - CSV
+
+  @Test func `CSV has quoted fields, CR LF and a byte order mark`() {
+    let text =
+      "\u{feff}url,\"path\", length\r\nhttp://h/a,\"x, \"\"y\"\"\",7\r\n\r\n\"http://h/b\",,\r\n"
+    #expect(
+      items(text, as: .csv) == [
+        entry(2, "http://h/a") {
+          $0.path = "x, \"y\""
+          $0.length = 7
+        }, entry(4, "http://h/b"),
+      ])
+  }
+
+  @Test(
+    arguments: [
+      ("url\n\"a\n", 2, "a quotation mark is not closed on its line"),
+      ("url\n\"a\"b\n", 2, "after a closing quotation mark a comma must follow"),
+      ("url\na\"b\n", 2, "a field with a quotation mark must stand in quotation marks"),
+      ("url\na,b\n", 2, "2 fields where the header has 1"),
+      ("url,path\n,b\n", 2, "the url is empty"),
+      ("path\nx\n", 1, "the header does not name url"),
+      ("url,url\nx\n", 1, "the header names url twice"),
+    ] as [(String, Int, String)])
+  func `a wrong line of CSV is told`(text: String, line: Int, reason: String) {
+    #expect(items(text, as: .csv) == [.problem(line: line, reason)])
+  }
+
+  // MARK: - Writing
+
+  @Test(arguments: [ListFormat.jsonl, .csv])
+  func `what is written is read again`(format: ListFormat) {
+    let writer = ListWriter(format)
+    var bare = ListEntry(line: 0, url: "http://h/,\"\\\u{1}")
+    let text = writer.heading + writer.lines(of: Self.full) + writer.lines(of: bare)
+    var full = Self.full
+    full.line = format == .csv ? 2 : 1
+    bare.line = full.line + 1
+    #expect(items(text, as: format) == [.entry(full), .entry(bare)])
+  }
+
+  @Test func `other formats have what they have words for`() {
+    var entry = ListEntry(
+      line: 1, url: "http://h/a", path: "x", digest: "md5=" + String(repeating: "0", count: 32),
+      length: 5)
+    #expect(ListWriter(.plain).lines(of: entry) == "http://h/a\n")
+    #expect(
+      ListWriter(.aria2).lines(of: entry)
+        == "http://h/a\n  out=x\n  checksum=md5=00000000000000000000000000000000\n")
+    #expect(ListWriter(.tsv).lines(of: entry) == "http://h/a\t5\tAAAAAAAAAAAAAAAAAAAAAA==\n")
+    entry.digest = "sha-256=" + String(repeating: "0", count: 64)
+    #expect(ListWriter(.tsv).lines(of: entry) == "http://h/a\t5\t\n")
+  }
+
+  // MARK: - Reading
 
   @Test func `a file is read to its end in pieces`() async throws {
     let count = 40_000
     let text = (1...count).map { "http://example.org/\($0)\n" }.joined()
     try await withList(Array(text.utf8)) { source in
       var read = 0
-      for try await entry in ListReader(source) {
+      for try await item in ListReader(source) {
         read += 1
-        #expect(entry.line == read && entry.url == "http://example.org/\(read)")
+        #expect(item == entry(read, "http://example.org/\(read)"))
       }
       #expect(read == count)
     }
@@ -85,10 +325,11 @@ struct ListTests {
     // Opened for reading too, so that opening does not wait for the reader.
     let writer = open(path, O_RDWR)
     defer { close(writer) }
-    var iterator = ListReader(.file(path)).makeAsyncIterator()
+    var iterator = ListReader(.file(path), format: .plain).makeAsyncIterator()
     for (line, text) in ["http://h/1\n", "http://h/2\nhttp", "://h/3\n"].enumerated() {
       try #require(write(writer, text, text.utf8.count) == text.utf8.count)
-      #expect(try await iterator.next()?.url == "http://h/\(line + 1)")
+      let item = try await iterator.next(isolation: nil)
+      #expect(item == entry(line + 1, "http://h/\(line + 1)"))
     }
   }
 

@@ -73,7 +73,7 @@ struct CommandLineTests {
       "haul submit: /nonexistent/a.txt: No such file or directory. Nothing was submitted."),
     Refusal(
       "submit ftp://h/a", 65,
-      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. Nothing was submitted. It reads 'ftp://h/a'."
+      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. It reads 'ftp://h/a'. Nothing was submitted."
     ),
     Refusal(
       "submit http://me:hunter2@h/a", 65,
@@ -96,7 +96,7 @@ struct CommandLineTests {
       let urls = (1...9).map { $0 == 7 ? "http://[h/7" : "http://h/\($0)" }
       try directory.write(urls.joined(separator: "\n"), to: "list.txt")
       let refusal = Refusal(
-        "submit -i list.txt", 65, "haul submit: list.txt: line 7: the URL cannot be parsed")
+        "submit -i list.txt", 65, "haul submit: list.txt:7: the URL cannot be parsed")
       try await check(refusal, on: database, directory: directory.path)
       #expect(try await haul(["jobs", "--json"], on: database).standardOutput == [])
     }
@@ -114,7 +114,8 @@ struct CommandLineTests {
           "haul submit: there is no queue \"nope\". Queues: default, films."),
         Refusal(
           "submit http://h/b --out x", 65,
-          "haul submit: line 1: job 1 already brings another URL to the path \"x\". Give this"),
+          "haul submit: job 1 already brings another URL to the path \"x\". Give this line another path. Nothing was"
+        ),
         Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\"."),
         Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\"."),
         Refusal("jobs --queue nope", 65, "haul jobs: there is no queue \"nope\"."),

@@ -121,12 +121,8 @@ struct ClaimInterleavingTests {
       try await pool.submit(1)
       let worker = try await pool.impatientWorker()
       let submitter = try await pool.connect()
-      try await submitter.script(
-        """
-        BEGIN;
-        INSERT INTO haul.staging (line, url, host, path) VALUES (1, 'https://a.test/x', 'a.test', 'a.test/x');
-        SELECT haul.submit('data', NULL, 5::smallint, '{}', NULL);
-        """)
+      try await submitter.script("BEGIN")
+      try await submitter.submit([Pool.line(1, "https://a.test/x", "a.test/x")], to: Pool.name)
       #expect(try await worker.claim(5).isEmpty)
       try await submitter.script("COMMIT")
       #expect(try await worker.claim(5).count == 2)
@@ -141,22 +137,12 @@ struct ClaimInterleavingTests {
       }
       let (one, two) = (try await pool.connect(), try await pool.connect())
       let reply = try await pool.commit(
-        one, { try await Self.stageAndSubmit(forwards, on: one) },
+        one, { try await one.submit(forwards, to: Pool.name) },
         while: two,
         { try await JobQueue(two).submit(Submission(queue: Pool.name), forwards.reversed()) })
       #expect([reply.submitted, reply.skipped] == [0, 50])
       #expect(try await pool.states() == ["queued": 50])
     }
-  }
-
-  /// As `JobQueue.submit`, in a transaction that is open already.
-  private static func stageAndSubmit(_ lines: [SubmitLine], on session: Connection) async throws {
-    for line in lines {
-      try await session.execute(
-        "INSERT INTO haul.staging (line, url, host, path) VALUES ($1, $2, $3, $4)",
-        [line.line, line.url, line.host, line.path])
-    }
-    try await session.execute("SELECT haul.submit('data', NULL, 5::smallint, '{}', NULL)")
   }
 
   @Test func `settlements of one host wait for each other and both count`() async throws {

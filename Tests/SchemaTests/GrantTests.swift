@@ -15,7 +15,10 @@ struct GrantTests {
       "roll_up", "sweep_on",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
-    for name in ["submit", "pause", "resume", "cancel", "retry", "redo", "prioritize"] {
+    for name in [
+      "submit", "begin_submission", "check_submission", "end_submission", "replace", "export",
+      "pause", "resume", "cancel", "retry", "redo", "prioritize",
+    ] {
       callable[name] = ["haul_submitter"]
     }
     callable["ensure_partitions"] = ["haul_worker", "haul_submitter"]
@@ -49,7 +52,8 @@ struct GrantTests {
           AND has_column_privilege($1, a.attrelid, a.attnum, 'SELECT,INSERT,UPDATE,REFERENCES')
         ORDER BY 1
         """, [role])
-      let allowed = ["host", "line", "options", "path", "url"].map { "haul.staging.\($0)" }
+      let allowed = ["host", "line", "options", "path", "priority", "submission", "url"]
+        .map { "haul.staging.\($0)" }
       #expect(
         try columns.map { try $0.decode(0, as: String.self) }
           == (role == "haul_submitter" ? allowed : []))

@@ -74,6 +74,14 @@ final class Pool: Sendable {
     return SubmitLine(line: number, url: url, host: host, path: path)
   }
 
+  /// The only line of a submission that cannot become a job.
+  static func conflict(
+    _ line: Int, _ path: String, otherLine: Int? = nil, job: Int64? = nil
+  ) -> SubmitConflicts {
+    SubmitConflicts(
+      count: 1, first: [SubmitConflict(line: line, path: path, otherLine: otherLine, job: job)])
+  }
+
   /// What `haul.health` complains of.
   func violations() async throws -> [String] {
     try await column(
@@ -133,5 +141,40 @@ final class Pool: Sendable {
       try await value(
         "SELECT cardinality(pg_blocking_pids($1)) > 0", [session.backendPID], as: Bool.self)
     }
+  }
+}
+
+extension JobQueue {
+  /// Submits lines that are all there.
+  func submit(_ submission: Submission, _ lines: [SubmitLine]) async throws -> SubmitReply {
+    let (pieces, input) = AsyncStream.makeStream(of: [SubmitLine].self)
+    input.yield(lines)
+    input.finish()
+    return try await submit(submission, pieces)
+  }
+}
+
+extension Connection {
+  /// Begins a submission, stages lines in it, and returns its key.
+  func stage(_ lines: [SubmitLine], queue: String) async throws -> String {
+    let key: String = try await query("SELECT haul.begin_submission($1)", [queue])[0].decode(0)
+    for line in lines {
+      try await execute(
+        "INSERT INTO haul.staging (submission, line, url, host, path) VALUES ($1::uuid, $2, $3, $4, $5)",
+        [key, line.line, line.url, line.host, line.path])
+    }
+    return key
+  }
+
+  /// As `JobQueue.submit`, in a transaction that is open already.
+  func submit(_ lines: [SubmitLine], to queue: String) async throws {
+    let key = try await stage(lines, queue: queue)
+    try await submit(key, queue)
+  }
+
+  func submit(_ key: String, _ queue: String) async throws {
+    try await execute(
+      "SELECT haul.submit($1::uuid, $2, NULL, 5::smallint, '{}', NULL, 'skip', false, 100000)",
+      [key, queue])
   }
 }

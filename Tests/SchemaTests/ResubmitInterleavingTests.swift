@@ -9,11 +9,10 @@ struct ResubmitInterleavingTests {
 
   /// As `JobQueue.resubmit` of that line, in a transaction that is open already.
   private static func resubmit(_ line: SubmitLine = line, on session: Connection) async throws {
+    let key = try await session.stage([line], queue: "default")
     try await session.execute(
-      "INSERT INTO haul.staging (line, url, host, path) VALUES ($1, $2, $3, $4)",
-      [line.line, line.url, line.host, line.path])
-    try await session.execute("SELECT haul.resubmit('default', NULL, '{}', '{}')")
-    try await session.execute("SELECT haul.submit('default', NULL, 5::smallint, '{}', NULL)")
+      "SELECT haul.resubmit($1::uuid, 'default', NULL, '{}', '{}')", [key])
+    try await session.submit(key, "default")
   }
 
   /// The same of a second one, into the queue `third`.

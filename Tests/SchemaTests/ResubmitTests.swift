@@ -162,8 +162,8 @@ struct ResubmitTests {
     try await Pool.open { pool in
       try await pool.submit(1)
       await #expect(
-        throws: JobQueueError.refused(
-          "line 2: another URL for the path \"a.test/1\" of line 1", hint: nil)
+        throws: SubmissionError.conflicts(
+          Pool.conflict(2, "a.test/1", otherLine: 1))
       ) {
         try await pool.resubmit([Self.line, Pool.line(2, "https://b.test/1", "a.test/1")])
       }

@@ -78,7 +78,9 @@ struct SubmitTests {
   {
     try await Pool.open { pool in
       let jobs = try await pool.submit(1)
-      let error = await #expect(throws: JobQueueError.self) {
+      await #expect(
+        throws: SubmissionError.conflicts(Pool.conflict(8, "a.test/1", job: jobs[0]))
+      ) {
         try await pool.jobs.submit(
           Submission(queue: Pool.name, batch: "second"),
           [
@@ -86,11 +88,6 @@ struct SubmitTests {
             Pool.line(8, "https://other.test/1", "a.test/1"),
           ])
       }
-      #expect(
-        error
-          == .refused(
-            "line 8: job \(jobs[0]) already brings another URL to the path \"a.test/1\"",
-            hint: "Give this line another path."))
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
       #expect(try await pool.value("SELECT count(*) FROM haul.batch") == 0)
       #expect(try await pool.value("SELECT count(*) FROM haul.host WHERE name = 'b.test'") == 0)
@@ -101,8 +98,7 @@ struct SubmitTests {
   @Test func `of lines that disagree the one that differs from the first is named`() async throws {
     try await Pool.open { pool in
       await #expect(
-        throws: JobQueueError.refused(
-          "line 3: another URL for the path \"a.test/1\" of line 1", hint: nil)
+        throws: SubmissionError.conflicts(Pool.conflict(3, "a.test/1", otherLine: 1))
       ) {
         try await pool.jobs.submit(
           Self.submission,

@@ -201,12 +201,14 @@ private let plainCases: [Case] = [
       (nil, .whole, head(204), .protocol), (nil, .whole, head(300), .protocol),
       (nil, .whole, head(200, "Content-Length: 1", "Content-Length: 2"), .protocol),
       (nil, .whole, head(200, "Content-Length: 20001"), .tooLarge),
+      (nil, .whole, head(200, "Content-Length: 9999"), .length),
     ] as [(Int?, Asked, ResponseHead, TransferError.Class)])
   func `failures and their classes`(
     _ row: Int?, _ asked: Asked, _ head: ResponseHead, _ errorClass: TransferError.Class
   ) throws {
     var state = TransferState(checkpoint: r)
     state.policy.maximumLength = 20_000
+    state.policy.expectedLength = 10_000
     let ruling = decide(state, asked: asked, head: head, now: now)
     guard case .fail(let error) = ruling.verdict else {
       Issue.record("\(ruling)")

@@ -261,6 +261,24 @@ struct PartTransferAnswerTests {
     #expect(try exact.holds(source))
   }
 
+  @Test func `a file of another length than demanded fails, however its length is told`()
+    async throws
+  {
+    let origin = try OriginServer(handler: source.handler)
+    let outcome = try await run(origin) { $0.expectedLength = 299_999 }.outcome
+    #expect(outcome.error?.errorClass == .length)
+    #expect(outcome.error?.message == "the file has 300000 bytes, and not 299999 as demanded")
+    let chunked = try OriginServer { [source] _, reply in
+      try reply.head("HTTP/1.1 200 OK\nTransfer-Encoding: chunked")
+      try reply.chunk(source.pattern.bytes(in: 0..<1000))
+      try reply.chunk([])
+    }
+    let found = try await run(chunked) { $0.expectedLength = 999 }.outcome
+    #expect(found.error?.errorClass == .length)
+    let exact = try await run(chunked) { $0.expectedLength = 1000 }.outcome
+    #expect(exact.error == nil)
+  }
+
   @Test func `without a length, it ends where the limit is passed`() async throws {
     let origin = try OriginServer { [source] _, reply in
       try reply.head("HTTP/1.1 200 OK\nTransfer-Encoding: chunked")

@@ -1,20 +1,143 @@
--- Turns the lines staged by this transaction into jobs, all or none.
+-- How a list becomes jobs: begin_submission(), then COPY into `staging` in as many transactions as its sender likes, then
+-- check_submission(), then submit() until nothing is left, then end_submission().
 --
--- p_options  {"digest", "if_exists", "max_attempts", "max_bytes", "accept_unverified_length", …} for every line;
---            a line's own options go before
+-- Why not all in one transaction: a list of ten million lines would hold back VACUUM for minutes, so that claims had to step
+-- over whatever had been claimed meanwhile; every other submission that meets one of its hosts or paths would wait for its
+-- end; and what an interruption undoes would have to be done again from the start. So every line is read and checked before
+-- the first job exists, but the jobs come in transactions of at most p_limit lines. A list within that limit is all or
+-- nothing; of a longer one that breaks off some jobs are there, and the same submission again skips them.
+
+-- Begins a submission to a queue and returns its key. It lives as long as this session, which has one at a time; what dead ones have
+-- left behind is removed here. Raises HA003 for an unknown queue.
+CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_other record;
+  v_id uuid;
+  v_key bigint;
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.queue_named(p_queue);
+  FOR v_other IN SELECT s.id, s.session_key FROM haul.submission s ORDER BY s.id FOR UPDATE SKIP LOCKED LOOP
+    IF pg_try_advisory_xact_lock(v_other.session_key) THEN
+      DELETE FROM haul.staging s WHERE s.submission = v_other.id;
+      DELETE FROM haul.submission s WHERE s.id = v_other.id;
+    END IF;
+  END LOOP;
+  INSERT INTO haul.submission DEFAULT VALUES RETURNING id, session_key INTO v_id, v_key;
+  PERFORM pg_advisory_lock(v_key);
+  RETURN v_id;
+END
+$$;
+
+-- Forgets a submission and whatever of it is still staged.
+CREATE OR REPLACE FUNCTION haul.end_submission(p_submission uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+  DELETE FROM haul.staging s WHERE s.submission = p_submission;
+  PERFORM pg_advisory_unlock(s.session_key) FROM haul.submission s WHERE s.id = p_submission;
+  DELETE FROM haul.submission s WHERE s.id = p_submission;
+END
+$$;
+
+-- What of a submission's lines contradicts each other or what is there, before any of them becomes a job.
+--
+-- p_on_duplicate  skip: the same URL for the same path is the same job, another URL is wrong · replace: of earlier jobs
+--                 nothing is wrong · error: a path that is taken is wrong
+-- p_remove   takes these lines out of the submission
+-- Returns    {"count": how many, "first": [{"line", "path", "other_line", "job"}]}, the first p_limit of them by line;
+--            "other_line" is the line before that has the path, else "job" is
+-- Raises     HA003 unknown queue
+CREATE OR REPLACE FUNCTION haul.check_submission(
+  p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+DECLARE
+  v_queue record;
+  v_torn bigint[];
+  v_lines bigint[] := '{}';
+  v_others bigint[] := '{}';
+  v_jobs bigint[] := '{}';
+  v_reply jsonb;
+BEGIN
+  PERFORM haul.require_read_committed();
+  v_queue := haul.queue_named(p_queue);
+  PERFORM haul.require_submission(p_submission);
+  -- Paths that need a closer look, by their hashes: of millions of paths these fit where the texts would not.
+  v_torn := ARRAY(
+    SELECT hashtextextended(s.path, 0) FROM haul.staging s WHERE s.submission = p_submission GROUP BY 1
+    HAVING CASE WHEN p_on_duplicate = 'error' THEN count(*) > 1
+      ELSE min(hashtextextended(s.url, 0)) <> max(hashtextextended(s.url, 0)) END);
+  IF v_torn <> '{}' THEN
+    SELECT coalesce(array_agg(f.line), '{}'), coalesce(array_agg(f.first_line), '{}') INTO v_lines, v_others FROM (
+      SELECT s.line, s.url, first_value(s.line) OVER of_path AS first_line, first_value(s.url) OVER of_path AS first_url
+      FROM haul.staging s WHERE s.submission = p_submission AND hashtextextended(s.path, 0) = ANY (v_torn)
+      WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
+    WHERE f.line <> f.first_line AND (p_on_duplicate = 'error' OR f.url <> f.first_url);
+    v_jobs := array_fill(NULL::bigint, ARRAY[cardinality(v_lines)]);
+  END IF;
+  -- Asked once: in a new store no line needs to be looked up.
+  IF p_on_duplicate <> 'replace' AND EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
+    SELECT v_lines || coalesce(array_agg(s.line), '{}'), v_jobs || coalesce(array_agg(d.job), '{}'),
+      v_others || coalesce(array_agg(NULL::bigint), '{}') INTO v_lines, v_jobs, v_others
+    FROM haul.staging s CROSS JOIN LATERAL (
+      SELECT e.job FROM haul.dedupe e
+      WHERE e.store = v_queue.store AND e.path_digest = haul.path_digest(s.path) LIMIT 1) d
+    WHERE s.submission = p_submission AND (p_on_duplicate = 'error' OR NOT EXISTS (
+      SELECT FROM haul.job j WHERE j.id = d.job AND j.url = s.url AND j.path = s.path));
+  END IF;
+  IF v_lines = '{}' THEN
+    RETURN '{"count": 0, "first": []}';
+  END IF;
+  WITH wrong AS MATERIALIZED (
+    SELECT u.line, max(u.other_line) AS other_line, max(u.job) AS job
+    FROM unnest(v_lines, v_others, v_jobs) AS u(line, other_line, job) GROUP BY u.line
+  ), first AS (
+    SELECT w.*, (SELECT s.path FROM haul.staging s WHERE s.submission = p_submission AND s.line = w.line LIMIT 1) AS path
+    FROM wrong w ORDER BY w.line LIMIT p_limit
+  )
+  SELECT jsonb_build_object('count', (SELECT count(*) FROM wrong),
+    'first', (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.line) FROM first f)) INTO v_reply;
+  IF p_remove THEN
+    DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (v_lines);
+  END IF;
+  RETURN v_reply;
+END
+$$;
+
+-- Raises HA004 where there is no such submission: its session has ended.
+CREATE OR REPLACE FUNCTION haul.require_submission(p_submission uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM haul.submission s WHERE s.id = p_submission) THEN
+    RAISE EXCEPTION 'the submission has ended with its session' USING ERRCODE = 'HA004', HINT = 'Try again.';
+  END IF;
+END
+$$;
+
+-- Turns the first p_limit of a submission's lines that are left into jobs, all of these or none.
+--
+-- p_options  {"digest", "length", "if_exists", "max_attempts", "max_bytes", "accept_unverified_length", …} for every line;
+--            a line's own options go before, as does its priority
 -- p_after    not before this long from now; NULL or 0 = at once
+-- p_on_duplicate  as in check_submission(); what is wrong there is wrong here
+-- p_others   whether jobs outside p_batch that lines have met are wanted
 -- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
---            cancelled, and are tried with the options given now}
+--            cancelled, and are tried with the options given now, "elsewhere": [{"batch", "jobs"}]: of those that are not
+--            in p_batch, where a batch is given, "others": their ids, where wanted, "left": whether lines are left}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
-  p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval)
+  p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
+  p_on_duplicate text, p_others boolean, p_limit integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
--- Staging is never analysed, so the planner knows nothing of its size: no statement here joins it to anything. What a
+-- Of the size of staging the planner knows nothing: no statement here joins it to anything. What a
 -- line needs from elsewhere is looked up by index and kept in its row.
 DECLARE
-  v_submission xid8 := pg_current_xact_id();
+  v_last bigint;
   v_count bigint;
   v_queue record;
   v_batch integer;
@@ -22,7 +145,10 @@ DECLARE
   v_paths bigint;
   v_now timestamptz := clock_timestamp();
   v_submitted bigint;
+  v_met bigint[] := '{}';
   v_requeued bigint[] := '{}';
+  v_elsewhere jsonb;
+  v_others jsonb;
 BEGIN
   PERFORM haul.require_read_committed();
   -- Not deleted before this commits; of one that has been meanwhile the name is looked for again.
@@ -31,21 +157,24 @@ BEGIN
     PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
     EXIT WHEN FOUND;
   END LOOP;
-  SELECT count(*) INTO v_count FROM haul.staging s WHERE s.submission = v_submission;
+  PERFORM haul.require_submission(p_submission);
+  SELECT count(*), max(f.line) INTO v_count, v_last FROM (
+    SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
   PERFORM haul.ensure_partitions(v_count + 100000);
 
-  PERFORM haul.check_staged();
   v_batch := haul.ensure_batch(p_batch);
-  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
+  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host))
+  FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
 
   -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
   UPDATE haul.staging s SET job = nextval('haul.job_id'), path_digest = haul.path_digest(s.path),
     host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host)
-  WHERE s.submission = v_submission;
+  WHERE s.submission = p_submission AND s.line <= v_last;
 
   -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
   INSERT INTO haul.dedupe (store, path_digest, job)
-  SELECT v_queue.store, s.path_digest, min(s.job) FROM haul.staging s WHERE s.submission = v_submission
+  SELECT v_queue.store, s.path_digest, min(s.job) FROM haul.staging s
+  WHERE s.submission = p_submission AND s.line <= v_last
   GROUP BY s.path_digest ORDER BY s.path_digest
   ON CONFLICT (store, path_digest) DO NOTHING;
   GET DIAGNOSTICS v_paths = ROW_COUNT;
@@ -54,14 +183,14 @@ BEGIN
   IF v_paths < v_count THEN
     UPDATE haul.staging s SET owner = nullif((
       SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = s.path_digest), s.job)
-    WHERE s.submission = v_submission;
+    WHERE s.submission = p_submission AND s.line <= v_last;
   END IF;
 
   WITH added AS (
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
-    SELECT s.job, v_queue.id, s.host_id, v_batch, p_priority, v_now, s.url, s.path,
+    SELECT s.job, v_queue.id, s.host_id, v_batch, coalesce(s.priority, p_priority), v_now, s.url, s.path,
       v_queue.defaults || coalesce(p_options, '{}') || coalesce(s.options, '{}')
-    FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NULL
+    FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NULL
     RETURNING id, queue, host, priority
   ), waiting AS (
     INSERT INTO haul.ready (queue, host, instance, priority, job)
@@ -75,36 +204,46 @@ BEGIN
   -- Lines that met an earlier job: the same URL is that job, another URL is an error.
   IF v_submitted < v_count THEN
     SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
-    WHERE s.submission = v_submission AND s.owner IS NOT NULL AND NOT EXISTS (
-      SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path)
+    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL
+      AND (p_on_duplicate = 'error' OR NOT EXISTS (
+        SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path))
     ORDER BY s.line LIMIT 1;
     IF FOUND THEN
-      RAISE EXCEPTION 'line %: job % already brings another URL to the path "%"', v_bad.line, v_bad.owner, v_bad.path
+      RAISE EXCEPTION 'line %: job % has the path "%" already', v_bad.line, v_bad.owner, v_bad.path
         USING ERRCODE = 'HA004', HINT = 'Give this line another path.';
     END IF;
-    v_requeued := haul.requeue(ARRAY(
-      SELECT DISTINCT s.owner FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NOT NULL));
+    SELECT array_agg(DISTINCT s.owner) INTO v_met FROM haul.staging s
+    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
+    v_requeued := haul.requeue(v_met);
     -- Whoever submits again what had failed may have mended its options.
     UPDATE haul.job j SET options = l.options FROM (
-      SELECT DISTINCT ON (s.owner) s.owner, v_queue.defaults || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
-      FROM haul.staging s WHERE s.submission = v_submission AND s.owner = ANY (v_requeued)
+      SELECT DISTINCT ON (s.owner) s.owner,
+        v_queue.defaults || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
+      FROM haul.staging s
+      WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_requeued)
       ORDER BY s.owner, s.line) l
     WHERE j.id = l.owner AND j.options IS DISTINCT FROM l.options;
+    SELECT jsonb_agg(jsonb_build_object('batch', e.name, 'jobs', cardinality(e.jobs))), jsonb_agg(e.jobs)
+    INTO v_elsewhere, v_others FROM (
+      SELECT b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
+      WHERE j.id = ANY (v_met) AND j.batch IS DISTINCT FROM v_batch AND v_batch IS NOT NULL GROUP BY b.name) e;
   END IF;
 
   -- Last of all the lanes, each once and in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(0), array_agg(a.priority), array_agg(a.head))
   FROM (
-    SELECT s.host_id AS host, v_queue.id AS queue, p_priority AS priority, min(s.job) AS head
+    SELECT s.host_id AS host, v_queue.id AS queue, coalesce(s.priority, p_priority) AS priority, min(s.job) AS head
     FROM haul.staging s
-    WHERE s.submission = v_submission AND s.owner IS NULL AND coalesce(p_after, '0') <= '0'
-    GROUP BY s.host_id
+    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NULL AND coalesce(p_after, '0') <= '0'
+    GROUP BY s.host_id, coalesce(s.priority, p_priority)
     UNION ALL
     SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued)) a;
   PERFORM pg_notify('haul', 'queues:all');
-  DELETE FROM haul.staging s WHERE s.submission = v_submission;
+  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   RETURN jsonb_build_object('submitted', v_submitted, 'requeued', cardinality(v_requeued),
-    'skipped', v_count - v_submitted - cardinality(v_requeued));
+    'skipped', v_count - v_submitted - cardinality(v_requeued), 'elsewhere', coalesce(v_elsewhere, '[]'),
+    'others', CASE WHEN p_others THEN coalesce(v_others, '[]') ELSE '[]' END, 'left',
+    EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission));
 END
 $$;
 
@@ -121,25 +260,6 @@ BEGIN
         'Run ''haul store init'' first.');
   END IF;
   RETURN v_queue;
-END
-$$;
-
--- Raises HA004 where this transaction has staged one path for two URLs.
-CREATE OR REPLACE FUNCTION haul.check_staged() RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_seqscan = off AS $$
-DECLARE
-  v_bad record;
-BEGIN
-  SELECT f.line, f.path, f.first_line INTO v_bad FROM (
-    SELECT s.line, s.path, s.url, first_value(s.line) OVER of_path AS first_line,
-      first_value(s.url) OVER of_path AS first_url
-    FROM haul.staging s WHERE s.submission = pg_current_xact_id()
-    WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
-  WHERE f.url <> f.first_url ORDER BY f.line LIMIT 1;
-  IF FOUND THEN
-    RAISE EXCEPTION 'line %: another URL for the path "%" of line %', v_bad.line, v_bad.path, v_bad.first_line
-      USING ERRCODE = 'HA004';
-  END IF;
 END
 $$;
 

@@ -1,4 +1,4 @@
--- For whoever wants files now, whatever became of earlier jobs for the same paths: lines staged by this transaction
+-- For whoever wants files now, whatever became of earlier jobs for the same paths: a submission's lines
 -- take those jobs over. Called before submit(), which makes jobs of the lines that are left.
 
 -- Whether files that are there already are not what is wanted.
@@ -7,14 +7,13 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(p_options ->> 'if_exists' IN ('replace', 'rename'), false)
 $$;
 
--- Lines staged by this transaction whose path has a completed job with the same URL: whether the file is still
+-- Lines of a submission whose path has a completed job with the same URL: whether the file is still
 -- there, only the caller can see. `path` is where the file was published, `bytes` its length. Each line is looked up by
 -- itself (LIMIT keeps the planner from joining): of the size of staging nothing is known.
 --
 -- Who asks for files to be replaced or renamed wants them anew: then only those count that the same command has brought
 -- as long as it has not come to its end, that is, something in their queue waits or runs.
-DROP FUNCTION IF EXISTS haul.finished_lines(text);
-CREATE OR REPLACE FUNCTION haul.finished_lines(p_queue text, p_options jsonb)
+CREATE OR REPLACE FUNCTION haul.finished_lines(p_submission uuid, p_queue text, p_options jsonb)
 RETURNS TABLE (line bigint, path text, bytes bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -28,7 +27,7 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     SELECT j.id, j.queue, j.options FROM haul.job j WHERE j.id = d.job AND j.url = s.url LIMIT 1) j
   CROSS JOIN LATERAL (
     SELECT o.path, o.bytes FROM haul.outcome o WHERE o.job = j.id AND o.state = 'completed' LIMIT 1) o
-  WHERE s.submission = pg_current_xact_id_if_assigned()
+  WHERE s.submission = p_submission
     AND (NOT haul.wants_anew(p_options) OR j.options ->> 'if_exists' = p_options ->> 'if_exists' AND j.queue IN (
       SELECT queue FROM haul.ready UNION ALL SELECT queue FROM haul.scheduled
       UNION ALL SELECT queue FROM haul.held UNION ALL SELECT queue FROM haul.lease))
@@ -36,22 +35,22 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 
--- Removes the lines p_done from what this transaction has staged; where files are wanted anew their jobs become this
+-- Removes the lines p_done from a submission; where files are wanted anew their jobs become this
 -- queue's, so that they count for as long as it has not ended. The jobs that other lines meet at their paths become
 -- what those lines say, in this queue and batch, and wait anew, with earlier attempts forgiven; what is durable
 -- of the same URL is kept, and gone on with. Such lines are removed too.
 --
 -- p_options  as in submit()
 -- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended}
--- Raises     HA003 unknown queue · HA004 one path for two URLs · HA007 such a job is running
+-- Raises     HA003 unknown queue · HA007 such a job is running
 --
 -- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has made:
 -- submit() would skip them as somebody's, and their files would be nobody's of the second.
-CREATE OR REPLACE FUNCTION haul.resubmit(p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
+CREATE OR REPLACE FUNCTION haul.resubmit(
+  p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_submission xid8 := pg_current_xact_id();
   v_queue record;
   v_batch integer;
   v_jobs bigint[];
@@ -60,57 +59,88 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
-  PERFORM haul.check_staged();
   PERFORM FROM haul.store s WHERE s.id = v_queue.store FOR NO KEY UPDATE;
   IF NOT EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
   v_batch := haul.ensure_batch(p_batch);
-  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
+  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = p_submission;
 
   IF haul.wants_anew(p_options) THEN
     UPDATE haul.job j SET queue = v_queue.id FROM haul.staging s JOIN haul.dedupe d
       ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-    WHERE s.submission = v_submission AND s.line = ANY (p_done) AND j.id = d.job;
+    WHERE s.submission = p_submission AND s.line = ANY (p_done) AND j.id = d.job;
   END IF;
-  DELETE FROM haul.staging s WHERE s.submission = v_submission AND s.line = ANY (p_done);
+  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (p_done);
   UPDATE haul.staging s SET
     host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
-  WHERE s.submission = v_submission;
+  WHERE s.submission = p_submission;
   SELECT array_agg(DISTINCT s.owner) INTO v_jobs FROM haul.staging s
-  WHERE s.submission = v_submission AND s.owner IS NOT NULL;
+  WHERE s.submission = p_submission AND s.owner IS NOT NULL;
   IF v_jobs IS NULL THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
 
-  -- Out of wherever they wait or have ended; what is left then is running.
+  SELECT d.free, d.ended INTO v_free, v_ended FROM haul.detach(v_jobs) d;
+  PERFORM haul.require_all_free(v_jobs, v_free);
+  PERFORM haul.take_over(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
+  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
+END
+$$;
+
+-- Takes jobs out of wherever they wait or have ended. What is not free then is running, or somebody has just changed it.
+CREATE OR REPLACE FUNCTION haul.detach(
+  p_jobs bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
   WITH ended AS (
     DELETE FROM haul.outcome o WHERE o.job IN (
-      SELECT k.job FROM haul.outcome k WHERE k.job = ANY (v_jobs) ORDER BY k.job FOR UPDATE) RETURNING o.job
+      SELECT k.job FROM haul.outcome k WHERE k.job = ANY (p_jobs) ORDER BY k.job FOR UPDATE) RETURNING o.job, o.state
   ), held AS (
     DELETE FROM haul.held h WHERE h.job IN (
-      SELECT k.job FROM haul.held k WHERE k.job = ANY (v_jobs) ORDER BY k.job FOR UPDATE) RETURNING h.job)
-  SELECT array_agg(t.job), (SELECT count(*) FROM ended) INTO v_free, v_ended
+      SELECT k.job FROM haul.held k WHERE k.job = ANY (p_jobs) ORDER BY k.job FOR UPDATE) RETURNING h.job)
+  SELECT array_agg(t.job), (SELECT count(*) FROM ended),
+    (SELECT array_agg(e.job) FROM ended e WHERE e.state = 'completed') INTO free, ended, completed
   FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
-  SELECT v_free || array_agg(w.job) INTO v_free
-  FROM haul.withdraw(v_jobs) w;
-  PERFORM haul.require_all_free(v_jobs, v_free);
+  SELECT free || array_agg(w.job) INTO free
+  FROM haul.withdraw(p_jobs) w;
+END
+$$;
 
+-- Makes jobs that are free what the lines that own them say, and removes these lines; the first of several counts. Files of
+-- those in p_completed are there, and are replaced unless their lines want something else. p_priority NULL keeps a job's own.
+CREATE OR REPLACE FUNCTION haul.take_over(
+  p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
+  p_jobs bigint[], p_completed bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
-  WHERE s.submission = v_submission AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
-  UPDATE haul.job j SET queue = v_queue.id, host = s.host_id, batch = v_batch, url = s.url, submitted_at = clock_timestamp(),
-    options = coalesce(p_options, '{}') || coalesce(s.options, '{}')
-  FROM haul.staging s WHERE s.submission = v_submission AND j.id = s.owner;
-  UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (v_jobs) AND NOT a.forgiven;
-  INSERT INTO haul.ready (queue, host, instance, priority, job)
-  SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
-  DELETE FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NOT NULL;
+  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
+  UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url, submitted_at = clock_timestamp(),
+    priority = coalesce(s.priority, p_priority, j.priority),
+    options = CASE WHEN j.id = ANY (p_completed) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb
+      || coalesce(p_options, '{}') || coalesce(s.options, '{}')
+  FROM (
+    SELECT DISTINCT ON (f.owner) f.* FROM haul.staging f
+    WHERE f.submission = p_submission AND f.owner = ANY (p_jobs) ORDER BY f.owner, f.line) s
+  WHERE j.id = s.owner;
+  UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (p_jobs) AND NOT a.forgiven;
+  IF p_after > '0' THEN
+    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+    SELECT j.id, j.queue, j.host, 0, j.priority, clock_timestamp() + p_after FROM haul.job j
+    WHERE j.id = ANY (p_jobs) ORDER BY j.id;
+  ELSE
+    INSERT INTO haul.ready (queue, host, instance, priority, job)
+    SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (p_jobs) ORDER BY j.id;
+  END IF;
+  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.owner = ANY (p_jobs);
 
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
-  FROM haul.job j WHERE j.id = ANY (v_jobs);
-  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
+  FROM haul.job j WHERE j.id = ANY (p_jobs) AND coalesce(p_after, '0') <= '0';
 END
 $$;
 

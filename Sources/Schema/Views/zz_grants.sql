@@ -1,4 +1,4 @@
--- Who may call and see what: functions and views, no tables (staging takes inserts of its submitter's own lines).
+-- Who may call and see what: functions and views, no tables (staging takes inserts of whoever knows a submission's key).
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA haul FROM PUBLIC;
 GRANT USAGE ON SCHEMA haul TO haul_worker, haul_submitter, haul_monitor;
 
@@ -22,9 +22,14 @@ GRANT EXECUTE ON FUNCTION
   haul.sweep_on(integer)
 TO haul_worker;
 
-GRANT INSERT (line, url, host, path, options) ON haul.staging TO haul_submitter;
+GRANT INSERT (submission, line, url, host, path, priority, options) ON haul.staging TO haul_submitter;
 GRANT EXECUTE ON FUNCTION
-  haul.submit(text, text, smallint, jsonb, interval),
+  haul.begin_submission(text),
+  haul.check_submission(uuid, text, text, boolean, integer),
+  haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer),
+  haul.replace(uuid, text, text, smallint, jsonb, interval, integer),
+  haul.end_submission(uuid),
+  haul.export(jsonb, boolean, bigint, integer),
   haul.pause(jsonb, integer),
   haul.resume(jsonb, integer),
   haul.cancel(jsonb, integer),

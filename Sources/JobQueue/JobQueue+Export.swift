@@ -1,0 +1,35 @@
+import FoundationEssentials
+import Postgres
+
+/// A job as it was submitted.
+package struct ExportedJob: Sendable, Equatable {
+  package let job: Int64
+  /// Whole, with whatever signs it: not for people.
+  package let url: String
+  package let path: String
+  package let priority: Int
+  package let options: JobOptions
+}
+
+extension JobQueue {
+  /// Jobs of `selector` with an id above `after`, in the order of their ids, at most `limit`; an empty selector means
+  /// all. `left` leaves out completed ones.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
+  package func export(
+    _ selector: JobSelector, left: Bool, after: Int64, limit: Int
+  ) async throws -> [ExportedJob] {
+    if selector != JobSelector() { try await requireNames(selector) }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    return try await rows(
+      "SELECT job, url, path, priority, options::text FROM haul.export($1::jsonb, $2, $3, $4::int)",
+      [try Self.json(selector), left, after, limit]
+    ).map { row in
+      let options: String = try row.decode(4)
+      return ExportedJob(
+        job: try row.decode(0), url: try row.decode(1), path: try row.decode(2),
+        priority: try row.decode(3),
+        options: try decoder.decode(JobOptions.self, from: Data(options.utf8)))
+    }
+  }
+}

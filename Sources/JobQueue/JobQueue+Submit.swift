@@ -1,0 +1,191 @@
+import Postgres
+
+extension JobQueue {
+  /// Lines that are made jobs in one transaction. Larger, and whoever meets one of their hosts or paths waits longer;
+  /// smaller, and the lanes of hosts that are on many lines are armed more often.
+  package static let submitLimit = 100_000
+  /// Between two looks at jobs that are to stop.
+  private static let patience = Duration.milliseconds(500)
+
+  /// Submits lines as they come, in memory for a few pieces, however many they are. Durable on return. Lines that are
+  /// there already are skipped, so that a submission can be repeated.
+  ///
+  /// Everything is read, staged and checked before the first job exists. Up to ``submitLimit`` lines are then submitted
+  /// all or none; of more, those of whole transactions stay where it breaks off.
+  ///
+  /// - Parameters:
+  ///   - pieces: of some thousand lines each; an error that it throws ends the submission, and nothing is submitted.
+  ///   - observe: is told how far it is.
+  /// - Throws: `SubmissionError`; `JobQueueError.noSuchName` for the queue; what `pieces` throws.
+  package func submit<Pieces: AsyncSequence & Sendable>(
+    _ submission: Submission, _ pieces: Pieces,
+    observe: @Sendable (SubmissionStep) -> Void = { _ in }
+  ) async throws -> SubmitReply where Pieces.Element == [SubmitLine] {
+    let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
+    do {
+      let staged = try await stage(pieces, key, observe)
+      observe(.checking)
+      var reply = SubmitReply(conflicts: try await check(submission, key))
+      if reply.conflicts.count > 0, !submission.skipsConflicts {
+        throw SubmissionError.conflicts(reply.conflicts)
+      }
+      try await makeJobs(submission, key, staged - reply.conflicts.count, &reply, observe)
+      try await end(key)
+      return reply
+    } catch {
+      // Where the connection is gone, the next submission removes what is staged.
+      try? await end(key)
+      throw error
+    }
+  }
+
+  private func end(_ key: String) async throws {
+    try await rows("SELECT haul.end_submission($1::uuid)", [key])
+  }
+
+  /// Stages one piece while the next one is being made.
+  private func stage<Pieces: AsyncSequence & Sendable>(
+    _ pieces: Pieces, _ key: String, _ observe: @Sendable (SubmissionStep) -> Void
+  ) async throws -> Int where Pieces.Element == [SubmitLine] {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      var staged = 0
+      for try await lines in pieces {
+        try await group.next()
+        observe(.staged(staged))
+        staged += lines.count
+        group.addTask { try await stage(lines, key) }
+      }
+      try await group.next()
+      observe(.staged(staged))
+      return staged
+    }
+  }
+
+  /// Adds lines to a submission.
+  func stage(_ lines: [SubmitLine], _ key: String) async throws {
+    do {
+      _ = try await connection.copyIn(
+        "COPY haul.staging (submission, line, url, host, path, priority, options) FROM STDIN",
+        CopyChunks(key: key, lines: lines))
+    } catch let error as PostgresError {
+      throw JobQueueError(error) ?? error
+    }
+  }
+
+  func check(_ submission: Submission, _ key: String) async throws -> SubmitConflicts {
+    try await callJSON(
+      "SELECT haul.check_submission($1::uuid, $2, $3, $4, 20)",
+      [key, submission.queue, submission.onDuplicate.rawValue, submission.skipsConflicts])
+  }
+
+  private func makeJobs(
+    _ submission: Submission, _ key: String, _ lines: Int, _ reply: inout SubmitReply,
+    _ observe: @Sendable (SubmissionStep) -> Void
+  ) async throws {
+    // Committed before the first job is made: another submission need not wait for its end to use them.
+    try await ensurePartitions(room: Int64(min(lines, Self.submitLimit) + 100_000))
+    var done = 0
+    while true {
+      do {
+        var room = Self.submitLimit
+        var waiting = 0
+        if submission.onDuplicate == .replace {
+          let chunk = try await replaceChunk(submission, key)
+          reply.replaced += chunk.replaced
+          reply.skipped += chunk.skipped
+          done += chunk.replaced + chunk.skipped
+          (room, waiting) = (chunk.left, chunk.waiting)
+        }
+        let chunk = try await submitChunk(submission, key, limit: room)
+        reply.add(chunk)
+        done += chunk.submitted + chunk.skipped + chunk.requeued
+        observe(.submitted(done, of: lines))
+        if !chunk.left { return }
+        // Nothing but lines that have been put behind.
+        if room == 0, waiting > 0 {
+          observe(.waiting(waiting))
+          try await Task.sleep(for: Self.patience)
+        }
+      } catch JobQueueError.refused(let message, let hint) {
+        throw SubmissionError.overtaken(
+          hint.map { "\(message). \($0)" } ?? message, submitted: done)
+      }
+    }
+  }
+
+  func submitChunk(
+    _ submission: Submission, _ key: String, limit: Int
+  ) async throws -> SubmitChunkReply {
+    try await callJSON(
+      "SELECT haul.submit($1::uuid, $2, $3, $4::smallint, $5::jsonb, $6::interval, $7, $8, $9::int)",
+      try Self.parameters(of: submission, key) + [
+        submission.onDuplicate.rawValue, submission.wantsOthers, limit,
+      ])
+  }
+
+  private func replaceChunk(_ submission: Submission, _ key: String) async throws -> ReplaceReply {
+    try await callJSON(
+      "SELECT haul.replace($1::uuid, $2, $3, $4::smallint, $5::jsonb, $6::interval, $7::int)",
+      try Self.parameters(of: submission, key) + [Self.submitLimit])
+  }
+
+  /// Key, queue, batch, priority, options, delay.
+  private static func parameters(
+    of submission: Submission, _ key: String
+  ) throws -> [(any PostgresEncodable)?] {
+    [
+      key, submission.queue, submission.batch, submission.priority, try json(submission.options),
+      submission.after.map { "\($0 / .seconds(1)) seconds" },
+    ]
+  }
+}
+
+/// Submission lines in COPY's text format, a thousand a chunk.
+private struct CopyChunks: AsyncSequence, Sendable {
+  typealias Element = [UInt8]
+  let key: String
+  let lines: [SubmitLine]
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    let key: String
+    let lines: [SubmitLine]
+    var next = 0
+
+    mutating func next() async throws -> [UInt8]? {
+      if next >= lines.count { return nil }
+      var chunk: [UInt8] = []
+      for line in lines[next..<Swift.min(next + 1000, lines.count)] {
+        chunk.append(contentsOf: key.utf8)
+        chunk.append(UInt8(ascii: "\t"))
+        chunk.append(contentsOf: String(line.line).utf8)
+        let options = try line.options.map(JobQueue.json)
+        for field in [line.url, line.host, line.path, line.priority.map(String.init), options] {
+          chunk.append(UInt8(ascii: "\t"))
+          Self.append(field, to: &chunk)
+        }
+        chunk.append(UInt8(ascii: "\n"))
+      }
+      next += 1000
+      return chunk
+    }
+
+    /// PostgreSQL manual, COPY, "Text Format": backslash, newline, return and tab are escaped, NULL is `\N`.
+    static func append(_ field: String?, to chunk: inout [UInt8]) {
+      guard let field else {
+        chunk.append(contentsOf: "\\N".utf8)
+        return
+      }
+      for byte in field.utf8 {
+        switch byte {
+        case UInt8(ascii: "\\"): chunk.append(contentsOf: "\\\\".utf8)
+        case UInt8(ascii: "\n"): chunk.append(contentsOf: "\\n".utf8)
+        case UInt8(ascii: "\r"): chunk.append(contentsOf: "\\r".utf8)
+        case UInt8(ascii: "\t"): chunk.append(contentsOf: "\\t".utf8)
+        default: chunk.append(byte)
+        }
+      }
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(key: key, lines: lines) }
+}

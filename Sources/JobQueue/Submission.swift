@@ -1,0 +1,190 @@
+/// One job to submit.
+package struct SubmitLine: Sendable {
+  /// The number of the line it came from, for messages.
+  package var line: Int
+  package var url: String
+  /// The host it counts against, as `name` or `name:port`.
+  package var host: String
+  /// Final place below the store's root.
+  package var path: String
+  /// 0 (first) to 9; nil for the submission's.
+  package var priority: Int?
+  /// Wishes of this line; they go before those of the submission.
+  package var options: JobOptions?
+
+  /// A line made of its parts.
+  package init(
+    line: Int, url: String, host: String, path: String, priority: Int? = nil,
+    options: JobOptions? = nil
+  ) {
+    self.line = line
+    self.url = url
+    self.host = host
+    self.path = path
+    self.priority = priority
+    self.options = options
+  }
+}
+
+/// What all lines of a submission share.
+package struct Submission: Sendable {
+  /// What a line means whose path an earlier job has.
+  package enum OnDuplicate: String, Sendable, CaseIterable {
+    /// The same URL is that job, which is queued again if it had failed; another URL is an error.
+    case skip
+    /// The line takes the job over; what runs of it is stopped first.
+    case replace
+    /// An error, whatever its URL.
+    case error
+  }
+
+  package var queue: String
+  package var batch: String?
+  /// 0 (first) to 9.
+  package var priority: Int
+  package var options: JobOptions
+  /// Not before this long from now.
+  package var after: Duration?
+  package var onDuplicate = OnDuplicate.skip
+  /// Leave out lines that contradict each other or what is there, instead of refusing all.
+  package var skipsConflicts = false
+  /// Whether ``SubmitReply/others`` are wanted.
+  package var wantsOthers = false
+
+  /// A submission made of its parts.
+  package init(
+    queue: String, batch: String? = nil, priority: Int = 5, options: JobOptions = JobOptions(),
+    after: Duration? = nil
+  ) {
+    self.queue = queue
+    self.batch = batch
+    self.priority = priority
+    self.options = options
+    self.after = after
+  }
+}
+
+/// How far a submission is.
+package enum SubmissionStep: Sendable, Equatable {
+  /// So many lines are staged; no job exists yet.
+  case staged(Int)
+  /// All are staged and being compared with each other and with what is there.
+  case checking
+  /// So many of the staged lines are jobs, or were.
+  case submitted(Int, of: Int)
+  /// So many lines wait until running jobs have stopped, whose paths they take.
+  case waiting(Int)
+}
+
+/// A line that contradicts an earlier line or a job that is there.
+package struct SubmitConflict: Sendable, Decodable, Equatable {
+  package let line: Int
+  package let path: String
+  /// The line that has the path first.
+  package let otherLine: Int?
+  /// Else the job that has it.
+  package let job: Int64?
+
+  /// A conflict made of its parts.
+  package init(line: Int, path: String, otherLine: Int?, job: Int64?) {
+    self.line = line
+    self.path = path
+    self.otherLine = otherLine
+    self.job = job
+  }
+}
+
+/// What of a submission cannot become jobs.
+package struct SubmitConflicts: Sendable, Decodable, Equatable {
+  package let count: Int
+  /// The first twenty by line.
+  package let first: [SubmitConflict]
+
+  /// Conflicts made of their parts.
+  package init(count: Int, first: [SubmitConflict]) {
+    self.count = count
+    self.first = first
+  }
+}
+
+/// What came of a submission.
+package struct SubmitReply: Sendable, Equatable {
+  /// Jobs that an earlier submission has made under another batch, or none.
+  package struct Elsewhere: Sendable, Decodable, Equatable {
+    package let batch: String?
+    package let jobs: Int
+  }
+
+  package internal(set) var submitted = 0
+  /// The same path and URL was there already.
+  package internal(set) var skipped = 0
+  /// Was there, had failed or been cancelled, and is queued again.
+  package internal(set) var requeued = 0
+  /// Was another job, and is the line's now.
+  package internal(set) var replaced = 0
+  /// Of those skipped and queued again, those that are not in the submission's batch, where it has one.
+  package internal(set) var elsewhere: [Elsewhere] = []
+  /// Their ids, where they are wanted.
+  package internal(set) var others: [Int64] = []
+  /// What was left out.
+  package internal(set) var conflicts: SubmitConflicts
+
+  mutating func add(_ chunk: SubmitChunkReply) {
+    submitted += chunk.submitted
+    skipped += chunk.skipped
+    requeued += chunk.requeued
+    others += chunk.others.joined()
+    for new in chunk.elsewhere {
+      let old = elsewhere.firstIndex { $0.batch == new.batch }
+      let before = old.map { elsewhere.remove(at: $0).jobs } ?? 0
+      elsewhere.append(Elsewhere(batch: new.batch, jobs: before + new.jobs))
+    }
+  }
+}
+
+/// What `haul.submit` gives.
+struct SubmitChunkReply: Sendable, Decodable {
+  let submitted: Int
+  let skipped: Int
+  let requeued: Int
+  let elsewhere: [SubmitReply.Elsewhere]
+  let others: [[Int64]]
+  let left: Bool
+}
+
+/// What `haul.replace` gives.
+struct ReplaceReply: Sendable, Decodable {
+  let replaced: Int
+  let skipped: Int
+  let waiting: Int
+  let left: Int
+}
+
+/// Why a submission came to nothing, or not to all.
+package enum SubmissionError: Error, Sendable, Equatable {
+  /// Lines contradict each other or what is there; nothing was submitted.
+  case conflicts(SubmitConflicts)
+  /// The check found nothing, but somebody was faster then: so many lines had been submitted before.
+  case overtaken(String, submitted: Int)
+}
+
+extension SubmitConflict {
+  /// What is wrong with the line: a sentence without its number.
+  package func sentence(_ onDuplicate: Submission.OnDuplicate) -> String {
+    let owner = otherLine.map { "line \($0)" } ?? "job \(job ?? 0)"
+    return onDuplicate == .error
+      ? "\(owner) has the path \"\(path)\" already."
+      : "\(owner) already brings another URL to the path \"\(path)\". Give this line another path."
+  }
+}
+
+extension SubmissionError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .conflicts(let conflicts):
+      conflicts.first.first.map { "line \($0.line): \($0.sentence(.skip))" }
+        ?? "lines contradict each other"
+    case .overtaken(let message, _): message
+    }
+  }
+}

@@ -1,0 +1,148 @@
+internal import Log
+
+/// `ListFormat.aria2`: a line of URLs, separated by tabs, then indented lines with one option each (aria2 manual, "Input
+/// File"). Not `isCertain`, it reads lines of URLs, which may be indented, as well.
+struct Aria2Lines: ListParser {
+  let isCertain: Bool
+  /// The entry whose options may follow, or what is wrong with it.
+  private var open: Result<ListEntry, Fault>?
+  private var directory: String?
+  private var name: String?
+  /// Names of options that mean nothing here, in the order of their first use.
+  private var unknown: [String] = []
+  private var hasOptions = false
+  /// Entries of several URLs.
+  private var mirrored = 0
+
+  private struct Fault: Error {
+    let line: Int
+    let reason: String
+  }
+
+  init(isCertain: Bool) { self.isCertain = isCertain }
+
+  mutating func parse(_ line: ListLine) -> ListItem? {
+    let text: String
+    do throws(ListFault) {
+      text = try line.text.get()
+    } catch {
+      return begin(.failure(Fault(line: line.number, reason: error.reason)))
+    }
+    let content = PlainLines.trimmed(text)
+    if content.isEmpty || text.hasPrefix("#") { return nil }
+    let isIndented = content.startIndex > text.startIndex
+    if isIndented, let (key, value) = Self.option(content) {
+      hasOptions = true
+      take(key, value, line: line.number)
+      return nil
+    }
+    if isIndented, isCertain {
+      let reason = "an indented line is an option, such as out=NAME"
+      return begin(.failure(Fault(line: line.number, reason: reason)))
+    }
+    let urls = content.split(separator: "\t")
+    if urls.count > 1 { mirrored += 1 }
+    return begin(.success(ListEntry(line: line.number, url: String(urls[0]))))
+  }
+
+  mutating func finish() -> ListItem? {
+    if open != nil { return completed() }
+    if hasOptions, !isCertain {
+      hasOptions = false
+      return .notice("read as \(ListFormat.aria2.title)")
+    }
+    if !unknown.isEmpty {
+      defer { unknown = [] }
+      return .notice("options of aria2's that are left out: \(unknown.joined(separator: ", "))")
+    }
+    if mirrored > 0 {
+      defer { mirrored = 0 }
+      return .notice("of several URLs on one line the first is taken (\(mirrored) such lines)")
+    }
+    return nil
+  }
+
+  /// `name=value`, the name as options of aria2 are written.
+  static func option(_ text: Substring) -> (key: Substring, value: Substring)? {
+    guard let equals = text.firstIndex(of: "="), equals > text.startIndex else { return nil }
+    let key = text[..<equals]
+    let isName = key.utf8.allSatisfy {
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "-")
+        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+    }
+    return isName ? (key, text[text.index(after: equals)...]) : nil
+  }
+
+  private mutating func begin(_ entry: Result<ListEntry, Fault>) -> ListItem? {
+    defer {
+      open = entry
+      directory = nil
+      name = nil
+    }
+    return completed()
+  }
+
+  private mutating func completed() -> ListItem? {
+    defer { open = nil }
+    switch open {
+    case nil: return nil
+    case .failure(let fault): return .problem(line: fault.line, fault.reason)
+    case .success(var entry):
+      if let name {
+        entry.path = directory.map { "\($0)/\(name)" } ?? name
+      } else {
+        entry.directory = directory
+      }
+      return .entry(entry)
+    }
+  }
+
+  private mutating func take(_ key: Substring, _ value: Substring, line: Int) {
+    guard var entry = try? open?.get() else {
+      if open == nil { fail(line, "the option \(key) belongs to no URL") }
+      return
+    }
+    switch key {
+    case "out": name = String(value)
+    case "dir": directory = Self.relative(value)
+    case "checksum":
+      entry.digest = String(value)
+      open = .success(entry)
+    case "header": fail(line, Self.refusal(ofHeader: value))
+    case let key where Self.holdsSecret(key):
+      fail(line, "\(key) holds a secret, which the database would keep; leave it out")
+    default:
+      let key = String(key)
+      if !unknown.contains(key) { unknown.append(key) }
+    }
+  }
+
+  private mutating func fail(_ line: Int, _ reason: String) {
+    open = .failure(Fault(line: line, reason: reason))
+  }
+
+  /// `./films/` is `films`, and `.` no directory.
+  private static func relative(_ directory: Substring) -> String? {
+    var rest = directory
+    while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
+    while rest.count > 1, rest.hasSuffix("/") { rest = rest.dropLast() }
+    return rest.isEmpty || rest == "." ? nil : String(rest)
+  }
+
+  private static func holdsSecret(_ key: Substring) -> Bool {
+    key.hasSuffix("passwd") || key.hasSuffix("-proxy") || key == "load-cookies"
+  }
+
+  private static let credentials: Set<String> = [
+    "authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token",
+  ]
+
+  private static func refusal(ofHeader header: Substring) -> String {
+    let name = header.prefix { $0 != ":" }.lowercased()
+    if credentials.contains(name) || name.contains("token") || name.contains("secret") {
+      return
+        "the header \(SafeText.visible(name)) holds a secret, which the database would keep; leave it out"
+    }
+    return "the header \(SafeText.visible(name)) cannot be sent: jobs have no headers of their own"
+  }
+}

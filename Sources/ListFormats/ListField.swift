@@ -1,0 +1,106 @@
+internal import Log
+
+/// What an entry can say, under the names that JSON lines and the header of CSV have for it.
+package enum ListField: String, CaseIterable, Sendable {
+  case url, path, digest, length, priority
+  case ifExists = "if_exists"
+  case maxAttempts = "max_attempts"
+  case maxBytes = "max_bytes"
+  case maxRate = "max_rate"
+  case maxHostWait = "max_host_wait"
+  case acceptUnverifiedLength = "accept_unverified_length"
+  case recordDigest = "record_digest"
+  case remoteTime = "remote_time"
+
+  /// A field's value as JSON has it.
+  enum Value: Equatable {
+    case text(String)
+    case number(Int64)
+    case flag(Bool)
+
+    /// As CSV has it.
+    var text: String {
+      switch self {
+      case .text(let text): text
+      case .number(let number): String(number)
+      case .flag(let flag): flag ? "true" : "false"
+      }
+    }
+  }
+
+  private enum Place {
+    case text(WritableKeyPath<ListEntry, String?>)
+    case whole(WritableKeyPath<ListEntry, Int?>)
+    case bytes(WritableKeyPath<ListEntry, Int64?>)
+    case flag(WritableKeyPath<ListEntry, Bool?>)
+    case url
+  }
+
+  private var place: Place {
+    switch self {
+    case .url: .url
+    case .path: .text(\.path)
+    case .digest: .text(\.digest)
+    case .length: .bytes(\.length)
+    case .priority: .whole(\.priority)
+    case .ifExists: .text(\.ifExists)
+    case .maxAttempts: .whole(\.maxAttempts)
+    case .maxBytes: .bytes(\.maxBytes)
+    case .maxRate: .bytes(\.maxRate)
+    case .maxHostWait: .whole(\.maxHostWait)
+    case .acceptUnverifiedLength: .flag(\.acceptUnverifiedLength)
+    case .recordDigest: .flag(\.recordDigest)
+    case .remoteTime: .flag(\.remoteTime)
+    }
+  }
+
+  /// Puts a value that is not empty where it belongs.
+  func put(_ text: String, into entry: inout ListEntry) throws(ListFault) {
+    switch place {
+    case .url: entry.url = text
+    case .text(let path): entry[keyPath: path] = text
+    case .whole(let path):
+      guard let number = Int32(text), number >= 0 else { throw noNumber(text) }
+      entry[keyPath: path] = Int(number)
+    case .bytes(let path):
+      guard let number = Int64(text), number >= 0 else { throw noNumber(text) }
+      entry[keyPath: path] = number
+    case .flag(let path):
+      guard let flag = Bool(text) else {
+        throw ListFault("\(rawValue) is '\(SafeText.visible(text))', and neither true nor false")
+      }
+      entry[keyPath: path] = flag
+    }
+  }
+
+  private func noNumber(_ text: String) -> ListFault {
+    ListFault("\(rawValue) is '\(SafeText.visible(text))', and no whole number")
+  }
+
+  /// What an entry says of it.
+  func value(in entry: ListEntry) -> Value? {
+    switch place {
+    case .url: .text(entry.url)
+    case .text(let path): entry[keyPath: path].map { .text($0) }
+    case .whole(let path): entry[keyPath: path].map { .number(Int64($0)) }
+    case .bytes(let path): entry[keyPath: path].map { .number($0) }
+    case .flag(let path): entry[keyPath: path].map { .flag($0) }
+    }
+  }
+
+  /// The field of that name.
+  static func named(_ name: String) throws(ListFault) -> ListField {
+    guard let field = ListField(rawValue: name) else {
+      let known = allCases.map(\.rawValue).joined(separator: ", ")
+      throw ListFault("'\(SafeText.visible(name))' is no name of a field; there are \(known)")
+    }
+    return field
+  }
+}
+
+/// Why a line cannot be read: a clause without its full stop that holds no secret and is safe to print.
+struct ListFault: Error, Equatable {
+  let reason: String
+
+  init(_ reason: String) { self.reason = reason }
+}

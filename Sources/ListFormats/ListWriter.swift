@@ -1,0 +1,73 @@
+import FoundationEssentials
+internal import Transfer
+
+/// Writes entries as a list that a `ListReader` reads. JSON lines and CSV keep all of an entry; the others what they
+/// have words for.
+package struct ListWriter: Sendable {
+  private let format: ListFormat
+
+  /// A writer of that format.
+  package init(_ format: ListFormat) { self.format = format }
+
+  /// What stands above all entries, with the line's end.
+  package var heading: String {
+    switch format {
+    case .plain, .aria2, .jsonl: ""
+    case .tsv: "\(TSVLines.heading)\n"
+    case .csv: ListField.allCases.map(\.rawValue).joined(separator: ",") + "\n"
+    }
+  }
+
+  /// The lines of an entry, each with its end.
+  package func lines(of entry: ListEntry) -> String {
+    switch format {
+    case .plain: "\(entry.url)\n"
+    case .aria2:
+      "\(entry.url)\n" + option("out", entry.path) + option("checksum", entry.digest)
+    case .tsv:
+      "\(entry.url)\t\(entry.length.map(String.init) ?? "")\t\(Self.md5(entry.digest) ?? "")\n"
+    case .jsonl:
+      "{"
+        + ListField.allCases.compactMap { field in
+          field.value(in: entry).map { "\"\(field.rawValue)\":\(Self.json($0))" }
+        }.joined(separator: ",") + "}\n"
+    case .csv:
+      ListField.allCases.map { Self.csv($0.value(in: entry)?.text ?? "") }
+        .joined(separator: ",") + "\n"
+    }
+  }
+
+  private func option(_ name: String, _ value: String?) -> String {
+    value.map { "  \(name)=\($0)\n" } ?? ""
+  }
+
+  /// In base64; nil for any other digest.
+  private static func md5(_ digest: String?) -> String? {
+    guard let digest = digest.flatMap({ ExpectedDigest($0) }), digest.algorithm == .md5 else {
+      return nil
+    }
+    return Data(digest.bytes).base64EncodedString()
+  }
+
+  private static func json(_ value: ListField.Value) -> String {
+    guard case .text(let text) = value else { return value.text }
+    var written = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": written += "\\\""
+      case "\\": written += "\\\\"
+      case "\u{0}"..."\u{1f}", "\u{7f}":
+        let digits = String(scalar.value, radix: 16)
+        written += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: written.unicodeScalars.append(scalar)
+      }
+    }
+    return written + "\""
+  }
+
+  private static func csv(_ text: String) -> String {
+    guard text.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else { return text }
+    let doubled = text.split(separator: "\"", omittingEmptySubsequences: false)
+    return "\"\(doubled.joined(separator: "\"\""))\""
+  }
+}

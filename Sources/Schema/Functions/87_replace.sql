@@ -1,0 +1,65 @@
+-- Of the first p_limit lines of a submission, those whose paths have jobs take these over, in this queue and batch. A job that
+-- runs is asked to stop, and its line put behind all others: it is for a later call, when the lease has ended. So nothing is
+-- claimable under the new line while the old one may still be brought, and whatever the old lease's worker says after its end is
+-- stale. Called before submit(), which makes jobs of the lines that are left.
+--
+-- Returns    {"replaced": how many jobs, "skipped": lines that repeat another of this submission, "waiting": lines put
+--            behind, "left": lines of these p_limit for submit()}
+-- Raises     HA003 unknown queue
+CREATE OR REPLACE FUNCTION haul.replace(
+  p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval, p_limit integer)
+RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  -- Larger than any line's number.
+  v_behind bigint := 1000000000000;
+  v_last bigint;
+  v_queue record;
+  v_batch integer;
+  v_jobs bigint[];
+  v_free record;
+  v_skipped bigint;
+  v_waiting bigint;
+BEGIN
+  PERFORM haul.require_read_committed();
+  -- Not deleted before this commits; of one that has been meanwhile the name is looked for again.
+  LOOP
+    v_queue := haul.queue_named(p_queue);
+    PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
+    EXIT WHEN FOUND;
+  END LOOP;
+  PERFORM haul.require_submission(p_submission);
+  SELECT max(f.line) INTO v_last FROM (
+    SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
+  v_batch := haul.ensure_batch(p_batch);
+  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host))
+  FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
+  UPDATE haul.staging s SET
+    host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),
+    owner = (SELECT d.job FROM haul.dedupe d
+      WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
+  WHERE s.submission = p_submission AND s.line <= v_last;
+
+  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND EXISTS (
+    SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url
+      AND j.submitted_at >= (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission));
+  GET DIAGNOSTICS v_skipped = ROW_COUNT;
+  SELECT coalesce(array_agg(DISTINCT s.owner), '{}') INTO v_jobs FROM haul.staging s
+  WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
+
+  -- Leases before all else, as everywhere.
+  PERFORM haul.command_jobs(v_jobs, 'cancel');
+  v_free := haul.detach(v_jobs);
+  UPDATE haul.staging s SET line = s.line + v_behind
+  WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
+    AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
+  GET DIAGNOSTICS v_waiting = ROW_COUNT;
+  PERFORM haul.take_over(p_submission, v_queue.id, v_batch, p_priority,
+    v_queue.defaults || coalesce(p_options, '{}'), p_after,
+    coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
+  PERFORM pg_notify('haul', 'queues:all');
+  RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting', v_waiting,
+    'left', (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last));
+END
+$$;

@@ -1,0 +1,23 @@
+-- Up to p_limit jobs of a selector with ids above p_after, in their order, as they were submitted: what makes them again.
+-- URLs are whole, as whoever submits may see them. p_left leaves out completed ones; {} selects all.
+CREATE OR REPLACE FUNCTION haul.export(p_selector jsonb, p_left boolean, p_after bigint, p_limit integer)
+RETURNS TABLE (job bigint, url text, path text, priority smallint, options jsonb)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  RETURN QUERY
+  SELECT j.id, j.url, j.path, j.priority, j.options
+  FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id
+  WHERE j.id > p_after AND (haul.ids(p_selector) IS NULL OR j.id = ANY (haul.ids(p_selector)))
+    AND (p_selector -> 'batch' IS NULL
+      OR j.batch = (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch'))
+    AND (p_selector -> 'queue' IS NULL
+      OR j.queue = (SELECT q.id FROM haul.queue q WHERE q.name = p_selector ->> 'queue'))
+    AND (p_selector -> 'host' IS NULL
+      OR j.host = (SELECT h.id FROM haul.host h WHERE h.name = p_selector ->> 'host'))
+    AND (p_selector -> 'error' IS NULL OR o.error = p_selector ->> 'error')
+    AND (p_selector -> 'state' IS NULL
+      OR coalesce(o.state, (SELECT v.state FROM haul.jobs v WHERE v.job = j.id))::text = p_selector ->> 'state')
+    AND (NOT p_left OR o.state IS DISTINCT FROM 'completed')
+  ORDER BY j.id LIMIT p_limit;
+END
+$$;

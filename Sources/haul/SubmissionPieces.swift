@@ -1,0 +1,83 @@
+import Arguments
+import JobQueue
+import ListFormats
+import Terminal
+
+/// The lines of a list, checked, some thousands at a time: constant memory however long the list.
+struct SubmissionPieces: AsyncSequence, Sendable {
+  typealias Element = [SubmitLine]
+  typealias Failure = any Error
+
+  let reader: SubmissionReader
+  let list: ListSource
+  let problems: LineProblems
+  private var begun: Iterator?
+
+  init(reader: SubmissionReader, list: ListSource, problems: LineProblems) {
+    self.reader = reader
+    self.list = list
+    self.problems = problems
+  }
+
+  /// The same with the first piece read, for one iteration: what is wrong with a short list, or that there is none, shows
+  /// before anything else is done.
+  func begin() async throws -> SubmissionPieces {
+    var iterator = makeAsyncIterator()
+    iterator.pending = try await iterator.next(isolation: nil)
+    var pieces = self
+    pieces.begun = iterator
+    return pieces
+  }
+
+  func makeAsyncIterator() -> Iterator {
+    begun
+      ?? Iterator(
+        items: ListReader(list, format: reader.format).makeAsyncIterator(), reader: reader,
+        name: list.name, problems: problems)
+  }
+
+  struct Iterator: AsyncIteratorProtocol, Sendable {
+    /// Lines in a piece.
+    private static let size = 10_000
+
+    var items: ListReader.Iterator
+    let reader: SubmissionReader
+    let name: String
+    let problems: LineProblems
+    var isOver = false
+    /// Read already.
+    var pending: [SubmitLine]?
+
+    mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws -> [SubmitLine]? {
+      if let piece = pending {
+        pending = nil
+        return piece
+      }
+      if isOver { return nil }
+      var lines: [SubmitLine] = []
+      lines.reserveCapacity(Self.size)
+      do {
+        while lines.count < Self.size {
+          guard let item = try await items.next(isolation: actor) else {
+            isOver = true
+            if let error = reader.conclude(problems) { throw error }
+            return lines.isEmpty ? nil : lines
+          }
+          switch item {
+          case .entry(let entry):
+            if let line = reader.line(entry, place: "\(name):\(entry.line): ", problems) {
+              lines.append(line)
+            }
+          case .problem(let line, let reason): problems.add("\(name):\(line): \(reason).")
+          case .notice(let text): reader.display.say("\(name): \(text)")
+          }
+        }
+        return lines
+      } catch let error as ListError {
+        throw reader.error(error, in: name)
+      }
+    }
+  }
+}

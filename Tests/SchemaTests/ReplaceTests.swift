@@ -1,0 +1,197 @@
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// Lines that take over the jobs whose paths they name.
+struct ReplaceTests {
+  private static let line = SubmitLine(
+    line: 1, url: "https://b.test/x", host: "b.test", path: "a.test/1")
+
+  /// `line` to the queue that has the job already.
+  private static func replace(
+    _ lines: [SubmitLine], on session: Connection, options: JobOptions = JobOptions()
+  ) async throws -> SubmitReply {
+    var submission = Submission(queue: Pool.name, batch: "new", priority: 3, options: options)
+    submission.onDuplicate = .replace
+    return try await JobQueue(session).submit(submission, lines)
+  }
+
+  /// In a transaction that is open already; returns what `haul.replace` gives.
+  private static func replace(on session: Connection) async throws -> String {
+    let key = try await session.stage([line], queue: Pool.name)
+    return try await session.query(
+      "SELECT haul.replace($1::uuid, 'data', NULL, 5::smallint, '{}', NULL, 10)::text", [key])[0]
+      .decode(0)
+  }
+
+  @Test(arguments: Standing.allCases)
+  func `a line takes a job over from wherever it waits or has ended`(
+    _ standing: Standing
+  ) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1, batch: "old")[0]
+      let worker = try await pool.worker()
+      try await pool.bring(job, to: standing, by: worker)
+      let other = Pool.line(2, "https://c.test/new", "c.test/new")
+      let reply = try await Self.replace([Self.line, other], on: pool.admin)
+      #expect([reply.submitted, reply.replaced, reply.skipped] == [1, 1, 0])
+      #expect(try await pool.violations() == [])
+      let leases = try await worker.claim(9).sorted { $0.job < $1.job }
+      #expect(leases.map(\.url) == ["https://b.test/x", "https://c.test/new"])
+      #expect(leases.first?.job == job && leases.first?.resume == nil)
+      #expect(leases.first?.host == "b.test")
+      #expect(leases.first?.options.ifExists == (standing == .completed ? "replace" : nil))
+      #expect(try await pool.value("SELECT count(*) FROM haul.jobs WHERE batch = 'new'") == 2)
+      #expect(try await pool.value("SELECT count(*) FROM haul.staging") == 0)
+    }
+  }
+
+  @Test func `what is durable of the same URL is gone on with`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      try await pool.bring(job, to: .interrupted, by: worker)
+      let same = Pool.line(1, "https://a.test/1", "a.test/1")
+      let reply = try await Self.replace([same], on: pool.admin, options: JobOptions(maxBytes: 9))
+      #expect(reply.replaced == 1)
+      let lease = try await worker.claimOne()
+      #expect(lease.resume != nil && lease.options.maxBytes == 9)
+    }
+  }
+
+  @Test func `a list that repeats a line replaces its job once`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let lines = [1, 2].map { Pool.line($0, "https://b.test/x", "a.test/1") }
+      let again = [3, 4].map { Pool.line($0, "https://c.test/y", "c.test/y") }
+      let reply = try await Self.replace(lines + again, on: pool.admin)
+      #expect([reply.submitted, reply.replaced, reply.skipped] == [1, 1, 1])
+      #expect(try await pool.states() == ["queued": 2])
+    }
+  }
+
+  /// How the lease of a job ends that is to be replaced.
+  enum End: String, Sendable, CaseIterable {
+    case released, completed, failed, rescued
+  }
+
+  /// The order: lease, replacement asks it to stop and waits, lease ends, replacement goes on. In between nothing can be claimed.
+  @Test(arguments: End.allCases)
+  func `of a running job the line waits for the lease's end`(_ end: End) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let (worker, other) = (try await pool.worker(), try await pool.worker())
+      let old = try await worker.claimOne()
+      try await worker.checkpoint(old, instance: pool.instance)
+      let submitter = try await pool.connect()
+      let submission = Task { try await Self.replace([Self.line], on: submitter) }
+      try await eventually("the running job is asked to stop") {
+        try await pool.value(
+          "SELECT EXISTS (SELECT FROM haul.lease WHERE command = 'cancel')", as: Bool.self)
+      }
+      #expect(try await other.claim(9).isEmpty)
+      #expect(try await worker.heartbeat([old]).commands.map(\.command) == ["cancel"])
+      switch end {
+      case .released: try await worker.end(old, .released)
+      case .completed: try await worker.complete(old, bytes: 10)
+      case .failed: try await worker.end(old, .failed, "http_4xx")
+      case .rescued: _ = try await pool.jobs.rescue(workers: [worker.caller.worker])
+      }
+      let reply = try await submission.value
+      #expect([reply.submitted, reply.replaced, reply.skipped] == [0, 1, 0])
+      #expect(try await pool.violations() == [])
+      let new = try await other.claimOne()
+      #expect(new.job == job && new.url == "https://b.test/x" && new.resume == nil)
+      #expect(new.token > old.token)
+      // Whatever the old worker says now is stale.
+      #expect(try await worker.end(old, .completed) == nil)
+      #expect(try await worker.checkpoint(old, instance: pool.instance) == false)
+      #expect(try await pool.state(job) == "running")
+      #expect(try await other.end(new, .completed) == "completed")
+    }
+  }
+
+  /// Somebody lets the job run again between two looks: it is asked to stop again.
+  @Test func `a job that runs again meanwhile is stopped again`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let old = try await worker.claimOne()
+      try await pool.execute("BEGIN")
+      #expect(try await Self.replace(on: pool.admin).contains(#""waiting": 1"#))
+      try await pool.execute("COMMIT")
+      #expect(try await worker.end(old, .released) == "cancelled")
+      var selector = JobSelector()
+      selector.ids = [job]
+      #expect(try await pool.jobs.control(.retry, selector) == 1)
+      let again = try await worker.claimOne()
+      let reply = try await Self.replace(on: pool.admin)
+      #expect(reply.contains(#""waiting": 1"#) && reply.contains(#""replaced": 0"#))
+      #expect(try await worker.end(again, .released) == "cancelled")
+      #expect(try await Self.replace(on: pool.admin).contains(#""replaced": 1"#))
+      #expect(try await worker.claimOne().url == "https://b.test/x")
+    }
+  }
+
+  @Test func `of a claim and a replacement the first wins: claim`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      let reply = try await pool.commit(
+        worker.work,
+        {
+          let count = try await worker.claim().count
+          #expect(count == 1)
+        },
+        while: pool.patient, { try await Self.replace(on: pool.patient) })
+      #expect(reply.contains(#""waiting": 1"#) && reply.contains(#""replaced": 0"#))
+      #expect(try await pool.states() == ["running": 1])
+      #expect(try await pool.value("SELECT url FROM haul.job") == "https://a.test/1")
+    }
+  }
+
+  @Test func `of a claim and a replacement the first wins: replacement`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.impatientWorker()
+      try await pool.patient.script("BEGIN")
+      #expect(try await Self.replace(on: pool.patient).contains(#""replaced": 1"#))
+      #expect(try await worker.claim(9).isEmpty)
+      try await pool.patient.script("COMMIT")
+      #expect(try await pool.violations() == [])
+      let lease = try await worker.claimOne()
+      #expect(lease.job == job && lease.url == "https://b.test/x")
+    }
+  }
+
+  /// The end of the lease holds it; the replacement, which wants to ask it to stop, waits, and finds nothing to stop.
+  @Test func `of a settlement and a replacement the first wins: settlement`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      let reply = try await pool.commit(
+        worker.work, { try await worker.complete(lease, bytes: 10) },
+        while: pool.patient, { try await Self.replace(on: pool.patient) })
+      #expect(reply.contains(#""replaced": 1"#))
+      #expect(try await pool.violations() == [])
+      #expect(try await pool.state(job) == "queued")
+    }
+  }
+
+  @Test func `of two replacements the second has the job`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let second = try await pool.connect()
+      let other = Pool.line(1, "https://c.test/z", "a.test/1")
+      let reply = try await pool.commit(
+        pool.patient, { _ = try await Self.replace(on: pool.patient) },
+        while: second, { try await Self.replace([other], on: second) })
+      #expect([reply.submitted, reply.replaced] == [0, 1])
+      #expect(try await pool.violations() == [])
+      let lease = try await pool.worker().claimOne()
+      #expect(lease.job == job && lease.url == "https://c.test/z")
+    }
+  }
+}
