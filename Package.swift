@@ -54,6 +54,7 @@ let package = Package(
       name: "LocalPool",
       dependencies: [
         "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
+        "CLinux",
       ],
       swiftSettings: strictC),
     .executableTarget(
@@ -79,9 +80,6 @@ let package = Package(
       dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .executableTarget(
-      name: "DownloadList", dependencies: ["Transfer"], path: "Tests/DownloadList",
-      swiftSettings: strict),
-    .executableTarget(
       name: "LibraryUser", dependencies: ["Transfer"], path: "Tests/LibraryUser",
       swiftSettings: strictC),
     .testTarget(
@@ -97,7 +95,7 @@ let package = Package(
     .testTarget(
       name: "ArgumentsTests",
       dependencies: [
-        "Arguments", "JobQueue", "ListFormats", "Log", "Terminal", "Transfer", "haul",
+        "Arguments", "JobQueue", "ListFormats", "LocalPool", "Log", "Terminal", "Transfer", "haul",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -36,7 +36,8 @@ package struct CommandTree: Sendable {
         try await command.run()
         return ExitCode.success.rawValue
       } catch let error as ExitError {
-        if let message = error.message { complain(path, message) }
+        let hint = error.code == .usage ? Self.hint(path) : ""
+        if let message = error.message { complain(path, message, hint: hint) }
         return error.code.rawValue
       } catch {
         complain(path, "\(error)")
@@ -50,7 +51,7 @@ package struct CommandTree: Sendable {
         return ExitCode.inputOutput.rawValue
       }
     case .usage(let message, let path):
-      complain(path, message, hint: "See '\(path) --help'.\n")
+      complain(path, message, hint: Self.hint(path))
       return ExitCode.usage.rawValue
     }
   }
@@ -63,6 +64,7 @@ package struct CommandTree: Sendable {
     if rest.first == "help" {
       rest = rest.dropFirst() + ["--help"]
     }
+    if rest == ["version"] { rest = ["--version"] }
     while true {
       do throws(ParseExit) {
         if let parse = node.parse { return .command(try parse(rest, environment), path: path) }
@@ -100,6 +102,8 @@ package struct CommandTree: Sendable {
       throw .usage(message)
     }
   }
+
+  private static func hint(_ path: String) -> String { "See '\(path) --help'.\n" }
 
   /// `message` may hold text from elsewhere; it stays on one line.
   private func complain(_ path: String, _ message: String, hint: String = "") {

@@ -81,6 +81,17 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(optional: path, where: .init(range)))
   }
 
+  /// As `value` for a property that is nil until set, refusing what is neither `none` nor within `range`.
+  package static func value<Value: OptionValue & Comparable>(
+    _ long: String, _ placeholder: String,
+    _ path: any WritableKeyPath<Root, Settable<Value>?> & Sendable, in range: ClosedRange<Value>,
+    _ help: String
+  ) -> Option {
+    Option(
+      OptionSpec(long: long, placeholder: placeholder, help: help),
+      .last(optional: path, where: .init(orNone: range)))
+  }
+
   /// An option that may be given many times; its values replace the property's default.
   package static func values<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,

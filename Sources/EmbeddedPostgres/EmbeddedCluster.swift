@@ -92,7 +92,7 @@ package final class EmbeddedCluster: Sendable {
     guard let user = try? ServerUser.current() else { return nil }
     let directory = ClusterDirectory(location: location, user: user)
     let note = SmallFile.read(directory.usersLock) ?? ""
-    guard case .ready(let server) = ServerState.of(directory, note: note) else { return nil }
+    guard case .ready(let server) = try? ServerState.of(directory, note: note) else { return nil }
     return server.conninfo(database: database, user: user)
   }
 
@@ -103,8 +103,8 @@ package final class EmbeddedCluster: Sendable {
   private static func leave(_ directory: ClusterDirectory, _ users: FileLock) {
     defer { users.release() }
     guard (try? users.tryTake(.exclusive)) ?? false else { return }
-    switch ServerState.of(directory, note: "") {
-    case .none: break
+    switch (try? ServerState.of(directory, note: "")) ?? .none {
+    case .none: break  // Or one that cannot be looked at, which the next user takes over.
     case .starting(let server), .ready(let server), .stopping(let server):
       users.leave(note: server.identity)
       // Fast shutdown: sessions are ended, what is committed is kept. (postgres(1))

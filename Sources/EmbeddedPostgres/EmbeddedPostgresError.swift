@@ -15,6 +15,8 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
   case notPermitted(String, reason: String)
   /// There is no space left, or no quota.
   case diskFull(String)
+  /// This process, or the machine, has as many files open as it may; holds the one that could not be opened.
+  case openFiles(String)
   /// Another system call failed.
   case inputOutput(String, reason: String)
   /// `initdb` failed; holds its last words.
@@ -47,6 +49,8 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
     case .diskFull(let path):
       "no space is left for the database in \(path): free some, or name another directory in "
         + "HAUL_STATE_DIR"
+    case .openFiles(let path):
+      "cannot open \(path): as many files are open as may be (ulimit -n)"
     case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
     case .notCreated(let words): "the embedded database cannot be made: \(words)"
     case .notStarted(let words, let log):

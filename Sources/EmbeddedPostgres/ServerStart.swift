@@ -33,7 +33,7 @@ struct ServerStart {
   mutating func untilReady() async throws(EmbeddedPostgresError) -> PostmasterFile {
     var pause = Pause()
     while true {
-      switch ServerState.of(directory, note: users.note) {
+      switch try ServerState.of(directory, note: users.note) {
       case .none:
         if started == nil {
           try await start()

@@ -7,8 +7,12 @@ enum ServerState: Sendable, Equatable {
   case stopping(PostmasterFile)
 
   /// - Parameter note: what stands in the users' lock.
-  static func of(_ directory: ClusterDirectory, note: String) -> ServerState {
-    guard let text = SmallFile.read(directory.postmasterFile), let server = PostmasterFile(text),
+  /// - Throws: `openFiles`: then nobody knows, and a server that runs is not to be taken for one that does not.
+  static func of(
+    _ directory: ClusterDirectory, note: String
+  ) throws(EmbeddedPostgresError) -> ServerState {
+    guard let text = try SmallFile.readable(directory.postmasterFile),
+      let server = PostmasterFile(text),
       let processes = ServerProcesses(directory), processes.contain(server.pid)
     else { return .none }
     if note == server.identity { return .stopping(server) }

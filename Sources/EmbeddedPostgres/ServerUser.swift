@@ -11,17 +11,22 @@ struct ServerUser: Sendable, Equatable {
 
   static let rootsServer = "postgres"
 
-  /// - Throws: `noServerUser`.
+  /// - Throws: `noServerUser`, `openFiles`.
   static func current() throws(EmbeddedPostgresError) -> ServerUser {
     let caller = geteuid()
     if caller == 0 {
       let found = unsafe entry { unsafe getpwnam_r(rootsServer, $0, $1, $2, $3) }
-      guard let found else { throw .noServerUser(rootsServer) }
+      guard let found else { throw unknown(rootsServer) }
       return ServerUser(name: found.name, id: found.id, group: found.group, isForRoot: true)
     }
     let found = unsafe entry { unsafe getpwuid_r(caller, $0, $1, $2, $3) }
-    guard let found else { throw .noServerUser("number \(caller)") }
+    guard let found else { throw unknown("number \(caller)") }
     return ServerUser(name: found.name, id: caller, group: found.group, isForRoot: false)
+  }
+
+  /// The list of users is made of files: that none can be opened says nothing of who is in it.
+  private static func unknown(_ name: String) -> EmbeddedPostgresError {
+    SmallFile.canOpen ? .noServerUser(name) : .openFiles("the list of users")
   }
 
   /// The users of the system that may connect.

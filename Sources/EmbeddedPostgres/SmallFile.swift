@@ -7,6 +7,7 @@ extension EmbeddedPostgresError {
     let reason = unsafe String(cString: haul_error_text(number))
     switch number {
     case ENOSPC, EDQUOT: return .diskFull(path)
+    case EMFILE, ENFILE: return .openFiles(path)
     case EACCES, EPERM, EROFS: return .notPermitted(path, reason: reason)
     default: return .inputOutput(path, reason: reason)
     }
@@ -19,9 +20,19 @@ enum SmallFile {
 
   /// The content, or its end where it is longer than 64 KiB; nil where it cannot be read. No symbolic
   /// link is followed, and no pipe waited for.
-  static func read(_ path: String) -> String? {
+  static func read(_ path: String) -> String? { try? readable(path) }
+
+  /// As above, where it matters that nothing can be told for lack of a descriptor.
+  ///
+  /// - Throws: `openFiles`.
+  static func readable(_ path: String) throws(EmbeddedPostgresError) -> String? {
     let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard file >= 0 else { return nil }
+    guard file >= 0 else {
+      if case .openFiles(let path) = EmbeddedPostgresError.failed(path, errno) {
+        throw .openFiles(path)
+      }
+      return nil
+    }
     defer { close(file) }
     return read(file)
   }
@@ -32,6 +43,13 @@ enum SmallFile {
     var bytes = [UInt8](repeating: 0, count: limit)
     let count = unsafe pread(file, &bytes, limit, start)
     return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  /// Whether this process may open a file more.
+  static var canOpen: Bool {
+    let file = unsafe open("/", O_RDONLY | O_CLOEXEC)
+    if file >= 0 { close(file) }
+    return file >= 0
   }
 
   /// Puts a file with this content in the place of `path`, for everybody to read.

@@ -15,10 +15,10 @@ package struct AwaitedJobs: Sendable, Equatable {
 
   /// The jobs as rows of `haul.jobs`: a list for FROM whose parameters are ``parameters``.
   fileprivate static let rows = """
-    (SELECT b.job, b.queue, b.state, b.error, b.path, b.message, b.bytes, b.total
+    (SELECT b.job, b.queue, b.host, b.state, b.run_at, b.error, b.path, b.message, b.bytes, b.total
      FROM haul.jobs b WHERE b.batch = $1
      UNION ALL
-     SELECT o.job, o.queue, o.state, o.error, o.path, o.message, o.bytes, o.total
+     SELECT o.job, o.queue, o.host, o.state, o.run_at, o.error, o.path, o.message, o.bytes, o.total
      FROM haul.jobs o WHERE o.job = ANY ($2::bigint[])) j
     """
 
@@ -74,16 +74,46 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Stores of those that wait that no live worker mounts, by name.
-  package func unservedStores(of jobs: AwaitedJobs) async throws -> [String] {
-    try await rows(
+  /// What keeps those that wait from being started: what somebody must mend before what mends itself. nil where
+  /// something may start at any moment.
+  package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
+    let rows: [Obstacle] = try await view(
       """
-      SELECT DISTINCT q.store FROM haul.queues q
-      WHERE q.workers = 0 AND q.queue IN (
-        SELECT j.queue FROM \(AwaitedJobs.rows)
-        WHERE j.state IN ('queued', 'interrupted', 'scheduled'))
-      ORDER BY q.store
-      """, jobs.parameters
-    ).map { try $0.decode(0) }
+      WITH waiting AS MATERIALIZED (
+        SELECT j.queue, j.host, min(j.run_at) AS run_at, bool_or(j.run_at IS NULL) AS is_due,
+          coalesce(min(j.job) FILTER (WHERE j.run_at IS NOT NULL), min(j.job)) AS job
+        FROM \(AwaitedJobs.rows) WHERE j.state IN ('queued', 'interrupted', 'scheduled')
+        GROUP BY j.queue, j.host),
+      -- Without the columns that count what waits.
+      queues AS (
+        SELECT q.queue, q.store, q.workers, q.paused, q.running, q.max_running FROM haul.queues q
+        WHERE q.queue IN (SELECT w.queue FROM waiting w)),
+      hosts AS (
+        SELECT h.host, h.why_idle, h.blocked_until, h.block_reason, w.is_due
+        FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h ON h.host = w.host),
+      workers AS (
+        SELECT w.worker, w.machine, w.pid, w.stores, w.trouble, w.running, w.concurrency FROM haul.workers w
+        WHERE w.state IN ('alive', 'silent', 'draining')),
+      obstacles (rank, kind, name, seconds, reason) AS (
+        SELECT 1, 'unserved', q.store, NULL::float8, NULL FROM queues q WHERE q.workers = 0
+        UNION ALL SELECT 2, 'paused', q.queue, NULL, NULL FROM queues q WHERE q.paused
+        UNION ALL SELECT 3, 'trouble', format('worker %s (%s, pid %s)', w.worker, w.machine, w.pid), NULL, w.trouble
+        FROM workers w JOIN queues q ON q.store = ANY (w.stores)
+        WHERE NOT EXISTS (SELECT FROM workers o WHERE q.store = ANY (o.stores) AND o.trouble IS NULL)
+        UNION ALL SELECT 4, 'blocked', h.host,
+          extract(epoch FROM nullif(h.blocked_until, 'infinity') - clock_timestamp()), h.block_reason
+        FROM waiting w JOIN haul.hosts h ON h.host = w.host WHERE h.blocked_until IS NOT NULL
+        UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL
+        FROM hosts h WHERE h.is_due AND h.why_idle IN ('full', 'adaptive', 'interval')
+        UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL FROM queues q WHERE q.running >= q.max_running
+        UNION ALL SELECT 7, 'busy', q.store, NULL, NULL FROM queues q
+        WHERE NOT EXISTS (SELECT FROM workers w WHERE q.store = ANY (w.stores) AND w.running < w.concurrency)
+        UNION ALL SELECT 8, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
+          (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1)
+        FROM waiting w HAVING NOT bool_or(w.is_due) AND min(w.run_at) > clock_timestamp() + interval '1 second')
+      SELECT to_json(v) FROM (
+        SELECT o.kind, o.name, o.seconds, o.reason FROM obstacles o ORDER BY o.rank, o.seconds, o.name LIMIT 1) v
+      """, jobs.parameters)
+    return rows.first
   }
 }

@@ -12,10 +12,21 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
   package var defaults: [String: OptionValue?] = [:]
 
   /// The value of a job's option.
-  package enum OptionValue: Sendable, Encodable, Equatable {
+  package enum OptionValue: Sendable, Codable, Equatable {
     case number(Int64)
     case text(String)
     case flag(Bool)
+
+    package init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let flag = try? container.decode(Bool.self) {
+        self = .flag(flag)
+      } else if let number = try? container.decode(Int64.self) {
+        self = .number(number)
+      } else {
+        self = .text(try container.decode(String.self))
+      }
+    }
 
     package func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()

@@ -21,28 +21,37 @@ extension JobQueue {
 
   /// Does `action` to every job of `selector`, in steps that each commit, and returns how many it changed.
   ///
-  /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat.
+  /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat. `onStep` is told how many
+  /// it was so far.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
-  package func control(_ action: Action, _ selector: JobSelector) async throws -> Int {
+  package func control(
+    _ action: Action, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
+  ) async throws -> Int {
     try await requireNames(selector)
-    return try await steps("haul.\(action.rawValue)($1::jsonb)", [try Self.json(selector)])
+    return try await steps(
+      "haul.\(action.rawValue)($1::jsonb)", [try Self.json(selector)], onStep)
   }
 
   /// Gives the jobs of `selector` that have not ended another priority, 0 (first) to 9, in steps that each commit, and
   /// returns how many it changed. Of a running job it counts when it waits again.
-  package func prioritize(_ selector: JobSelector, to priority: Int) async throws -> Int {
+  package func prioritize(
+    _ selector: JobSelector, to priority: Int, onStep: (Int) -> Void = { _ in }
+  ) async throws -> Int {
     try await requireNames(selector)
     return try await steps(
-      "haul.prioritize($1::jsonb, $2::smallint)", [try Self.json(selector), priority])
+      "haul.prioritize($1::jsonb, $2::smallint)", [try Self.json(selector), priority], onStep)
   }
 
   /// Calls a function that does a part of its work each time, until nothing is left; returns the sum.
-  private func steps(_ call: String, _ parameters: [(any PostgresEncodable)?]) async throws -> Int {
+  private func steps(
+    _ call: String, _ parameters: [(any PostgresEncodable)?], _ onStep: (Int) -> Void
+  ) async throws -> Int {
     var total = 0
     while true {
       let row = try await rows("SELECT changed, more FROM \(call)", parameters)[0]
       total += try row.decode("changed", as: Int.self)
       if try !row.decode("more", as: Bool.self) { return total }
+      onStep(total)
     }
   }
 

@@ -33,7 +33,8 @@ extension JobQueue {
   /// that wait, or have ended, are taken over. Durable on return.
   ///
   /// - Parameter isDone: whether the file of an earlier, completed job with the same URL is still what it was. Such
-  ///   lines are left out. It may block for as long as a stat(2) takes.
+  ///   lines are left out; with `replace` and `rename` only where their queue has not come to its end. It may block
+  ///   for as long as a stat(2) takes.
   /// - Throws: `JobQueueError.busy` where such a job is running now, `.noSuchName` for the queue, `.refused` for one
   ///   path with two URLs.
   package func resubmit(
@@ -43,7 +44,8 @@ extension JobQueue {
     let options = try Self.json(submission.options)
     try await ensurePartitions(room: Int64(lines.count + 100_000))
     return try await staging(lines) { queue in
-      let finished = try await queue.finishedLines(submission.queue).filter(isDone)
+      let finished = try await queue.finishedLines(submission.queue, options)
+        .filter(isDone)
       let earlier: Earlier = try await queue.callJSON(
         "SELECT haul.resubmit($1, $2, $3::jsonb, $4::bigint[])",
         [submission.queue, submission.batch, options, finished.map { Int64($0.line) }])
@@ -56,8 +58,10 @@ extension JobQueue {
     }
   }
 
-  private func finishedLines(_ queue: String) async throws -> [FinishedLine] {
-    try await rows("SELECT line, path, bytes FROM haul.finished_lines($1)", [queue]).map { row in
+  private func finishedLines(_ queue: String, _ options: String) async throws -> [FinishedLine] {
+    try await rows(
+      "SELECT line, path, bytes FROM haul.finished_lines($1, $2::jsonb)", [queue, options]
+    ).map { row in
       FinishedLine(
         line: try row.decode("line", as: Int.self), path: try row.decode("path", as: String.self),
         bytes: try row.decode("bytes", as: Int64.self))

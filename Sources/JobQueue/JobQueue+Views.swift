@@ -39,17 +39,31 @@ extension JobQueue {
       """, [job])
   }
 
-  /// Workers in the order of their registration: all that ever were, or only those that live or did so within
-  /// the last hour.
+  /// Workers in the order of their registration: all that ever were, or only those that neither stopped nor died.
   package func workers(includingGone: Bool) async throws -> [WorkerRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
-        FROM haul.workers w
-        WHERE $1 OR w.heartbeat_at > clock_timestamp() - interval '1 hour'
-        ORDER BY w.worker) v
+        FROM haul.workers w WHERE $1 OR w.state NOT IN ('stopped', 'dead') ORDER BY w.worker) v
       """, [includingGone])
+  }
+
+  /// How many workers stopped or died.
+  package func goneWorkers() async throws -> Int {
+    try await call(
+      "SELECT count(*) FROM haul.workers w WHERE w.state IN ('stopped', 'dead')", [])
+  }
+
+  /// One worker; nil where it never registered.
+  package func worker(_ id: Int64) async throws -> WorkerRow? {
+    let rows: [WorkerRow] = try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
+        FROM haul.workers w WHERE w.worker = $1) v
+      """, [id])
+    return rows.first
   }
 
   /// The workers that hold leases, by id, with their process ids.
@@ -61,6 +75,17 @@ extension JobQueue {
     let pairs = try rows.map { row in
       (try row.decode(0, as: Int64.self), try row.decode(1, as: Int.self))
     }
+    return Dictionary(uniqueKeysWithValues: pairs)
+  }
+
+  /// How many jobs that have not ended have a part in a store instance, by its id. Needs the rights of the owner.
+  package func interruptedJobs() async throws -> [Int: Int] {
+    let rows = try await rows(
+      """
+      SELECT c.instance, count(*) FROM haul.checkpoint c
+      WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job) GROUP BY c.instance
+      """, [])
+    let pairs = try rows.map { (try $0.decode(0, as: Int.self), try $0.decode(1, as: Int.self)) }
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
@@ -79,7 +104,10 @@ extension JobQueue {
   /// All policies of hosts by pattern.
   package func policies() async throws -> [PolicyRow] {
     try await view(
-      "SELECT to_json(v) FROM (SELECT p.* FROM haul.policies p ORDER BY p.pattern) v", [])
+      """
+      SELECT to_json(v) FROM (
+        SELECT p.*, extract(epoch FROM p.min_interval) AS interval FROM haul.policies p ORDER BY p.pattern) v
+      """, [])
   }
 
   /// At most `limit` hosts: those that run most first, then those with jobs waiting, then by name.
@@ -87,8 +115,29 @@ extension JobQueue {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT h.* FROM haul.hosts h
+        SELECT h.*, extract(epoch FROM h.min_interval) AS interval FROM haul.hosts h
         ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $1) v
+      """, [limit])
+  }
+
+  /// At most `limit` batches, the newest first; only that of `name` where one is given.
+  package func batches(named name: String? = nil, limit: Int) async throws -> [BatchRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT b.*, extract(epoch FROM b.time_left) AS seconds_left FROM haul.batches b
+        WHERE $1::text IS NULL OR b.batch = $1
+        ORDER BY b.submitted_at DESC, b.batch LIMIT $2) v
+      """, [name, limit])
+  }
+
+  /// At most `limit` groups of jobs that failed alike, the latest hours first; reads all failed jobs.
+  package func failures(limit: Int) async throws -> [FailureRow] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT f.* FROM haul.failures f
+        ORDER BY f.hour DESC, f.jobs DESC, f.error, f.host LIMIT $1) v
       """, [limit])
   }
 

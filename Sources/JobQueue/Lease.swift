@@ -87,6 +87,9 @@ package struct Ending: Sendable, Encodable, Equatable {
   package var host: String?
   /// Length of the finished file.
   package var bytes: Int64?
+  /// True where it is completed by a file that stood there already, which the policy `skip` leaves as it is. Nothing
+  /// in the database depends on it.
+  package var isSkipped: Bool?
   /// Where the finished file stands, or would have, below the store's root.
   package var path: String?
   package var digest: String?

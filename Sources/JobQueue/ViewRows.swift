@@ -64,6 +64,9 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let silence: Double
   /// Stores that it cannot write to, and why.
   package let trouble: String?
+
+  /// As messages name it: `worker 45 (host-a, pid 1234)`.
+  package var name: String { "worker \(worker) (\(machine), pid \(pid))" }
 }
 
 /// A row of `haul.queues`.
@@ -81,6 +84,11 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let rate: Int64
   /// Live ones that mount its store.
   package let workers: Int
+  /// How many may run at once; nil = any number.
+  package let maxRunning: Int?
+  package let weight: Int
+  /// Options of jobs submitted without their own.
+  package let defaults: [String: QueueSettings.OptionValue]
 }
 
 /// A row of `haul.stores`: one instance.
@@ -101,6 +109,9 @@ package struct PolicyRow: Sendable, Decodable, Equatable {
   package let pattern: String
   package let cap: Int
   package let hosts: Int
+  /// The least number of seconds between starts.
+  package let interval: Double
+  package let burst: Int
 }
 
 /// A row of `haul.hosts`.
@@ -114,6 +125,43 @@ package struct HostRow: Sendable, Decodable, Equatable {
   package let failures: Int
   package let lastStart: String?
   package let rangeUnsafe: Bool?
+  /// An error class, or `operator`.
+  package let blockReason: String?
+  package let policyCap: Int
+  /// The least number of seconds between starts.
+  package let interval: Double
+  package let burst: Int
+}
+
+/// A row of `haul.batches`.
+package struct BatchRow: Sendable, Decodable, Equatable {
+  package let batch: String
+  package let jobs: Int64
+  package let completed: Int64
+  package let failed: Int64
+  package let cancelled: Int64
+  /// All that have not ended.
+  package let unfinished: Int64
+  package let running: Int64
+  /// Lengths of the files of completed jobs.
+  package let bytes: Int64
+  /// Bytes a second.
+  package let rate: Int64
+  /// Seconds, where they can be known.
+  package let secondsLeft: Double?
+  package let submittedAt: String
+  /// `cancel` or `pause` while that is being carried out.
+  package let steering: String?
+}
+
+/// A row of `haul.failures`: jobs that failed alike.
+package struct FailureRow: Sendable, Decodable, Equatable {
+  package let error: String?
+  package let host: String
+  package let hour: String
+  package let jobs: Int64
+  package let message: String?
+  package let firstJob: Int64
 }
 
 /// How many jobs are in one state, those that failed by error class.
@@ -135,6 +183,36 @@ package struct RunningRow: Sendable, Decodable, Equatable {
   package let total: Int64?
   /// Bytes a second.
   package let rate: Int64
+}
+
+/// What keeps jobs from being started.
+package struct Obstacle: Sendable, Decodable, Hashable {
+  package enum Kind: String, Sendable, Decodable {
+    /// No live worker mounts the store `name`.
+    case unserved
+    /// The queue `name` is paused.
+    case paused
+    /// The worker `name`, like all of its store, cannot write there; `reason` says why.
+    case trouble
+    /// Nothing starts on the host `name` for `seconds`, nil until an operator says so; `reason` is that of `haul.hosts`.
+    case blocked
+    /// The host `name` has as many transfers as it may have now.
+    case full
+    /// The interval between starts on the host `name` is not over.
+    case interval
+    /// As many jobs of the queue `name` run as may.
+    case limited
+    /// The workers of the store `name` have no room.
+    case busy
+    /// All that waits is scheduled, the first of it in `seconds`; `reason` is the class of the
+    /// error that one of it had last, where it was tried.
+    case early
+  }
+
+  package let kind: Kind
+  package let name: String
+  package let seconds: Double?
+  package let reason: String?
 }
 
 /// A failed job that stands for all of its error class.

@@ -27,12 +27,7 @@ package struct DownloadDirectory: Sendable {
   /// marker was away meanwhile; its first half from the pool alone, so that it is known for one of its own in a
   /// directory that was moved.
   package init(_ directory: String, pool: String) throws(StoreError) {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: directory, withIntermediateDirectories: true)
-    } catch {
-      throw .noDirectory(directory)
-    }
+    try makeDirectory(directory)
     guard let root = try? FileDescriptor.directory(directory),
       let path = unsafe realpath(directory, nil)
     else { throw .noDirectory(directory) }

@@ -88,6 +88,9 @@ package final class GetRun: Sendable {
     }?.drain()
   }
 
+  /// See ``PoolWorker/suspend()``.
+  package func suspend() { state.withLock { $0.worker }?.suspend() }
+
   /// Lets the database go at once, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 

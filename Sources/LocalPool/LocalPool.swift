@@ -53,6 +53,7 @@ package final class LocalPool: Sendable {
   }
 
   /// Starts the server again whenever it has ended, until the task is cancelled: sessions that wait for it go on then.
+  /// That no file can be opened passes, and meanwhile the server may well run.
   ///
   /// - Throws: `EmbeddedPostgresError` where it does not start, `CancellationError`.
   package func keepServing(
@@ -61,13 +62,25 @@ package final class LocalPool: Sendable {
     while true {
       try await Task.sleep(for: Self.interval)
       if EmbeddedCluster.running(location, database: database) != nil { continue }
-      let next = try await EmbeddedCluster.open(location, observe: observe)
+      guard let next = try await opened(observe) else { continue }
       let last = cluster.withLock { cluster in
         defer { cluster = next }
         return cluster
       }
       // Not its last user: `next` is one by now.
       last.close()
+    }
+  }
+
+  /// nil where no file can be opened.
+  private func opened(
+    _ observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
+  ) async throws -> EmbeddedCluster? {
+    do {
+      return try await EmbeddedCluster.open(location, observe: observe)
+    } catch {
+      if case .openFiles = error { return nil }
+      throw error
     }
   }
 

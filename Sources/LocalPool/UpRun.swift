@@ -10,8 +10,9 @@ import Worker
 
 /// What `haul up` is to run, and where files land.
 package struct UpOrder: Sendable {
-  /// The directory of the store ``UpRun/store``; made where it is missing.
-  package var directory: String
+  /// The directory of the store ``UpRun/store``, made where it is missing; nil for the one it had before, or for one here
+  /// the first time.
+  package var directory: String?
   package var workers: Int
   /// Jobs at once of each worker.
   package var concurrency: Int
@@ -24,7 +25,7 @@ package struct UpOrder: Sendable {
 
   /// An order made of its parts.
   package init(
-    directory: String, workers: Int, concurrency: Int, allowedNetworks: [CIDR],
+    directory: String?, workers: Int, concurrency: Int, allowedNetworks: [CIDR],
     rateLimit: RateLimit?, version: String
   ) {
     self.directory = directory
@@ -49,6 +50,8 @@ package final class UpRun: Sendable {
     case database(EmbeddedCluster.Step)
     /// Everything is there; `directory` is the store's, absolute.
     case ready(conninfo: String, directory: String)
+    /// Jobs that have not ended have a part in another directory of the store: here they begin anew.
+    case interruptedElsewhere(jobs: Int, directory: String)
     /// All workers were drained by an operator: with nobody left to work the run ends.
     case drained
     /// Workers and coordinator have ended, and the database was let go.
@@ -92,12 +95,15 @@ package final class UpRun: Sendable {
     if workers.isEmpty { coordinator?.stop() }
   }
 
+  /// See ``PoolWorker/suspend()``.
+  package func suspend() { state.withLock { $0.workers }.forEach { $0.suspend() } }
+
   /// Lets the database go at once, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 
   /// Runs until ``stop()``, or until all workers were drained by an operator.
   ///
-  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `DescriptorLimit.TooLow`; `JobQueueError`, also `busy` where another such
+  /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `StandingStoreGone`, `DescriptorLimit.TooLow`; `JobQueueError`, also `busy` where another such
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
     try DescriptorLimit.raise(workers: order.workers, leases: order.concurrency)
@@ -145,15 +151,24 @@ package final class UpRun: Sendable {
 
   /// Makes the directory the store, and returns its absolute path.
   private func initialiseStore(_ pool: LocalPool) async throws -> String {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: order.directory, withIntermediateDirectories: true)
-    } catch {
-      throw StoreError.unwritable(order.directory, reason: "the directory cannot be made")
+    let queue = JobQueue(pool.connection)
+    let interrupted = try await queue.interruptedJobs()
+    let instances = try await queue.stores().filter { $0.store == Self.store }.map {
+      StandingStore.Instance(
+        id: $0.instance, marker: $0.marker, directory: $0.root,
+        interrupted: interrupted[$0.instance] ?? 0)
     }
-    let (marker, directory) = try Store.initialise(directory: order.directory)
-    _ = try await JobQueue(pool.connection).initStore(
+    let standing = StandingStore(instances: instances) {
+      try? Store.marker(StoreMount(name: Self.store, directory: $0))
+    }
+    let chosen = try order.directory ?? standing.directory()
+    try makeDirectory(chosen)
+    let (marker, directory) = try Store.initialise(directory: chosen)
+    _ = try await queue.initStore(
       name: Self.store, marker: marker, machine: PoolWorker.machine, root: directory)
+    for other in standing.others(besides: marker) {
+      observe(.interruptedElsewhere(jobs: other.interrupted, directory: other.directory))
+    }
     await pool.connection.close()
     return directory
   }

@@ -51,11 +51,10 @@ extension Logger.Format {
   }
 
   /// Bare in a text line where that leaves no doubt: printable ASCII without space, quotation mark
-  /// or backslash, and not empty.
+  /// or backslash.
   private func append(text: String, to line: inout [UInt8]) {
     let isBare =
-      self == .text && !text.utf8.isEmpty
-      && text.utf8.allSatisfy { SafeText.isPlain($0) && $0 != UInt8(ascii: " ") }
+      self == .text && text.utf8.allSatisfy { SafeText.isPlain($0) && $0 != UInt8(ascii: " ") }
     if isBare { line.append(text) } else { SafeText.appendJSONString(text, to: &line) }
   }
 }

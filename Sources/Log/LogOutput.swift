@@ -1,10 +1,19 @@
 /// Where finished lines go.
 package struct LogOutput: Sendable {
-  /// Called once a line with the whole line, its newline included; from any thread.
-  let write: @Sendable ([UInt8]) -> Void
+  /// Called once a line with its event and the whole line, its newline included; from any thread.
+  let write: @Sendable (LogEvent, [UInt8]) -> Void
 
-  /// An output of one's own, for tests.
-  package init(_ write: @escaping @Sendable ([UInt8]) -> Void) { self.write = write }
+  private init(event write: @escaping @Sendable (LogEvent, [UInt8]) -> Void) { self.write = write }
+
+  /// An output of one's own.
+  package init(_ write: @escaping @Sendable ([UInt8]) -> Void) {
+    self.init(event: { _, line in write(line) })
+  }
+
+  /// The same for the lines that `isShown` lets through, which is asked once for each; the others are lost.
+  package func filtered(_ isShown: @escaping @Sendable (LogEvent) -> Bool) -> LogOutput {
+    LogOutput(event: { event, line in if isShown(event) { write(event, line) } })
+  }
 
   /// Standard error, one `write(2)` a line, unbuffered, so that a killed process has said all it
   /// said. A reader that does not read holds the caller up; a line that cannot be written is lost,
@@ -16,6 +25,6 @@ package struct LogOutput: Sendable {
   /// The same with `prefix` before each line, as it is, so it must be safe for a terminal.
   package static func standardError(prefix: String) -> LogOutput {
     let prefix = Array(prefix.utf8)
-    return LogOutput { line in standardError.write(prefix + line) }
+    return LogOutput { line in try? StandardStream.error.write(prefix + line) }
   }
 }

@@ -12,8 +12,10 @@ package enum LogValue: Sendable, Equatable {
   /// Text.
   package init(_ value: String) { self = .string(value) }
 
-  /// A duration as seconds with its fraction.
-  package init(_ value: Duration) { self = .double(value / .seconds(1)) }
+  /// A duration as seconds, rounded to milliseconds.
+  package init(_ value: Duration) {
+    self = .double((value / .milliseconds(1)).rounded() / 1000)
+  }
 }
 
 extension LogValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

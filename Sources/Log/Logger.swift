@@ -4,7 +4,7 @@
 ///     {"time":"2026-11-21T12:00:00.123Z","level":"info","event":"job.started","component":"worker","job":1}
 ///
 /// A value type: `with` gives a logger that adds fields to each of its lines. Times are the wall
-/// clock's, in UTC. A field given twice is written twice.
+/// clock's, in UTC. A field given twice is written twice, one with an empty text not at all.
 package struct Logger: Sendable {
   /// How a line looks.
   package enum Format: String, CaseIterable, Sendable { case text, json }
@@ -77,8 +77,10 @@ package struct Logger: Sendable {
     var line: [UInt8] = []
     line.reserveCapacity(256)
     format.begin(&line, clock(), level, event, component)
-    for (field, value) in bound + fields { format.append(field, value, to: &line) }
+    for (field, value) in bound + fields where value != .string("") {
+      format.append(field, value, to: &line)
+    }
     format.end(&line)
-    output.write(line)
+    output.write(event, line)
   }
 }

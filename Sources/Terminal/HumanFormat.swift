@@ -15,9 +15,9 @@ package enum HumanFormat {
     return "\(short(value)) \(units[unit])"
   }
 
-  /// How much of `total` is there, in one unit: `0.3/4.0 GiB`; as `bytes` where that is unknown.
+  /// How much of `total` is there, in one unit: `0.3/4.0 GiB`; as `bytes` where that is unknown, or nothing.
   package static func bytes(_ bytes: Int64, of total: Int64?) -> String {
-    guard let total else { return Self.bytes(bytes) }
+    guard let total, total > 0 else { return Self.bytes(bytes) }
     let largest = Self.bytes(max(bytes, total))
     guard let unit = units.firstIndex(where: largest.hasSuffix) else {
       return "\(bytes)/\(total) B"

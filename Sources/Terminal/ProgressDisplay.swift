@@ -45,6 +45,8 @@ package final class ProgressDisplay: Sendable {
     /// Whether `frame` has been said, or drawn.
     var isShown = false
     var isFinished = false
+    /// The process is about to be stopped.
+    var isHidden = false
   }
 
   private let stream: StandardStream
@@ -75,7 +77,7 @@ package final class ProgressDisplay: Sendable {
       let interval = mode == .live ? Self.frameInterval : Self.lineInterval
       if let shownAt = state.shownAt, shownAt.duration(to: .now) < interval { return }
       switch mode {
-      case .live: draw(&state)
+      case .live: if mayDraw(state) { draw(&state) }
       case .plain: report(&state)
       case .quiet: break
       }
@@ -87,13 +89,25 @@ package final class ProgressDisplay: Sendable {
     if mode == .quiet && message == .note { return }
     let line = SafeText.visible(line)
     state.withLock { state in
-      if mode == .live && !state.isFinished {
+      if mode == .live && !state.isFinished && mayDraw(state) {
         draw(&state, messages: [line])
       } else {
         write(line + "\n")
       }
     }
   }
+
+  /// Removes the region until ``unhide()``, for a process that is about to be stopped: others write below what is shown
+  /// then.
+  package func hide() {
+    state.withLock { state in
+      if mode == .live && !state.isFinished && mayDraw(state) { erase(&state) }
+      state.isHidden = true
+    }
+  }
+
+  /// Takes back ``hide()``.
+  package func unhide() { state.withLock { $0.isHidden = false } }
 
   /// Takes the lines of a log, all of them, as `say` does.
   package var log: LogOutput {
@@ -108,10 +122,18 @@ package final class ProgressDisplay: Sendable {
     state.withLock { state in
       if state.isFinished { return }
       if mode == .plain && state.reported != nil && !state.isShown { report(&state) }
-      state.frame = nil
-      if mode == .live { draw(&state) }
+      if mode == .live && mayDraw(state) { erase(&state) }
       state.isFinished = true
     }
+  }
+
+  /// A job in the background of a shell would write over what its user types. Nothing is shown when it gets there: it was
+  /// stopped before, or has never been in the foreground.
+  private func mayDraw(_ state: State) -> Bool { !state.isHidden && Screen.isInForeground(stream) }
+
+  private func erase(_ state: inout State) {
+    state.frame = nil
+    draw(&state)
   }
 
   private func draw(_ state: inout State, messages: [String] = []) {

@@ -19,7 +19,7 @@ package struct ProgressLayout: Sendable {
 
   /// Lines without trailing blanks, narrower than `columns` and fewer than `rows`, so that the cursor has a
   /// row of its own below them. Where not all downloads fit, those of the largest files are shown; where
-  /// there are fewer than `height`, blank lines take their place as far as there is room.
+  /// there are fewer than `height`, blank lines above them keep the total where it was, as far as there is room.
   package func lines(
     _ frame: ProgressFrame, columns: Int, rows: Int, height: Int = 0
   ) -> [String] {
@@ -40,7 +40,7 @@ package struct ProgressLayout: Sendable {
       lines.append(style.paint(DisplayWidth.truncated(text, to: columns - 1), .dim))
     }
     let blank = max(min(height, room) - lines.count, 0)
-    return lines + Array(repeating: "", count: blank) + [line(ofTotal: frame, widths)]
+    return Array(repeating: "", count: blank) + lines + [line(ofTotal: frame, widths)]
   }
 
   /// Those with the most bytes, in the order they came; one place is kept for the count of the others.
@@ -136,7 +136,7 @@ private struct Symbols {
   let ellipsis: String
 
   static let unicode = Symbols(full: "━", half: "╸", rest: "─", ellipsis: "…")
-  static let ascii = Symbols(full: "#", half: "=", rest: "-", ellipsis: "~")
+  static let ascii = Symbols(full: "#", half: "=", rest: "-", ellipsis: "...")
 }
 
 extension TransferProgress {

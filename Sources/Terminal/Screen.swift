@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 package import Log
 
 /// What there is to know about the reader of a stream: a person at a terminal, or a program.
@@ -30,6 +31,13 @@ package struct Screen: Sendable, Equatable {
     self.init(
       width: columns > 0 ? columns : 80, height: isDumb ? nil : rows > 0 ? rows : 24,
       hasColors: !isDumb && environment["NO_COLOR", default: ""] == "")
+  }
+
+  /// Whether this process may draw on the terminal behind `stream`, as a job in the foreground of its shell, or where there is
+  /// nobody who would stand behind it. (tcgetpgrp(3))
+  static func isInForeground(_ stream: StandardStream) -> Bool {
+    let foreground = tcgetpgrp(stream.rawValue)
+    return foreground < 0 || foreground == getpgrp()
   }
 
   /// `text` on lines of its own, six columns in.

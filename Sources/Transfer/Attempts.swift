@@ -27,9 +27,7 @@ struct Attempts: Sendable, Hashable {
   var changes = 0
   /// Range answers in a row that brought no new byte.
   var zeroProgress = 0
-  /// Row 7 has been answered by asking once more.
-  var askedForValidator = false
-  /// Row 10 has been answered by a Range without If-Range.
+  /// Row 7 or 10 has been answered by a Range without If-Range.
   var askedPlainRange = false
   /// Row 15 has been answered by a probe.
   var probed = false
@@ -81,8 +79,6 @@ struct Attempts: Sendable, Hashable {
     case .oncePlainRange:
       askedPlainRange = true
       mode = .plainRange
-    case .onceMore:
-      askedForValidator = true
     case .probe:
       probed = true
       mode = .probe

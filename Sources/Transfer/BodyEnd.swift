@@ -4,6 +4,8 @@ enum Framing: Sendable, Hashable, CaseIterable {
   case complete
   /// The connection was closed and nothing had announced a length.
   case closed
+  /// As `closed`, but TLS did not say that it was over.
+  case cut
   /// The connection broke, a chunk or frame was malformed, or the last chunk is missing.
   case broken
   /// More bytes came than were announced; they were not written.
@@ -78,6 +80,10 @@ func decideEnd(_ state: TransferState, body: Body) -> Ruling<Ending> {
     return failure(22, .interrupted, "the body broke off and its length is not known")
   case (.whole(nil), .closed):
     return decideClosed(state, body: body)
+  // Row 23: anybody on the way may have ended it (RFC 9112 §9.8), and only a digest tells that nobody did.
+  case (.whole(nil), .cut):
+    if state.wantedDigest != nil { return Ruling(23, .verify(length: body.end)) }
+    return failure(23, .interrupted, "the TLS connection was cut and the length is not known")
   }
 }
 
@@ -142,8 +148,8 @@ func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> Ending {
       .digest,
       isOfJob
         ? "\(fact), and not \(wanted) as demanded; compare both with what the source publishes"
-        : "\(fact), twice, and the server says that it is \(wanted); --checksum with the right one overrules it"
-    ))
+        : "\(fact), twice, and the server says that it is \(wanted)",
+      remedy: isOfJob ? nil : .digest))
 }
 
 private func failure(

@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import Glibc
 
 /// A URL as libcurl understands it, so that what is checked is what is fetched.
 ///
@@ -9,7 +10,7 @@ package struct WebURL: Sendable, Hashable {
   package let text: String
   /// In lower case.
   package let scheme: String
-  /// In lower case, IPv6 in brackets; a name in other scripts stays as written.
+  /// In lower case, IPv6 in brackets; a name in other scripts is spelled `xn--…` (RFC 5890), as DNS knows it.
   package let host: String
   /// The port connected to, given or the scheme's default.
   package let port: Int
@@ -31,6 +32,8 @@ package struct WebURL: Sendable, Hashable {
   package init(
     _ text: String, schemes: Set<String> = ["http", "https"]
   ) throws(TransferError) {
+    // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 has no use for a URL without host.
+    guard !text.drop(while: { $0 != ":" }).hasPrefix(":///") else { throw .noHost }
     let parser = try URLParser()
     try parser.set(text, UInt32(CURLU_PATH_AS_IS))
     try self.init(parser, schemes: schemes)
@@ -62,10 +65,14 @@ package struct WebURL: Sendable, Hashable {
       throw TransferError(
         .blockedURL, "the URL's scheme is '\(scheme)'; allowed: \(allowed)")
     }
+    try parser.spellHostInASCII()
     guard let text = parser.get(CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT)),
       let host = parser.get(CURLUPART_HOST), !host.isEmpty,
       let port = parser.get(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) })
-    else { throw TransferError(.blockedURL, "the URL has no host") }
+    else { throw .noHost }
+    guard port > 0 else {
+      throw TransferError(.blockedURL, "the URL's port is 0, where no server can be")
+    }
     self.text = text
     self.host = host.lowercased()
     self.port = port
@@ -74,6 +81,9 @@ package struct WebURL: Sendable, Hashable {
     hasCredentials = parser.get(CURLUPART_USER) != nil || parser.get(CURLUPART_PASSWORD) != nil
     // `example.org.` is the same host.
     let name = self.host.hasSuffix(".") ? String(self.host.dropLast()) : self.host
+    // RFC 1035 §2.3.4.
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard labels.allSatisfy({ (1...63).contains($0.utf8.count) }) else { throw .badHost }
     let isDefault = parser.get(CURLUPART_PORT, UInt32(CURLU_NO_DEFAULT_PORT)) == nil
     hostKey = isDefault ? name : "\(name):\(port)"
   }
@@ -143,6 +153,21 @@ package struct WebURL: Sendable, Hashable {
     }
   }
 
+  /// Host names in other scripts as DNS knows them. libcurl asks the locale how they are coded, which in a program is `C` unless
+  /// it says otherwise: so this thread has another meanwhile.
+  func spellHostInASCII() throws(TransferError) {
+    guard let host = get(CURLUPART_HOST), !host.utf8.allSatisfy({ $0 < 0x80 }) else { return }
+    let before = unsafe uselocale(Self.utf8)
+    let spelled = get(CURLUPART_HOST, UInt32(CURLU_PUNYCODE))
+    _ = unsafe uselocale(before)
+    guard let spelled, unsafe curl_url_set(handle, CURLUPART_HOST, spelled, 0) == CURLUE_OK else {
+      throw .badHost
+    }
+  }
+
+  /// newlocale(3); never freed. Sharing it is safe, since nothing changes it.
+  nonisolated(unsafe) private static let utf8 = unsafe newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
+
   func clear(_ part: CURLUPart) {
     _ = unsafe curl_url_set(handle, part, nil, 0)
   }
@@ -154,5 +179,12 @@ package struct WebURL: Sendable, Hashable {
     else { return nil }
     defer { unsafe curl_free(text) }
     return unsafe String(cString: text)
+  }
+}
+
+extension TransferError {
+  fileprivate static var noHost: TransferError { TransferError(.blockedURL, "the URL has no host") }
+  fileprivate static var badHost: TransferError {
+    TransferError(.blockedURL, "the URL's host is no name that a host can have")
   }
 }

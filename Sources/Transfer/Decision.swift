@@ -40,8 +40,6 @@ enum Action: Sendable, Equatable {
   case restart(markRangeUnsafe: Bool)
   /// Ask for the same range without If-Range.
   case oncePlainRange
-  /// Ask the same once more.
-  case onceMore
   /// Ask for one byte, to learn what the source is.
   case probe
   /// The source is what was recorded: ask for what is missing.

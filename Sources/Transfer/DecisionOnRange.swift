@@ -34,19 +34,16 @@ func decidePart(_ state: TransferState, asked: Asked, head: ResponseHead) -> Rul
   if total == nil, comparison != .same {
     return Ruling(6, .restart(markRangeUnsafe: false))
   }
-  // Row 7: the validator is not repeated. A date need not be, where If-Range guarded it.
+  // Row 7: the validator is not repeated. Under If-Range it need not be, but whether the server knows If-Range nobody can tell: once
+  // more without it, where it has to be (RFC 9110 §15.3.7).
   if comparison == .absent {
-    guard ifRange, case .lastModified = validator else {
-      return Ruling(
-        7,
-        state.attempts.askedForValidator || !ifRange
-          ? .restart(markRangeUnsafe: false) : .onceMore)
-    }
+    let isFirst = ifRange && !state.attempts.askedPlainRange
+    return Ruling(7, isFirst ? .oncePlainRange : .restart(markRangeUnsafe: false))
   }
   // A probe has told that the source is what was recorded.
   if asked == .probe { return Ruling(15, record.isComplete ? .verify : .askForRest) }
   // Row 3: starts early, which only makes the overlap longer. Row 2: as asked, perhaps shorter.
-  let row = first < range.lowerBound ? 3 : total == nil ? 6 : comparison == .absent ? 7 : 2
+  let row = first < range.lowerBound ? 3 : total == nil ? 6 : 2
   return Ruling(row, .accept(start: first, compareUntil: min(fresh, last + 1), end: last + 1))
 }
 

@@ -238,7 +238,6 @@ package struct Destination: Sendable {
 extension TransferError {
   /// The error for a final name that is taken, under the policy `fail`.
   package static func exists(_ path: RelativePath) -> TransferError {
-    TransferError(
-      .exists, "a file stands at \(path) already; use --if-exists skip, replace or rename")
+    TransferError(.exists, "a file stands at \(path) already", remedy: .ifExists)
   }
 }

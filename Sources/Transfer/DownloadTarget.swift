@@ -38,7 +38,9 @@ struct DownloadTarget: Sendable {
     guard policy == .fail || policy == .skip, let file = try destination.open(name) else {
       return nil
     }
-    guard policy == .skip else { throw TransferError(.exists, "a file stands at \(path(name))") }
+    guard policy == .skip else {
+      throw TransferError(.exists, "a file stands at \(path(name)) already", remedy: .ifExists)
+    }
     return DownloadedFile(path: path(name), bytes: try file.size())
   }
 

@@ -96,7 +96,7 @@ internal import CLibcurl
       // Nothing from the environment, no credentials but the caller's.
       (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
       (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
-      (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 64 * 1024), (CURLOPT_NOPROGRESS, 1),
+      (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 128 * 1024), (CURLOPT_NOPROGRESS, 1),
     ]
     for (option, value) in numbers {
       try unsafe check(haul_easy_set_long(raw, option, value), option)

@@ -9,10 +9,13 @@ public final class Engine: Sendable {
     public var connectTimeout = Duration.seconds(10)
     /// From the request to the end of the head.
     public var responseTimeout = Duration.seconds(60)
-    /// A body must bring ``stallFloor`` bytes a second, taken over this time.
+    /// A body must bring ``stallFloor`` bytes a second, taken over this time; while it is held back by a rate or a pause,
+    /// no time runs.
     public var stallTime = Duration.seconds(60)
-    /// Bytes a second.
-    public var stallFloor: Int64 = 1
+    /// Bytes a second. Below what any line brings, and enough that an origin which trickles holds no place for ever.
+    public var stallFloor: Int64 = 100
+    /// Bytes that a body must bring in each ``stallTime``.
+    var stallQuota: Int64 { Int64(stallTime / .seconds(1)) * stallFloor }
     /// The most idle connections kept for reuse.
     public var maxConnections = 128
     /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk.

@@ -66,9 +66,10 @@ package struct ExchangeResult: Sendable {
 package enum ExchangeOutcome: Sendable, Equatable {
   /// The framing says so: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
   case complete
-  /// Ended by the peer's close, and no length told where the end is (RFC 9112 §6.3): proof of nothing. Over
-  /// TLS libcurl 7.88 does not tell a close without close_notify from an orderly one.
+  /// Ended by the peer's close, and no length told where the end is (RFC 9112 §6.3): proof of nothing.
   case closed
+  /// As `closed`, but TLS did not say that it was over (RFC 8446 §6.1): it may have been ended by anybody on the way.
+  case cut
   /// The body ended early or its framing broke. What came before is valid.
   case truncated(String)
   /// After the head, fewer bytes than the floor for too long. What came before is valid.

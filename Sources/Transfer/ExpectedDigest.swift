@@ -36,6 +36,12 @@ public struct ExpectedDigest: Sendable, Hashable {
     self.bytes = bytes
   }
 
+  /// Whether its algorithm comes before that of `other` in the order of what they prove.
+  func provesMore(than other: ExpectedDigest) -> Bool {
+    let order = DigestAlgorithm.allCases
+    return order.firstIndex(of: algorithm) ?? 0 < order.firstIndex(of: other.algorithm) ?? 0
+  }
+
   /// The digest alone, in lower-case hexadecimal.
   var hexadecimal: String {
     let digits = Array("0123456789abcdef")

@@ -25,6 +25,12 @@ extension FileDescriptor {
     return directory
   }
 
+  /// Whether this process may make entries in this directory: its rights and the file system's say so, and nothing is
+  /// written to find out. A disk that is full or broken does not show. (faccessat(2), `AT_EACCESS`)
+  package var mayBeWritten: Bool {
+    unsafe faccessat(raw, ".", W_OK | X_OK, AT_EACCESS) == 0 || ![EACCES, EPERM].contains(errno)
+  }
+
   private static let trial = "trial."
 
   /// Makes a file in this directory, syncs it and removes it, to see that it can be written. Where the process dies meanwhile it

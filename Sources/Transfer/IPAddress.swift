@@ -86,6 +86,12 @@ public struct CIDR: Sendable, Hashable, CustomStringConvertible {
     self.prefix = prefix
   }
 
+  /// One address.
+  init(_ address: IPAddress) {
+    self.address = address
+    prefix = address.bytes.count * 8
+  }
+
   /// Whether `other` is of the same family and lies in the block.
   public func contains(_ other: IPAddress) -> Bool {
     guard other.bytes.count == address.bytes.count else { return false }

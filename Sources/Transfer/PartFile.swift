@@ -48,10 +48,24 @@ package final class PartFile: Sendable {
       repeat { error = haul_reserve(file.raw, length) } while error == EINTR
     }
     guard error != 0 else { return }
-    let free = try file.space().free
-    if [ENOSPC, EDQUOT, EFBIG].contains(error) || free < length {
-      throw TransferError(
-        .diskFull, "the file takes \(length) bytes, and the disk has room for \(free)")
+    if let shortage = Self.shortage(of: length, after: error, free: try file.space().free) {
+      throw shortage
+    }
+  }
+
+  /// Why there is no room for `length` bytes, after fallocate(2) has failed with `error`; nil where there may be.
+  static func shortage(of length: Int64, after error: Int32, free: Int64) -> TransferError? {
+    switch error {
+    // What a quota leaves is less than what is free.
+    case EDQUOT:
+      TransferError(
+        .diskFull, "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and a quota leaves less")
+    case let error where [ENOSPC, EFBIG].contains(error) || free < length:
+      TransferError(
+        .diskFull,
+        "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and the disk has room for \(free >> 20) MiB"
+      )
+    default: nil
     }
   }
 

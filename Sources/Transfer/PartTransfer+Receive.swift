@@ -139,7 +139,7 @@ extension Action {
     case .wholeBody: "whole"
     case .changedUseBody, .changedRestart: "changed"
     case .restart: "restart"
-    case .oncePlainRange, .onceMore: "once_more"
+    case .oncePlainRange: "once_more"
     case .probe: "probe"
     case .askForRest: "rest"
     case .verify: "verify"

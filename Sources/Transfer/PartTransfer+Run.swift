@@ -141,6 +141,7 @@ extension PartTransfer {
       return failed(TransferError(.timeout, why))
     case .complete: return await bodyEnded(.complete, failed)
     case .closed: return await bodyEnded(.closed, failed)
+    case .cut: return await bodyEnded(.cut, failed)
     case .truncated: return await bodyEnded(.broken, failed)
     case .stopped: return await bodyEnded(.complete, failed)
     }

@@ -93,9 +93,8 @@ extension PartTransfer {
       return .end(
         .failed(
           TransferError(
-            .unverifiedLength,
-            "the server gives no length and two downloads differ; --accept-unverified-length takes the first"
-          )))
+            .unverifiedLength, "the server gives no length and two downloads differ",
+            remedy: .acceptUnverifiedLength)))
     }
     shared.withLock { $0.report.digest = ExpectedDigest(.sha256, bytes: first.digest) }
     return .end(.complete(part: first.part, length: first.length))

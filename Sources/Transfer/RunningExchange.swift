@@ -120,8 +120,7 @@ final class RunningExchange {
       return false
     }
     if parsed?.framing == .untilClose { tlsEnd = TLSEnd(of: easy) }
-    let floor = Int64(limits.stallTime / .seconds(1)) * limits.stallFloor
-    startWatch(limit: limits.stallTime, quota: floor)
+    startWatch(limit: limits.stallTime, quota: limits.stallQuota)
     return true
   }
 
@@ -217,9 +216,8 @@ final class RunningExchange {
       if connectedTo == nil, openedSockets.isEmpty, let refused {
         return .failed(
           failure(
-            .blockedAddress,
-            "the address \(refused) is not public; if you trust it, start 'haul worker', 'haul up' or 'haul get' with --allow-net \(refused)/\(refused.bytes.count * 8)"
-          ))
+            .blockedAddress, "the address \(refused) is not public",
+            remedy: .allow(CIDR(refused))))
       }
       if lacksDescriptors {
         return .failed(
@@ -234,30 +232,31 @@ final class RunningExchange {
       return finished.isTimeout ? .stalled(finished.sentence) : .truncated(finished.sentence)
     }
     switch parsed.framing {
-    case .untilClose where tlsEnd?.isSaid == false:
-      return .truncated("the TLS connection was cut")
-    case .untilClose: return .closed
+    case .untilClose: return tlsEnd?.isSaid == false ? .cut : .closed
     case .length(let length) where length != bytes:
       return .truncated("\(bytes) bytes came of \(length)")
     case .length, .chunked, .stream, .noBody: return .complete
     }
   }
 
-  /// Whether no descriptor was to be had for a socket, or none is now: resolving and TLS open files too, and libcurl does not
-  /// tell why they failed.
+  /// Whether no descriptor was to be had for a socket, or fewer are now than an exchange may have open on its way to an answer:
+  /// resolving and TLS open files too, and libcurl does not tell why they failed.
   private var lacksDescriptors: Bool {
     if TransferError.file(socketError, "").errorClass == .openFiles { return true }
+    var taken: [FileDescriptor] = []
     do throws(TransferError) {
-      _ = try FileDescriptor.directory("/")
+      while taken.count < 8 { taken.append(try FileDescriptor.directory("/")) }
       return false
     } catch {
       return error.errorClass == .openFiles
     }
   }
 
-  private func failure(_ errorClass: TransferError.Class, _ message: String) -> TransferError {
+  private func failure(
+    _ errorClass: TransferError.Class, _ message: String, remedy: TransferError.Remedy? = nil
+  ) -> TransferError {
     let url = try? WebURL(order.request.url)
-    return TransferError(errorClass, message, host: url?.hostKey)
+    return TransferError(errorClass, message, remedy: remedy, host: url?.hostKey)
   }
 
   private func deliver() {

@@ -24,6 +24,8 @@ extension ResponseHead {
   ///
   /// Repr-Digest (RFC 9530 §3), Digest (RFC 3230 §4.3.2) and Google's field are of the whole even where a part of it is sent.
   /// Content-Digest (RFC 9530 §2), Content-MD5 (RFC 1864) and Amazon's fields are of what is sent, so that they count only in a 200.
+  /// That of a part is not looked at: it says nothing of the file, nothing at all once the part breaks off, and what TCP or TLS let
+  /// through spoilt is found by a digest of the whole.
   private var statedDigests: [ExpectedDigest] {
     let ofWhole = digests("Repr-Digest") + digests("Digest") + googleDigests
     guard status == 200 else { return ofWhole }

@@ -56,8 +56,10 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// What programs decide by.
   public var errorClass: Class
-  /// One sentence for a person: what happened and, where there is something to do, what.
+  /// One sentence for a person: what happened.
   public var message: String
+  /// What would let it pass; nil where nothing that can be set does.
+  public var remedy: Remedy?
   /// The answer's status code, where there was an answer.
   public var status: Int?
   /// How long the server asks to wait (RFC 9110 §10.2.3), counted from the answer's arrival.
@@ -65,18 +67,46 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   /// The host that answered or failed to, as `name` or `name:port`; differs from the URL's after a redirect.
   public var host: String?
 
+  /// What a program may set so that a download passes that failed. Whether it should is for a person to say.
+  public enum Remedy: Sendable, Hashable {
+    /// This block, in ``Engine/Configuration/addressPolicy``.
+    case allow(CIDR)
+    /// Another ``DownloadOptions/ifExists`` than `fail`.
+    case ifExists
+    /// ``DownloadOptions/digest``, which counts before what the server states.
+    case digest
+    /// ``DownloadOptions/acceptUnverifiedLength``.
+    case acceptUnverifiedLength
+  }
+
   /// An error made of its parts.
   public init(
-    _ errorClass: Class, _ message: String, status: Int? = nil, retryAfter: Duration? = nil,
-    host: String? = nil
+    _ errorClass: Class, _ message: String, remedy: Remedy? = nil, status: Int? = nil,
+    retryAfter: Duration? = nil, host: String? = nil
   ) {
     self.errorClass = errorClass
     self.message = message
+    self.remedy = remedy
     self.status = status
     self.retryAfter = retryAfter
     self.host = host
   }
 
-  /// The sentence, led by its class: `digest: the file's sha-256 is …`.
-  public var description: String { "\(errorClass.rawValue): \(message)" }
+  /// The sentence between its class and its remedy: `digest: the file's sha-256 is …`.
+  public var description: String {
+    let fact = "\(errorClass.rawValue): \(message)"
+    return remedy.map { "\(fact); \($0)" } ?? fact
+  }
+}
+
+extension TransferError.Remedy: CustomStringConvertible {
+  /// What may be set, by its name in a program.
+  public var description: String {
+    switch self {
+    case .allow(let block): "addressPolicy may allow \(block)"
+    case .ifExists: "ifExists may be skip, replace or rename"
+    case .digest: "a digest among the options overrules it"
+    case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
+    }
+  }
 }

@@ -89,7 +89,8 @@ struct TransferState: Sendable, Hashable {
     attempts.note(ruling.verdict)
     switch ruling.verdict {
     case .wholeBody(let new, _), .changedUseBody(let new): stated = new.digest
-    case .accept: stated = stated ?? head.statedDigest
+    case .accept:
+      stated = [stated, head.statedDigest].compactMap(\.self).min { $0.provesMore(than: $1) }
     default: break
     }
     return ruling

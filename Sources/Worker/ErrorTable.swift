@@ -1,16 +1,46 @@
-package import Transfer
+import Transfer
 
 /// Every error class that a job can end with: the transfer's, and those that only a pool has.
 package enum ErrorTable {
+  /// Whether asking again may help, and who is to wait for what. The raw value is the database's word.
+  package enum Retry: String, Sendable, CaseIterable {
+    /// Asking again will not change it.
+    case never = "permanent"
+    /// Trouble of this one download: again after a while, so many times.
+    case job
+    /// Trouble of the host: nothing is asked of it for a while, and the download is not to blame.
+    case host
+    /// Asking again from here will not change it, but it is no fault of the download, and somebody may go on
+    /// with what is durable.
+    case kept
+  }
+
+  /// What a class means and what follows from it, as `docs/errors.md` shows it.
+  package struct Explanation: Sendable, Equatable {
+    /// What happened.
+    package var meaning: String
+    /// What a person can do.
+    package var advice: String
+    /// What follows by itself.
+    package var retry: Retry
+
+    /// A row made of its parts.
+    package init(_ retry: Retry, _ meaning: String, _ advice: String) {
+      self.meaning = meaning
+      self.advice = advice
+      self.retry = retry
+    }
+  }
+
   /// The word of the database and the logs, and what it means.
   package struct Row: Sendable {
     package let word: String
-    package let explanation: TransferError.Explanation
+    package let explanation: Explanation
   }
 
   /// In the order in which the documentation shows them.
   package static let rows =
-    TransferError.Class.allCases.map { Row(word: $0.rawValue, explanation: $0.explanation) }
+    TransferError.Class.allCases.map { Row(word: $0.rawValue, explanation: explanation(of: $0)) }
     + ofPool
 
   /// Made by the database from what several attempts have come to.
@@ -31,5 +61,127 @@ package enum ErrorTable {
   /// What to do about an error class; nil for a word that is none.
   package static func advice(on word: String) -> String? {
     rows.first { $0.word == word }?.explanation.advice
+  }
+}
+
+extension ErrorTable {
+  /// The classes of a transfer: meaning, advice and what is tried again. The database decides by the same words.
+  private static func explanation(of errorClass: TransferError.Class) -> Explanation {
+    switch errorClass {
+    case .dns:
+      .init(
+        .host, "The host's name could not be resolved.",
+        "Check the name in the URL, and the name server of the worker's machine.")
+    case .connect:
+      .init(
+        .host, "No connection could be made, or it was refused.",
+        "Check that the host is up, and that the worker's machine reaches it.")
+    case .tls:
+      .init(
+        .job, "The TLS handshake or the check of the certificate failed.",
+        "Check the host's certificate, and the clock and the CA certificates of the worker's machine."
+      )
+    case .timeout:
+      .init(
+        .job, "No answer, or too few bytes a second, for too long.",
+        "Look at the host and the way to it; then 'haul retry'.")
+    case .interrupted:
+      .init(
+        .job, "The connection broke, or the body ended early, again and again.",
+        "Look at the host and the way to it; then 'haul retry'.")
+    case .http4xx:
+      .init(
+        .never, "A 4xx answer: the server does not give this file.",
+        "Open the URL in a browser, and submit the right one.")
+    case .http5xx:
+      .init(
+        .job, "A 5xx answer, 408 or 425: the server has trouble with this file.",
+        "Wait, or ask whoever runs the server; then 'haul retry'.")
+    case .rateLimited:
+      .init(
+        .host, "429, or 503 with Retry-After: the host asks for less.",
+        "Nothing; or lower its cap with 'haul host set HOST --cap N'.")
+    case .protocol:
+      .init(
+        .job, "The answer breaks HTTP.",
+        "Ask whoever runs the server or a proxy in between; then 'haul retry'.")
+    case .range:
+      .init(
+        .job, "The body ended early, and the server cannot be asked for the rest of it.",
+        "Look at the way to the host: the file has to come in one piece.")
+    case .sourceChanged:
+      .init(
+        .job, "The source was another one each time it was read.",
+        "Wait until it is no longer written to; then 'haul retry'.")
+    case .suspectPage:
+      .init(
+        .job, "A page in HTML came where a file used to be, such as a log-in form.",
+        "Open the URL in a browser; once the file is back, 'haul retry'.")
+    case .digest:
+      .init(
+        .never, "The file does not have the digest that it should have.",
+        "Compare the digest in the message with what the source publishes.")
+    case .tooLarge:
+      .init(
+        .never, "The file is larger than --max-bytes allows.",
+        "Submit it with a larger --max-bytes.")
+    case .unverifiedLength:
+      .init(
+        .never, "The server gives no length, and nothing else proved the file whole.",
+        "Give its --checksum, or take what comes with --accept-unverified-length.")
+    case .blockedAddress:
+      .init(
+        .kept,
+        "The host's address is private, loopback or link-local, and the worker may not connect to it.",
+        "If you trust it, start the worker with the --allow-net of the message; then 'haul retry'.")
+    case .blockedURL:
+      .init(
+        .never,
+        "The URL or a redirect cannot be read, has another scheme than http and https, or holds credentials.",
+        "Submit another URL.")
+    case .redirects:
+      .init(
+        .never, "The server redirects again and again.",
+        "Open the URL in a browser, and submit where it ends.")
+    case .exists:
+      .init(
+        .never, "A file stands under the final name.",
+        "Move it away, or choose --if-exists skip, replace or rename.")
+    case .pathConflict:
+      .init(
+        .never,
+        "A directory stands where the file should be, or a file where a directory should be.",
+        "Submit it with another --out, or move away what is there.")
+    case .diskFull:
+      .init(
+        .job, "The file system of the store is full, or a quota is.",
+        "Make room. A worker waits for that by itself; what had failed before, 'haul retry'.")
+    case .io:
+      .init(
+        .job, "Reading or writing a local file failed.",
+        "Look at the store's file system and its mount. A worker waits for them; what had failed before, 'haul retry'."
+      )
+    case .openFiles:
+      .init(
+        .job, "The worker's process, or its machine, has as many files open as it may.",
+        "Raise the limit (LimitNOFILE= of its systemd unit, 'ulimit -n'), or lower --concurrency. A worker waits for that."
+      )
+    case .cancelled:
+      .init(.never, "Somebody cancelled it.", "'haul retry' queues it again.")
+    }
+  }
+}
+
+extension TransferError {
+  /// What happened, and which option of Haul's may let it pass.
+  var sentence: String {
+    switch remedy {
+    case nil: message
+    case .allow(let block):
+      "\(message); if you trust it, start 'haul worker', 'haul up' or 'haul get' with --allow-net \(block)"
+    case .ifExists: "\(message); use --if-exists skip, replace or rename"
+    case .digest: "\(message); --checksum with the right one overrules it"
+    case .acceptUnverifiedLength: "\(message); --accept-unverified-length takes the first"
+    }
   }
 }

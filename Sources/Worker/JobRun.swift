@@ -116,12 +116,12 @@ final class JobRun: Sendable {
     var order = TransferOrder(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
     switch try await takeOver.look() {
-    case .published(let published, let bytes):
+    case .published(let published, let bytes, let digest):
       logger.info(
         .jobResumed, (.path, LogValue(published.description)), (.reason, "already published"))
       return completed(
         bytes: bytes, path: published.description, report: TransferReport(),
-        digest: lease.options.digest)
+        digest: digest)
     case .part(let checkpoint, let part):
       order.resuming = (checkpoint, part)
       logger.info(
@@ -135,7 +135,7 @@ final class JobRun: Sendable {
         .jobStarted, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),
         (.attempt, LogValue(lease.attempt)))
     }
-    return await transfer(order, to: path, in: store)
+    return try await transfer(order, to: path, in: store)
   }
 
   /// Where a file stands under the final name already and the policy lets it, nothing need be fetched to know the end. The
@@ -151,8 +151,10 @@ final class JobRun: Sendable {
     }
     guard let size else { return nil }
     if lease.policy == .fail { throw .exists(path) }
-    return completed(
+    var ending = completed(
       bytes: size, path: path.description, report: TransferReport(), digest: nil)
+    ending.isSkipped = true
+    return ending
   }
 
   /// The order completed by the job's wishes.
@@ -177,20 +179,26 @@ final class JobRun: Sendable {
 
   private func transfer(
     _ order: TransferOrder, to path: RelativePath, in store: Store
-  ) async -> Ending? {
+  ) async throws(TransferError) -> Ending? {
     let saver = CheckpointSaver(
       lease: lease, parts: order.parts, store: store, environment: environment, logger: logger)
-    let transfer: PartTransfer
-    do throws(TransferError) {
-      transfer = PartTransfer(
-        try completedOrder(order), engine: environment.engine, io: store.io,
-        save: { await saver.save($0) },
-        observe: { [logger] row, verdict in
-          logger.debug(.jobRuling, (.row, LogValue(row)), (.reason, LogValue(verdict)))
-        })
-    } catch {
-      return failure(error, report: TransferReport())
-    }
+    let transfer = PartTransfer(
+      try completedOrder(order), engine: environment.engine, io: store.io,
+      save: { await saver.save($0) },
+      observe: { [logger] row, verdict in
+        logger.debug(.jobRuling, (.row, LogValue(row)), (.reason, LogValue(verdict)))
+      })
+    let outcome = await inTurn(transfer)
+    let report = transfer.report
+    let publisher = Publisher(
+      lease: lease, environment: environment, store: store, parts: order.parts, path: path,
+      digest: report.digest)
+    return await ending(
+      of: outcome, report, isKept: order.resuming != nil || saver.hasSaved, publisher)
+  }
+
+  /// Runs it once it has a slot.
+  private func inTurn(_ transfer: PartTransfer) async -> TransferOutcome {
     let (isStopped, isSuspended) = state.withLock { state in
       state.transfer = transfer
       return (state.isStopped, state.isSuspended)
@@ -201,35 +209,44 @@ final class JobRun: Sendable {
     state.withLock { $0.hasBegun = true }
     let outcome = await transfer.run()
     environment.slots.leave(lease.token)
-    let report = transfer.report
-    let isKept = order.resuming != nil || saver.hasSaved
+    return outcome
+  }
+
+  /// Publishes what is complete. `isKept`: the database has a checkpoint of the part; of what is not, nothing is left behind.
+  private func ending(
+    of outcome: TransferOutcome, _ report: TransferReport, isKept: Bool, _ publisher: Publisher
+  ) async -> Ending? {
     switch outcome {
     case .complete(let part, let length):
-      let publisher = Publisher(
-        lease: lease, environment: environment, store: store, parts: order.parts, path: path)
-      do throws(TransferError) {
-        guard let placed = try await publisher.publish(part, length: length, isKept: isKept) else {
-          return lost()
-        }
-        await removeParts(report.leftover, in: order.parts, of: store)
-        return completed(
-          bytes: length, path: placed.description, report: report,
-          digest: report.digest?.description)
-      } catch {
-        // Nothing of it is of use to a later attempt unless a checkpoint means it.
-        if !isKept { await removeParts([part.name], in: order.parts, of: store) }
-        return failure(error, report: report)
-      }
+      return await publish(part, length, report, isKept: isKept, publisher)
     case .stopped:
       if isAbandoned { return lost() }
-      if !isKept { await removeOwnParts(order.parts, of: store) }
+      if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
       var ending = Ending(job: lease.job, token: lease.token, result: .released)
       fill(&ending, report)
       return ending
     case .lost:
       return lost()
     case .failed(let error):
-      if !isKept { await removeOwnParts(order.parts, of: store) }
+      if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
+      return failure(error, report: report)
+    }
+  }
+
+  private func publish(
+    _ part: PartFile, _ length: Int64, _ report: TransferReport, isKept: Bool,
+    _ publisher: Publisher
+  ) async -> Ending? {
+    do throws(TransferError) {
+      guard let placed = try await publisher.publish(part, length: length, isKept: isKept) else {
+        return lost()
+      }
+      await removeParts(report.leftover, in: publisher.parts, of: publisher.store)
+      return completed(
+        bytes: length, path: placed.description, report: report, digest: report.digest)
+    } catch {
+      // Nothing of it is of use to a later attempt unless a checkpoint means it.
+      if !isKept { await removeParts([part.name], in: publisher.parts, of: publisher.store) }
       return failure(error, report: report)
     }
   }
@@ -261,13 +278,13 @@ final class JobRun: Sendable {
   // MARK: - Endings
 
   private func completed(
-    bytes: Int64, path: String, report: TransferReport, digest: String?
+    bytes: Int64, path: String, report: TransferReport, digest: ExpectedDigest?
   ) -> Ending {
     var ending = Ending(job: lease.job, token: lease.token, result: .completed)
     fill(&ending, report)
     ending.bytes = bytes
     ending.path = path
-    ending.digest = digest
+    ending.digest = digest?.description
     return ending
   }
 
@@ -276,7 +293,7 @@ final class JobRun: Sendable {
     fill(&ending, report)
     ending.path = lease.path
     ending.error = error.errorClass.rawValue
-    ending.message = error.message
+    ending.message = error.sentence
     ending.status = error.status ?? report.status
     // Should somebody have taken a directory of part files away, the next attempt makes it anew.
     if error.errorClass == .io { environment.stores[lease.store]?.shards.forget() }

@@ -55,6 +55,11 @@ struct LeaseClock: Sendable {
     return move(to: present == .confirmed ? standing : present)
   }
 
+  /// The process is about to be stopped, and the leases with it may expire.
+  mutating func suspend() -> Action? {
+    standing == .confirmed ? move(to: .suspended) : nil
+  }
+
   private func present(_ now: Instant) -> Standing {
     if remaining(now: now) <= Self.margin { return .fenced }
     return !hasSession && now - sent >= Self.quietTime ? .suspended : .confirmed

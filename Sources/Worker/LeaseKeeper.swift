@@ -62,6 +62,9 @@ final class LeaseKeeper: Sendable {
     if isThere { wake.post() }
   }
 
+  /// The process is about to be stopped: nothing goes on until a heartbeat has confirmed the leases.
+  func suspend() { act(state.withLock { $0.clock.suspend() }) }
+
   /// Whether the lease `token` is ours and certain to live long enough for a rename; waits for a heartbeat where
   /// it is not certain yet. False when the lease is lost or the worker stops.
   func confirm(_ token: Int64) async -> Bool {
@@ -152,7 +155,7 @@ final class LeaseKeeper: Sendable {
       logger.info(.workerConfirmed, (.count, LogValue(board.runningCount)))
       board.running.forEach { $0.resume() }
     case .fence:
-      logger.error(.workerFenced, (.count, LogValue(board.runningCount)))
+      logger.warning(.workerFenced, (.count, LogValue(board.runningCount)))
       board.running.forEach { $0.stop() }
     }
   }

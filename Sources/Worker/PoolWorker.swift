@@ -12,6 +12,7 @@ import Transfer
 package final class PoolWorker: Sendable {
   private struct State {
     var loop: WorkLoop?
+    var keeper: LeaseKeeper?
     var isDraining = false
     var stopsWhenIdle = false
   }
@@ -41,6 +42,10 @@ package final class PoolWorker: Sendable {
       return state.loop
     }?.drain()
   }
+
+  /// Pauses the transfers with their sockets open, for a process that is about to be stopped: no pause counts as a slow source.
+  /// Once it is continued they go on by themselves, or anew from what is durable where their leases have expired.
+  package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
   /// From now on ``run()`` returns once nothing is left to do, as with `exitWhenIdle`.
   package func stopWhenIdle() {
@@ -118,6 +123,7 @@ package final class PoolWorker: Sendable {
     let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
     let (isDraining, stopsWhenIdle) = state.withLock { state in
       state.loop = loop
+      state.keeper = keeper
       return (state.isDraining, state.stopsWhenIdle)
     }
     if isDraining { loop.drain() }

@@ -9,6 +9,8 @@ struct Publisher: Sendable {
   let store: Store
   let parts: PartDirectory
   let path: RelativePath
+  /// What the file's is, where it was computed: recorded with the intent, for whoever has to finish this.
+  let digest: ExpectedDigest?
 
   /// Gives the part file its final name. Durable on return. nil: the lease is lost, or somebody else has taken the part over; that
   /// is not an error.
@@ -82,8 +84,8 @@ struct Publisher: Sendable {
   private func hasRight(_ part: PartFile, length: Int64, isKept: Bool) async -> Bool {
     guard isKept else { return await environment.keeper.confirm(lease.token) }
     let checkpoint = Checkpoint(
-      completeLength: length, validator: nil, durable: ByteRanges(0..<length), part: part.name,
-      inode: part.inode, publishing: path.description)
+      completeLength: length, validator: nil, digest: digest, durable: ByteRanges(0..<length),
+      part: part.name, inode: part.inode, publishing: path.description)
     guard let row = CheckpointRow(lease, checkpoint, intent: path.description) else { return false }
     return await environment.checkpoints.save(row)
   }

@@ -10,6 +10,8 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case noMarker(store: String, directory: String)
   case unreadableMarker(String)
   case unwritable(String, reason: String)
+  /// The user of this process has no right to write there.
+  case notPermitted(String)
 
   package var description: String {
     switch self {
@@ -19,6 +21,8 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unreadableMarker(let directory):
       "the marker \(directory)/.haul/store.json cannot be read"
     case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"
+    case .notPermitted(let directory):
+      "this user may not write in \(directory): run haul as the user that owns it, or give it to another, as root with 'chown -R USER \(directory)'"
     }
   }
 }
@@ -47,6 +51,7 @@ package struct Store: Sendable {
       throw .noDirectory(mount.directory)
     }
     marker = try Self.marker(mount)
+    try Self.requireRight(to: root, mount.directory)
     do throws(TransferError) {
       _ = try root.makeDirectories(".haul/parts")
       let own = try root.makeDirectories(".haul")
@@ -63,7 +68,7 @@ package struct Store: Sendable {
   }
 
   /// The instance id in the marker below a directory.
-  static func marker(_ mount: StoreMount) throws(StoreError) -> String {
+  package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
     guard let text = read("\(mount.directory)/\(markerPath)") else {
       throw .noMarker(store: mount.name, directory: mount.directory)
     }
@@ -87,6 +92,7 @@ package struct Store: Sendable {
     defer { unsafe free(path) }
     let absolute = unsafe String(cString: path)
     if Self.read("\(directory)/\(markerPath)") == nil {
+      try requireRight(to: root, directory)
       do throws(TransferError) {
         let folder = try root.makeDirectories(".haul")
         let parts = PartDirectory(folder)
@@ -121,6 +127,16 @@ package struct Store: Sendable {
     else { return }
     try? PartDirectory(folder).remove("store.json")
     _ = root.removeDirectory(".haul")
+  }
+
+  /// Results go to the root, and what belongs to Haul below `.haul`, where that is there.
+  static func requireRight(
+    to root: FileDescriptor, _ directory: String
+  ) throws(StoreError) {
+    if !root.mayBeWritten { throw .notPermitted(directory) }
+    for own in [".haul", ".haul/parts"] where root.directory(beneath: own)?.mayBeWritten == false {
+      throw .notPermitted("\(directory)/\(own)")
+    }
   }
 
   private static func read(_ path: String) -> Data? {

@@ -7,6 +7,7 @@ package struct StoreProbe: Sendable {
     case works
     /// Without `RENAME_NOREPLACE`, by link and unlink.
     case worksByLink
+    /// Why, as a sentence of its own.
     case fails(String)
   }
 
@@ -34,16 +35,27 @@ package struct StoreProbe: Sendable {
       mount, marker: Result { () throws(StoreError) in try Store.marker(mount) })
     probe.space = try? root.space()
     if case .success = probe.marker, let own = root.directory(beneath: ".haul") {
-      do throws(TransferError) {
-        probe.publishing = try own.probePublishing() ? .works : .worksByLink
-      } catch {
-        probe.publishing = .fails(error.message)
-      }
+      probe.publishing = publishing(below: root, own, mount.directory)
       for pool in own.names(in: "parts") {
         let shards = own.names(in: "parts/\(pool)")
         probe.parts[pool] = shards.reduce(0) { $0 + own.names(in: "parts/\(pool)/\($1)").count }
       }
     }
     return probe
+  }
+
+  private static func publishing(
+    below root: FileDescriptor, _ own: FileDescriptor, _ directory: String
+  ) -> Publishing {
+    do throws(StoreError) {
+      try Store.requireRight(to: root, directory)
+    } catch {
+      return .fails("\(error)")
+    }
+    do throws(TransferError) {
+      return try own.probePublishing() ? .works : .worksByLink
+    } catch {
+      return .fails("\(directory)/.haul: \(error.message)")
+    }
   }
 }

@@ -154,6 +154,7 @@ extension Store {
   /// What keeps results from being written: a small file that could not be written and synced, or, where that is asked for,
   /// no room to speak of. nil where nothing does. Blocks while the disk does.
   func trouble(forRoom: Bool) -> StoreTrouble? {
+    if !root.mayBeWritten { return .unwritable("this user may not write there") }
     do throws(TransferError) {
       try root.makeDirectories(".haul").probeWriting()
       let space = try root.space()

@@ -12,7 +12,8 @@ struct TakeOver: Sendable {
     case nothing
     case part(Checkpoint, PartFile)
     /// An earlier worker had published the file and died before it could say so.
-    case published(RelativePath, bytes: Int64)
+    /// `digest` is the one that it had found.
+    case published(RelativePath, bytes: Int64, digest: ExpectedDigest?)
   }
 
   let lease: Lease
@@ -60,7 +61,8 @@ struct TakeOver: Sendable {
         })
     {
       try store.destination.makeParent(of: published).sync()
-      return .published(published, bytes: checkpoint.completeLength)
+      return .published(
+        published, bytes: checkpoint.completeLength, digest: checkpoint.digest)
     }
     return found
   }

@@ -6,8 +6,14 @@ import Terminal
 struct BatchProgress {
   /// So many jobs must have ended before their pace says when the rest will be done.
   private static let fewest = 20
-  /// How long nothing may run before somebody should know why.
+  /// How long nothing may run before somebody should know why; and how long no byte may come before a rate is none.
   private static let patience = Duration.seconds(5)
+
+  /// How much of a running job was there when that was last seen to change.
+  private struct Change {
+    var bytes: Int64
+    var at: ContinuousClock.Instant
+  }
 
   private(set) var tally = Tally([])
   /// Whether there was a count since the last look.
@@ -19,6 +25,8 @@ struct BatchProgress {
   private var jobsMeter = RateMeter()
   /// Since when nothing has been seen running.
   private var idleSince: ContinuousClock.Instant?
+  private var changes: [Int64: Change] = [:]
+  private var lookedAt: ContinuousClock.Instant?
 
   /// The jobs were counted, at most once between two looks at what runs.
   mutating func count(_ counts: [JobCount]) {
@@ -28,10 +36,20 @@ struct BatchProgress {
 
   /// What runs was looked at, after the last count and not before: a job that ended in between would have
   /// its bytes counted twice.
+  ///
+  /// A rate is what the job's worker has reported, and stays when the worker is gone: it counts only while bytes come.
   mutating func look(_ running: [RunningRow], at now: ContinuousClock.Instant) {
-    transfers = running.map {
-      TransferProgress(name: $0.path, bytes: $0.bytes, total: $0.total, rate: $0.rate)
+    let last = changes
+    changes = [:]
+    transfers = running.map { row in
+      let seen = last[row.job].flatMap { $0.bytes == row.bytes ? $0 : nil }
+      let change = seen ?? Change(bytes: row.bytes, at: now)
+      changes[row.job] = change
+      let isMoving = change.at.duration(to: now) < Self.patience
+      return TransferProgress(
+        name: row.path, bytes: row.bytes, total: row.total, rate: isMoving ? row.rate : 0)
     }
+    lookedAt = now
     bytes = max(isCounted ? 0 : bytes, transfers.reduce(tally.bytes) { $0 + $1.bytes })
     if isCounted {
       isCounted = false
@@ -41,18 +59,24 @@ struct BatchProgress {
     idleSince = running.isEmpty ? idleSince ?? now : nil
   }
 
+  /// Whether there is anything to show yet.
+  var isSeen: Bool { lookedAt != nil }
+
   /// True when nothing has run for a while.
   func isIdle(at now: ContinuousClock.Instant) -> Bool {
     idleSince.map { $0.duration(to: now) >= Self.patience } ?? false
   }
 
-  /// As it is to be shown.
-  var frame: ProgressFrame {
-    ProgressFrame(
-      transfers: transfers,
+  /// As it is to be shown. Of what nobody has been able to look at for a while nothing is said of rates.
+  func frame(at now: ContinuousClock.Instant) -> ProgressFrame {
+    let isKnown = lookedAt.map { $0.duration(to: now) < Self.patience } ?? false
+    return ProgressFrame(
+      transfers: isKnown
+        ? transfers
+        : transfers.map { .init(name: $0.name, bytes: $0.bytes, total: $0.total, rate: 0) },
       done: tally.completed, failed: tally.failed, cancelled: tally.cancelled,
       all: tally.ended + tally.pending, parts: tally.parts,
-      bytes: bytes, rate: rate, timeLeft: timeLeft)
+      bytes: bytes, rate: isKnown ? rate : 0, timeLeft: isKnown ? timeLeft : nil)
   }
 
   /// What the running ones report. Small files end before they ever report a rate: then it is measured,

@@ -2,6 +2,7 @@ import Arguments
 import JobQueue
 import Log
 import Postgres
+import Synchronization
 import Terminal
 
 /// Waits until jobs have ended, through outages of the database too, and shows how far they are.
@@ -48,44 +49,60 @@ struct BatchWait {
     }
   }
 
+  /// What is known of the jobs, for whoever looks at them and whoever shows it.
+  private final class Board: Sendable {
+    let progress = Mutex(BatchProgress())
+
+    var tally: Tally { progress.withLock { $0.tally } }
+    var isIdle: Bool { progress.withLock { $0.isIdle(at: .now) } }
+    var frame: ProgressFrame { progress.withLock { $0.frame(at: .now) } }
+  }
+
+  /// Shows it also while a lost connection keeps everybody from looking.
   private func lastTally(_ session: Session) async throws -> Tally {
+    let board = Board()
+    let painter = Task {
+      while !Task.isCancelled {
+        if board.progress.withLock({ $0.isSeen }) { display.show(board.frame) }
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+    defer { painter.cancel() }
+    let tally = try await follow(session, board)
+    display.show(board.frame)
+    return tally
+  }
+
+  private func follow(_ session: Session, _ board: Board) async throws -> Tally {
     let clock = ContinuousClock()
-    var progress = BatchProgress()
-    var hints: Set<String> = []
+    var hints = StandstillHints()
     var countAt = clock.now
     while true {
       let start = clock.now
       if start >= countAt {
         if let counts = try await read(session, { try await $0.counts(of: jobs) }) {
-          progress.count(counts)
-          if progress.tally.pending == 0 {
-            progress.look([], at: clock.now)
-            display.show(progress.frame)
-            return progress.tally
+          board.progress.withLock { $0.count(counts) }
+          if board.tally.pending == 0 {
+            board.progress.withLock { $0.look([], at: clock.now) }
+            return board.tally
           }
         }
-        if progress.isIdle(at: clock.now),
-          let hint = try await reasonToStandStill(session, progress),
-          hints.insert(hint).inserted
-        {
-          display.say("\(label): \(hint)")
+        if board.isIdle {
+          let obstacle = try await read(session) { try await $0.obstacle(to: jobs) } ?? nil
+          let reason = board.tally.reasonToStandStill(selector: selector, obstacle: obstacle)
+          if let reason, hints.isNews(obstacle, at: clock.now) {
+            display.say("\(label): \(reason)")
+          }
         }
         // A batch of millions takes a while to count, and that must not keep the database busy.
         countAt = clock.now + start.duration(to: .now) * 9
       }
       if let running = try await read(session, { try await $0.running(of: jobs) }) {
-        progress.look(running, at: clock.now)
+        board.progress.withLock { $0.look(running, at: clock.now) }
+        display.show(board.frame)
       }
-      display.show(progress.frame)
       try await clock.sleep(for: Self.interval)
     }
-  }
-
-  private func reasonToStandStill(
-    _ session: Session, _ progress: BatchProgress
-  ) async throws -> String? {
-    let stores = try await read(session) { try await $0.unservedStores(of: jobs) }
-    return progress.tally.reasonToStandStill(selector: selector, unserved: stores ?? [])
   }
 
   /// The jobs as another command takes them; nil where none can name all of them.

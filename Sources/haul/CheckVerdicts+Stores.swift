@@ -82,8 +82,7 @@ extension CheckVerdicts {
       return .ok(what, "files can be made and synced, and are published by link and unlink")
     case .fails(let reason):
       return .fail(
-        what, "\(mount.directory)/.haul: \(reason)",
-        "Check that this user may write there and that the disk is not full or read-only.")
+        what, reason, "No job can end there: mend the rights, or a disk that is full or read-only.")
     }
   }
 

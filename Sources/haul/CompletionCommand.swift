@@ -11,11 +11,15 @@ struct CompletionCommand: HaulCommand {
     Commands, options, values and paths, and names of queues, batches, stores, hosts and workers where \
     the database answers within 300 milliseconds, or what HAUL_COMPLETION_TIMEOUT says. To install it:
 
-      bash  haul completion bash > ~/.local/share/bash-completion/completions/haul
-      zsh   haul completion zsh > DIRECTORY/_haul, with DIRECTORY in $fpath before compinit
-      fish  haul completion fish > ~/.config/fish/completions/haul.fish
+      bash  mkdir -p ~/.local/share/bash-completion/completions
+            haul completion bash >~/.local/share/bash-completion/completions/haul
+      zsh   mkdir -p ~/.zfunc
+            haul completion zsh >~/.zfunc/_haul
+            and in ~/.zshrc: fpath+=~/.zfunc; autoload -U compinit; compinit
+      fish  mkdir -p ~/.config/fish/completions
+            haul completion fish >~/.config/fish/completions/haul.fish
 
-    Or for one session of bash: source <(haul completion bash)
+    It is there in shells that are started then. For one session of bash: source <(haul completion bash)
     """
   static let examples = [
     Example("haul completion bash", "For bash 4.4 or newer."),

@@ -21,16 +21,43 @@ extension ControlCommand {
   }
 
   func perform() async throws {
-    let selector = selectors.selector(ids: ids)
-    guard selector != JobSelector() else {
-      throw ExitError(
-        .usage,
-        "no jobs are named: give ids, --batch, --queue, --host, --state or --error.")
+    let selector = try selectors.required(ids: ids)
+    let steps = StepCount(Self.participle)
+    let (count, others) = try await database.withQueue { queue in
+      let count = try await queue.control(Self.action, selector, onStep: steps.show)
+      // A look at the newest, since on large pools a look at all takes long.
+      return (count, count > 0 ? [] : try await queue.jobs(selector, limit: 1000))
     }
-    let count = try await database.withQueue { try await $0.control(Self.action, selector) }
+    steps.clear()
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
-        ? "no job to \(Self.name) matches" : "\(counted(count, "job")) \(Self.participle)")
+        ? Self.action.futility(others.compactMap(\.state))
+        : "\(counted(count, "job")) \(Self.participle)")
+  }
+}
+
+extension JobQueue.Action {
+  /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 are completed`, and what
+  /// to do instead where there is something.
+  func futility(_ states: [String]) -> String {
+    if states.isEmpty { return "no job to \(rawValue): none is as the selectors say" }
+    let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
+      .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    let others = counts.map { "\($0.value) \($0.value == 1 ? "is" : "are") \($0.key)" }
+    let advice = counts.lazy.compactMap { self.alternative(to: $0.key) }.first
+    return "no job to \(rawValue): \(others.joined(separator: ", "))"
+      + (advice.map { "; \($0)" } ?? "")
+  }
+
+  /// What does for a job in this state what was probably meant.
+  private func alternative(to state: String) -> String? {
+    switch (self, state) {
+    case (.retry, "completed"):
+      "to fetch a file anew, remove it and name the job to 'haul verify --requeue'"
+    case (.retry, "paused"): "'haul resume' lets it go on"
+    case (.resume, "failed"), (.resume, "cancelled"): "'haul retry' queues it again"
+    default: nil
+    }
   }
 }

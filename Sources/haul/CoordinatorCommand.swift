@@ -18,9 +18,10 @@ struct CoordinatorCommand: HaulCommand {
   var log = LogOptions()
 
   func perform() async throws {
-    let coordinator = PoolCoordinator(
-      conninfo: database.conninfo, logger: log.logger("coordinator"))
-    StopSignals.handle { coordinator.stop() }
-    try await coordinator.run()
+    try await database.withConninfo { conninfo in
+      let coordinator = PoolCoordinator(conninfo: conninfo, logger: log.logger("coordinator"))
+      StopSignals.handle { coordinator.stop() }
+      try await coordinator.run()
+    }
   }
 }

@@ -66,10 +66,11 @@ struct DatabaseOptions: OptionGroup {
       conninfo: conninfo, applicationName: "haul", queryTimeout: .seconds(6 * 3600))
   }
 
-  private func connect() async throws -> Connection {
+  /// Gives `body` libpq's connection string, and says why there is no connection where it finds that there is none.
+  func withConninfo<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let place = place
     do {
-      return try await Connection.connect(configuration(place.conninfo))
+      return try await body(place.conninfo)
     } catch PostgresError.connecting(let state, let text) {
       throw Self.reason(place, state, text)
     }
@@ -100,7 +101,7 @@ struct DatabaseOptions: OptionGroup {
   func withConnection<Result: Sendable>(
     _ body: (Connection) async throws -> Result
   ) async throws -> Result {
-    let connection = try await connect()
+    let connection = try await withConninfo { try await Connection.connect(configuration($0)) }
     do {
       let result = try await body(connection)
       await connection.close()

@@ -23,11 +23,13 @@ struct DrainCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let isRunning = try await database.withQueue { try await $0.drainWorker(worker) }
-    guard isRunning else {
-      throw ExitError(.badInput, "worker \(worker) is not running; see 'haul workers'.")
+    let (isRunning, row) = try await database.withQueue { queue in
+      (try await queue.drainWorker(worker), try await queue.worker(worker))
     }
-    try output.print(
-      [.init("worker", .number(worker))], orSay: "worker \(worker) drains")
+    let name = row?.name ?? "worker \(worker)"
+    guard isRunning else {
+      throw ExitError(.badInput, "\(name) is not running; see 'haul workers --all'.")
+    }
+    try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
   }
 }

@@ -2,6 +2,7 @@ import Arguments
 import EmbeddedPostgres
 import JobQueue
 import ListFormats
+import LocalPool
 import Log
 import Postgres
 import Transfer
@@ -24,7 +25,7 @@ extension ExitError {
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
     case let error as StoreError: self.init(error)
-    case is DescriptorLimit.TooLow: self.init(.configuration, "\(error).")
+    case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
     case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
     case let error as StandardStream.Failure:
@@ -105,7 +106,7 @@ extension ExitError {
       case .programsMissing, .noServerUser, .notCreated, .notStarted: .unavailable
       case .otherMajor, .noHome: .configuration
       case .notOurs, .notPermitted: .notPermitted
-      case .diskFull, .inputOutput: .inputOutput
+      case .diskFull, .openFiles, .inputOutput: .inputOutput
       case .cancelled: .tryAgain
       }
     self.init(code, Self.sentence("\(error)"))
@@ -122,6 +123,7 @@ extension ExitError {
     switch error {
     case .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
     case .unwritable: self.init(.inputOutput, "\(error).")
+    case .notPermitted: self.init(.notPermitted, "\(error).")
     }
   }
 

@@ -13,7 +13,8 @@ struct GetCommand: HaulCommand {
   static let discussion = """
     Files land in the current directory under the last name of their URL, or under --name. Interrupted, be it by \
     Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
-    fetched again while the file is there with its length.
+    fetched again while the file is there with its length. With --if-exists replace or rename a command \
+    that has come to its end begins anew.
 
     The queue is a PostgreSQL database of its own that runs while it is needed, in \
     ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Whether a source is \
@@ -106,6 +107,11 @@ struct GetCommand: HaulCommand {
         screen.stopping()
         run.stop()
       }, atOnce: { run.abandon() })
+    StopSignals.aroundSuspension(
+      {
+        display.hide()
+        run.suspend()
+      }, { display.unhide() })
     let tally = try await screen.follow(run)
     try conclude(tally)
   }
@@ -136,15 +142,25 @@ struct GetCommand: HaulCommand {
 
   /// With curl and wget `-o` names the file.
   private func requireDirectory(_ lines: [SubmitLine]) throws(ExitError) {
+    var isDirectory = false
+    if FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory), !isDirectory {
+      throw ExitError(
+        .usage,
+        "--output names a directory, and \(output) is a file; for the file's name say --name \(shellWord(Self.lastName(of: output)))."
+      )
+    }
     guard urls.count == 1, name == nil, let file = lines.first?.path,
       let dot = file.lastIndex(of: "."),
       dot > file.startIndex, output.hasSuffix(file[dot...]), !Self.isThere(output)
     else { return }
-    let name = output.split(separator: "/").last.map(String.init) ?? output
     throw ExitError(
       .usage,
-      "--output names a directory; for the file's name say --name \(shellWord(name)), or make the directory first."
+      "--output names a directory; for the file's name say --name \(shellWord(Self.lastName(of: output))), or make the directory first."
     )
+  }
+
+  private static func lastName(of path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
   }
 
   private func readLines() async throws -> [SubmitLine] {

@@ -156,7 +156,8 @@ final class GetProgress: Sendable {
             name: $0.path, bytes: $0.bytes, total: $0.total,
             rate: state.meters[$0.token]?.rate ?? 0)
         },
-        done: state.tally.completed, failed: state.tally.failed, all: state.tally.all,
+        done: state.tally.completed + state.tally.skipped, failed: state.tally.failed,
+        all: state.tally.all,
         parts: Double(transfers.count - shown.count),
         bytes: bytes, total: state.countsFiles ? nil : expected, rate: state.total.rate,
         timeLeft: expected.flatMap { state.total.timeLeft(for: $0 - bytes) })

@@ -10,6 +10,8 @@ struct GetTally: Sendable {
   /// Files that an earlier run had brought.
   private(set) var finishedBefore = 0
   private(set) var completed = 0
+  /// Files that are not brought because another stands there, which is to stay.
+  private(set) var skipped = 0
   private(set) var failed = 0
   /// Bytes of the completed files.
   private(set) var bytes: Int64 = 0
@@ -28,7 +30,7 @@ struct GetTally: Sendable {
   }
 
   /// Files that have not ended.
-  var unfinished: Int { max(all - completed - failed, 0) }
+  var unfinished: Int { max(all - completed - skipped - failed, 0) }
 
   /// All lines are in the queue.
   mutating func submitted(jobs: Int, finished: Int) {
@@ -40,6 +42,7 @@ struct GetTally: Sendable {
   mutating func settled(_ lease: SettledLease) {
     fetched += lease.ending.fetched ?? 0
     switch lease.state {
+    case "completed" where lease.ending.isSkipped == true: skipped += 1
     case "completed":
       completed += 1
       bytes += lease.ending.bytes ?? 0
@@ -58,7 +61,8 @@ struct GetTally: Sendable {
   /// For programs.
   var members: [JSONValue.Member] {
     [
-      .init("completed", .number(completed)), .init("failed", .number(failed)),
+      .init("completed", .number(completed)), .init("skipped", .number(skipped)),
+      .init("failed", .number(failed)),
       .init("unfinished", .number(unfinished)), .init("finished_before", .number(finishedBefore)),
       .init("bytes", .number(bytes)), .init("fetched", .number(fetched)),
       .init("seconds", .double(elapsed / .seconds(1))),
@@ -69,11 +73,11 @@ struct GetTally: Sendable {
     ]
   }
 
-  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 2 there already`; where what was fetched is not what the files hold,
-  /// because of an earlier run or of files that are not there yet, both: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
+  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 2 there already, 1 skipped, 4 failed`; where what was fetched is not what the
+  /// files hold, because of an earlier run or of files that are not there yet, both: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
   var sentence: String {
     var parts: [String] = []
-    if completed > 0 || finishedBefore == 0 {
+    if completed > 0 || finishedBefore + skipped == 0 {
       let (size, amount) = (HumanFormat.bytes(bytes), HumanFormat.bytes(fetched))
       var part = counted(completed, "file") + (completed > 0 ? ", \(size)" : "")
       if fetched > 0 && (completed == 0 || size != amount) { part += "; \(amount) fetched" }
@@ -85,6 +89,8 @@ struct GetTally: Sendable {
       parts.append(part)
     }
     if finishedBefore > 0 { parts.append("\(finishedBefore) there already") }
+    if skipped > 0 { parts.append("\(skipped) skipped") }
+    if failed > 0 { parts.append("\(failed) failed") }
     return parts.joined(separator: ", ")
   }
 

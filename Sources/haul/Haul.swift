@@ -1,6 +1,7 @@
 import Arguments
 import FoundationEssentials
 import Glibc
+import Log
 
 /// The program: its tree of commands, one file each in this folder.
 @main
@@ -22,12 +23,19 @@ enum Haul {
           CommandNode(
             group: "store", "Manage stores.",
             [CommandNode(StoreInitCommand.self), CommandNode(StoreListCommand.self)]),
-          CommandNode(group: "queue", "Manage queues.", [CommandNode(QueueCreateCommand.self)]),
+          CommandNode(
+            group: "queue", "Manage queues.",
+            [
+              CommandNode(QueueCreateCommand.self), CommandNode(QueueSetCommand.self),
+              CommandNode(QueuePauseCommand.self), CommandNode(QueueResumeCommand.self),
+              CommandNode(QueueDeleteCommand.self),
+            ]),
           CommandNode(
             group: "host", "Manage hosts.",
             [
               CommandNode(HostSetCommand.self), CommandNode(HostUnsetCommand.self),
-              CommandNode(HostPoliciesCommand.self),
+              CommandNode(HostPoliciesCommand.self), CommandNode(HostBlockCommand.self),
+              CommandNode(HostUnblockCommand.self),
             ]),
           CommandNode(CompletionCommand.self), CommandNode(CompleteCommand.self),
         ]),
@@ -44,13 +52,18 @@ enum Haul {
           CommandNode(JobsCommand.self), CommandNode(JobCommand.self),
           CommandNode(WorkersCommand.self), CommandNode(QueuesCommand.self),
           CommandNode(HostsCommand.self),
-          CommandNode(group: "batch", "Wait for batches.", [CommandNode(BatchWaitCommand.self)]),
+          CommandNode(BatchesCommand.self),
+          CommandNode(
+            group: "batch", "Show batches and wait for them.",
+            [CommandNode(BatchShowCommand.self), CommandNode(BatchWaitCommand.self)]),
+          CommandNode(FailuresCommand.self),
         ]),
       CommandSection(
         "STEER",
         [
           CommandNode(PauseCommand.self), CommandNode(ResumeCommand.self),
           CommandNode(CancelCommand.self), CommandNode(RetryCommand.self),
+          CommandNode(PrioritizeCommand.self),
           CommandNode(VerifyCommand.self),
         ]),
     ])
@@ -58,6 +71,7 @@ enum Haul {
   /// Runs the command on Swift's threads, while the main thread waits for signals: nothing may need
   /// the main actor, which never gets its turn.
   static func main() {
+    requireArguments()
     // The time zone of every session, so that lists are in UTC (libpq: Environment Variables).
     unsafe setenv("PGTZ", "UTC", 1)
     let signals = StopSignals.block()
@@ -68,5 +82,12 @@ enum Haul {
           environment: ProcessInfo.processInfo.environment))
     }
     signals.deliver()
+  }
+
+  /// Swift's runtime reads the arguments in /proc; where that is missing, asking it for them crashes.
+  private static func requireArguments() {
+    guard unsafe access("/proc/self/cmdline", R_OK) != 0 else { return }
+    try? StandardStream.error.write("haul: /proc is not mounted here, and is needed.\n")
+    exit(ExitCode.configuration.rawValue)
   }
 }

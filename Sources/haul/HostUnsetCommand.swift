@@ -4,9 +4,9 @@ import Terminal
 
 struct HostUnsetCommand: HaulCommand {
   static let name = "unset"
-  static let abstract = "Forget the cap that was set for a host."
+  static let abstract = "Forget what was set for a host."
   static let discussion = """
-    Its hosts get the cap of the longest suffix that still fits, or the 4 that any host has.
+    Its hosts get the cap and interval of the longest suffix that still fits, or the cap of 4 that any host has.
     """
   static let examples = [
     Example("haul host unset example.org", "What was set for example.org."),
@@ -24,6 +24,6 @@ struct HostUnsetCommand: HaulCommand {
 
   func perform() async throws {
     try await database.withQueue { try await $0.unsetHost(host) }
-    try output.print([.init("host", .string(host))], orSay: "\(host): no cap of its own")
+    try output.print([.init("host", .string(host))], orSay: "\(host): nothing of its own")
   }
 }

@@ -6,8 +6,9 @@ struct HostsCommand: HaulCommand {
   static let name = "hosts"
   static let abstract = "List hosts, and why each starts nothing."
   static let discussion = """
-    The busiest first. IDLE says why nothing more starts: blocked (at the host's wish or after \
-    failures), full (its cap), empty (nothing waits) or paused.
+    The busiest first. CAP is how many transfers it may see now; 2 of 8 where it has refused to serve as many as \
+    its policy allows. IDLE says why nothing more starts: blocked (at the host's wish, after failures or by \
+    an operator), full (its cap), adaptive (that cap is lowered), empty (nothing waits), paused or interval.
     """
   static let examples = [
     Example("haul hosts", "The busiest hosts."),
@@ -23,7 +24,7 @@ struct HostsCommand: HaulCommand {
 
   func perform() async throws {
     let rows = try await database.withQueue { try await $0.hosts(limit: limit) }
-    try output.print(rows, HostRow.columns, json: HostRow.moreColumns)
+    try output.print(rows, HostRow.columns, json: HostRow.moreColumns, note: HostRow.block)
   }
 }
 
@@ -33,22 +34,41 @@ extension HostRow {
   static let columns: [Column] = [
     Column("HOST", key: "host", value: { .string($0.host) }),
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
-    Column("CAP", key: "cap", .right, value: { .number($0.cap) }),
+    Column(
+      "CAP", key: "cap", .right, value: { .number($0.cap) },
+      text: { $0.cap < $0.policyCap ? "\($0.cap) of \($0.policyCap)" : "\($0.cap)" },
+      style: { $0.cap < $0.policyCap ? .yellow : nil }),
+    .interval { $0.interval },
     Column(
       "WAITING", key: "waiting", value: { .bool($0.waiting) },
       text: { $0.waiting ? "yes" : "no" }),
     Column(
       "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
       style: { $0.whyIdle == "blocked" ? .yellow : nil }),
-    .time("BLOCKED UNTIL", key: "blocked_until") { $0.blockedUntil },
-    Column("FAILURES", key: "failures", .right, value: { .number($0.failures) }),
   ]
 
   /// What programs get besides.
   static let moreColumns: [Column] = [
+    .time("BLOCKED UNTIL", key: "blocked_until") { $0.blockedUntil },
+    Column("BLOCKED BY", key: "block_reason", value: { .text($0.blockReason) }),
+    Column("FAILURES", key: "failures", .right, value: { .number($0.failures) }),
+    Column("POLICY", key: "policy_cap", .right, value: { .number($0.policyCap) }),
+    Column("BURST", key: "burst", .right, value: { .number($0.burst) }),
     .time("LAST START", key: "last_start") { $0.lastStart },
     Column(
       "RANGES", key: "range_unsafe", value: { .bool($0.rangeUnsafe ?? false) },
       text: { $0.rangeUnsafe == true ? "unsafe" : "used" }),
   ]
+
+  /// Until when it is blocked, and why: `blocked until 2026-11-21 15:30:12: connect, 3 failures in a row`; nil where
+  /// it is not.
+  @Sendable static func block(_ row: HostRow) -> String? {
+    guard let until = row.blockedUntil else { return nil }
+    if row.blockReason == "operator" {
+      let end = until == "infinity" ? "haul host unblock" : HumanFormat.time(until)
+      return "blocked by an operator until \(end)"
+    }
+    let failures = row.failures > 1 ? ", \(row.failures) failures in a row" : ""
+    return "blocked until \(HumanFormat.time(until)): \(row.blockReason ?? "unknown")\(failures)"
+  }
 }

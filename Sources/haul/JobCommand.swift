@@ -25,12 +25,18 @@ struct JobCommand: HaulCommand {
   func perform() async throws {
     var selector = JobSelector()
     selector.ids = [id]
-    let (jobs, attempts) = try await database.withQueue { [selector] queue in
-      (try await queue.jobs(selector, limit: 1), try await queue.attempts(of: id))
+    let (job, attempts, worker) = try await database.withQueue { [selector] queue in
+      // One that retention dropped since it was looked for.
+      guard let job = try await queue.jobs(selector, limit: 1).first else {
+        throw ExitError(.badInput, "there is no job \(id).")
+      }
+      let attempts = try await queue.attempts(of: id)
+      guard let holder = job.worker else { return (job, attempts, WorkerRow?.none) }
+      return (job, attempts, try await queue.worker(holder))
     }
-    // One that retention dropped since it was looked for.
-    guard let job = jobs.first else { throw ExitError(.badInput, "there is no job \(id).") }
-    let listing = Listing(JobRow.columns + JobRow.moreColumns + [Self.advice])
+    let machine = JobRow.Column("MACHINE", key: "machine", value: { _ in .text(worker?.machine) })
+    let process = JobRow.Column("PID", key: "pid", .right, value: { _ in .number(worker?.pid) })
+    let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, Self.advice])
     if output.isJSON {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
       let objects = attempts.map { JSONValue.object(history.members($0)) }

@@ -1,12 +1,19 @@
 import FoundationEssentials
 import Log
+import Synchronization
 import Terminal
 
 /// Loggers of a program that speaks for several: each line begins with who speaks, on a terminal in a colour of its own.
 /// Lines of JSON name the component anyway and stay as they are.
-struct LogVoices {
+///
+/// Text that is not for finding a fault stays readable when thousands of jobs run: see ``JobLines``.
+final class LogVoices: Sendable {
+  /// Between two counts of what was not shown.
+  private static let round = Duration.seconds(5)
+
   private let options: LogOptions
   private let screen: Screen
+  private let lines = Mutex(JobLines())
 
   /// Voices of a log on standard error.
   init(_ options: LogOptions) {
@@ -17,17 +24,41 @@ struct LogVoices {
   /// A logger of `component`: `db`, `coordinator` or `worker-1` and so on.
   func logger(_ component: String) -> Logger {
     if options.format == .json { return options.logger(component) }
-    let padding = String(repeating: " ", count: max(0, "coordinator".count - component.count))
+    let output = LogOutput.standardError(prefix: prefix(component))
+    if options.level == .debug { return options.logger(component, to: output) }
     return options.logger(
-      component,
-      to: .standardError(
-        prefix: screen.paint("\(component)\(padding) |", Self.style(of: component)) + " "))
+      component, to: output.filtered { [self] event in lines.withLock { $0.take(event) } })
+  }
+
+  /// Says now and then while `body` runs, and once more at its end, how many lines were not shown.
+  func counting(while body: () async throws -> Void) async throws {
+    let task = Task { await count() }
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    task.cancel()
+    await task.value
+    try result.get()
+  }
+
+  private func count() async {
+    repeat {
+      try? await Task.sleep(for: Self.round)
+      guard let left = lines.withLock({ $0.endRound() }) else { continue }
+      // What cannot be written is lost, as lines of the log are.
+      try? StandardStream.error.write(
+        "\(prefix("pool"))more in 5 s: \(left); each with --log-level debug\n")
+    } while !Task.isCancelled
+  }
+
+  private func prefix(_ component: String) -> String {
+    let padding = String(repeating: " ", count: max(0, "coordinator".count - component.count))
+    return screen.paint("\(component)\(padding) |", Self.style(of: component)) + " "
   }
 
   private static func style(of component: String) -> Style {
     switch component {
     case "db": .blue
-    case "coordinator": .magenta
+    case "coordinator", "pool": .magenta
     default: .cyan
     }
   }

@@ -12,16 +12,17 @@ struct OutputOptions: OptionGroup {
 
   var isJSON = false
 
-  /// Rows as a table of `columns`, or as JSON with the members of `more` besides.
+  /// Rows as a table of `columns` with a `note` below those that have one, or as JSON with the members of `more` besides.
   func print<Row>(
-    _ rows: [Row], _ columns: [Listing<Row>.Column], json more: [Listing<Row>.Column] = []
+    _ rows: [Row], _ columns: [Listing<Row>.Column], json more: [Listing<Row>.Column] = [],
+    note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) throws {
     let text: String
     if isJSON {
       let listing = Listing(columns + more)
       text = rows.map(listing.json).joined()
     } else {
-      text = Listing(columns).table(rows, on: Self.screen)
+      text = Listing(columns, note: note).table(rows, on: Self.screen)
     }
     try StandardStream.output.write(text)
   }

@@ -9,10 +9,12 @@ enum PoolRole: String, CaseIterable {
   static func needed(by command: any HaulCommand.Type) -> PoolRole? {
     switch command {
     case is MigrateCommand.Type: nil
-    case is SubmitCommand.Type, is any ControlCommand.Type: .submitter
+    case is SubmitCommand.Type, is any ControlCommand.Type, is PrioritizeCommand.Type: .submitter
     case is WorkerCommand.Type, is CoordinatorCommand.Type: .worker
     case is StoreInitCommand.Type, is QueueCreateCommand.Type, is DrainCommand.Type,
-      is HostSetCommand.Type, is HostUnsetCommand.Type:
+      is HostSetCommand.Type, is HostUnsetCommand.Type, is HostBlockCommand.Type,
+      is HostUnblockCommand.Type, is QueueSetCommand.Type, is QueuePauseCommand.Type,
+      is QueueResumeCommand.Type, is QueueDeleteCommand.Type:
       .admin
     default: .monitor
     }

@@ -12,11 +12,13 @@ struct ProgressOptions: OptionGroup {
 
   var isQuiet = false
 
-  /// A display on standard error for the command typed as `label`.
+  /// A display on standard error for the command typed as `label`, which makes room when the process is suspended.
   func display(label: String) -> ProgressDisplay {
     let environment = ProcessInfo.processInfo.environment
     let screen = Screen(.error, environment: environment)
-    return ProgressDisplay(
+    let display = ProgressDisplay(
       mode: .init(for: screen, isQuiet: isQuiet), label: label, environment: environment)
+    StopSignals.aroundSuspension({ display.hide() }, { display.unhide() })
+    return display
   }
 }

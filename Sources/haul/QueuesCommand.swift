@@ -6,8 +6,8 @@ struct QueuesCommand: HaulCommand {
   static let name = "queues"
   static let abstract = "List queues with what waits and runs in them."
   static let discussion = """
-    WORKERS counts live workers that mount the store: with 0 nothing starts. HELD counts paused jobs; \
-    PAUSED says whether the whole queue is.
+    RUNNING is 3 of 10 where a limit is set. WORKERS counts live workers that mount the store: with 0 nothing starts. \
+    HELD counts paused jobs; PAUSED says whether the whole queue is.
 
     Each store has a queue of its name; default, on the first store, takes what is submitted without --queue.
     """
@@ -21,7 +21,8 @@ struct QueuesCommand: HaulCommand {
 
   func perform() async throws {
     let rows = try await database.withQueue { try await $0.queues() }
-    try output.print(rows, QueueRow.columns)
+    try output.print(
+      rows, QueueRow.columns, json: QueueRow.moreColumns, note: QueueRow.settings)
   }
 }
 
@@ -33,7 +34,9 @@ extension QueueRow {
     Column("STORE", key: "store", value: { .string($0.store) }),
     Column("QUEUED", key: "queued", .right, value: { .number($0.queued) }),
     Column("SCHEDULED", key: "scheduled", .right, value: { .number($0.scheduled) }),
-    Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
+    Column(
+      "RUNNING", key: "running", .right, value: { .number($0.running) },
+      text: { row in row.maxRunning.map { "\(row.running) of \($0)" } ?? "\(row.running)" }),
     Column("INTERRUPTED", key: "interrupted", .right, value: { .number($0.interrupted) }),
     Column("HELD", key: "held", .right, value: { .number($0.held) }),
     Column(
@@ -46,4 +49,30 @@ extension QueueRow {
       "WORKERS", key: "workers", .right, value: { .number($0.workers) },
       style: { $0.workers == 0 ? .yellow : nil }),
   ]
+
+  /// What programs get besides.
+  static let moreColumns: [Column] = [
+    Column("LIMIT", key: "max_running", .right, value: { .number($0.maxRunning) }),
+    Column("WEIGHT", key: "weight", .right, value: { .number($0.weight) }),
+    Column(
+      "JOB OPTIONS", key: "defaults", value: { row in .object(row.options) }),
+  ]
+
+  /// By name.
+  private var options: [JSONValue.Member] {
+    defaults.sorted { $0.key < $1.key }.map { key, value in
+      switch value {
+      case .number(let number): .init(key, .int(number))
+      case .text(let text): .init(key, .string(text))
+      case .flag(let flag): .init(key, .bool(flag))
+      }
+    }
+  }
+
+  /// What was set for it: `weight 3, if_exists "replace"`; nil where nothing was.
+  @Sendable static func settings(_ row: QueueRow) -> String? {
+    let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
+    let all = weight + row.options.map { "\($0.name) \($0.value.line)" }
+    return all.isEmpty ? nil : all.joined(separator: ", ")
+  }
 }

@@ -35,4 +35,15 @@ struct SelectorOptions: OptionGroup {
     selector.error = error?.argument
     return selector
   }
+
+  /// The same, which must name something.
+  func required(ids: [Int64]) throws(ExitError) -> JobSelector {
+    let selector = selector(ids: ids)
+    guard selector != JobSelector() else {
+      throw ExitError(
+        .usage,
+        "no jobs are named: give ids, --batch, --queue, --host, --state or --error.")
+    }
+    return selector
+  }
 }

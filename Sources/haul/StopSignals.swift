@@ -3,12 +3,19 @@ import Glibc
 import Log
 import Synchronization
 
-/// SIGTERM, SIGINT, and SIGHUP unless it is ignored (nohup(1)), received by the main thread and by no other.
+/// SIGTERM, SIGINT, and, unless they are ignored (nohup(1)), SIGHUP and SIGTSTP (Ctrl-Z), received by the main thread and by
+/// no other.
 ///
 /// A command that wants to stop in order says so with `handle`; without that the signals do what
 /// they do to any program. Signals belong to the process, and so does the handler.
 struct StopSignals {
+  private struct Suspension {
+    let before: @Sendable () -> Void
+    let after: @Sendable () -> Void
+  }
+
   private static let handler = Mutex<(@Sendable (Int32) -> Void)?>(nil)
+  private static let suspension = Mutex<Suspension?>(nil)
 
   /// Shells, `timeout` and others pass a signal on that the process has had from the terminal already:
   /// what comes so soon after the first is no second one.
@@ -22,11 +29,13 @@ struct StopSignals {
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, SIGTERM)
     unsafe sigaddset(&set, SIGINT)
-    var hangUp = sigaction()
-    unsafe sigaction(SIGHUP, nil, &hangUp)
-    // SIG_DFL is the null pointer.
-    let isIgnored = unsafe hangUp.__sigaction_handler.sa_handler != nil
-    if !isIgnored { unsafe sigaddset(&set, SIGHUP) }
+    for number in [SIGHUP, SIGTSTP] {
+      var action = sigaction()
+      unsafe sigaction(number, nil, &action)
+      // SIG_DFL is the null pointer.
+      let isIgnored = unsafe action.__sigaction_handler.sa_handler != nil
+      if !isIgnored { unsafe sigaddset(&set, number) }
+    }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     return StopSignals(set: set)
   }
@@ -55,9 +64,17 @@ struct StopSignals {
     handler.withLock { handler in
       handler = { number in
         farewell()
-        end(by: number)
+        obey(number)
       }
     }
+  }
+
+  /// From now on `before` is called when the user suspends the process, and `after` when it is continued, both on the main
+  /// thread.
+  static func aroundSuspension(
+    _ before: @escaping @Sendable () -> Void, _ after: @escaping @Sendable () -> Void = {}
+  ) {
+    suspension.withLock { $0 = Suspension(before: before, after: after) }
   }
 
   private static func stopAtOnce(first: ContinuousClock.Instant, _ atOnce: () -> Void) {
@@ -74,21 +91,32 @@ struct StopSignals {
     while true {
       var number: Int32 = 0
       guard unsafe sigwait(&set, &number) == 0 else { continue }
-      if let handler = Self.handler.withLock({ $0 }) {
+      if number == SIGTSTP {
+        Self.suspend()
+      } else if let handler = Self.handler.withLock({ $0 }) {
         handler(number)
       } else {
-        Self.end(by: number)
+        Self.obey(number)
       }
     }
   }
 
-  /// Does to the process what the signal does to any program.
-  private static func end(by number: Int32) {
+  /// Returns when the process is continued.
+  private static func suspend() {
+    let suspension = suspension.withLock { $0 }
+    suspension?.before()
+    obey(SIGTSTP)
+    suspension?.after()
+  }
+
+  /// Does to the process what the signal does to any program, and blocks it again should the process live on.
+  private static func obey(_ number: Int32) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, number)
     _ = signal(number, SIG_DFL)
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
     raise(number)
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 }

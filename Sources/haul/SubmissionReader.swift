@@ -83,6 +83,12 @@ struct SubmissionReader {
       if error is TransferError, let url = Self.completed(entry.url) {
         throw ExitError(.badInput, "\(place)the URL has no scheme. Did you mean \(url)? \(nothing)")
       }
+      if error is TransferError, !entry.url.contains(":") {
+        throw ExitError(
+          .badInput,
+          "\(place)'\(Self.shown(entry.url))' is no URL: one begins with https:// or http://. \(nothing)"
+        )
+      }
       let reason = ExitError(from: error)
       let sentence = "\(place)\(reason.message ?? "") \(nothing)"
       throw ExitError(

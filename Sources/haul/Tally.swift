@@ -1,4 +1,5 @@
 import JobQueue
+import Terminal
 
 /// How far jobs are.
 struct Tally {
@@ -7,8 +8,6 @@ struct Tally {
   private(set) var cancelled = 0
   private(set) var running = 0
   private(set) var paused = 0
-  /// Not to be started before a time.
-  private(set) var scheduled = 0
   /// All that have not ended, running and paused ones too.
   private(set) var pending = 0
   /// Bytes of the files that are there, and of what waits with a part of its file.
@@ -38,7 +37,6 @@ struct Tally {
       switch count.state {
       case "running": running += count.jobs
       case "paused": paused += count.jobs
-      case "scheduled": scheduled += count.jobs
       default: break
       }
     }
@@ -48,21 +46,14 @@ struct Tally {
 
   /// Why nothing can run without somebody's doing or before its time, and what to do about it; nil when
   /// something may start at any moment. `selector` names the jobs for another command, where one can;
-  /// `unserved` are stores that no live worker mounts.
-  func reasonToStandStill(selector: String?, unserved: [String]) -> String? {
+  /// `obstacle` is what stands in their way.
+  func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
     if pending == 0 { return nil }
     if paused == pending {
       let resume = selector.map { "let it go on with: haul resume \($0)" }
       return "all that is left is paused; \(resume ?? "see: haul jobs --state paused")"
     }
-    if let store = unserved.first {
-      return "nothing is running: no worker serves the store \(store); start one with: "
-        + "haul worker --store \(store)=DIRECTORY"
-    }
-    if paused + scheduled == pending {
-      return "nothing is running: all that is left waits for its time"
-    }
-    return nil
+    return obstacle.map { "nothing is running: \($0.sentence)" }
   }
 
   /// `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
@@ -71,6 +62,27 @@ struct Tally {
     if failed == 0 { return "\(counted(cancelled, "job")) cancelled." }
     return "\(counted(failed, "job")) failed (\(classes))"
       + (cancelled > 0 ? ", \(cancelled) cancelled." : ".")
+  }
+}
+
+extension Obstacle {
+  /// `the host example.org is blocked for 40s (connect)`.
+  fileprivate var sentence: String {
+    let cause = reason.map { " (\($0))" } ?? ""
+    let wait = HumanFormat.duration(.seconds((seconds ?? 0).rounded(.up)))
+    return switch kind {
+    case .unserved:
+      "no worker serves the store \(name); start one with: haul worker --store \(name)=DIRECTORY"
+    case .paused: "the queue \(name) is paused"
+    case .trouble: "\(name) cannot write to its store: \(reason ?? "unknown")"
+    case .blocked: "the host \(name) is blocked\(seconds == nil ? "" : " for \(wait)")\(cause)"
+    case .full: "the host \(name) has as many transfers as it may have, of other jobs"
+    case .interval: "the interval between starts on the host \(name) is not over"
+    case .limited: "the queue \(name) runs as many jobs as it may"
+    case .busy: "the workers of the store \(name) have their hands full with other jobs"
+    case .early:
+      "all that is left waits for its time; the next starts in \(wait)\(cause)"
+    }
   }
 }
 

@@ -30,7 +30,8 @@ struct UpCommand: HaulCommand {
       .value("workers", "<n>", \.workers, in: 0...64, "Workers in this process."),
       .value(
         "store", "<dir>", \.directory,
-        "Where files land, under host/path/name; made if it is missing."),
+        "Where files land, under host/path/name; made if it is missing. Where they landed before, or ./downloads, unless it is given."
+      ),
       .value(
         "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY", "Jobs at once of each worker."),
@@ -43,7 +44,7 @@ struct UpCommand: HaulCommand {
     ] + group(\.log)
 
   var workers = 1
-  var directory = "downloads"
+  var directory: String?
   var concurrency = 16
   var limitRate: RateArgument?
   var networks: [CIDR] = []
@@ -61,21 +62,34 @@ struct UpCommand: HaulCommand {
       case .database(let step): database.info(.databaseStarting, (.state, LogValue("\(step)")))
       case .ready(let conninfo, let directory):
         database.info(.databaseStarted, (.path, LogValue(location.directory)))
-        Self.greet(conninfo, directory)
+        Self.greet(conninfo, directory, isFirst: order.directory != nil || Self.isHere(directory))
+      case .interruptedElsewhere(let jobs, let directory):
+        let path = SafeText.visible(directory)
+        Self.say(
+          "haul up: \(counted(jobs, "file")) interrupted in \(path): they go on where they were with --store "
+            + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here they begin anew "
+            + "after five minutes.\n")
       case .drained:
         Self.say("haul up: all workers were drained; with nobody left to work the pool ends.\n")
       case .closed: database.info(.databaseStopped)
       }
     }
     StopSignals.handle({ run.stop() }, atOnce: { run.abandon() })
-    try await run.run()
+    StopSignals.aroundSuspension({ run.suspend() })
+    try await voices.counting { try await run.run() }
   }
 
-  private static func greet(_ conninfo: String, _ directory: String) {
+  /// Whether files land where they would the first time.
+  private static func isHere(_ directory: String) -> Bool {
+    directory == FileManager.default.currentDirectoryPath + "/downloads"
+  }
+
+  /// `isFirst`: nobody need be told why they land there.
+  private static func greet(_ conninfo: String, _ directory: String, isFirst: Bool) {
     say(
       """
 
-      Files land in \(SafeText.visible(directory)). In another terminal:
+      Files land in \(SafeText.visible(directory))\(isFirst ? "" : ", as before; --store names another directory"). In another terminal:
         haul submit URL…    adds to the queue; haul jobs lists it
         psql "\(conninfo)"
       Ctrl-C saves what runs and stops.

@@ -14,7 +14,9 @@ struct VerifyCommand: HaulCommand {
 
     With --requeue the jobs of files that are missing or damaged are queued again. A damaged file is \
     kept beside the new one, as NAME.damaged. Where a store is several machines' local disks, a file \
-    that is not on this one is taken to be on another.
+    that is not on this one is taken to be on another, unless its job is named by id.
+
+    To fetch a file anew whose source has changed, remove it, and requeue its job in this way.
     """
   static let examples = [
     Example("haul verify --store films=/srv/films", "All finished files of films."),
@@ -45,7 +47,7 @@ struct VerifyCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    try stores.requireOneEach()
     if selectors.error != nil || ![nil, .completed].contains(selectors.state) {
       throw ExitError(.usage, "only completed jobs have a file to verify.")
     }
@@ -61,7 +63,7 @@ struct VerifyCommand: HaulCommand {
     let instances = try await queue.stores()
     var verifiers: [String: (verifier: FileVerifier, isAlone: Bool)] = [:]
     for store in stores.map(\.mount) {
-      let isAlone = instances.count { $0.store == store.name } == 1
+      let isAlone = !ids.isEmpty || instances.count { $0.store == store.name } == 1
       verifiers[store.name] = (try FileVerifier(store), isAlone)
     }
     let storeOfQueue = Dictionary(
@@ -138,7 +140,9 @@ struct VerifyTally: Sendable {
 
   private var notes: String {
     (byLength > 0 ? ", \(byLength) of them by length alone" : "")
-      + (elsewhere > 0 ? "; \(counted(elsewhere, "file")) not on this machine" : "")
+      + (elsewhere > 0
+        ? "; \(counted(elsewhere, "file")) not on this machine, where only jobs named by id are missed"
+        : "")
   }
 
   /// `300 files are as they were recorded, 20 of them by length alone`

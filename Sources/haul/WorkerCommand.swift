@@ -54,16 +54,19 @@ struct WorkerCommand: HaulCommand {
   var log = LogOptions()
 
   func perform() async throws {
-    if stores.isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    try stores.requireOneEach()
     try DescriptorLimit.raise(leases: concurrency, stores: stores.count)
-    var configuration = WorkerConfiguration(
-      conninfo: database.conninfo, stores: stores.map(\.mount),
-      queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
-      allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
-    configuration.rateLimit = limitRate?.limit
-    let worker = try PoolWorker(configuration, logger: log.logger("worker"))
-    StopSignals.handle { worker.drain() }
-    try await worker.run()
+    try await database.withConninfo { conninfo in
+      var configuration = WorkerConfiguration(
+        conninfo: conninfo, stores: stores.map(\.mount),
+        queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
+        allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
+      configuration.rateLimit = limitRate?.limit
+      let worker = try PoolWorker(configuration, logger: log.logger("worker"))
+      StopSignals.handle { worker.drain() }
+      StopSignals.aroundSuspension({ worker.suspend() })
+      try await worker.run()
+    }
   }
 }
 
@@ -81,6 +84,17 @@ struct MountArgument: OptionValue {
   }
 
   var argument: String { "\(mount.name)=\(mount.directory)" }
+}
+
+extension [MountArgument] {
+  /// A process can have a store in one place.
+  func requireOneEach() throws(ExitError) {
+    if isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
+    let names = map(\.mount.name)
+    for (index, name) in names.enumerated() where names[..<index].contains(name) {
+      throw ExitError(.usage, "the store \(name) is named twice.")
+    }
+  }
 }
 
 extension CIDR: OptionValue {

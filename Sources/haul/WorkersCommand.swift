@@ -1,16 +1,21 @@
 import Arguments
 import JobQueue
+import Log
 import Terminal
 
 struct WorkersCommand: HaulCommand {
   static let name = "workers"
   static let abstract = "List workers and whether they live."
+  static let discussion = """
+    Those that stopped in order or died are left out, and counted on standard error; with --all they \
+    are listed too. The same holds for --json.
+    """
   static let examples = [
-    Example("haul workers", "Those that live, or did within the last hour."),
+    Example("haul workers", "Those that live."),
     Example("haul workers --all --json", "All that ever registered, for a program."),
   ]
   static let options: [Option<Self>] =
-    [.flag("all", \.all, "Also those that have been gone for more than an hour.")]
+    [.flag("all", \.all, "Also those that stopped or died.")]
     + group(\.output) + group(\.database)
 
   var all = false
@@ -18,8 +23,14 @@ struct WorkersCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.workers(includingGone: all) }
+    let (rows, gone) = try await database.withQueue { queue in
+      (try await queue.workers(includingGone: all), all ? 0 : try await queue.goneWorkers())
+    }
     try output.print(rows, WorkerRow.columns, json: WorkerRow.moreColumns)
+    if gone > 0 {
+      try StandardStream.error.write(
+        "haul workers: \(counted(gone, "worker")) stopped or died; --all lists them too\n")
+    }
   }
 }
 

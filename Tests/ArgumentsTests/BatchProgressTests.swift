@@ -26,16 +26,44 @@ struct BatchProgressTests {
         [{"job": 1, "path": "a", "bytes": 10, "total": 50, "rate": 4},
          {"job": 2, "path": "b", "bytes": 20, "total": 50, "rate": 1}]
         """), at: start)
-    #expect(progress.frame.bytes == 130)
-    #expect(progress.frame.done == 2 && progress.frame.failed == 1 && progress.frame.all == 6)
-    #expect(progress.frame.cancelled == 1)
-    #expect(progress.frame.rate == 5)
-    #expect(progress.frame.timeLeft == .seconds(30))
+    #expect(progress.frame(at: start).bytes == 130)
+    let frame = progress.frame(at: start)
+    #expect(frame.done == 2 && frame.failed == 1 && frame.all == 6)
+    #expect(frame.cancelled == 1)
+    #expect(frame.rate == 5)
+    #expect(frame.timeLeft == .seconds(30))
     // The second has ended since it was counted.
     progress.look(
       try decoded(#"[{"job": 1, "path": "a", "bytes": 11, "total": 50, "rate": 4}]"#),
       at: start + .seconds(1))
-    #expect(progress.frame.bytes == 130)
+    #expect(progress.frame(at: start + .seconds(1)).bytes == 130)
+  }
+
+  @Test func `a rate counts only while bytes come, and while there is news`() throws {
+    var progress = BatchProgress()
+    progress.count(try decoded(#"[{"state": "running", "jobs": 1, "bytes": 0}]"#))
+    let running = { (bytes: Int) throws -> [RunningRow] in
+      try decoded(#"[{"job": 1, "path": "a", "bytes": \#(bytes), "total": 50, "rate": 4}]"#)
+    }
+    let rates = { (progress: BatchProgress, second: Int) in
+      let frame = progress.frame(at: start + .seconds(second))
+      #expect((frame.timeLeft == nil) == (frame.rate == 0))
+      return [frame.rate, frame.transfers[0].rate]
+    }
+    // Bytes come, and then none: the worker that said the rate may be dead.
+    for (bytes, second) in [(10, 0), (20, 4)] {
+      progress.look(try running(bytes), at: start + .seconds(second))
+      #expect(rates(progress, second) == [4, 4])
+    }
+    progress.look(try running(20), at: start + .seconds(8))
+    #expect(rates(progress, 8) == [4, 4])
+    progress.look(try running(20), at: start + .seconds(9))
+    #expect(rates(progress, 9) == [0, 0])
+    // They come again, and then nobody can look.
+    progress.look(try running(21), at: start + .seconds(10))
+    #expect(rates(progress, 14) == [4, 4])
+    #expect(rates(progress, 15) == [0, 0])
+    #expect(progress.frame(at: start + .seconds(15)).bytes == 21)
   }
 
   @Test func `the time left is that of the slowest, or of the pace of all, whichever is longer`()
@@ -51,14 +79,14 @@ struct BatchProgressTests {
           """))
       progress.look(try decoded(running), at: start + .seconds(second))
     }
-    #expect(progress.frame.timeLeft == nil)
+    #expect(progress.frame(at: start + .seconds(10)).timeLeft == nil)
     progress.count(
       try decoded(
         """
         [{"state": "completed", "jobs": 20, "bytes": 0}, {"state": "queued", "jobs": 30, "bytes": 0}]
         """))
     progress.look(try decoded(running), at: start + .seconds(20))
-    #expect(progress.frame.timeLeft == .seconds(30))
+    #expect(progress.frame(at: start + .seconds(20)).timeLeft == .seconds(30))
   }
 
   @Test func `idle is only what has seen nothing running for five seconds`() throws {
@@ -74,32 +102,86 @@ struct BatchProgressTests {
   }
 
   @Test(arguments: [
-    (#"[{"state": "completed", "jobs": 1, "bytes": 0}]"#, ["films"], nil),
-    (#"[{"state": "queued", "jobs": 1, "bytes": 0}]"#, [], nil),
+    (#"[{"state": "completed", "jobs": 1, "bytes": 0}]"#, nil),
     (
-      #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#, ["films"],
-      "nothing is running: no worker serves the store films; start one with: "
-        + "haul worker --store films=DIRECTORY"
+      #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#,
+      "nothing is running: the queue films is paused"
     ),
     (
-      #"[{"state": "paused", "jobs": 2, "bytes": 0}]"#, [],
+      #"[{"state": "paused", "jobs": 2, "bytes": 0}]"#,
       "all that is left is paused; let it go on with: haul resume --batch 'mon day'"
     ),
+  ])
+  func `why a batch stands still`(counts: String, reason: String?) throws {
+    let tally = Tally(try decoded(counts))
+    let obstacle = try obstacle(#"{"kind": "paused", "name": "films"}"#)
+    #expect(tally.reasonToStandStill(selector: "--batch 'mon day'", obstacle: obstacle) == reason)
+    if tally.paused == 0 {
+      #expect(tally.reasonToStandStill(selector: nil, obstacle: nil) == nil)
+    }
+  }
+
+  private func obstacle(_ json: String) throws -> Obstacle {
+    let rows: [Obstacle] = try decoded("[\(json)]")
+    return rows[0]
+  }
+
+  @Test(arguments: [
     (
-      #"[{"state": "paused", "jobs": 1, "bytes": 0}, {"state": "scheduled", "jobs": 1, "bytes": 0}]"#,
-      [],
-      "nothing is running: all that is left waits for its time"
+      #"{"kind": "unserved", "name": "films"}"#,
+      "no worker serves the store films; start one with: haul worker --store films=DIRECTORY"
+    ),
+    (
+      #"{"kind": "trouble", "name": "worker 7 (a, pid 9)", "reason": "films: full"}"#,
+      "worker 7 (a, pid 9) cannot write to its store: films: full"
+    ),
+    (
+      #"{"kind": "blocked", "name": "h:80", "seconds": 39.2, "reason": "connect"}"#,
+      "the host h:80 is blocked for 40s (connect)"
+    ),
+    (
+      #"{"kind": "blocked", "name": "h", "reason": "operator"}"#, "the host h is blocked (operator)"
+    ),
+    (
+      #"{"kind": "interval", "name": "h"}"#, "the interval between starts on the host h is not over"
+    ),
+    (#"{"kind": "limited", "name": "films"}"#, "the queue films runs as many jobs as it may"),
+    (
+      #"{"kind": "full", "name": "h"}"#,
+      "the host h has as many transfers as it may have, of other jobs"
+    ),
+    (
+      #"{"kind": "busy", "name": "films"}"#,
+      "the workers of the store films have their hands full with other jobs"
+    ),
+    (
+      #"{"kind": "early", "name": "", "seconds": 12, "reason": "http_5xx"}"#,
+      "all that is left waits for its time; the next starts in 12s (http_5xx)"
     ),
   ])
-  func `why a batch stands still`(counts: String, unserved: [String], reason: String?) throws {
-    let tally = Tally(try decoded(counts))
-    #expect(tally.reasonToStandStill(selector: "--batch 'mon day'", unserved: unserved) == reason)
+  func `what stands in the way`(json: String, sentence: String) throws {
+    let tally = Tally(try decoded(#"[{"state": "queued", "jobs": 1, "bytes": 0}]"#))
+    #expect(
+      tally.reasonToStandStill(selector: nil, obstacle: try obstacle(json))
+        == "nothing is running: \(sentence)")
+  }
+
+  @Test func `an obstacle is told once, or again when its time is over`() throws {
+    var hints = StandstillHints()
+    let unserved = try obstacle(#"{"kind": "unserved", "name": "films"}"#)
+    let blocked = try obstacle(#"{"kind": "blocked", "name": "h", "seconds": 40}"#)
+    for obstacle in [unserved, blocked, nil] {
+      let isNews = [0, 39].map { hints.isNews(obstacle, at: start + .seconds($0)) }
+      #expect(isNews == [true, false])
+    }
+    let later = [unserved, nil, blocked].map { hints.isNews($0, at: start + .seconds(41)) }
+    #expect(later == [false, false, true])
   }
 
   @Test func `what no selector names is to be looked for`() throws {
     let tally = Tally(try decoded(#"[{"state": "paused", "jobs": 2, "bytes": 0}]"#))
     #expect(
-      tally.reasonToStandStill(selector: nil, unserved: [])
+      tally.reasonToStandStill(selector: nil, obstacle: nil)
         == "all that is left is paused; see: haul jobs --state paused")
   }
 
@@ -119,10 +201,10 @@ struct BatchProgressTests {
     let running = #"[{"job": 1, "path": "a", "bytes": 30, "total": 40, "rate": 4}]"#
     progress.count(try decoded(#"[{"state": "running", "jobs": 1, "bytes": 30, "parts": 0.75}]"#))
     progress.look(try decoded(running), at: start)
-    #expect(progress.frame.parts == 0 && progress.frame.bytes == 30)
+    #expect(progress.frame(at: start).parts == 0 && progress.frame(at: start).bytes == 30)
     progress.count(try decoded(#"[{"state": "paused", "jobs": 1, "bytes": 28, "parts": 0.7}]"#))
     progress.look([], at: start + .seconds(1))
-    #expect(progress.frame.parts == 0.7 && progress.frame.bytes == 28)
+    #expect(progress.frame(at: start).parts == 0.7 && progress.frame(at: start).bytes == 28)
   }
 
   @Test(arguments: [

@@ -51,6 +51,23 @@ struct HaulTreeTests {
     }
   }
 
+  @Test func `a queue takes every option of its jobs, and none for it`() {
+    let settable = Set(QueueSetCommand.options.map(\.spec.long))
+    let submitted = JobChoices.options.map(\.spec.long) + ["record-digest", "limit-rate"]
+    #expect(Set(submitted).subtracting(settable) == [])
+    for (line, says) in [
+      ("--max-running none --limit-rate none --remote-time none", nil),
+      ("--max-running 0", "'--max-running' must be a whole number from 1 to 1000000, or none"),
+      ("--if-exists never", "'--if-exists' must be fail, skip, replace or rename, or none"),
+    ] as [(String, String?)] {
+      switch Haul.tree.resolve(words("queue set films \(line)"), environment: [:]) {
+      case .command: #expect(says == nil, "\(line)")
+      case .usage(let message, _): #expect(says.map(message.contains) == true, "\(message)")
+      case let other: Issue.record("\(other)")
+      }
+    }
+  }
+
   @Test func `every example is a line of its own command`() {
     for (node, path) in commands(in: Haul.tree.root) {
       for example in node.examples {
@@ -106,7 +123,9 @@ struct HaulTreeTests {
           workers                 List workers and whether they live.
           queues                  List queues with what waits and runs in them.
           hosts                   List hosts, and why each starts nothing.
-          batch                   Wait for batches.
+          batches                 List batches with what has become of their jobs.
+          batch                   Show batches and wait for them.
+          failures                List failed jobs by error class, host and hour.
 
         STEER:
           pause                   Hold waiting jobs and stop running ones with their
@@ -114,6 +133,7 @@ struct HaulTreeTests {
           resume                  Let paused jobs go on.
           cancel                  End jobs without their files.
           retry                   Queue failed and cancelled jobs again.
+          prioritize              Give jobs another priority.
           verify                  Compare finished files with their recorded length and
                                   digest.
 
@@ -196,6 +216,7 @@ struct HaulTreeTests {
   }
 
   @Test func `the version`() {
+    #expect(help("version") == help("--version"))
     let lines = help("--version")?.split(separator: "\n") ?? []
     let shape: [Regex<Substring>] = [
       /haul 0\.1\.0/, /libcurl [0-9.]+ \(OpenSSL\/[0-9.]+, nghttp2\/[0-9.]+, zlib\/[0-9.]+\)/,

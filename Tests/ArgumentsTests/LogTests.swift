@@ -8,12 +8,15 @@ private final class Collected: Sendable {
   private let bytes = Mutex<[UInt8]>([])
   private let calls = Mutex(0)
 
-  func logger(_ format: Logger.Format, level: Logger.Level = .debug) -> Logger {
-    let output = LogOutput { line in
+  var output: LogOutput {
+    LogOutput { line in
       self.bytes.withLock { $0 += line }
       self.calls.withLock { $0 += 1 }
     }
-    return Logger(
+  }
+
+  func logger(_ format: Logger.Format, level: Logger.Level = .debug) -> Logger {
+    Logger(
       format: format, level: level, component: "worker", output: output,
       clock: { WallTime(milliseconds: 1_795_262_400_123) })
   }
@@ -27,14 +30,27 @@ struct LogTests {
     let lines = Collected()
     let logger = lines.logger(.text).with((.worker, 2))
     logger.info(.jobStarted, (.job, 1), (.path, "a b"), (.url, "http://h/x?a=b"))
-    logger.warning(.workerIdle, (.seconds, 1.5), (.resumed, false), (.reason, ""))
+    logger.warning(
+      .workerIdle, (.seconds, 1.5), (.resumed, false), (.reason, ""),
+      (.after, LogValue(.microseconds(1_503_421))))
     #expect(
       lines.text == """
         12:00:00.123 info  job.started  worker=2 job=1 path="a b" url=http://h/x?a=b
-        12:00:00.123 warning worker.idle  worker=2 seconds=1.5 resumed=false reason=""
+        12:00:00.123 warning worker.idle  worker=2 seconds=1.5 resumed=false after=1.503
 
         """)
     #expect(lines.writes == 2)
+  }
+
+  @Test func `what a filter does not let through is lost`() {
+    let lines = Collected()
+    let logger = Logger(
+      format: .text, level: .info, component: "worker",
+      output: lines.output.filtered { $0 != .jobStarted })
+    logger.info(.jobStarted)
+    logger.info(.workerIdle)
+    #expect(lines.writes == 1)
+    #expect(lines.text.contains("worker.idle"))
   }
 
   @Test func `a JSON line is one object`() {

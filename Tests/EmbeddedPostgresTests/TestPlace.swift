@@ -27,8 +27,9 @@ final class TestPlace: Sendable {
 
   /// The server, if one runs, whatever it is about.
   var server: PostmasterFile? {
-    guard let directory = try? directory else { return nil }
-    return switch ServerState.of(directory, note: "") {
+    guard let directory = try? directory, let state = try? ServerState.of(directory, note: "")
+    else { return nil }
+    return switch state {
     case .none: nil
     case .starting(let server), .ready(let server), .stopping(let server): server
     }

@@ -171,18 +171,42 @@ struct CheckTests {
       let seen = try await check(on: "\(pool.database.conninfo) user=\(monitor)")
       #expect(seen.exit == .code(0))
       #expect(
-        troubles(seen.lines) == [
-          "warn snapshots: \(monitor) is not permitted to see sessions of others"
-        ])
+        troubles(seen.lines) == [])
       let unseen = try await check(on: "\(pool.database.conninfo) user=\(stranger)")
       #expect(unseen.exit == .code(0))
       #expect(
         troubles(unseen.lines) == [
           "warn roles: all four are there; \(stranger) may do nothing in this pool",
-          "warn snapshots: \(stranger) is not permitted to see sessions of others",
           "warn schema: not permitted to see it",
         ])
       try await pool.admin.script("DROP ROLE \"\(monitor)\"; DROP ROLE \"\(stranger)\"")
+    }
+  }
+
+  /// Root may write anywhere; without `CAP_DAC_OVERRIDE` it may not.
+  @Test(arguments: ["", "/.haul", "/.haul/parts"])
+  func `a directory that this user may not write is told before any job fails there`(
+    below: String
+  ) async throws {
+    try await HaulPool.open { pool in
+      let closed = pool.directory + below
+      #expect(chmod(closed, 0o555) == 0)
+      defer { chmod(closed, 0o755) }
+      let store = "data=\(pool.directory)"
+      for (line, code) in [
+        (["check", "--store", store], 78 as Int32), (["worker", "--store", store], 77),
+        (["store", "init", "data", pool.directory], 77),
+      ] {
+        let drop = getuid() == 0 ? ["setpriv", "--bounding-set=-dac_override"] : []
+        let words = drop + [HaulProcess.path] + line
+        let output = try await ChildProcess.run(
+          words[0], Array(words.dropFirst()),
+          environment: ["HAUL_DATABASE_URL": pool.database.conninfo])
+        #expect(output.exit == .code(code), "\(line)")
+        let said = (output.standardOutput + output.standardError).joined(separator: "\n")
+        #expect(said.contains("this user may not write in \(closed): "), "\(said)")
+        #expect(said.contains("'chown -R USER \(closed)'"), "\(said)")
+      }
     }
   }
 

@@ -153,10 +153,12 @@ import Testing
   }
 
   /// Keys that both objects have with different values, and `none` if they share hardly any; rates and
-  /// times left move between two looks.
+  /// times left move between two looks, and an interval is in seconds here.
   private func differing(_ first: String, _ second: String) throws -> [String] {
     let (left, right) = (try object(first), try object(second))
-    let common = Set(left.keys).intersection(right.keys).subtracting(["rate", "time_left"])
+    let common = Set(left.keys).intersection(right.keys).subtracting([
+      "rate", "time_left", "min_interval",
+    ])
     if common.count < 5 { return ["none"] }
     return common.filter { left[$0]?.isEqual(right[$0]) != true }.sorted()
   }

@@ -25,13 +25,15 @@ struct EmbeddedDatabaseTests {
     let state = root.path("state")
     let cluster = try await EmbeddedCluster.open(ClusterLocation(directory: state))
     defer { cluster.close() }
-    let none = try await haul("jobs", in: state)
-    #expect(none.exit == .code(69))
-    #expect(
-      none.standardError == [
-        "haul jobs: no pool runs here, only downloads by 'haul get', which are watched in their own "
-          + "terminals. Start one with 'haul up', or name a database with --database."
-      ])
+    for command in ["jobs", "coordinator"] {
+      let none = try await haul(command, in: state)
+      #expect(none.exit == .code(69))
+      #expect(
+        none.standardError == [
+          "haul \(command): no pool runs here, only downloads by 'haul get', which are watched in their own "
+            + "terminals. Start one with 'haul up', or name a database with --database."
+        ])
+    }
     try await cluster.ensureDatabase("haul")
     let migrated = try await haul("migrate", in: state)
     #expect(migrated.exit == .code(0), "\(migrated.standardError)")

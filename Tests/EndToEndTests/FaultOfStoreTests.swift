@@ -68,7 +68,7 @@ struct FaultOfStoreTests {
       let released = try await worker.event("job.released")
       #expect(
         released[field: "message"]?.hasPrefix(
-          "the file takes \(large) bytes, and the disk has room")
+          "the file takes \((large + 1 << 20 - 1) >> 20) MiB, and the disk has room for ")
           == true)
       try FileManager.default.removeItem(atPath: filler)
       try await worker.event("store.opened")

@@ -35,6 +35,55 @@ import Testing
     #expect(try place.wrong("one", "two", "empty") == [])
   }
 
+  /// The second run is stopped in the middle; the third is the same command, and goes on.
+  @Test(arguments: ["replace", "rename"])
+  func `to replace or rename begins anew after an end, and goes on after an interruption`(
+    policy: String
+  ) async throws {
+    let (place, origin, file) = (try await GetPlace(), try GetOrigin(), try GatedFile())
+    let urls = origin.urls("one") + [file.origin.url("/file")]
+    #expect(try await place.get(origin.urls("one")).exit == .code(0))
+    #expect(origin.requests == 1)
+
+    // As `fail` the file of that run would count.
+    let asked = ["--if-exists", policy] + urls
+    let run = try place.start(asked, log: "debug")
+    _ = try await file.checkpoint(run)
+    try await run.event("job.completed")
+    try await interrupt(run, by: .interrupt)
+    #expect(origin.requests == 2)
+
+    let stopped = try place.start(asked, log: "debug")
+    try await stopped.event("job.resumed")
+    try await interrupt(stopped, by: .interrupt)
+    file.gate.open()
+    let end = try await place.get(asked)
+    #expect(end.exit == .code(0))
+    #expect(end.standardOutput.first?.hasSuffix(", 1 there already") == true)
+    #expect(origin.requests == 2)
+
+    #expect(try await place.get(asked).exit == .code(0))
+    #expect(origin.requests == 3)
+    #expect(try place.wrong("one") == [])
+  }
+
+  @Test func `brought, there already, skipped and failed are told apart`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    #expect(try await place.get(origin.urls("one")).exit == .code(0))
+    for name in ["three", "empty"] {
+      try Data("mine".utf8).write(to: URL(filePath: place.directory + "/" + name))
+    }
+    let urls = origin.urls("one", "two", "three", "nowhere")
+    let output = try await place.get(["--if-exists", "skip"] + urls)
+    #expect(output.exit == .code(1))
+    let sentence = try #require(output.standardOutput.first)
+    #expect(sentence.hasPrefix("1 file, 68.4 KiB in "))
+    #expect(sentence.hasSuffix(", 1 there already, 1 skipped, 1 failed"))
+    let programs = try await place.get(["--json", "--if-exists", "skip"] + origin.urls("empty"))
+    let report = try place.report(programs)
+    #expect(report["skipped"] == 1 && report["completed"] == 0 && report["bytes"] == 0)
+  }
+
   @Test func `a file of another length there fails the job, and the way out is named`() async throws
   {
     let (place, origin) = (try await GetPlace(), try GetOrigin())

@@ -74,10 +74,15 @@ import Testing
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     try Data("mine".utf8).write(to: URL(filePath: place.directory))
     let output = try await place.get(origin.urls("one"))
-    #expect(output.exit == .code(78))
-    #expect(output.said.count == 1)
-    #expect(output.said.last?.contains(place.directory) == true)
+    #expect(output.exit == .code(64))
+    #expect(
+      output.said.first?.contains("names a directory, and \(place.directory) is a file;") == true)
     #expect(try Data(contentsOf: URL(filePath: place.directory)) == Data("mine".utf8))
+
+    let below = try await place.get(origin.urls("one"), to: place.directory + "/below")
+    #expect(below.exit == .code(74))
+    #expect(
+      below.said == ["haul get: \(place.directory)/below cannot be written: Not a directory."])
     try await place.serverGone()
   }
 
@@ -85,7 +90,7 @@ import Testing
   @Test func `a directory that cannot be written is named`() async throws {
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     let output = try await place.get(origin.urls("one"), to: "/proc/self")
-    #expect(output.exit == .code(74))
+    #expect(output.exit == .code(77))
     #expect(output.said.count == 1)
     #expect(output.said.last?.contains("/proc/") == true)
     try await place.serverGone()

@@ -185,6 +185,12 @@ extension GetPlace {
         "haul get: the URL has no scheme. Did you mean https://example.org/a.iso? "
           + "Nothing was downloaded."
       ])
+    let word = try await place.get("example")
+    #expect(word.exit == .code(65))
+    #expect(
+      word.said == [
+        "haul get: 'example' is no URL: one begins with https:// or http://. Nothing was downloaded."
+      ])
     let url = origin.server.url("/a.iso")
     let file = try await place.get([url], to: place.path("b.iso"))
     #expect(file.exit == .code(64))

@@ -10,10 +10,10 @@ struct ReadmeTests {
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "README.md")
 
   /// The contents of the fenced blocks of `language`, without the list's indentation.
-  static func blocks(_ language: String) throws -> [String] {
+  static func blocks(_ language: String, of page: URL = readme) throws -> [String] {
     var blocks: [String] = []
     var block: [Substring]?
-    for line in try String(contentsOf: readme, encoding: .utf8).split(
+    for line in try String(contentsOf: page, encoding: .utf8).split(
       separator: "\n", omittingEmptySubsequences: false)
     {
       let text = line.drop { $0 == " " }

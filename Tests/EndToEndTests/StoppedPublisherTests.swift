@@ -134,7 +134,8 @@ import Testing
       let isTaken = death.policy == "rename"
       if isTaken { try Pattern(seed: 9).write(to: pool.directory + "/file", length: length) }
       try await pool.command(
-        "submit", origin.url("/file"), "--out", "file", "--if-exists", death.policy)
+        "submit", origin.url("/file"), "--out", "file", "--if-exists", death.policy,
+        "--record-digest")
       let one = try await run(
         pool, origin, gate, to: "\(death.point)=kill", hasCheckpoint: death.hasCheckpoint)
       #expect(try await one.exit() == .signal(SIGKILL))
@@ -152,6 +153,8 @@ import Testing
         try FileTree.firstDifference(of: file, from: Pattern(seed: 1), length: length) == nil)
       #expect(try await pool.value("SELECT path FROM haul.jobs") == name)
       #expect(try await pool.value("SELECT bytes FROM haul.jobs") == length)
+      let sum = try await ChildProcess.run("sha256sum", [file]).standardOutput[0].prefix(64)
+      #expect(try await pool.value("SELECT digest FROM haul.jobs") == "sha-256=\(sum)")
       #expect(try await pool.violations() == [])
       // With all of it durable and named, nothing is asked for again.
       let isKnown = death.hasCheckpoint && death.point != "after_sync"

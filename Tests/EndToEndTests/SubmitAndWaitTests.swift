@@ -60,6 +60,10 @@ struct SubmitAndWaitTests {
         }
       }
       #expect(try await pool.state(of: job) == "running")
+      let process: Int = try await pool.value("SELECT pid FROM haul.workers")
+      let shown = try await pool.command("job", "\(job)")
+      #expect(shown.contains { $0.wholeMatch(of: /PID +([0-9]+)/)?.1 == "\(process)" }, "\(shown)")
+      #expect(shown.contains { $0.hasPrefix("MACHINE ") })
       file.gate.open()
       let output = try await wait.child.result()
       #expect(output.exit == .code(0))

@@ -10,10 +10,12 @@ private struct LocalMachine {
   init() throws { directory = try TemporaryDirectory() }
 
   /// Starts a command that runs on.
-  func start(_ arguments: [String]) throws -> HaulProcess {
+  func start(_ arguments: [String], format: String = "json", in place: String? = nil) throws
+    -> HaulProcess
+  {
     try HaulProcess(
-      arguments + ["--log-format", "json", "--allow-net", "127.0.0.0/8"], environment: environment,
-      directory: directory.path)
+      arguments + ["--log-format", format, "--allow-net", "127.0.0.0/8"], environment: environment,
+      directory: place ?? directory.path)
   }
 
   /// Starts `haul up` and waits until commands can find it.
@@ -162,6 +164,81 @@ struct UpTests {
     try await machine.silence()
   }
 
+  @Test func `started elsewhere it serves the directory it served, and says which`() async throws {
+    let machine = try LocalMachine()
+    let file = try GatedFile()
+    let first = try await machine.up()
+    try await machine.command("submit", file.origin.url("/file"), "--out", "file")
+    _ = try await file.checkpoint(first)
+    first.signal(SIGINT)
+    #expect(try await first.exit() == .code(0))
+
+    let elsewhere = machine.directory.path("elsewhere")
+    try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: true)
+    let other = try machine.start(["up", "--store", "films"], in: elsewhere)
+    try await other.event("database.started")
+    _ = try await other.child.first("word of the file left behind") { output in
+      output.standardError.first {
+        $0.hasPrefix("haul up: 1 file interrupted in \(machine.store): ")
+      }
+    }
+    other.signal(SIGINT)
+    #expect(try await other.exit() == .code(0))
+
+    let second = try machine.start(["up"], in: elsewhere)
+    let resumed = try await second.event("job.resumed")
+    #expect(resumed[field: "offset"] == "\(GatedFile.half)")
+    _ = try await second.child.first("the directory") { output in
+      output.standardError.first { $0.hasPrefix("Files land in \(machine.store), as before;") }
+    }
+    file.gate.open()
+    try await machine.arrival(of: file)
+    second.signal(SIGTERM)
+    #expect(try await second.exit() == .code(0))
+    try await machine.silence()
+  }
+
+  @Test func `where interrupted work has gone with its directory it does not begin anew by itself`()
+    async throws
+  {
+    let machine = try LocalMachine()
+    let file = try GatedFile()
+    let first = try await machine.up()
+    try await machine.command("submit", file.origin.url("/file"), "--out", "file")
+    _ = try await file.checkpoint(first)
+    first.signal(SIGINT)
+    #expect(try await first.exit() == .code(0))
+    try FileManager.default.moveItem(atPath: machine.store, toPath: machine.directory.path("moved"))
+    let refused = try await machine.start(["up"]).child.result()
+    #expect(refused.exit == .code(78))
+    #expect(
+      refused.standardError.last?.hasPrefix("haul up: \(machine.store) is gone, where files landed")
+        == true)
+    #expect(!FileManager.default.fileExists(atPath: machine.store))
+    try await machine.silence()
+  }
+
+  @Test func `lines about many jobs are counted, about the few shown`() async throws {
+    let machine = try LocalMachine()
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 9, length: 10).answer(request, reply)
+    }
+    let up = try machine.start(["up"], format: "text")
+    _ = try await up.child.first("the address") { output in
+      output.standardError.first { $0.hasPrefix("Files land in") }
+    }
+    let list = try machine.directory.write(
+      (1...60).map { origin.url("/\($0)") + "\n" }.joined(), to: "list.txt")
+    try await machine.command("submit", "-i", list, "--wait")
+    up.signal(SIGINT)
+    let said = try await up.child.result().standardError
+    let shown = said.count { $0.contains("job.completed") }
+    let counted = said.compactMap { $0.firstMatch(of: /more in 5 s: .*?([0-9]+) completed/)?.1 }
+    #expect(shown < 30)
+    #expect(shown + counted.compactMap { Int($0) }.reduce(0, +) == 60)
+    try await machine.silence()
+  }
+
   @Test func `a store that cannot be made ends it with a sentence`() async throws {
     let machine = try LocalMachine()
     let up = try machine.start(["up", "--store", "/proc/downloads"])
@@ -169,7 +246,7 @@ struct UpTests {
     #expect(output.exit == .code(74))
     #expect(
       output.standardError.last
-        == "haul up: /proc/downloads cannot be written: the directory cannot be made.")
+        == "haul up: /proc/downloads cannot be written: No such file or directory.")
     try await machine.silence()
   }
 

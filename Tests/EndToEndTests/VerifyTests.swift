@@ -95,7 +95,16 @@ import Testing
       #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
       #expect(
         try await pool.command("verify", "--store", "\(HaulPool.store)=\(other.path)", "--requeue")
-          == ["0 files are as recorded; 1 file not on this machine"])
+          == [
+            "0 files are as recorded; 1 file not on this machine, where only jobs named by id are missed"
+          ])
+      // Whoever names the job knows that it is missed.
+      let named = try await pool.haul(
+        ["verify", "1", "--requeue", "--store", "\(HaulPool.store)=\(other.path)"])
+      #expect(named.exit == .code(1))
+      #expect(
+        named.standardError == ["haul verify: 1 of 1 file not as recorded; 1 job queued again."])
+      #expect(try await pool.state(of: 1) == "queued")
     }
   }
 

@@ -2,25 +2,56 @@ import FoundationEssentials
 import Glibc
 import Transfer
 
-/// A program that downloads with the library, for tests that measure or kill one:
+/// A program that downloads with the library, for tests that measure or kill one, and for `scripts/bench transfer`:
 ///
+///     LibraryUser list LIST DIRECTORY N        downloads the URLs in LIST under the last names of their paths,
+///                                              N at a time
 ///     LibraryUser gauge URL DIRECTORY COUNT…   downloads as often as each COUNT says, eight at a time, and
 ///                                              says before and after each what the process holds
 ///     LibraryUser keep URL PATH DATA           goes on from the file DATA if it is there, and keeps it
+///     LibraryUser starve URL DIRECTORY FREE [CA PORT]
+///                                              downloads with no descriptors to spare, one, … up to FREE,
+///                                              trusting CA for `tls.test` at PORT, and each time once more
+///                                              with enough of them; says how each ended
 @main
 enum LibraryUser {
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     var configuration = Engine.Configuration()
     configuration.addressPolicy = AddressPolicy(allowing: [CIDR("127.0.0.0/8")].compactMap(\.self))
+    if arguments.first == "starve" {
+      if arguments.count == 6 {
+        configuration.caFile = arguments[4]
+        configuration.resolve = ["tls.test:\(arguments[5]):127.0.0.1"]
+      }
+      return try await starve(
+        configuration, arguments[1], in: arguments[2], upTo: Int(arguments[3]) ?? 0)
+    }
     let downloader = try Downloader(configuration)
     switch arguments.first {
+    case "list":
+      try await list(downloader, arguments[1], in: arguments[2], atOnce: Int(arguments[3]) ?? 1)
     case "gauge":
       try await gauge(
         downloader, arguments[1], in: arguments[2], counts: arguments[3...].compactMap { Int($0) })
     case "keep": try await keep(downloader, arguments[1], to: arguments[2], data: arguments[3])
     default: exit(64)
     }
+  }
+
+  private static func list(
+    _ downloader: Downloader, _ list: String, in directory: String, atOnce count: Int
+  ) async throws {
+    let requests = try String(contentsOfFile: list, encoding: .utf8).split(separator: "\n")
+      .map { url in
+        DownloadRequest(String(url), to: "\(directory)/\(url.split(separator: "/").last ?? "")")
+      }
+    for await ended in downloader.downloads(
+      requests, maxConcurrent: count, continueAfterFailure: false)
+    {
+      _ = try ended.result.get()
+    }
+    await downloader.shutdown()
   }
 
   // MARK: - What it holds
@@ -71,6 +102,45 @@ enum LibraryUser {
     try FileManager.default.removeItem(atPath: dataPath)
     say("complete \(file.bytes)")
     // End
+  }
+
+  // MARK: - What it lacks
+
+  private static func starve(
+    _ configuration: Engine.Configuration, _ url: String, in directory: String, upTo count: Int
+  ) async throws {
+    for free in 0...count {
+      // One of its own each time, so that no connection and no name is known from before.
+      let downloader = try Downloader(configuration)
+      let taken = try takeDescriptors()
+      for descriptor in taken.suffix(free) { close(descriptor) }
+      let starved = await outcome(downloader, url, to: "\(directory)/\(free).a")
+      for descriptor in taken.dropLast(free) { close(descriptor) }
+      let fed = await outcome(downloader, url, to: "\(directory)/\(free).b")
+      await downloader.shutdown()
+      say("\(free) \(starved) \(fed)")
+    }
+  }
+
+  /// Takes all descriptors that the process may have.
+  private static func takeDescriptors() throws -> [Int32] {
+    var taken: [Int32] = []
+    while true {
+      let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return taken }
+      taken.append(descriptor)
+    }
+  }
+
+  private static func outcome(
+    _ downloader: Downloader, _ url: String, to path: String
+  ) async -> String {
+    do {
+      _ = try await downloader.download(url, to: path)
+      return "complete"
+    } catch {
+      return error.errorClass.rawValue
+    }
   }
 
   private static func say(_ line: String) {

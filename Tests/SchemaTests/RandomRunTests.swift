@@ -11,6 +11,8 @@ import Testing
 struct RandomRunTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let hosts = (0..<200).map { "h\($0).test" }
+  /// With an interval between starts.
+  private static let slow = Array(hosts.suffix(10))
 
   @Test func `every invariant holds whatever eight sessions do`() async throws {
     let seed =
@@ -25,8 +27,8 @@ struct RandomRunTests {
           group.addTask {
             let worker = try await pool.worker()
             var session = RandomSession(
-              pool: pool, log: log, worker: worker, hosts: Self.hosts, jobs: Int64(total),
-              seed: seed &+ UInt64(number))
+              pool: pool, log: log, worker: worker, hosts: Self.hosts, steady: Set(Self.slow),
+              batches: Self.batches(of: total), jobs: Int64(total), seed: seed &+ UInt64(number))
             try await session.run()
           }
         }
@@ -42,6 +44,7 @@ struct RandomRunTests {
         "HAUL_TEST_SEED=\(seed)")
       #expect(states.values.reduce(0, +) == total)
       #expect(try await pool.value("SELECT count(*) FROM haul.host WHERE in_flight <> 0") == 0)
+      #expect(try await Self.earlyStarts(pool) == 0, "HAUL_TEST_SEED=\(seed)")
       let deadlocks: Int = try await pool.value(
         "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
       // Whoever loses one repeats its call, and nothing comes of it. More than a stray one means that an order is not kept.
@@ -50,6 +53,21 @@ struct RandomRunTests {
         "random run of \(total) jobs: \(ContinuousClock.now - begin), \(log.summary),"
           + " \(deadlocks) deadlocks, \(states)")
     }
+  }
+
+  /// A thousand jobs each.
+  private static func batches(of total: Int) -> [String] { (0..<total / 1000).map { "b\($0)" } }
+
+  /// Starts on a slow host before its interval allowed them: of as many as a burst may have and one more, the last comes
+  /// no sooner than the interval after the first.
+  private static func earlyStarts(_ pool: Pool) async throws -> Int {
+    try await pool.value(
+      """
+      SELECT count(*) FROM haul.host h CROSS JOIN LATERAL (
+        SELECT a.started_at - lag(a.started_at, h.burst) OVER (ORDER BY a.started_at) AS gap
+        FROM haul.attempt a JOIN haul.job j ON j.id = a.job WHERE j.host = h.id) g
+      WHERE h.name = ANY ($1) AND g.gap < h.min_interval
+      """, [slow])
   }
 
   /// A start above the cap is refused by a trigger: it would show as an error of the claim.
@@ -62,8 +80,8 @@ struct RandomRunTests {
       WHEN (new.in_flight > old.in_flight AND new.in_flight > new.cap) EXECUTE FUNCTION public.above_cap();
       """)
     var random = SplitMix(state: seed)
-    for first in stride(from: 0, to: total, by: 5000) {
-      let lines = (first..<first + 5000).map { number in
+    for (number, batch) in batches(of: total).enumerated() {
+      let lines = (number * 1000..<(number + 1) * 1000).map { number in
         // Half of the jobs are on a tenth of the hosts.
         let count = Bool.random(using: &random) ? hosts.count : hosts.count / 10
         let path = "\(hosts[Int.random(in: 0..<count, using: &random)])/\(number)"
@@ -71,11 +89,19 @@ struct RandomRunTests {
       }
       _ = try await pool.jobs.submit(
         Submission(
-          queue: Bool.random(using: &random) ? "data" : "default",
+          queue: Bool.random(using: &random) ? "data" : "default", batch: batch,
           priority: Int.random(in: 3...7, using: &random), options: JobOptions(maxAttempts: 3)),
         lines)
     }
-    for host in hosts where Bool.random(using: &random) {
+    var limit = QueueSettings()
+    limit.maxRunning = .some(60)
+    try await pool.jobs.setQueue("default", limit)
+    for host in slow {
+      try await pool.jobs.setHost(
+        host, cap: 12, interval: .milliseconds(Int.random(in: 5...20, using: &random)),
+        burst: Int.random(in: 1...3, using: &random))
+    }
+    for host in hosts.dropLast(slow.count) where Bool.random(using: &random) {
       try await pool.jobs.setHost(host, cap: Int.random(in: 1...12, using: &random))
     }
   }
@@ -87,6 +113,8 @@ struct RandomRunTests {
       try await pool.passTime(on: leader)
       _ = try await JobQueue(leader).rescue()
       _ = try await JobQueue(leader).promote(limit: 2000)
+      _ = try await JobQueue(leader).rollUp(limit: 2000)
+      try await JobQueue(leader).sweepOn(limit: 200)
       log.complain(try await pool.violations())
       let ended: Int = try await pool.value("SELECT count(*) FROM haul.outcome")
       log.count("checks")
@@ -96,6 +124,9 @@ struct RandomRunTests {
           var selector = JobSelector()
           (selector.queue, selector.state) = (name, "paused")
           _ = try await JobQueue(leader).control(.resume, selector)
+          var settings = QueueSettings()
+          settings.paused = false
+          try await JobQueue(leader).setQueue(name, settings)
         }
       }
       if log.isDraining {

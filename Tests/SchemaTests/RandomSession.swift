@@ -67,17 +67,23 @@ struct RandomSession {
   let log: RunLog
   var worker: TestWorker
   let hosts: [String]
+  /// Hosts whose policy stays as it is.
+  let steady: Set<String>
+  let batches: [String]
   let jobs: Int64
   var random: SplitMix
   var held: [Lease] = []
 
   init(
-    pool: Pool, log: RunLog, worker: TestWorker, hosts: [String], jobs: Int64, seed: UInt64
+    pool: Pool, log: RunLog, worker: TestWorker, hosts: [String], steady: Set<String>,
+    batches: [String], jobs: Int64, seed: UInt64
   ) {
     self.pool = pool
     self.log = log
     self.worker = worker
     self.hosts = hosts
+    self.steady = steady
+    self.batches = batches
     self.jobs = jobs
     random = SplitMix(state: seed)
   }
@@ -174,26 +180,78 @@ struct RandomSession {
 
   private mutating func operate() async throws {
     log.count("operations")
+    let queue = JobQueue(worker.life)
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<8: try await steerJobs(queue)
+    case 8..<10:
+      _ = try await queue.prioritize(selector(), to: Int.random(in: 0...9, using: &random))
+    case 10..<13: try await steerBatch(queue)
+    case 13..<16: try await steerQueue(queue)
+    default: try await steerHost(queue)
+    }
+  }
+
+  private mutating func selector() -> JobSelector {
     var selector = JobSelector()
     if Int.random(in: 0..<10, using: &random) == 0 {
-      selector.host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
+      selector.host = any(hosts)
     } else {
       selector.ids = (0..<50).map { _ in Int64.random(in: 1...jobs, using: &random) }
     }
-    let operation = Int.random(in: 0..<10, using: &random)
-    let queue = JobQueue(worker.life)
-    switch operation {
-    case 0..<3: _ = try await queue.control(.pause, selector)
-    case 3..<6: _ = try await queue.control(.resume, selector)
-    case 6: _ = try await queue.control(.cancel, selector)
-    case 7: _ = try await queue.control(.retry, selector)
-    case 8:
-      let host = hosts[Int.random(in: 0..<hosts.count, using: &random)]
+    return selector
+  }
+
+  private mutating func any(_ names: [String]) -> String {
+    names[Int.random(in: 0..<names.count, using: &random)]
+  }
+
+  private mutating func steerJobs(_ queue: JobQueue) async throws {
+    let action: JobQueue.Action =
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0..<3: .pause
+      case 3..<6: .resume
+      case 6: .cancel
+      default: .retry
+      }
+    _ = try await queue.control(action, selector())
+  }
+
+  /// As a whole; now and then its operator is gone after the first step.
+  private mutating func steerBatch(_ queue: JobQueue) async throws {
+    var selector = JobSelector()
+    selector.batch = any(batches)
+    let actions: [JobQueue.Action] = [.pause, .resume, .resume, .cancel, .retry, .retry]
+    let action = actions[Int.random(in: 0..<actions.count, using: &random)]
+    if action != .retry, Bool.random(using: &random) {
+      try await worker.life.execute(
+        "SELECT haul.\(action.rawValue)(jsonb_build_object('batch', $1::text), 100)",
+        [selector.batch])
+    } else {
+      _ = try await queue.control(action, selector)
+    }
+  }
+
+  /// Never a limit: what runs above a lowered one is right, and looks wrong.
+  private mutating func steerQueue(_ queue: JobQueue) async throws {
+    var settings = QueueSettings()
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: settings.paused = true
+    case 1..<5: settings.paused = false
+    default: settings.weight = Int.random(in: 1...9, using: &random)
+    }
+    try await queue.setQueue(any(["data", "default"]), settings)
+  }
+
+  private mutating func steerHost(_ queue: JobQueue) async throws {
+    let host = any(hosts)
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: try await queue.blockHost(host, for: Bool.random(using: &random) ? .seconds(1) : nil)
+    case 1..<3: try await queue.unblockHost(host)
+    case 3 where !steady.contains(host):
       do { try await queue.unsetHost(host) } catch JobQueueError.noSuchName {}
-    default:
-      try await queue.setHost(
-        hosts[Int.random(in: 0..<hosts.count, using: &random)],
-        cap: Int.random(in: 1...12, using: &random))
+    case _ where !steady.contains(host):
+      try await queue.setHost(host, cap: Int.random(in: 1...12, using: &random))
+    default: break
     }
   }
 }

@@ -83,13 +83,19 @@ struct ProgressLayoutTests {
 
   @Test func `blank lines keep the total where it was`() {
     let one = ProgressFrame(transfers: [.init(name: "a", bytes: 0, total: nil, rate: 0)])
-    #expect(layout.lines(one, columns: 80, rows: 24, height: 3)[1...2] == ["", ""])
+    // What runs stays beside the total.
+    #expect(layout.lines(one, columns: 80, rows: 24, height: 3)[...1] == ["", ""])
     #expect(layout.lines(one, columns: 80, rows: 24, height: 3).count == 4)
     #expect(layout.lines(one, columns: 80, rows: 4, height: 9).count == 3)
   }
 
   @Test(arguments: [
     (ProgressFrame(), "0 files                                                 0 B           -"),
+    (
+      // Files without a byte.
+      ProgressFrame(done: 1, all: 1, bytes: 0, total: 0),
+      "1 of 1 file       ━━━━━━━━━━━━━━━━━━━━━ 100%            0 B           -"
+    ),
     (
       ProgressFrame(done: 1, all: 1, bytes: 5, total: 5),
       "1 of 1 file       ━━━━━━━━━━━━━━━━━━━━━ 100%          5/5 B           -"

@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `everything there is complete, however the connection ended`() {
-    for framing in [Framing.complete, .closed, .broken] {
+    for framing in [Framing.complete, .closed, .cut, .broken] {
       #expect(
         decideEnd(state(), body: part(framing, 10_000)) == Ruling(nil, .verify(length: 10_000)))
       #expect(
@@ -103,6 +103,21 @@ import Testing
       decideEnd(state { $0.policy.expectedLength = 9 }, body: body)
         == Ruling(23, .verify(length: 9)))
     expect(decideEnd(state { $0.policy.expectedLength = 10 }, body: body), 23, .interrupted)
+  }
+
+  @Test func `no length and cut inside TLS is complete only with a digest`() {
+    let body = whole(nil, .cut, 9)
+    for change in [
+      { _ in }, { $0.policy.acceptUnverifiedLength = true }, { $0.policy.expectedLength = 9 },
+    ] as [(inout TransferState) -> Void] {
+      expect(decideEnd(state(change), body: body), 23, .interrupted)
+    }
+    #expect(
+      decideEnd(state { $0.policy.digest = Self.wanted }, body: body)
+        == Ruling(23, .verify(length: 9)))
+    #expect(
+      decideEnd(state { $0.stated = Self.wanted }, body: body) == Ruling(23, .verify(length: 9)))
+    #expect(decideEnd(state(), body: part(.cut, 9000)) == Ruling(20, .askForRest))
   }
 
   private static let wanted = digest(0)

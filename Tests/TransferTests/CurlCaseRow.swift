@@ -127,8 +127,8 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
       gives: .refused(.http4xx, kept: 5), "206 starts after what was asked for, then 404"),
     Self(
       3035, "data3", resuming: Start(durable: 11, length: 26),
-      gives: .complete,
-      "200 without validator is a new file"),
+      gives: .refused(.suspectPage, kept: 11),
+      "a page without validator where something of no known type used to be"),
   ]
 
   /// Transfer-Encoding.

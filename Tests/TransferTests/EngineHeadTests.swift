@@ -153,4 +153,13 @@ struct EngineHeadTests {
     #expect(!watch.isStalled(now: at(1059)))
     #expect(watch.isStalled(now: at(1060)))
   }
+
+  @Test(arguments: [(1, true), (99, true), (100, false)])
+  func `an origin that trickles holds no place for ever`(_ rate: Int, _ isStalled: Bool) {
+    let limits = Engine.Configuration()
+    let start = ContinuousClock.now
+    var watch = StallWatch(limit: limits.stallTime, quota: limits.stallQuota, now: start)
+    for second in 1...60 { watch.received(rate, now: start + .seconds(second)) }
+    #expect(watch.isStalled(now: start + .seconds(60)) == isStalled)
+  }
 }

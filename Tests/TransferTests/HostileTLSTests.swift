@@ -6,6 +6,7 @@ import Transfer
 @Suite(.timeLimit(.minutes(2)))
 struct HostileTLSTests {
   private static let body = String(repeating: "0123456789", count: 10_000)
+  private static let sha256 = "aca9e593cc629cbaa94cd5a07dc029424aad93e5129e5d11f8dcd2f139c16cc0"
   private static let answers = [
     "sized": "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + body,
     "unsized": "HTTP/1.1 200 OK\r\n\r\n" + body,
@@ -56,16 +57,30 @@ struct HostileTLSTests {
     let whole = try await bench(origin).download(origin.url(name), options: options)
     #expect(whole == .text(Self.body))
     for limit in [5000, 60_000] {
-      let relay = try OriginRelay(to: origin.port, endingAfter: limit)
+      let relay = try OriginRelay(to: origin.port, .end(after: limit))
       let cut = try await bench(origin, port: relay.port)
         .download("https://tls.test:\(relay.port)/\(name)", options: options)
       #expect(cut == .failure(.interrupted), "cut after \(limit) bytes")
     }
   }
 
+  /// A server that never says so, and a cut on the way: only a digest tells them apart.
+  @Test func `a body cut inside TLS is whole where a digest says so`() async throws {
+    let origin = try await RawTLSOrigin(.right, options: ["-tls1_2"], answers: Self.answers)
+    let relay = try OriginRelay(to: origin.port, .endBeforeAlert)
+    let url = "https://tls.test:\(relay.port)/unsized"
+    var options = DownloadOptions()
+    let bench = try bench(origin, port: relay.port)
+    #expect(try await bench.download(url, options: options) == .failure(.interrupted))
+    options.digest = ExpectedDigest("sha-256=\(String(repeating: "0", count: 64))")
+    #expect(try await bench.download(url, options: options) == .failure(.digest))
+    options.digest = ExpectedDigest("sha-256=\(Self.sha256)")
+    #expect(try await bench.download(url, options: options) == .text(Self.body))
+  }
+
   @Test func `a connection cut inside the handshake is a failure of TLS`() async throws {
     let origin = try await RawTLSOrigin(.right, answers: Self.answers)
-    let relay = try OriginRelay(to: origin.port, endingAfter: 100)
+    let relay = try OriginRelay(to: origin.port, .end(after: 100))
     let result = try await bench(origin, port: relay.port)
       .download("https://tls.test:\(relay.port)/sized")
     #expect(result == .failure(.tls))

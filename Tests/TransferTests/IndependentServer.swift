@@ -13,6 +13,8 @@ enum ServerKind: String, CaseIterable, Sendable {
   case caddy
   /// A cache before nginx, as a reverse proxy.
   case squid
+  /// Another one.
+  case varnish
 }
 
 /// One of them with a directory of its own and `/file.txt` in it, which it would compress if asked to.
@@ -36,7 +38,7 @@ final class IndependentServer: Sendable {
   let port: UInt16
   private let directory: TemporaryDirectory
   private let program = Mutex<OriginProgram?>(nil)
-  /// Where Squid has its files from.
+  /// Where a cache has its files from.
   private let behind: IndependentServer?
 
   /// Running, with version 1 of the file.
@@ -44,7 +46,8 @@ final class IndependentServer: Sendable {
     self.kind = kind
     directory = try TemporaryDirectory()
     port = try OriginProgram.freePort()
-    behind = kind == .squid ? try await IndependentServer(.nginx, mode) : nil
+    behind =
+      [.squid, .varnish].contains(kind) ? try await IndependentServer(.nginx, mode) : nil
     for name in ["root", "tmp"] {
       try FileManager.default.createDirectory(
         atPath: directory.path(name), withIntermediateDirectories: true)
@@ -57,30 +60,23 @@ final class IndependentServer: Sendable {
     try await start(mode)
   }
 
-  /// Ends it, breaking what is under way, and starts it anew; where it is a cache, the server behind it.
+  /// Ends it, breaking what is under way, and starts it anew; of Squid, the server behind it: Varnish has the file by then.
   func restart(_ mode: Mode) async throws {
-    if let behind { return try await behind.restart(mode) }
+    if kind == .squid { return try await behind?.restart(mode) ?? () }
     try await program.withLock { $0 }?.end(by: kind.breakSignal)
     try await start(mode)
   }
 
   /// Has it read its configuration again, and returns when it says that it does.
   func reload() async throws {
-    let sign = kind.reloadSign
-    let before = try errors.ranges(of: sign).count
-    if kind == .caddy {
-      let socket = "unix/\(directory.path("admin"))"
+    let before = try kind.reloadSign.map { try errors.ranges(of: $0).count }
+    for command in kind.reloadCommands(configurationFile, directory: directory.path) {
       let done = try await ChildProcess.run(
-        "caddy",
-        [
-          "reload", "--force", "--adapter", "caddyfile", "--config", configurationFile, "--address",
-          socket,
-        ],
-        environment: environment)
+        command[0], Array(command.dropFirst()), environment: environment)
       guard done.exit == .code(0) else { throw POSIXError(.EINVAL) }
-    } else {
-      program.withLock { $0 }?.signal(kind.reloadSignal)
     }
+    if let signal = kind.reloadSignal { program.withLock { $0 }?.signal(signal) }
+    guard let sign = kind.reloadSign, let before else { return }
     try await eventually("\(kind) to read its configuration again") {
       try errors.ranges(of: sign).count > before
     }
@@ -88,10 +84,18 @@ final class IndependentServer: Sendable {
 
   /// Ends it in order, and gives what it has logged: status and Range of each request.
   func stop() async throws -> [Substring] {
-    // lighttpd starts itself anew once its last answer is over, and loses a signal that comes meanwhile.
-    try await eventually("\(kind) to be up again") {
-      try kind != .lighttpd
-        || errors.ranges(of: "server started").count > errors.ranges(of: kind.reloadSign).count
+    // It starts itself anew once its last answer is over, and loses a signal that comes meanwhile.
+    if kind == .lighttpd, let sign = kind.reloadSign {
+      try await eventually("lighttpd to be up again") {
+        try errors.ranges(of: "server started").count > errors.ranges(of: sign).count
+      }
+    }
+    if kind == .varnish {
+      // Its log is in memory.
+      let log = try await ChildProcess.run(
+        "varnishncsa", ["-n", directory.path("varnish"), "-d", "-F", #"%s "%{Range}i""#])
+      try await program.withLock { $0 }?.end(by: kind.endSignal)
+      return log.standardOutput.map { $0[...] }
     }
     try await program.withLock { $0 }?.end(by: kind.endSignal)
     return try String(contentsOfFile: directory.path("access.log"), encoding: .utf8)
@@ -126,7 +130,7 @@ final class IndependentServer: Sendable {
   }
 
   /// What a downloader needs to reach it through `relay`.
-  func configuration(through relay: HoldingRelay) -> Engine.Configuration {
+  func configuration(through relay: OriginRelay) -> Engine.Configuration {
     var configuration = Engine.Configuration.test
     if kind == .nginxTLS {
       configuration.resolve = ["tls.test:\(relay.port):127.0.0.1"]
@@ -135,7 +139,7 @@ final class IndependentServer: Sendable {
     return configuration
   }
 
-  func url(through relay: HoldingRelay) -> String {
+  func url(through relay: OriginRelay) -> String {
     "\(kind == .nginxTLS ? "https://tls.test" : "http://127.0.0.1"):\(relay.port)/file.txt"
   }
 
@@ -153,7 +157,8 @@ final class IndependentServer: Sendable {
     let text = kind.configuration(
       mode, directory: directory.path, port: port, behind: behind?.port)
     try directory.write(text, to: "configuration")
-    let (path, arguments) = kind.command(configurationFile, directory: directory.path)
+    let (path, arguments) = kind.command(
+      configurationFile, directory: directory.path, port: port)
     let program = try await OriginProgram(
       path, arguments, environment: environment, port: port,
       errorLog: directory.path("error.log"))

@@ -16,7 +16,7 @@ struct IndependentServerTests {
   /// A server, the relay before it and a download through both.
   private struct Scene {
     let server: IndependentServer
-    let relay: HoldingRelay
+    let relay: OriginRelay
     let downloader: Downloader
     let url: String
     let path: String
@@ -32,7 +32,7 @@ struct IndependentServerTests {
     _ kind: ServerKind, _ mode: IndependentServer.Mode = .honest
   ) async throws -> Scene {
     let server = try await IndependentServer(kind, mode)
-    let relay = try HoldingRelay(to: server.port, holdingAfter: IndependentServer.middle)
+    let relay = try OriginRelay(to: server.port, .hold(after: IndependentServer.middle))
     return Scene(
       server: server, relay: relay,
       downloader: try Downloader(server.configuration(through: relay)),

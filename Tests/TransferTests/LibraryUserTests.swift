@@ -12,7 +12,7 @@ struct LibraryUserTests {
     directory = try TemporaryDirectory()
   }
 
-  private static let program =
+  static let program =
     URL(filePath: HaulProcess.path).deletingLastPathComponent().path
     + "/LibraryUser"
 

@@ -93,6 +93,20 @@ import Testing
     #expect(TransferError.file(number, "x").message.hasPrefix("x: "))
   }
 
+  /// A real quota takes a kernel that has a format for them: what the number leads to is looked at here.
+  @Test(
+    arguments: [
+      (ENOSPC, 5, "the file takes 1 MiB, and the disk has room for 0 MiB"),
+      (EFBIG, 50, "the file takes 1 MiB, and the disk has room for 0 MiB"),
+      (EDQUOT, 50, "the file takes 1 MiB, and a quota leaves less"),
+      (EOPNOTSUPP, 5, "the file takes 1 MiB, and the disk has room for 0 MiB"),
+      (EOPNOTSUPP, 10, nil),
+    ] as [(Int32, Int64, String?)])
+  func `room that cannot be set aside`(_ number: Int32, _ free: Int64, _ message: String?) {
+    let shortage = PartFile.shortage(of: 10, after: number, free: free)
+    #expect(shortage == message.map { TransferError(.diskFull, $0) })
+  }
+
   @Test(.enabled(if: getuid() == 0, "mounting takes root"))
   func `a full file system is told apart`() async throws {
     let system = try await TestFileSystem(tmpfs: 65_536)

@@ -1,10 +1,12 @@
 import Foundation
 import TestSupport
 
-/// How each of the programs is started, told and ended. All log status and Range of a request to `access.log`.
+/// How each of the programs is started, told and ended. All but Varnish log status and Range of a request to `access.log`.
 extension ServerKind {
   /// In the foreground.
-  func command(_ configuration: String, directory: String) -> (String, [String]) {
+  func command(
+    _ configuration: String, directory: String, port: UInt16
+  ) -> (String, [String]) {
     switch self {
     case .nginx, .nginxTLS:
       ("/usr/sbin/nginx", ["-p", directory, "-c", configuration, "-e", "\(directory)/error.log"])
@@ -12,6 +14,13 @@ extension ServerKind {
     case .lighttpd: ("/usr/sbin/lighttpd", ["-D", "-f", configuration])
     case .caddy: ("caddy", ["run", "--adapter", "caddyfile", "--config", configuration])
     case .squid: ("/usr/sbin/squid", ["-N", "-f", configuration])
+    case .varnish:
+      (
+        "/usr/sbin/varnishd",
+        // It would have the file compressed otherwise, and unpack it for whoever asks for it as it is: without ranges.
+        ["-F", "-f", configuration, "-n", "\(directory)/varnish", "-j", "none"]
+          + ["-a", "127.0.0.1:\(port)", "-s", "malloc,64m", "-p", "http_gzip_support=off"]
+      )
     }
   }
 
@@ -21,29 +30,49 @@ extension ServerKind {
     case .nginx, .nginxTLS: SIGQUIT
     case .apache: SIGWINCH
     case .lighttpd: SIGINT
-    case .caddy, .squid: SIGTERM
+    case .caddy, .squid, .varnish: SIGTERM
     }
   }
 
   /// Ends it at once.
   var breakSignal: Int32 { self == .caddy ? SIGQUIT : SIGTERM }
 
-  /// Of Caddy's, which has a command for it, no signal is used.
-  var reloadSignal: Int32 {
+  /// nil where there are commands for it.
+  var reloadSignal: Int32? {
     switch self {
-    case .nginx, .nginxTLS, .squid, .caddy: SIGHUP
+    case .nginx, .nginxTLS, .squid: SIGHUP
     case .apache, .lighttpd: SIGUSR1
+    case .caddy, .varnish: nil
     }
   }
 
-  /// What it writes to `error.log` when it takes up its configuration again.
-  var reloadSign: String {
+  /// Commands after which it reads its configuration again.
+  func reloadCommands(_ configuration: String, directory: String) -> [[String]] {
+    switch self {
+    case .caddy:
+      [
+        [
+          "caddy", "reload", "--force", "--adapter", "caddyfile", "--config", configuration,
+          "--address", "unix/\(directory)/admin",
+        ]
+      ]
+    case .varnish:
+      [["vcl.load", "again", configuration], ["vcl.use", "again"]].map {
+        ["varnishadm", "-n", "\(directory)/varnish"] + $0
+      }
+    default: []
+    }
+  }
+
+  /// What it writes to `error.log` when it takes up its configuration again; nil where the commands wait for that.
+  var reloadSign: String? {
     switch self {
     case .nginx, .nginxTLS: "gracefully shutting down"
     case .apache: "resuming normal operations"
     case .lighttpd: "graceful shutdown started"
     case .caddy: "load complete"
     case .squid: "Reconfiguring Squid Cache"
+    case .varnish: nil
     }
   }
 
@@ -62,6 +91,7 @@ extension ServerKind {
     case .lighttpd: lighttpd(mode, directory, port)
     case .caddy: caddy(mode, directory, port)
     case .squid: squid(directory, port, behind ?? 0)
+    case .varnish: varnish(mode, behind ?? 0)
     }
   }
 
@@ -203,5 +233,23 @@ extension ServerKind {
     pinger_enable off
 
     """
+  }
+
+  private func varnish(_ mode: IndependentServer.Mode, _ behind: UInt16) -> String {
+    let more =
+      switch mode {
+      case .honest, .weak: ""
+      case .busy:
+        """
+        sub vcl_recv { return (synth(429)); }
+        sub vcl_synth { set resp.http.Retry-After = "7"; return (deliver); }
+        """
+      }
+    return """
+      vcl 4.1;
+      backend nginx { .host = "127.0.0.1"; .port = "\(behind)"; }
+      \(more)
+
+      """
   }
 }

@@ -110,6 +110,26 @@ import Testing
         == ruling)
   }
 
+  /// What an answer states besides what is recorded counts too, where it proves more.
+  @Test(arguments: [
+    ("Repr-Digest: sha-256=:\(sha256Base64):", "sha-256=\(sha256)"),
+    ("Digest: MD5=\(md5Base64)", "md5=\(md5Base64)"),
+    ("Content-Digest: sha-256=:\(sha256Base64):", "crc32c=e3069283"),
+    ("Repr-Digest: crc32=:y/Q5Jg==:", "crc32c=e3069283"),
+  ])
+  func `a part may state a better digest than the recorded one`(
+    _ field: String, _ wanted: String
+  ) {
+    let record = Checkpoint(
+      completeLength: 9, validator: .strongETag("\"v\""),
+      digest: ExpectedDigest("crc32c=e3069283"), durable: ByteRanges(0..<8), part: "1.1", inode: 1)
+    var state = TransferState(checkpoint: record)
+    _ = state.answered(
+      head(206, "Content-Range: bytes 4-8/9", "ETag: \"v\"", field),
+      asked: .part(range: 4..<9, fresh: 8, ifRange: true), now: HTTPDate(seconds: 0))
+    #expect(state.wantedDigest == ExpectedDigest(wanted))
+  }
+
   @Test func `a 200 that states another digest is taken as the new representation`() {
     let record = Checkpoint(
       completeLength: 9, validator: .strongETag("\"v\""),

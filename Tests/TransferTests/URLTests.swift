@@ -17,6 +17,17 @@ struct URLTests {
     ("http://h/a b?c d#e", "http://h/a%20b?c%20d", "h", 80),
     ("http://h/%zz%2F?%zz", "http://h/%zz%2F?%zz", "h", 80),
     ("http://h/ü", "http://h/%c3%bc", "h", 80),
+    ("http://BÜCHER.example/", "http://xn--bcher-kva.example/", "xn--bcher-kva.example", 80),
+    (
+      "http://b%C3%BCcher.example:81/", "http://xn--bcher-kva.example:81/",
+      "xn--bcher-kva.example:81", 81
+    ),
+    ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/", "xn--bcher-kva.example", 80),
+    ("http://faß.de/", "http://xn--fa-hia.de/", "xn--fa-hia.de", 80),
+    ("http://例え.テスト/", "http://xn--r8jz45g.xn--zckzah/", "xn--r8jz45g.xn--zckzah", 80),
+    ("http://１２７.0.0.1/", "http://127.0.0.1/", "127.0.0.1", 80),
+    ("http://[::1%25lo]/", "http://[::1%25lo]/", "[::1]", 80),
+    ("http://1.2.3.4.5/", "http://1.2.3.4.5/", "1.2.3.4.5", 80),
   ])
   func `a URL is taken apart as libcurl does`(
     _ text: String, _ whole: String, _ hostKey: String, _ port: Int
@@ -43,7 +54,12 @@ struct URLTests {
 
   @Test(arguments: [
     "", "example.org/x", "/x", "mailto:a@b", "file:///etc/passwd", "ftp://h/x", "javascript:x",
-    "http://", "http://ex ample/", "http://h:99999/", "http://h:x/", "http://h/a\nb",
+    "http://", "http:///a", "http://:80/", "http://user@:80", "http://.", "http://./", "http://..",
+    "http://a..b/", "http://.a/", "http://\(String(repeating: "a", count: 64)).example/",
+    "http://127.0.0.1:0/", "http://h:00/", "http://h:-1/", "http://h:+80/", "http://[zz]/",
+    "http://*/",
+    "http://a%2fb/", "http://a%00b/", "http://\u{200d}/", "http://ex ample/", "http://h:99999/",
+    "http://h:x/", "http://h/a\nb",
     "http://h/a\u{0}b", "http://[::1/", "gopher://h/", "dict://h/",
   ])
   func `what is no web URL is refused`(_ text: String) {

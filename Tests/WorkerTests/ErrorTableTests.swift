@@ -29,7 +29,7 @@ struct ErrorTableTests {
         WHERE p.oid IN ('haul.disposition'::regproc)
         """)
       let words = try rows.map { try $0.decode(0, as: String.self) }
-      let retries = Set(TransferError.Retry.allCases.map(\.rawValue))
+      let retries = Set(ErrorTable.Retry.allCases.map(\.rawValue))
       #expect(
         Set(words).subtracting(retries).subtracting(ErrorTable.rows.map(\.word)) == [])
       await connection.close()
@@ -49,7 +49,7 @@ struct ErrorTableTests {
     #expect(shown.map(String.init) == expected)
   }
 
-  private static func phrase(_ retry: TransferError.Retry) -> String {
+  private static func phrase(_ retry: ErrorTable.Retry) -> String {
     switch retry {
     case .never: "no"
     case .job: "yes"

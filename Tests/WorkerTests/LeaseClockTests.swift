@@ -46,6 +46,18 @@ struct LeaseClockTests {
     #expect(clock.standing == .confirmed)
   }
 
+  @Test func `suspended by its user it waits for a heartbeat, or has stopped if that was too long`()
+  {
+    var clock = LeaseClock(sent: start, expiry: .seconds(15))
+    #expect(clock.suspend() == .suspend)
+    #expect(clock.suspend() == nil)
+    #expect(clock.look(now: at(10)) == nil)
+    #expect(clock.acknowledged(sent: at(10), expiry: .seconds(15), now: at(10)) == .resume)
+    #expect(clock.suspend() == .suspend)
+    #expect(clock.look(now: at(24)) == .fence)
+    #expect(clock.suspend() == nil)
+  }
+
   @Test func `the session alone confirms nothing: the leases may have been rescued meanwhile`() {
     var clock = LeaseClock(sent: start, expiry: .seconds(15))
     clock.session(isThere: false)

@@ -18,6 +18,7 @@ DROP FUNCTION IF EXISTS haul.set_host_cap(text, integer);
 DROP FUNCTION IF EXISTS haul.command(jsonb, text, integer);
 DROP FUNCTION IF EXISTS haul.withdraw(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.remains(jsonb, text);
+DROP FUNCTION IF EXISTS haul.requeue(bigint[]);
 
 -- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
 -- otherwise hand out a token twice.

@@ -148,7 +148,8 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM FROM haul.batch b WHERE b.id = p_batch FOR UPDATE;
   UPDATE haul.batch SET sweep = p_what, swept = 0, swept_at = clock_timestamp(), sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
-  WHERE id = p_batch AND sweep IS DISTINCT FROM p_what;
+  -- A cancellation is not weakened; else two operators would begin anew in turns, and never end.
+  WHERE id = p_batch AND (sweep IS NULL OR sweep = 'pause' AND p_what = 'cancel');
 END
 $$;
 
@@ -166,6 +167,7 @@ DECLARE
   v_batch record;
   v_jobs bigint[];
   v_left bigint[];
+  v_done bigint[];
 BEGIN
   changed := 0;
   SELECT b.* INTO v_batch FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL FOR UPDATE;
@@ -185,12 +187,9 @@ BEGIN
   v_left := v_jobs;
   -- A job that goes from one place to another meanwhile is missed in both, once.
   FOR v_try IN 1..5 LOOP
-    IF v_batch.sweep = 'cancel' THEN
-      changed := changed + haul.cancel_jobs(v_left);
-    ELSE
-      changed := changed + haul.hold_jobs(v_left);
-    END IF;
-    SELECT array_agg(u.job) INTO v_left FROM unnest(v_left) AS u(job)
+    v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_left) ELSE haul.hold_jobs(v_left) END;
+    changed := changed + cardinality(v_done);
+    SELECT array_agg(u.job) INTO v_left FROM (SELECT unnest(v_left) EXCEPT SELECT unnest(v_done)) AS u(job)
     WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
       AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')
       AND NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = u.job AND l.command IN (v_batch.sweep, 'cancel'));

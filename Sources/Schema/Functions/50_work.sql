@@ -66,20 +66,20 @@ BEGIN
     IF v_jobs IS NOT NULL THEN
       WITH taken AS (
         DELETE FROM haul.ready r USING unnest(v_jobs) AS u(job) WHERE r.job = u.job
-        RETURNING r.job, r.host, r.priority
+        RETURNING r.job, r.host, r.priority, clock_timestamp() AS at
       ), leased AS (
         INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
           resumed_at, started_at)
         SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, p_limited, t.host, p_part_instance, t.priority,
           1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job),
           coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
-            WHERE c.job = t.job AND c.instance = p_part_instance), 0), clock_timestamp()
+            WHERE c.job = t.job AND c.instance = p_part_instance), 0), t.at
         FROM taken t
       )
-      UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = clock_timestamp(),
+      UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = n.at,
         next_start = CASE WHEN h.min_interval > '0'
-          THEN greatest(h.next_start, clock_timestamp()) + h.min_interval * n.started END
-      FROM (SELECT t.host, count(*) AS started FROM taken t GROUP BY t.host) n WHERE h.id = n.host;
+          THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
+      FROM (SELECT t.host, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host) n WHERE h.id = n.host;
       claimed := claimed + array_length(v_jobs, 1);
     END IF;
 
@@ -267,7 +267,7 @@ BEGIN
         v_wait := least(v_wait, 1);  -- nobody says so when a place becomes free
       END IF;
       -- Room is left: is something due that others held, and when is the next due?
-      SELECT min(n.next_at) - clock_timestamp() AS wait INTO v_next
+      SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() AS wait INTO v_next
       FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_claim.seen END) n;
       v_due := v_due OR coalesce(v_next.wait <= '0', false);
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));

@@ -25,9 +25,12 @@ DECLARE
   v_requeued bigint[] := '{}';
 BEGIN
   PERFORM haul.require_read_committed();
-  v_queue := haul.queue_named(p_queue);
-  -- Not deleted before this commits.
-  PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
+  -- Not deleted before this commits; of one that has been meanwhile the name is looked for again.
+  LOOP
+    v_queue := haul.queue_named(p_queue);
+    PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
+    EXIT WHEN FOUND;
+  END LOOP;
   SELECT count(*) INTO v_count FROM haul.staging s WHERE s.submission = v_submission;
   PERFORM haul.ensure_partitions(v_count + 100000);
 
@@ -83,7 +86,7 @@ BEGIN
       SELECT DISTINCT s.owner FROM haul.staging s WHERE s.submission = v_submission AND s.owner IS NOT NULL));
     -- Whoever submits again what had failed may have mended its options.
     UPDATE haul.job j SET options = l.options FROM (
-      SELECT DISTINCT ON (s.owner) s.owner, coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
+      SELECT DISTINCT ON (s.owner) s.owner, v_queue.defaults || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
       FROM haul.staging s WHERE s.submission = v_submission AND s.owner = ANY (v_requeued)
       ORDER BY s.owner, s.line) l
     WHERE j.id = l.owner AND j.options IS DISTINCT FROM l.options;
@@ -153,14 +156,15 @@ END
 $$;
 
 -- Puts failed and cancelled jobs back into `ready` as if new: earlier attempts no longer count against their
--- limits. Returns those that were still failed or cancelled; the caller arms their lanes as its last step.
-CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[]) RETURNS bigint[]
+-- limits. With p_completed also completed ones. Returns those that still had ended so; the caller arms their lanes as its
+-- last step.
+CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
 BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
-    SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND o.state <> 'completed'
+    SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
     ORDER BY o.job FOR UPDATE) t;
   IF EXISTS (SELECT FROM haul.job j JOIN haul.queue q ON q.id = j.queue AND q.deleted_at IS NOT NULL
     WHERE j.id = ANY (v_jobs)) THEN

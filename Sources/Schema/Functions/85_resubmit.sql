@@ -1,10 +1,20 @@
 -- For whoever wants files now, whatever became of earlier jobs for the same paths: lines staged by this transaction
 -- take those jobs over. Called before submit(), which makes jobs of the lines that are left.
 
+-- Whether files that are there already are not what is wanted.
+CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(p_options ->> 'if_exists' IN ('replace', 'rename'), false)
+$$;
+
 -- Lines staged by this transaction whose path has a completed job with the same URL: whether the file is still
 -- there, only the caller can see. `path` is where the file was published, `bytes` its length. Each line is looked up by
 -- itself (LIMIT keeps the planner from joining): of the size of staging nothing is known.
-CREATE OR REPLACE FUNCTION haul.finished_lines(p_queue text)
+--
+-- Who asks for files to be replaced or renamed wants them anew: then only those count that the same command has brought
+-- as long as it has not come to its end, that is, something in their queue waits or runs.
+DROP FUNCTION IF EXISTS haul.finished_lines(text);
+CREATE OR REPLACE FUNCTION haul.finished_lines(p_queue text, p_options jsonb)
 RETURNS TABLE (line bigint, path text, bytes bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -14,15 +24,20 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     SELECT d.job FROM haul.dedupe d
     WHERE d.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue)
       AND d.path_digest = haul.path_digest(s.path) LIMIT 1) d
-  CROSS JOIN LATERAL (SELECT j.id FROM haul.job j WHERE j.id = d.job AND j.url = s.url LIMIT 1) j
+  CROSS JOIN LATERAL (
+    SELECT j.id, j.queue, j.options FROM haul.job j WHERE j.id = d.job AND j.url = s.url LIMIT 1) j
   CROSS JOIN LATERAL (
     SELECT o.path, o.bytes FROM haul.outcome o WHERE o.job = j.id AND o.state = 'completed' LIMIT 1) o
   WHERE s.submission = pg_current_xact_id_if_assigned()
+    AND (NOT haul.wants_anew(p_options) OR j.options ->> 'if_exists' = p_options ->> 'if_exists' AND j.queue IN (
+      SELECT queue FROM haul.ready UNION ALL SELECT queue FROM haul.scheduled
+      UNION ALL SELECT queue FROM haul.held UNION ALL SELECT queue FROM haul.lease))
     -- Asked once: of a new store no line needs to be looked up.
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 
--- Removes the lines p_done from what this transaction has staged. The jobs that other lines meet at their paths become
+-- Removes the lines p_done from what this transaction has staged; where files are wanted anew their jobs become this
+-- queue's, so that they count for as long as it has not ended. The jobs that other lines meet at their paths become
 -- what those lines say, in this queue and batch, and wait anew, with earlier attempts forgiven; what is durable
 -- of the same URL is kept, and gone on with. Such lines are removed too.
 --
@@ -53,6 +68,11 @@ BEGIN
   v_batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = v_submission;
 
+  IF haul.wants_anew(p_options) THEN
+    UPDATE haul.job j SET queue = v_queue.id FROM haul.staging s JOIN haul.dedupe d
+      ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
+    WHERE s.submission = v_submission AND s.line = ANY (p_done) AND j.id = d.job;
+  END IF;
   DELETE FROM haul.staging s WHERE s.submission = v_submission AND s.line = ANY (p_done);
   UPDATE haul.staging s SET
     host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),

@@ -47,13 +47,13 @@ BEGIN
 END
 $$;
 
--- Gives running jobs a command; the workers that hold them learn of it at once. Returns how many had not got it yet.
-CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS integer
+-- Gives running jobs a command; the workers that hold them learn of it at once. Returns those that had not got it yet.
+CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   v_jobs bigint[];
 BEGIN
-  SELECT array_agg(t.job) INTO v_jobs FROM (
+  SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT l.job FROM haul.lease l
     WHERE l.job = ANY (p_jobs) AND l.command IS DISTINCT FROM p_command AND l.command IS DISTINCT FROM 'cancel'
     ORDER BY l.job FOR UPDATE) t;
@@ -61,8 +61,8 @@ BEGIN
   -- A payload must stay below 8,000 bytes; a thousand workers' ids do not.
   PERFORM pg_notify('haul', 'workers:' || (
     SELECT CASE WHEN count(DISTINCT l.worker) > 300 THEN 'all' ELSE string_agg(DISTINCT l.worker::text, ',') END
-    FROM haul.lease l WHERE l.job = ANY (v_jobs))) WHERE v_jobs IS NOT NULL;
-  RETURN coalesce(array_length(v_jobs, 1), 0);
+    FROM haul.lease l WHERE l.job = ANY (v_jobs))) WHERE v_jobs <> '{}';
+  RETURN v_jobs;
 END
 $$;
 
@@ -82,14 +82,17 @@ BEGIN
   RETURN QUERY DELETE FROM haul.scheduled s WHERE s.job = ANY (v_jobs)
     RETURNING s.job, s.queue, s.host, s.instance, s.priority, s.run_at;
 
-  SELECT array_agg(t.host), array_agg(t.queue), array_agg(t.instance) INTO v_hosts, v_queues, v_instances FROM (
-    SELECT l.host, l.queue, l.instance FROM haul.lane l
-    WHERE (l.host, l.queue, l.instance) IN (
-      SELECT r.host, r.queue, r.instance FROM haul.ready r WHERE r.job = ANY (p_jobs))
-    ORDER BY l.host, l.queue, l.instance FOR UPDATE) t;
+  SELECT array_agg(r.job), array_agg(r.host), array_agg(r.queue), array_agg(r.instance)
+  INTO v_jobs, v_hosts, v_queues, v_instances
+  FROM unnest(p_jobs) AS u(job) JOIN haul.ready r ON r.job = u.job;
+  PERFORM FROM haul.lane l
+  WHERE (l.host, l.queue, l.instance) IN (
+    SELECT k.host, k.queue, k.instance FROM unnest(v_hosts, v_queues, v_instances) AS k(host, queue, instance))
+  ORDER BY l.host, l.queue, l.instance FOR UPDATE;
   -- A new statement: what a claim took meanwhile is gone; what came back in another lane is left for the next call.
-  RETURN QUERY DELETE FROM haul.ready r USING unnest(v_hosts, v_queues, v_instances) AS k(host, queue, instance)
-    WHERE r.job = ANY (p_jobs) AND r.host = k.host AND r.queue = k.queue AND r.instance = k.instance
+  RETURN QUERY DELETE FROM haul.ready r
+    USING unnest(v_jobs, v_hosts, v_queues, v_instances) AS k(job, host, queue, instance)
+    WHERE r.job = k.job AND r.host = k.host AND r.queue = k.queue AND r.instance = k.instance
     RETURNING r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz;
 END
 $$;
@@ -123,25 +126,27 @@ BEGIN
 END
 $$;
 
--- Holds those of p_jobs that wait and asks running ones to stop with their progress kept. Returns how many that were.
-CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS integer
+-- Holds those of p_jobs that wait and asks running ones to stop with their progress kept. Returns which that were.
+CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
-  v_commanded integer := haul.command_jobs(p_jobs, 'pause');
-  v_held integer;
+  v_commanded bigint[] := haul.command_jobs(p_jobs, 'pause');
+  v_held bigint[];
 BEGIN
-  INSERT INTO haul.held (job, queue, host, instance, priority, run_at, held_at)
-  SELECT w.job, w.queue, w.host, w.instance, w.priority, w.run_at, clock_timestamp() FROM haul.withdraw(p_jobs) w;
-  GET DIAGNOSTICS v_held = ROW_COUNT;
-  RETURN v_commanded + v_held;
+  WITH held AS (
+    INSERT INTO haul.held (job, queue, host, instance, priority, run_at, held_at)
+    SELECT w.job, w.queue, w.host, w.instance, w.priority, w.run_at, clock_timestamp() FROM haul.withdraw(p_jobs) w
+    RETURNING job)
+  SELECT coalesce(array_agg(h.job), '{}') INTO v_held FROM held h;
+  RETURN v_commanded || v_held;
 END
 $$;
 
--- Ends those of p_jobs that wait or are held as cancelled and asks running ones to stop. Returns how many that were.
-CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS integer
+-- Ends those of p_jobs that wait or are held as cancelled and asks running ones to stop. Returns which that were.
+CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-  v_commanded integer := haul.command_jobs(p_jobs, 'cancel');
+  v_commanded bigint[] := haul.command_jobs(p_jobs, 'cancel');
   v_ended bigint[];
 BEGIN
   WITH held AS (
@@ -153,7 +158,7 @@ BEGIN
   INSERT INTO haul.outcome (job, state, finished_at)
   SELECT u.job, 'cancelled', clock_timestamp() FROM unnest(v_ended) AS u(job);
   DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_ended);
-  RETURN v_commanded + cardinality(v_ended);
+  RETURN v_commanded || v_ended;
 END
 $$;
 
@@ -173,7 +178,7 @@ BEGIN
   IF haul.whole_batch(p_selector) IS NOT NULL THEN
     SELECT s.* INTO changed, more FROM haul.steer_batch(haul.whole_batch(p_selector), 'pause', p_limit) s;
   ELSE
-    changed := haul.hold_jobs(haul.live_jobs(p_selector, 'pause', p_limit));
+    changed := cardinality(haul.hold_jobs(haul.live_jobs(p_selector, 'pause', p_limit)));
     more := changed > 0 OR haul.live_jobs(p_selector, 'pause', 1) <> '{}';
   END IF;
 END
@@ -233,7 +238,7 @@ BEGIN
   IF haul.whole_batch(p_selector) IS NOT NULL THEN
     SELECT s.* INTO changed, more FROM haul.steer_batch(haul.whole_batch(p_selector), 'cancel', p_limit) s;
   ELSE
-    changed := haul.cancel_jobs(haul.live_jobs(p_selector, 'cancel', p_limit));
+    changed := cardinality(haul.cancel_jobs(haul.live_jobs(p_selector, 'cancel', p_limit)));
     more := changed > 0 OR haul.live_jobs(p_selector, 'cancel', 1) <> '{}';
   END IF;
 END
@@ -293,9 +298,7 @@ BEGIN
   SELECT array_agg(t.job) INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
     ORDER BY o.job FOR UPDATE) t;
-  -- In a new statement, of outcomes that are locked; nobody sees them before they are gone.
-  UPDATE haul.outcome o SET state = 'failed' WHERE o.job = ANY (v_jobs);
-  v_jobs := haul.requeue(v_jobs);
+  v_jobs := haul.requeue(v_jobs, true);
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
   PERFORM pg_notify('haul', 'queues:all');

@@ -88,7 +88,7 @@ BEGIN
     OR EXISTS (SELECT FROM haul.held h WHERE h.queue = v_queue.id)
     OR EXISTS (SELECT FROM haul.lease l WHERE l.queue = v_queue.id) THEN
     RAISE EXCEPTION 'jobs of the queue "%" still wait or run', p_name USING ERRCODE = 'HA004',
-      HINT = 'Wait for them, or cancel them first: haul cancel --queue ' || p_name;
+      HINT = format('Wait for them, or end them with ''haul cancel --queue %s'' first.', p_name);
   END IF;
 END
 $$;
@@ -113,13 +113,18 @@ BEGIN
 END
 $$;
 
--- Starts nothing on a host for p_for; NULL = until unblock_host(). What runs there runs on.
+-- Starts nothing on a host for p_for; NULL = until unblock_host(). What runs there runs on. A block at the host's own wish
+-- or after failures is not made shorter, an operator's is.
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM haul.require_read_committed();
+  IF p_name !~ '^([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$' THEN
+    RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443', p_name USING ERRCODE = 'HA004';
+  END IF;
   PERFORM haul.ensure_hosts(ARRAY[p_name]);
-  UPDATE haul.host SET blocked_until = coalesce(clock_timestamp() + p_for, 'infinity'), block_reason = 'operator'
+  UPDATE haul.host SET block_reason = 'operator', blocked_until = greatest(
+    coalesce(clock_timestamp() + p_for, 'infinity'), CASE WHEN block_reason <> 'operator' THEN blocked_until END)
   WHERE name = p_name;
 END
 $$;

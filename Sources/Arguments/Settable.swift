@@ -1,0 +1,42 @@
+/// A value to set, or `none` to take away what was set before.
+package enum Settable<Value: OptionValue>: OptionValue {
+  case none
+  case value(Value)
+
+  package static var expected: String { "\(Value.expected), or none" }
+  package static var candidates: [String] {
+    Value.candidates.isEmpty ? [] : Value.candidates + ["none"]
+  }
+
+  package init?(argument: String) {
+    if argument == "none" {
+      self = .none
+    } else if let value = Value(argument: argument) {
+      self = .value(value)
+    } else {
+      return nil
+    }
+  }
+
+  package var argument: String {
+    switch self {
+    case .none: "none"
+    case .value(let value): value.argument
+    }
+  }
+}
+
+extension Setter.Rule {
+  /// `none`, or within `range`, bounds included.
+  init<Bound: OptionValue & Comparable>(
+    orNone range: ClosedRange<Bound>
+  ) where Value == Settable<Bound> {
+    let bounds = "from \(range.lowerBound.argument) to \(range.upperBound.argument)"
+    self.init(
+      expected: { _ in "\(Bound.expected) \(bounds), or none" },
+      holds: { setting in
+        guard case .value(let value) = setting else { return true }
+        return range.contains(value)
+      })
+  }
+}

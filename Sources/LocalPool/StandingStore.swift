@@ -1,0 +1,61 @@
+import Worker
+
+/// Which directory `haul up` serves.
+///
+/// Two directories of one store are two disks to the pool: what was interrupted in one begins anew in the other, and files
+/// land in both. So without a word of its user `haul up` serves the directory it served before, from wherever it is
+/// started.
+struct StandingStore {
+  /// A directory that was served before.
+  struct Instance: Sendable, Equatable {
+    /// As the database knows it.
+    let id: Int
+    let marker: String
+    let directory: String
+    /// Jobs that have not ended and of which a part lies there.
+    let interrupted: Int
+  }
+
+  /// The directory of a first time, where `haul up` is started.
+  static let first = "downloads"
+
+  let instances: [Instance]
+  /// What the marker below a directory says; nil where there is none.
+  let marker: (_ directory: String) -> String?
+
+  /// The directory to serve where the user names none: the one here if it is of the store, else one that is still there,
+  /// before all one with interrupted work, else the latest.
+  ///
+  /// - Throws: `StandingStoreGone` where all are gone and there is interrupted work in one.
+  func directory() throws(StandingStoreGone) -> String {
+    let here = marker(Self.first)
+    if instances.contains(where: { $0.marker == here }) { return Self.first }
+    let there = instances.filter { marker($0.directory) == $0.marker }
+    let best = there.max {
+      ($0.interrupted > 0 ? 1 : 0, $0.id) < ($1.interrupted > 0 ? 1 : 0, $1.id)
+    }
+    if let best { return best.directory }
+    if let gone = instances.last(where: { $0.interrupted > 0 }) {
+      throw StandingStoreGone(directory: gone.directory, interrupted: gone.interrupted)
+    }
+    return Self.first
+  }
+
+  /// Those with interrupted work besides the one whose marker is `served`.
+  func others(besides served: String) -> [Instance] {
+    instances.filter { $0.marker != served && $0.interrupted > 0 }
+  }
+}
+
+/// The directory that `haul up` served is not there, and interrupted work with it. The description is a sentence for the
+/// operator, without its full stop.
+package struct StandingStoreGone: Error, Equatable, CustomStringConvertible {
+  let directory: String
+  let interrupted: Int
+
+  package var description: String {
+    "\(directory) is gone, where files landed until now and where \(interrupted) interrupted "
+      + "\(interrupted == 1 ? "file waits" : "files wait"): bring it back, or begin anew in another directory "
+      + "with --store DIR"
+  }
+}

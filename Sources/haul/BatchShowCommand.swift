@@ -1,0 +1,38 @@
+import Arguments
+import JobQueue
+import Log
+import Terminal
+
+struct BatchShowCommand: HaulCommand {
+  static let name = "show"
+  static let abstract = "Show one batch in numbers."
+  static let discussion = """
+    For its jobs: haul jobs --batch NAME, with --state failed for those that failed.
+    """
+  static let examples = [
+    Example("haul batch show films", "How far films is."),
+    Example("haul batch show films --json", "The same as one JSON object."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.batch, "The batch, as named at submission.").from(.names("batch"))
+  ]
+
+  var batch = ""
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    var selector = JobSelector()
+    selector.batch = batch
+    let rows = try await database.withQueue { [selector] queue in
+      try await queue.requireNames(selector)
+      return try await queue.batches(named: batch, limit: 1)
+    }
+    let listing = Listing(BatchRow.columns + BatchRow.moreColumns)
+    for row in rows {
+      try StandardStream.output.write(
+        output.isJSON ? listing.json(row) : listing.facts(row, on: OutputOptions.screen))
+    }
+  }
+}

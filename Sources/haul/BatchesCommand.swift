@@ -1,0 +1,70 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct BatchesCommand: HaulCommand {
+  static let name = "batches"
+  static let abstract = "List batches with what has become of their jobs."
+  static let discussion = """
+    The newest first. The numbers are kept up and not counted, so this is quick on any pool. TIME LEFT is at the rate \
+    of what runs, if what is left is as long as what has completed.
+    """
+  static let examples = [
+    Example("haul batches", "The newest batches."),
+    Example("haul batches --limit 100000 --json", "All of them for a program."),
+  ]
+  static let options: [Option<Self>] =
+    [.value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")]
+    + group(\.output) + group(\.database)
+
+  var limit = 50
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let rows = try await database.withQueue { try await $0.batches(limit: limit) }
+    try output.print(rows, BatchRow.columns, json: BatchRow.moreColumns, note: BatchRow.word)
+  }
+}
+
+extension BatchRow {
+  typealias Column = Listing<BatchRow>.Column
+
+  /// What a table shows, in 80 columns.
+  static let columns: [Column] = [
+    Column("BATCH", key: "batch", value: { .string($0.batch) }),
+    Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
+    Column("COMPLETED", key: "completed", .right, value: { .number($0.completed) }),
+    Column(
+      "FAILED", key: "failed", .right, value: { .number($0.failed) },
+      style: { $0.failed > 0 ? .red : nil }),
+    Column(
+      "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
+      text: { HumanFormat.bytes($0.bytes) }),
+    Column(
+      "RATE", key: "rate", .right, value: { .number($0.rate) },
+      text: { HumanFormat.rate($0.rate) }),
+    Column(
+      "TIME LEFT", key: "time_left", .right,
+      value: { $0.secondsLeft.map(JSONValue.double) ?? .null },
+      text: { $0.secondsLeft.flatMap { HumanFormat.timeLeft(.seconds($0)) } ?? "-" }),
+  ]
+
+  /// What programs and the view of one batch get besides.
+  static let moreColumns: [Column] = [
+    Column("CANCELLED", key: "cancelled", .right, value: { .number($0.cancelled) }),
+    Column("UNFINISHED", key: "unfinished", .right, value: { .number($0.unfinished) }),
+    Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
+    .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
+    Column("STEERING", key: "steering", value: { .text($0.steering) }),
+  ]
+
+  /// An operator's word that is being carried out; nil where there is none.
+  @Sendable static func word(_ row: BatchRow) -> String? {
+    switch row.steering {
+    case "cancel": "being cancelled"
+    case "pause": "being paused"
+    default: nil
+    }
+  }
+}

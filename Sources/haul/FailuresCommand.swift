@@ -1,0 +1,45 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct FailuresCommand: HaulCommand {
+  static let name = "failures"
+  static let abstract = "List failed jobs by error class, host and hour."
+  static let discussion = """
+    The latest hours first, with what went wrong with one job of each line. When the cause is mended, 'haul retry --error \
+    CLASS --host HOST' queues those jobs again. Reads all failed jobs.
+    """
+  static let examples = [
+    Example("haul failures", "What fails lately, and where."),
+    Example("haul failures --limit 1000 --json", "The same for a program."),
+  ]
+  static let options: [Option<Self>] =
+    [.value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")]
+    + group(\.output) + group(\.database)
+
+  var limit = 50
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let rows = try await database.withQueue { try await $0.failures(limit: limit) }
+    try output.print(rows, FailureRow.columns, json: FailureRow.moreColumns, note: \.message)
+  }
+}
+
+extension FailureRow {
+  typealias Column = Listing<FailureRow>.Column
+
+  static let columns: [Column] = [
+    Column("ERROR", key: "error", value: { .text($0.error) }),
+    Column("HOST", key: "host", value: { .string($0.host) }),
+    .time("HOUR", key: "hour") { $0.hour },
+    Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
+    Column("FIRST JOB", key: "first_job", .right, value: { .number($0.firstJob) }),
+  ]
+
+  /// What programs get besides.
+  static let moreColumns: [Column] = [
+    Column("MESSAGE", key: "message", value: { .text($0.message) })
+  ]
+}

@@ -1,0 +1,29 @@
+import Arguments
+import JobQueue
+import Terminal
+
+struct QueueDeleteCommand: HaulCommand {
+  static let name = "delete"
+  static let abstract = "Delete a queue of which nothing waits or runs."
+  static let discussion = """
+    Its finished jobs stay, and so do their files; its name may be given again. While jobs of it wait or run \
+    nothing happens, and the command ends with 65.
+    """
+  static let examples = [
+    Example("haul queue delete scratch", "Deletes the queue scratch."),
+    Example("haul queue delete scratch --json", "The same for a program."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.queue, "The queue.").from(.names("queue"))
+  ]
+
+  var queue = ""
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    try await database.withQueue { try await $0.deleteQueue(queue) }
+    try output.print([.init("queue", .string(queue))], orSay: "queue \(queue) is deleted")
+  }
+}

@@ -1,0 +1,27 @@
+import FoundationEssentials
+import Log
+import Terminal
+
+/// How many jobs a command has changed so far, on one line of a terminal on standard error; silent elsewhere.
+struct StepCount {
+  private let participle: String
+  private let isShown: Bool
+
+  /// `participle` says what happens to the jobs: `paused`.
+  init(_ participle: String) {
+    self.participle = participle
+    isShown = Screen(.error, environment: ProcessInfo.processInfo.environment).height != nil
+  }
+
+  /// Replaces the number shown. That a terminal is gone stops nothing.
+  func show(_ count: Int) {
+    if isShown {
+      try? StandardStream.error.write("\r\(counted(count, "job")) \(participle) so far\u{1b}[K")
+    }
+  }
+
+  /// Takes it away.
+  func clear() {
+    if isShown { try? StandardStream.error.write("\r\u{1b}[K") }
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// Queues, hosts, priorities and batches by the commands of the program.
+struct SteerTests {
+  @Test func `a host is set, blocked and unblocked, and its list says why it starts nothing`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "http://h/b", "http://other/a")
+      #expect(
+        try await pool.command(
+          "host", "set", "h", "--cap", "8", "--interval", "1500ms", "--burst", "3")
+          == [
+            "h: at most 8 transfers at once, 1s500ms between starts, 3 starts at once after a pause"
+          ])
+      #expect(
+        try await pool.command("host", "set", "h", "--interval", "2s") == ["h: 2s between starts"])
+      #expect(
+        try await pool.command("host", "policies") == [
+          "PATTERN  CAP  INTERVAL  BURST  HOSTS", "h          8        2s      3      1",
+        ])
+      try await pool.admin.execute("UPDATE haul.host SET cap = 2 WHERE name = 'h'")
+      #expect(
+        try await pool.command("host", "block", "h", "--for", "2h") == ["h: nothing starts for 2h"])
+      let list = try await pool.command("hosts")
+      #expect(
+        list[...1] == [
+          "HOST   RUNNING     CAP  INTERVAL  WAITING  IDLE",
+          "h            0  2 of 8        2s  yes      blocked",
+        ])
+      #expect(list[2].hasPrefix("      blocked by an operator until 20"))
+      #expect(list[3] == "other        0       4         -  yes      -")
+      try await pool.command("host", "block", "h")
+      #expect(
+        try await pool.command("hosts")[2] == "      blocked by an operator until haul host unblock"
+      )
+      let object = try #require(try await pool.command("hosts", "--json").first)
+      for member in [
+        #""cap":2"#, #""policy_cap":8"#, #""min_interval":2.0"#, #""burst":3"#,
+        #""blocked_until":"infinity""#, #""block_reason":"operator""#,
+      ] { #expect(object.contains(member), "\(member): \(object)") }
+      #expect(try await pool.command("host", "unblock", "h") == ["h: not blocked"])
+      #expect(try await pool.command("hosts").count == 3)
+    }
+  }
+
+  @Test func `a queue is made, set, paused, resumed and deleted`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("queue", "create", "music", "--store", "data")
+      try await pool.command(
+        "queue", "set", "music", "--max-running", "10", "--weight", "3", "--max-attempts", "9",
+        "--if-exists", "replace", "--record-digest", "yes", "--max-bytes", "1GiB", "--limit-rate",
+        "1MiB")
+      try await pool.command(
+        "queue", "set", "music", "--max-bytes", "none", "--limit-rate", "none", "--remote-time",
+        "no")
+      #expect(
+        try await pool.command("queue", "pause", "music")
+          == ["queue music is paused; what runs runs on"])
+      let list = try await pool.command("queues")
+      let row = try #require(list.firstIndex { $0.hasPrefix("music") })
+      #expect(list[row].contains(" 0 of 10 ") && list[row].contains(" yes "))
+      #expect(
+        list[row + 1]
+          == "      weight 3, if_exists \"replace\", max_attempts 9, record_digest true, remote_time false"
+      )
+      #expect(try await pool.command("queue", "resume", "music") == ["queue music goes on"])
+      try await pool.command("submit", "http://h/a", "--queue", "music", "--max-attempts", "2")
+      let options: String = try await pool.value("SELECT options::text FROM haul.job")
+      #expect(
+        options.contains(#""max_attempts": 2"#) && options.contains(#""if_exists": "replace""#))
+      let refused = try await pool.haul(["queue", "delete", "music"])
+      #expect(refused.exit == .code(65))
+      #expect(
+        refused.standardError == [
+          "haul queue delete: jobs of the queue \"music\" still wait or run. Wait for them, or end them with 'haul cancel --queue music' first."
+        ])
+      try await pool.command("cancel", "--queue", "music")
+      #expect(try await pool.command("queue", "delete", "music") == ["queue music is deleted"])
+      #expect(try await pool.command("queues", "--json").count == 2)
+      try await pool.command("queue", "create", "music", "--store", "data")
+    }
+  }
+
+  @Test func `a batch is shown in numbers, moved forward and cancelled as a whole`() async throws {
+    try await HaulPool.open { pool in
+      let site = Site(["/a": Representation(seed: 1, length: 4096)])
+      let origin = try OriginServer(handler: site.answer)
+      let worker = try pool.worker()
+      try await pool.command("submit", origin.url("/a"), "--batch", "monday", "--wait")
+      try await pool.command("submit", "--batch", "monday", origin.url("/absent"))
+      let wait = try await pool.haul(["batch", "wait", "monday"])
+      #expect(wait.exit == .code(1))
+      let late = (1...3).map { "http://h/\($0)" }
+      try await pool.command("queue", "pause", "data")
+      try await pool.command("queue", "pause", "default")
+      _ = try await pool.haul(["submit", "--batch", "monday"] + late)
+      let object = try #require(try await pool.command("batch", "show", "monday", "--json").first)
+      for member in [
+        #""batch":"monday""#, #""jobs":5"#, #""completed":1"#, #""failed":1"#, #""unfinished":3"#,
+        #""bytes":4096"#, #""cancelled":0"#,
+      ] { #expect(object.contains(member), "\(member): \(object)") }
+      #expect(try await pool.command("batches", "--json") == [object])
+      #expect(
+        try await pool.command("batches") == [
+          "BATCH   JOBS  COMPLETED  FAILED    BYTES   RATE  TIME LEFT",
+          "monday     5          1       1  4.0 KiB  0 B/s          -",
+        ])
+      #expect(
+        try await pool.command("prioritize", "--batch", "monday", "--priority", "0")
+          == ["3 jobs at priority 0"])
+      #expect(
+        try await pool.command("prioritize", "--batch", "monday", "--priority", "0")
+          == ["no job to prioritize matches"])
+      #expect(try await pool.command("cancel", "--batch", "monday") == ["3 jobs cancelled"])
+      let failures = try await pool.command("failures", "--json")
+      #expect(failures.count == 1)
+      #expect(
+        failures.first?.contains(#""error":"http_4xx","host":"127.0.0.1:\#(origin.port)""#) == true)
+      #expect(try await pool.command("failures").last == "      the server answered 404")
+      try await pool.stop(worker)
+    }
+  }
+}

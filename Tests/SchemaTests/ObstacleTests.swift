@@ -1,0 +1,79 @@
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// What is said to keep jobs that are waited for from being started.
+struct ObstacleTests {
+  private static let awaited = AwaitedJobs(batch: "b")
+
+  private func kind(_ pool: Pool) async throws -> Obstacle.Kind? {
+    try await pool.jobs.obstacle(to: Self.awaited)?.kind
+  }
+
+  @Test func `what somebody must mend, then what passes by itself`() async throws {
+    try await Pool.open { pool in
+      #expect(try await kind(pool) == nil)
+      try await pool.submit(1, batch: "b")
+      let unserved = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(unserved?.kind == .unserved && unserved?.name == Pool.name)
+      let worker = try await pool.worker()
+      #expect(try await kind(pool) == nil)
+
+      for isPaused in [true, false] {
+        var settings = QueueSettings()
+        settings.paused = isPaused
+        try await pool.jobs.setQueue(Pool.name, settings)
+        #expect(try await kind(pool) == (isPaused ? .paused : nil))
+      }
+      try await pool.jobs.blockHost("a.test", for: nil)
+      let forbidden = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(forbidden?.kind == .blocked && forbidden?.reason == "operator")
+      #expect(forbidden?.seconds == nil)
+      try await pool.jobs.unblockHost("a.test")
+
+      try await JobQueue(worker.work).closeStore(worker.caller, Pool.name, because: "read-only")
+      let trouble = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(trouble?.kind == .trouble && trouble?.reason == "data: read-only")
+      #expect(trouble?.name == "worker \(worker.caller.worker) (machine, pid 1)")
+      // Another that can write is enough.
+      _ = try await pool.worker()
+      #expect(try await kind(pool) == nil)
+      try await JobQueue(worker.work).closeStore(worker.caller, Pool.name, because: nil)
+
+      try await worker.end(try await worker.claimOne(), .failed, "connect", retryAfter: 3600)
+      let blocked = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(blocked?.kind == .blocked && blocked?.name == "a.test")
+      #expect(blocked?.reason == "connect")
+      #expect((3000...3600).contains(blocked?.seconds ?? 0))
+      try await pool.jobs.unblockHost("a.test")
+      let early = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(early?.kind == .early && early?.reason == "connect")
+      #expect((3000...3600).contains(early?.seconds ?? 0))
+    }
+  }
+
+  @Test func `jobs of others fill a host or the workers`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      try await pool.submit(1, batch: "b")
+      let worker = try await pool.worker(concurrency: 1)
+      try await pool.jobs.setHost("a.test", cap: 1)
+      let other = try await worker.claimOne()
+      let full = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(full?.kind == .full && full?.name == "a.test")
+      try await pool.jobs.setHost("a.test", cap: 2)
+      var settings = QueueSettings()
+      settings.maxRunning = .some(1)
+      try await pool.jobs.setQueue(Pool.name, settings)
+      let limited = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(limited?.kind == .limited && limited?.name == Pool.name)
+      settings.maxRunning = .some(nil)
+      try await pool.jobs.setQueue(Pool.name, settings)
+      let busy = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(busy?.kind == .busy && busy?.name == Pool.name)
+      try await worker.end(other, .completed)
+      #expect(try await kind(pool) == nil)
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// What can be set for a queue.
+struct QueueTests {
+  private func set(
+    _ pool: Pool, _ queue: String = Pool.name, _ change: (inout QueueSettings) -> Void
+  ) async throws {
+    var settings = QueueSettings()
+    change(&settings)
+    try await pool.jobs.setQueue(queue, settings)
+  }
+
+  /// The first claim has not committed: whoever comes then cannot know how many run.
+  @Test func `a limit is exact whoever claims`() async throws {
+    try await Pool.open { pool in
+      try await set(pool) { $0.maxRunning = .some(3) }
+      try await pool.submit(2, to: "a.test")
+      try await pool.submit(9, to: "b.test")
+      try await pool.submit(2, to: "c.test", queue: "default")
+      let (one, two) = (try await pool.worker(), try await pool.impatientWorker())
+      try await one.work.script("BEGIN")
+      let leases = try await one.claim(2, queues: ["data"])
+      #expect(leases.count == 2)
+      let reply = try await two.call(room: 9, queues: ["data"])
+      #expect(reply.claimed.isEmpty && reply.contended)
+      // Another queue has its own gate, or none.
+      #expect(try await two.claim(9, queues: ["default"]).count == 2)
+      try await one.work.script("COMMIT")
+      #expect(try await two.claim(9, queues: ["data"]).count == 1)
+      #expect(try await one.claim(9, queues: ["data"]).isEmpty)
+      try await one.end(leases[0], .completed)
+      #expect(try await two.claim(9, queues: ["data"]).count == 1)
+      #expect(try await pool.jobs.queues().map(\.maxRunning) == [3, nil])
+    }
+  }
+
+  @Test func `a limit counts what began without one, and goes`() async throws {
+    try await Pool.open { pool in
+      try await pool.jobs.setHost("a.test", cap: 99)
+      try await pool.submit(20)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(5)
+      try await set(pool) { $0.maxRunning = .some(6) }
+      #expect(try await worker.claim(9).count == 1)
+      try await set(pool) { $0.maxRunning = .some(7) }
+      #expect(try await worker.claim(9).count == 1)
+      for lease in leases.prefix(2) { try await worker.end(lease, .released) }
+      #expect(try await worker.claim(9).count == 2)
+      try await set(pool) { $0.maxRunning = .some(nil) }
+      #expect(try await worker.claim(9).count == 9)
+    }
+  }
+
+  @Test func `queues are first as often as their weights say`() async throws {
+    try await Pool.open { pool in
+      try await set(pool) { $0.weight = 3 }
+      try await pool.submit(400, to: "a.test")
+      try await pool.submit(400, to: "b.test", queue: "default")
+      let worker = try await pool.worker()
+      var endings: [Ending] = []
+      var first = 0
+      for _ in 0..<400 {
+        let lease = try #require(try await worker.call(endings, room: 1).claimed.first)
+        endings = [Ending(job: lease.job, token: lease.token, result: .completed)]
+        if lease.queue == "data" { first += 1 }
+      }
+      // 300 are expected; a hundred from there is ten standard deviations.
+      #expect(220...380 ~= first)
+    }
+  }
+
+  @Test func `a paused queue starts nothing, of later jobs neither, and lets run what runs`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(2)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await set(pool) { $0.paused = true }
+      try await pool.submit(1)
+      #expect(try await worker.claim(9).isEmpty)
+      #expect(try await worker.heartbeat([lease]).commands.isEmpty)
+      #expect(try await worker.end(lease, .completed) == "completed")
+      #expect(try await pool.states() == ["completed": 1, "queued": 2])
+      #expect(try await pool.jobs.hosts(limit: 1).map(\.whyIdle) == ["paused"])
+      try await set(pool) { $0.paused = false }
+      #expect(try await worker.claim(9).count == 2)
+    }
+  }
+
+  @Test(arguments: ["queued", "scheduled", "paused", "running"])
+  func `a queue is not deleted while one of its jobs is still to end`(state: String) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1, after: state == "scheduled" ? .seconds(600) : nil)[0]
+      let worker = try await pool.worker()
+      var selector = JobSelector()
+      selector.ids = [job]
+      if state == "paused" { _ = try await pool.jobs.control(.pause, selector) }
+      let leases = state == "running" ? try await worker.claim(1) : []
+      #expect(try await pool.state(job) == state)
+      await #expect(throws: JobQueueError.self) { try await pool.jobs.deleteQueue(Pool.name) }
+      #expect(try await pool.jobs.queues().map(\.queue) == ["data", "default"])
+      _ = try await pool.jobs.control(.cancel, selector)
+      for lease in leases { try await worker.end(lease, .released) }
+      try await pool.jobs.deleteQueue(Pool.name)
+      #expect(try await pool.jobs.queues().map(\.queue) == ["default"])
+      // Its finished job is there, cannot be queued again, and the name is free.
+      #expect(try await pool.state(job) == "cancelled")
+      await #expect(throws: JobQueueError.self) { try await pool.jobs.control(.retry, selector) }
+      await #expect(throws: JobQueueError.self) { try await pool.submit(1) }
+      try await pool.jobs.createQueue(Pool.name, store: Pool.name)
+      try await pool.submit(1)
+      #expect(try await worker.claim(9).count == 1)
+    }
+  }
+
+  @Test func `a queue is not deleted under a submission`() async throws {
+    try await Pool.open { pool in
+      let submitter = try await pool.connect()
+      let lines = [Pool.line(1, "https://a.test/y", "a.test/y")]
+      await #expect(throws: JobQueueError.self) {
+        try await pool.commit(
+          submitter,
+          {
+            try await submitter.script(
+              """
+              INSERT INTO haul.staging (line, url, host, path) VALUES (1, 'https://a.test/x', 'a.test', 'a.test/x');
+              SELECT haul.submit('data', NULL, 5::smallint, '{}', NULL)
+              """)
+          },
+          while: pool.patient, { try await JobQueue(pool.patient).deleteQueue("data") })
+      }
+      #expect(try await pool.states() == ["queued": 1])
+      // The other order: the submission finds it deleted.
+      let other = try await pool.connect()
+      await #expect(throws: JobQueueError.self) {
+        try await pool.commit(
+          other, { try await JobQueue(other).deleteQueue("default") },
+          while: submitter,
+          { try await JobQueue(submitter).submit(Submission(queue: "default"), lines) })
+      }
+    }
+  }
+
+  @Test func `a job has the queue's options below those of its submission and its line`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await set(pool) {
+        $0.defaults = [
+          "max_attempts": .number(2), "if_exists": .text("replace"), "record_digest": .flag(true),
+          "max_bytes": .number(7),
+        ]
+      }
+      try await set(pool) { $0.defaults.updateValue(nil, forKey: "max_bytes") }
+      #expect(
+        try await pool.jobs.queues()[0].defaults == [
+          "max_attempts": .number(2), "if_exists": .text("replace"), "record_digest": .flag(true),
+        ])
+      var line = Pool.line(1, "https://a.test/x", "a.test/x")
+      line.options = JobOptions(ifExists: "rename")
+      let submission = Submission(
+        queue: Pool.name, options: JobOptions(ifExists: "skip", maxAttempts: 4))
+      _ = try await pool.jobs.submit(submission, [line])
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      var expected = JobOptions(ifExists: "rename", maxAttempts: 4)
+      expected.recordDigest = true
+      #expect(lease.options == expected)
+      // One that is submitted again has them too.
+      try await worker.end(lease, .failed, "http_4xx")
+      line.options = nil
+      _ = try await pool.jobs.submit(Submission(queue: Pool.name), [line])
+      expected = JobOptions(ifExists: "replace", maxAttempts: 2)
+      expected.recordDigest = true
+      #expect(try await worker.claimOne().options == expected)
+    }
+  }
+
+  @Test(arguments: [0, 1001])
+  func `a weight that is none is refused`(weight: Int) async throws {
+    try await Pool.open { pool in
+      await #expect(throws: (any Error).self) { try await set(pool) { $0.weight = weight } }
+      let weights = try await pool.jobs.queues().map(\.weight)
+      #expect(weights == [1, 1])
+    }
+  }
+}
