@@ -9,6 +9,8 @@ import Testing
 struct PlanTests {
   /// No node of a plan may see more rows than this. A batch of 64 is compared with itself here and there: 4,096.
   private static let mostRows = 5000.0
+  /// Nor may a statement touch more pages, as one that searches an index by its last column does, once a job.
+  private static let mostPages = 10_000
   /// Those that grow with what waits, runs or has ended. Of partitions, what stands before the number.
   private static let bigTables: Set = [
     "job", "ready", "scheduled", "held", "lease", "checkpoint", "host", "lane", "outcome",
@@ -26,6 +28,7 @@ struct PlanTests {
         for complaint in plan.root.complaints(Self.bigTables, Self.mostRows) {
           Issue.record("\(complaint) in: \(plan.text)")
         }
+        #expect(plan.root.hit + plan.root.read < Self.mostPages, "pages in: \(plan.text)")
       }
     }
   }
@@ -36,7 +39,7 @@ struct PlanTests {
     let script = try directory.write(
       """
       LOAD 'auto_explain';
-      SET auto_explain.log_nested_statements = on; SET auto_explain.log_analyze = on;
+      SET auto_explain.log_nested_statements = on; SET auto_explain.log_analyze = on; SET auto_explain.log_buffers = on;
       SET auto_explain.log_timing = off; SET auto_explain.log_format = json; SET client_min_messages = log;
       SELECT r ->> 'worker' AS worker, r ->> 'secret' AS secret FROM haul.register(haul.schema_version(), 'test', 'machine', 1, 64,
         '[{"store": "\(Pool.name)", "marker": "\(pool.marker)"}]') r \\gset
@@ -108,7 +111,7 @@ private struct Plan: Decodable {
     case root = "Plan"
   }
 
-  /// Rows are the mean of the loops.
+  /// Rows are the mean of the loops, pages the sum, with those of the nodes below.
   struct Node: Decodable {
     let type: String
     let table: String?
@@ -116,6 +119,8 @@ private struct Plan: Decodable {
     let rows: Double
     let loops: Double
     let removed: Double?
+    let hit: Int
+    let read: Int
     let inner: [Node]?
 
     enum CodingKeys: String, CodingKey {
@@ -125,6 +130,8 @@ private struct Plan: Decodable {
       case rows = "Actual Rows"
       case loops = "Actual Loops"
       case removed = "Rows Removed by Filter"
+      case hit = "Shared Hit Blocks"
+      case read = "Shared Read Blocks"
       case inner = "Plans"
     }
 
