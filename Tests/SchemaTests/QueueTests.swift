@@ -128,8 +128,10 @@ struct QueueTests {
           {
             try await submitter.script(
               """
-              INSERT INTO haul.staging (line, url, host, path) VALUES (1, 'https://a.test/x', 'a.test', 'a.test/x');
-              SELECT haul.submit('data', NULL, 5::smallint, '{}', NULL)
+              SELECT haul.begin_submission('data');
+              INSERT INTO haul.staging (submission, line, url, host, path)
+              SELECT s.id, 1, 'https://a.test/x', 'a.test', 'a.test/x' FROM haul.submission s;
+              SELECT haul.submit(s.id, 'data', NULL, 5::smallint, '{}', NULL, 'skip', false, 100) FROM haul.submission s
               """)
           },
           while: pool.patient, { try await JobQueue(pool.patient).deleteQueue("data") })
