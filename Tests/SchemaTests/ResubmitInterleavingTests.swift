@@ -29,7 +29,7 @@ struct ResubmitInterleavingTests {
       try await pool.jobs.createQueue("third", store: Pool.name)
       await #expect(
         throws: JobQueueError.busy(
-          "\"a.test/1\" is being downloaded by worker \(worker.caller.worker) now",
+          "\"a.test/1\" is being downloaded by worker \(worker.caller.worker) (machine, pid 1) now",
           hint: "Wait for it, or stop it.")
       ) {
         try await pool.commit(

@@ -113,16 +113,16 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
 
--- In which order a claim looks at the priorities, and the floor within a lane. Seven of eight calls take the best. Of the
+-- In which order a worker's p_claim'th claim looks at the priorities, and the floor within a lane. Seven of eight take the best. Of the
 -- others every second one begins elsewhere, and every second one takes of each lane what is not its best: whatever
 -- stands in front, all else gets its turn.
-CREATE OR REPLACE FUNCTION haul.claim_order(p_call bigint, OUT priorities smallint[], OUT floor smallint)
+CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   priorities := '{0,1,2,3,4,5,6,7,8,9}';
-  IF p_call % 8 = 0 THEN
-    floor := 1 + (p_call / 16) % 9;
-    IF p_call % 16 = 8 THEN
+  IF p_claim % 8 = 0 THEN
+    floor := 1 + (p_claim / 16) % 9;
+    IF p_claim % 16 = 8 THEN
       priorities := priorities[floor + 1:10] || ARRAY(SELECT generate_series(floor - 1, 0, -1)::smallint);
     END IF;
   END IF;
@@ -133,8 +133,8 @@ $$;
 -- store instance first. p_seen: up to where earlier claims have looked, by instance and priority; NULL for a complete look.
 -- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
-  p_worker bigint, p_call bigint, p_queue integer, p_max_running integer, p_instance integer, p_room integer,
-  p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
+  p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
+  p_room integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
@@ -156,7 +156,7 @@ BEGIN
     -- A new statement: whoever claimed before has committed.
     SELECT least(p_room, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue AND l.limited;
   END IF;
-  v_order := haul.claim_order(p_call);
+  v_order := haul.claim_order(p_claim);
   FOREACH v_priority IN ARRAY v_order.priorities LOOP
     EXIT WHEN claimed >= v_room;
     FOREACH v_instance IN ARRAY ARRAY[p_instance, 0] LOOP
@@ -231,7 +231,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  SELECT c.call, c.seen, c.looked_at INTO v_last FROM haul.worker_call c WHERE c.worker = p_worker FOR UPDATE;
+  SELECT c.call, c.claims, c.seen, c.looked_at INTO v_last FROM haul.worker_call c WHERE c.worker = p_worker FOR UPDATE;
   IF p_call < v_last.call THEN
     RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
       USING ERRCODE = 'HA006';
@@ -251,13 +251,14 @@ BEGIN
         AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
       ORDER BY -ln(1 - random()) / q.weight  -- each queue is first as often as its weight says
     LOOP
-      v_claim := haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.max_running, v_queue.instance, v_room,
-        v_last.seen -> v_queue.id::text);
+      v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running, v_queue.instance,
+        v_room, v_last.seen -> v_queue.id::text);
       IF v_claim.claimed < v_room AND v_last.looked_at < clock_timestamp() - interval '1 second' THEN
         -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
         v_room := v_room - v_claim.claimed;
         v_looked := clock_timestamp();
-        v_claim := haul.claim_queue(p_worker, p_call, v_queue.id, v_queue.max_running, v_queue.instance, v_room, NULL);
+        v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
+          v_queue.instance, v_room, NULL);
       END IF;
       v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
       v_room := v_room - v_claim.claimed;
@@ -273,7 +274,7 @@ BEGIN
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));
     END LOOP;
   END IF;
-  UPDATE haul.worker_call SET call = p_call, seen = v_last.seen || v_seen, looked_at = coalesce(v_looked, looked_at)
+  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_room > 0 THEN 1 ELSE 0 END, seen = v_last.seen || v_seen, looked_at = coalesce(v_looked, looked_at)
   WHERE worker = p_worker;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
     'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,

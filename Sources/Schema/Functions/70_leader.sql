@@ -118,6 +118,11 @@ BEGIN
   IF v_queues IS NOT NULL THEN
     PERFORM pg_notify('haul', 'queues:' || v_queues);
   END IF;
+  -- Leases that a claim was just making when their queue got its limit.
+  UPDATE haul.lease SET limited = true WHERE job IN (
+    SELECT l.job FROM haul.lease l WHERE NOT l.limited
+      AND l.queue IN (SELECT q.id FROM haul.queue q WHERE q.max_running IS NOT NULL)
+    ORDER BY l.job FOR UPDATE SKIP LOCKED);
   -- Progress that belongs to no lease any more.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g

@@ -59,6 +59,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
+  PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR KEY SHARE;  -- not deleted before this commits
   PERFORM FROM haul.store s WHERE s.id = v_queue.store FOR NO KEY UPDATE;
   IF NOT EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
@@ -150,11 +151,12 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_busy record;
 BEGIN
-  SELECT j.path, l.worker INTO v_busy
-  FROM haul.job j LEFT JOIN haul.lease l ON l.job = j.id
+  SELECT j.path, l.worker, w.machine, w.pid INTO v_busy
+  FROM haul.job j LEFT JOIN haul.lease l ON l.job = j.id LEFT JOIN haul.worker w ON w.id = l.worker
   WHERE j.id = ANY (p_jobs) AND NOT j.id = ANY (coalesce(p_free, '{}')) ORDER BY j.id LIMIT 1;
   IF v_busy.worker IS NOT NULL THEN
-    RAISE EXCEPTION '"%" is being downloaded by worker % now', v_busy.path, v_busy.worker USING ERRCODE = 'HA007',
+    RAISE EXCEPTION '"%" is being downloaded by worker % (%, pid %) now', v_busy.path, v_busy.worker, v_busy.machine, v_busy.pid
+      USING ERRCODE = 'HA007',
       HINT = 'Wait for it, or stop it.';
   ELSIF FOUND THEN
     RAISE EXCEPTION 'somebody else has changed the job of "%" just now', v_busy.path USING ERRCODE = 'HA007',

@@ -35,6 +35,7 @@ INSERT INTO haul.queue_gate SELECT id FROM haul.queue WHERE max_running IS NOT N
 
 -- How far a worker's claims have seen the due lanes of each (queue, instance, priority): where they begin to look, so
 -- that they need not step over what earlier claims have left behind. Complete looks go on from time to time.
+ALTER TABLE haul.worker_call ADD COLUMN claims bigint NOT NULL DEFAULT 0;
 ALTER TABLE haul.worker_call ADD COLUMN seen jsonb NOT NULL DEFAULT '{}';
 ALTER TABLE haul.worker_call ADD COLUMN looked_at timestamptz NOT NULL DEFAULT '-infinity';
 
