@@ -163,7 +163,8 @@ struct HaulTreeTests {
         command with 65 and are listed. What is in the queue already is skipped, and
         queued again if it had failed, so that a submission can be repeated. More than
         100,000 lines are submitted in several steps, and what breaks off between two of
-        them goes on with the same command. A file ends up in the queue's store under
+        them goes on with the same command. A completed file is fetched anew by removing
+        it and 'haul verify --requeue JOB'. A file ends up in the queue's store under
         host/path/name.
 
         A list has one URL a line; blank lines and lines that start with # are skipped.
