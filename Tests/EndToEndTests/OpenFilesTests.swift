@@ -51,30 +51,47 @@ import Testing
     }
   }
 
+  /// libdispatch, on which Swift's tasks run, ends a process that has no file to open in the moment when it looks at its
+  /// threads (`/proc/self/task`). Whether it looks is chance: then the same once more.
   @Test func `a job that finds no file to open goes back uncharged, and goes on when there is one`()
     async throws
   {
+    var isThrough = false
+    for _ in 1...5 where !isThrough { isThrough = try await hasGoneOn() }
+    #expect(isThrough)
+  }
+
+  /// False where libdispatch has ended the worker.
+  private func hasGoneOn() async throws -> Bool {
     try await HaulPool.open { pool in
       let file = try GatedFile()
       file.gate.open()
       let worker = try pool.worker()
       try await worker.event("worker.started")
       try await file.roundTrip(pool, "first")
-
-      try await limit(worker, to: 4)
-      let job = try await file.submit(to: pool)
-      let closed = try await worker.event("store.closed")
-      #expect(closed[field: "reason"]?.contains("as many files open as it may") == true)
-      #expect(try await pool.state(of: job) != "failed")
-      try await limit(worker, to: 1024)
-      try await worker.event("store.opened", within: .seconds(60))
-      try await pool.wait(for: job, toBe: "completed")
-
-      #expect(try file.firstDifference(in: pool.directory) == nil)
-      let charged: Int64 = try await pool.value(
-        "SELECT count(*) FROM haul.attempts WHERE job = $1 AND charged", [job])
-      #expect(charged == 0)
+      do {
+        try await starve(worker, of: pool, file)
+      } catch  where worker.child.output.value.exit == .signal(SIGILL) {
+        return false
+      }
       try await pool.stop(worker)
+      return true
     }
+  }
+
+  private func starve(_ worker: HaulProcess, of pool: HaulPool, _ file: GatedFile) async throws {
+    try await limit(worker, to: 4)
+    let job = try await file.submit(to: pool)
+    let closed = try await worker.event("store.closed")
+    #expect(closed[field: "reason"]?.contains("as many files open as it may") == true)
+    #expect(try await pool.state(of: job) != "failed")
+    try await limit(worker, to: 1024)
+    try await worker.event("store.opened", within: .seconds(60))
+    try await pool.wait(for: job, toBe: "completed")
+
+    #expect(try file.firstDifference(in: pool.directory) == nil)
+    let charged: Int64 = try await pool.value(
+      "SELECT count(*) FROM haul.attempts WHERE job = $1 AND charged", [job])
+    #expect(charged == 0)
   }
 }
