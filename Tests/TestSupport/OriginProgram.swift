@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// A real server program, started by a test in the foreground, on a loopback port of its own.
 ///
@@ -44,8 +45,23 @@ package final class OriginProgram: Sendable {
     try await child.exit()
   }
 
-  /// A port that was free a moment ago, out of the reach of what the kernel gives to clients.
-  package static func freePort() throws -> UInt16 { try ClosedPort().port }
+  /// A port that was free a moment ago, below those that the kernel gives to clients (ip_local_port_range), and that no
+  /// other test of this process has been given.
+  ///
+  /// - Throws: `POSIXError` when none is found.
+  package static func freePort() throws -> UInt16 {
+    for _ in 0..<1000 {
+      let port = UInt16.random(in: 20_000..<32_000)
+      guard givenPorts.withLock({ $0.insert(port).inserted }) else { continue }
+      let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      guard socket >= 0 else { throw POSIXError.last }
+      defer { close(socket) }
+      if withSocketAddress("127.0.0.1", port: port, { bind(socket, $0, $1) }) == 0 { return port }
+    }
+    throw POSIXError(.EADDRINUSE)
+  }
+
+  private static let givenPorts = Mutex<Set<UInt16>>([])
 }
 
 /// A connection to that port of 127.0.0.1; nil when nobody accepts it.

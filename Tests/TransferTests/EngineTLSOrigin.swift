@@ -17,7 +17,7 @@ final class TLSOrigin: Sendable {
     }
     caFile = directory.path("cert.pem")
     try await makeCertificate(in: directory)
-    port = try ClosedPort().port
+    port = try OriginProgram.freePort()
     try directory.write(Self.configuration(port), to: "nginx.conf")
     nginx = try ChildProcess(
       "/usr/sbin/nginx", ["-p", directory.path, "-c", "nginx.conf", "-e", "error.log"])

@@ -29,7 +29,7 @@ final class RawTLSOrigin: Sendable {
     for (name, answer) in answers { try directory.write(answer, to: name) }
     try await Self.makeCertificates(proof, in: directory.path)
     caFile = directory.path("ca.pem")
-    port = try ClosedPort().port
+    port = try OriginProgram.freePort()
     server = try ChildProcess(
       "openssl",
       ["s_server", "-accept", "127.0.0.1:\(port)", "-cert", "cert.pem", "-key", "key.pem", "-HTTP"]
