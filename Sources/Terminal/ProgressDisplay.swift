@@ -109,6 +109,14 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
+  /// Removes what is shown; the next that is shown is shown at once.
+  package func clear() {
+    state.withLock { state in
+      if mode == .live && !state.isFinished && mayDraw(state) { erase(&state) }
+      if mode == .live { state.shownAt = nil }
+    }
+  }
+
   /// Removes the region until ``unhide()``, for a process that is about to be stopped: others write below what is shown
   /// then.
   package func hide() {

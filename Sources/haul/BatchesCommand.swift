@@ -7,7 +7,7 @@ struct BatchesCommand: HaulCommand {
   static let abstract = "List batches with what has become of their jobs."
   static let discussion = """
     The newest first. The numbers are kept up and not counted, so this is quick on any pool. TIME LEFT is at the rate \
-    of what runs, if what is left is as long as what has completed.
+    of what runs, if what waits is as long as what has completed.
     """
   static let examples = [
     Example("haul batches", "The newest batches."),
@@ -38,6 +38,8 @@ extension BatchRow {
     Column(
       "FAILED", key: "failed", .right, value: { .number($0.failed) },
       style: { $0.failed > 0 ? .red : nil }),
+    Column("CANCELLED", key: "cancelled", .right, value: { .number($0.cancelled) }),
+    Column("LEFT", key: "unfinished", .right, value: { .number($0.unfinished) }),
     Column(
       "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
       text: { HumanFormat.bytes($0.bytes) }),
@@ -52,8 +54,6 @@ extension BatchRow {
 
   /// What programs and the view of one batch get besides.
   static let moreColumns: [Column] = [
-    Column("CANCELLED", key: "cancelled", .right, value: { .number($0.cancelled) }),
-    Column("UNFINISHED", key: "unfinished", .right, value: { .number($0.unfinished) }),
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
     Column("STEERING", key: "steering", value: { .text($0.steering) }),

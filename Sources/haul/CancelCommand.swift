@@ -6,7 +6,8 @@ struct CancelCommand: ControlCommand {
   static let participle = "cancelled"
   static let abstract = "End jobs without their files."
   static let discussion = """
-    Waiting and paused jobs end at once; a running one is asked to stop and counted. A finished file is never touched. 'haul retry' queues cancelled jobs again. With --batch alone \
+    Waiting and paused jobs end at once; a running one is asked to stop and counted. A finished file is never touched; a partial one \
+    is removed, and 'haul retry', which queues cancelled jobs again, begins anew. With --batch alone \
     none of its jobs starts from now on, however long it takes to end them all.
     """
   static let examples = [

@@ -217,7 +217,7 @@ struct SubmitCommand: HaulCommand {
   private func report(
     _ reply: SubmitReply, batch: String?, _ display: ProgressDisplay
   ) throws {
-    display.finish()
+    display.clear()
     // An invented batch is nobody's wish.
     if self.batch != nil {
       for elsewhere in reply.elsewhere {

@@ -155,7 +155,8 @@ struct CommandLineTests {
           "haul worker: / has no marker of a store: is the share mounted?"),
         Refusal(
           "worker --store other=\(directory.path)", 78,
-          "haul worker: store \"other\": the marker in its directory belongs to another store"),
+          "haul worker: store \"other\": the marker in its directory belongs to the store \"films\""
+        ),
       ]
       for refusal in refusals { try await check(refusal, on: database) }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -53,11 +54,13 @@ struct ProgressTests {
     try await screen.wait(for: "a prompt") { ["$", "#"].contains($0.rows.last) }
   }
 
-  @Test func `a region shows how far it is, follows the terminal's size and leaves nothing behind`()
-    async throws
-  {
+  @Test(arguments: ["batch wait monday", "submit URL --out films/a.bin --batch monday --wait"])
+  func `a region shows how far it is, follows the terminal's size and leaves nothing behind`(
+    command: String
+  ) async throws {
     try await withStage { file, _, screen in
-      try await screen.type("$HAUL batch wait monday; echo \"exit $?\"", "Enter")
+      let command = command.replacingOccurrences(of: "URL", with: file.origin.url("/file"))
+      try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
       try await waitForHalf(screen, columns: 80)
       try await screen.resize(columns: 50, rows: 10)
       try await waitForHalf(screen, columns: 50)

@@ -106,8 +106,8 @@ struct SteerTests {
       #expect(try await pool.command("batches", "--json") == [object])
       #expect(
         try await pool.command("batches") == [
-          "BATCH   JOBS  COMPLETED  FAILED    BYTES   RATE  TIME LEFT",
-          "monday     5          1       1  4.0 KiB  0 B/s          -",
+          "BATCH   JOBS  COMPLETED  FAILED  CANCELLED  LEFT    BYTES   RATE  TIME LEFT",
+          "monday     5          1       1          0     3  4.0 KiB  0 B/s          -",
         ])
       #expect(
         try await pool.command("prioritize", "--batch", "monday", "--priority", "0")

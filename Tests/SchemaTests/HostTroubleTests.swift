@@ -6,13 +6,27 @@ import Testing
 struct HostTroubleTests {
   private static let impatient = JobOptions(maxHostWait: 30)
 
-  /// A pool whose host `a.test` has had trouble for `seconds`, and whose last block is over since `ago` seconds.
+  /// A pool whose host `a.test` has had trouble for `seconds`, with jobs that have waited longer, and whose last block is over
+  /// since `ago` seconds.
   private func trouble(_ pool: Pool, for seconds: Int, blockOver ago: Int = 1) async throws {
     try await pool.execute(
       """
       UPDATE haul.host SET trouble_since = clock_timestamp() - make_interval(secs => $1), failures = 1,
         blocked_until = clock_timestamp() - make_interval(secs => $2) WHERE name = 'a.test'
       """, [seconds, ago])
+    try await pool.execute("UPDATE haul.job SET submitted_at = submitted_at - interval '3 days'")
+  }
+
+  @Test func `nobody has waited for a host longer than its job is there`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      try await trouble(pool, for: 600)
+      let late = try await pool.submit(1, priority: 0, options: Self.impatient)[0]
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      #expect(lease.job == late)
+      #expect(try await worker.end(lease, .failed, "connect") == "scheduled")
+    }
   }
 
   /// One that was never tried before, after that many seconds of trouble that others had.

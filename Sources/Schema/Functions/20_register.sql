@@ -23,7 +23,9 @@ BEGIN
     SELECT i.id INTO v_instance FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
     WHERE s.name = v_store.store AND i.marker = v_store.marker;
     IF NOT FOUND THEN
-      RAISE EXCEPTION 'store "%": the marker in its directory belongs to another store or another database', v_store.store
+      RAISE EXCEPTION 'store "%": the marker in its directory belongs to %', v_store.store, coalesce(
+        (SELECT format('the store "%s"', s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
+          WHERE i.marker = v_store.marker), 'another database')
         USING ERRCODE = 'HA003', HINT = 'Run ''haul store init'' for this directory.';
     END IF;
     v_instances := v_instances || v_instance;

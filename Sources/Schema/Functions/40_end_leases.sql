@@ -38,7 +38,9 @@ BEGIN
       -- Of a dead worker: what it had reported or made durable.
       coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options, j.path AS job_path, h.failures AS host_failures,
       -- Trouble of long ago that nobody has looked into since says nothing of now.
-      CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory() THEN h.trouble_since END AS trouble_since
+      -- Nor has a job waited for the host longer than it is there.
+      CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
+        THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
       fetched bigint, resumed_at bigint, changes smallint, range_unsafe text)

@@ -13,7 +13,9 @@ BEGIN
   ON CONFLICT (marker) DO UPDATE SET machine = excluded.machine, root = excluded.root WHERE i.store = excluded.store
   RETURNING id INTO v_instance;
   IF v_instance IS NULL THEN
-    RAISE EXCEPTION 'this directory is an instance of another store already' USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'this directory is an instance of the store "%" already',
+      (SELECT s.name FROM haul.store_instance i JOIN haul.store s ON s.id = i.store WHERE i.marker = p_marker)
+      USING ERRCODE = 'HA004';
   END IF;
   INSERT INTO haul.queue (name, store) VALUES (p_name, v_store) ON CONFLICT (name) DO NOTHING;
   IF NOT EXISTS (SELECT FROM haul.queue WHERE name = 'default') THEN

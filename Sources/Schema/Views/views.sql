@@ -216,9 +216,11 @@ COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once
 
 CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
-  coalesce(r.running, 0) AS running, t.bytes, coalesce(r.rate, 0) AS rate,
-  CASE WHEN r.rate > 0 AND t.completed > 0 THEN make_interval(secs =>
-    (t.bytes::double precision / t.completed) * (t.jobs - t.completed - t.failed - t.cancelled) / r.rate) END AS time_left,
+  coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(r.rate, 0) AS rate,
+  -- Of what waits nothing is known but what others were long.
+  CASE WHEN r.rate > 0 AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
+    (r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
+      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / r.rate) END AS time_left,
   b.submitted_at, b.sweep AS steering
 FROM haul.batch b
 CROSS JOIN LATERAL (
@@ -230,7 +232,8 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT c.jobs, c.completed, c.failed, c.cancelled, c.bytes FROM haul.batch_change c WHERE c.batch = b.id) n) t
 LEFT JOIN (
-  SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate
+  SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate, sum(p.bytes)::bigint AS bytes,
+    coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
   GROUP BY 1) r ON r.batch = b.id;
 COMMENT ON VIEW haul.batches IS 'Jobs submitted together, in numbers that are kept up and not counted.';
@@ -241,9 +244,9 @@ COMMENT ON COLUMN haul.batches.failed IS 'How many have failed.';
 COMMENT ON COLUMN haul.batches.cancelled IS 'How many were cancelled.';
 COMMENT ON COLUMN haul.batches.unfinished IS 'How many have not ended.';
 COMMENT ON COLUMN haul.batches.running IS 'How many are under lease now.';
-COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, together.';
+COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, and what is there of running ones, together.';
 COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, lately.';
-COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what is left is as long as what has completed.';
+COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what waits is as long as what has completed.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
 COMMENT ON COLUMN haul.batches.steering IS 'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';
 
