@@ -47,8 +47,9 @@ struct RandomRunTests {
       #expect(try await Self.earlyStarts(pool) == 0, "HAUL_TEST_SEED=\(seed)")
       let deadlocks: Int = try await pool.value(
         "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-      // Whoever loses one repeats its call, and nothing comes of it. More than a stray one means that an order is not kept.
-      #expect(deadlocks <= 1, "HAUL_TEST_SEED=\(seed)")
+      // Whoever loses one repeats its call, and nothing comes of it: most runs have none. One in a thousand jobs means that
+      // an order is not kept.
+      #expect(deadlocks <= total / 1000, "HAUL_TEST_SEED=\(seed)")
       print(
         "random run of \(total) jobs: \(ContinuousClock.now - begin), \(log.summary),"
           + " \(deadlocks) deadlocks, \(states)")

@@ -272,8 +272,9 @@ BEGIN
     SELECT l.job FROM haul.lease l WHERE l.job = ANY (p_jobs) ORDER BY l.job FOR UPDATE);
   UPDATE haul.held SET priority = p_priority WHERE job IN (
     SELECT h.job FROM haul.held h WHERE h.job = ANY (p_jobs) ORDER BY h.job FOR UPDATE);
-  SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO v_moved FROM haul.withdraw(p_jobs) w;
+  -- Before any lane is locked: a submission that queues one of them again has its row when it comes to the lanes.
   UPDATE haul.job SET priority = p_priority WHERE id = ANY (p_jobs);
+  SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO v_moved FROM haul.withdraw(p_jobs) w;
   INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
   SELECT m.job, m.queue, m.host, m.instance, p_priority, m.run_at
   FROM jsonb_to_recordset(v_moved) AS m(job bigint, queue integer, host integer, instance integer, run_at timestamptz)
