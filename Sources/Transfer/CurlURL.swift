@@ -160,9 +160,11 @@ package struct WebURL: Sendable, Hashable {
     let before = unsafe uselocale(Self.utf8)
     let spelled = get(CURLUPART_HOST, UInt32(CURLU_PUNYCODE))
     _ = unsafe uselocale(before)
-    guard let spelled, unsafe curl_url_set(handle, CURLUPART_HOST, spelled, 0) == CURLUE_OK else {
-      throw .badHost
-    }
+    guard let spelled, unsafe curl_url_set(handle, CURLUPART_HOST, spelled, 0) == CURLUE_OK,
+      let text = get(CURLUPART_URL)
+    else { throw .badHost }
+    // Digits of other scripts have become those of an address, which is read only as a part of a URL.
+    try set(text, 0)
   }
 
   /// newlocale(3); never freed. Sharing it is safe, since nothing changes it.

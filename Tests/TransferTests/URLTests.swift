@@ -24,6 +24,7 @@ struct URLTests {
     ),
     ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/", "xn--bcher-kva.example", 80),
     ("http://faß.de/", "http://xn--fa-hia.de/", "xn--fa-hia.de", 80),
+    ("http://１２７.¹/", "http://127.0.0.1/", "127.0.0.1", 80),
     ("http://例え.テスト/", "http://xn--r8jz45g.xn--zckzah/", "xn--r8jz45g.xn--zckzah", 80),
     ("http://１２７.0.0.1/", "http://127.0.0.1/", "127.0.0.1", 80),
     ("http://[::1%25lo]/", "http://[::1%25lo]/", "[::1]", 80),
