@@ -1,7 +1,7 @@
 -- What becomes of a batch's jobs, in numbers: statements that make or end jobs add a row to `batch_change` by trigger, so
 -- that no function can forget it, and the leader adds these up.
 
--- Adds up jobs that have come to be, or to end (p_sign 1), or that wait again (-1).
+-- Of jobs that have come to be, or have gone from one batch to another. What has ended, or waits again: count_outcomes().
 CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
