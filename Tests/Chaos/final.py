@@ -1,0 +1,199 @@
+"""The judge when all has settled: every job, every file, every part file, every process."""
+
+import os
+import re
+import signal
+import time
+
+import pool
+import powerloss
+import workload
+
+JOBS = """
+SELECT j.id, j.url, j.path, b.name, q.name, o.state::text, o.bytes, o.path, o.error, o.message,
+  (SELECT count(*) FROM haul.attempt a WHERE a.job = j.id AND a.result = 'rescued' AND a.charged)
+FROM haul.job j JOIN haul.queue q ON q.id = j.queue LEFT JOIN haul.batch b ON b.id = j.batch
+LEFT JOIN haul.outcome o ON o.job = j.id"""
+UNFINISHED = """
+SELECT (SELECT count(*) FROM haul.job) - (SELECT count(*) FROM haul.outcome),
+  (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.scheduled),
+  (SELECT coalesce(extract(epoch FROM max(run_at) - clock_timestamp()), 0)::float8 FROM haul.scheduled),
+  (SELECT coalesce(extract(epoch FROM max(blocked_until) - clock_timestamp()), 0)::float8 FROM haul.host)"""
+ATTEMPTS = """
+SELECT job, token, worker, result::text, resumed_at, extract(epoch FROM started_at)::float8,
+  extract(epoch FROM ended_at)::float8, error FROM haul.attempt ORDER BY job, token"""
+# Of a failed job what is durable is kept for a retry; of any other that has ended nothing is.
+KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job WHERE o.state = 'failed'"
+# The time of a rename is the file system's, which counts in ticks of 4 ms.
+TICK = 0.05
+
+
+def settle(world, limit):
+    """Waits until every job has ended. What a host or a job has to wait for by the rules is waited for besides."""
+    deadline, waited = time.time() + limit, 0
+    with world.server.session() as session:
+        while True:
+            left, held, scheduled, due, blocked = session.run(UNFINISHED)[0]
+            if not left:
+                return
+            if not waited:
+                # Once, at the beginning: backoff and blocks that are there have their time.
+                waited = min(max(due, blocked, 0), 120)
+                deadline += waited
+            if time.time() > deadline:
+                world.ledger.violation(
+                    "settled", f"{left} jobs have not ended {limit + waited:.0f} s after all was healed; {held} held, {scheduled} scheduled")
+                return
+            time.sleep(0.5)
+
+
+class Final:
+    def __init__(self, world):
+        self.world, self.book = world, world.ledger
+        self.session = world.server.session()
+        self.rows = self.session.run(JOBS)
+        self.attempts = {}
+        for job, token, *rest in self.session.run(ATTEMPTS):
+            self.attempts.setdefault(job, []).append((token, *rest))
+
+    def check(self):
+        self.check_jobs()
+        self.check_names()
+        self.check_fencing()
+        self.check_parts()
+        self.count_handoffs()
+
+    def check_jobs(self):
+        submitted = {(job.url, job.path): job for job in self.world.jobs if job.batch in self.world.submitted}
+        seen = set()
+        states = self.book.figures["jobs"] = {}
+        for number, url, path, batch, queue, state, length, placed, error, message, rescues in self.rows:
+            states[state] = states.get(state, 0) + 1
+            if (url, path) in seen:
+                self.book.violation("once", f"{url} was submitted once, and is there twice")
+            seen.add((url, path))
+            if "/nothing-" in url:
+                if not (state == "failed" and error == "http_4xx" or state == "cancelled" and batch in self.world.cancelled):
+                    self.book.violation("outcome", f"job {number}, which no origin has, is {state} {error}")
+                continue
+            job = submitted.get((url, path))
+            if state == "completed":
+                if job is not None:
+                    self.check_file(number, job, length, placed)
+            elif state == "cancelled" and batch in self.world.cancelled:
+                pass
+            elif state == "failed" and error == "rescued_too_often" and rescues >= 4:
+                self.book.figures["rescued too often"] = self.book.figures.get("rescued too often", 0) + 1
+            elif state is not None:
+                self.book.violation("outcome", f"job {number} {url} is {state}: {error}, {message}")
+        for url, path in set(submitted) - seen:
+            self.book.violation("once", f"{url} was submitted, and is not there")
+
+    def check_file(self, number, job, length, placed):
+        name = os.path.join(self.world.stores[workload.STORE[job.queue]], job.path)
+        self.book.checks["files compared"] += 1
+        if placed != job.path:
+            self.book.violation("file", f"job {number} is completed as {placed}, and was to be {job.path}")
+        if not os.path.isfile(name):
+            self.book.violation("file", f"job {number} is completed, and there is no {job.path}")
+            return
+        versions = range(self.book.versions[job.file.number] + 1)
+        if not any(powerloss.whole(job.file, version, name) for version in versions):
+            self.book.violation("file", f"{job.path} is no version of {job.url} that its origin has had")
+        elif os.path.getsize(name) != length:
+            self.book.violation("file", f"{job.path} has {os.path.getsize(name)} bytes, and its job says {length}")
+        self.book.figures["bytes"] = self.book.figures.get("bytes", 0) + os.path.getsize(name)
+        # The rename changes the inode's time of change (rename(2) on ext4 and tmpfs): was there a lease then?
+        renamed = os.stat(name).st_ctime
+        if not any(begin - TICK <= renamed <= end + TICK for _, _, _, _, begin, end, _ in self.attempts.get(number, [])):
+            self.book.violation("rename", f"{job.path} got its name at {self.book.at(renamed)}, when nobody had a lease of job {number}")
+
+    def check_names(self):
+        """What stands under a final name and belongs to no completed job."""
+        wanted = {"disk": {"ballast"}, "ram": {"ballast"}}
+        for _, url, path, _, queue, state, _, placed, *_ in self.rows:
+            if state == "completed":
+                wanted[workload.STORE[queue]].add(placed)
+        owner = {(workload.STORE[row[4]], row[2]): row for row in self.rows}
+        for store, directory in self.world.stores.items():
+            for place, directories, names in os.walk(directory):
+                directories[:] = [d for d in directories if d not in (".haul", "lost+found")]
+                for name in names:
+                    path = os.path.relpath(os.path.join(place, name), directory)
+                    if path not in wanted[store]:
+                        self.stray(store, path, owner.get((store, path)))
+
+    def stray(self, store, path, row):
+        """A worker that is killed between its rename and its word of it leaves a file; the job's next worker finds it, unless
+        the job is cancelled meanwhile."""
+        if row is not None and row[5] == "cancelled":
+            renamed = os.stat(os.path.join(self.world.stores[store], path)).st_ctime
+            if any(begin - TICK <= renamed <= end + TICK for _, _, _, _, begin, end, _ in self.attempts.get(row[0], [])):
+                return
+        self.book.violation("name", f"{store} has {path}, and its job is {row and row[5]}")
+
+    def check_fencing(self):
+        """Whether a lease that ended as completed was ended by its holder."""
+        for life in self.book.lives:
+            lost, worker = set(), None
+            for line in pool.log_lines(life.log):
+                if line["event"] == "worker.registered":
+                    worker = int(line["worker"])
+                elif line["event"] in ("lease.lost", "job.stale"):
+                    lost.add((int(line["job"]), int(line["token"])))
+            self.book.figures["leases lost"] = self.book.figures.get("leases lost", 0) + len(lost)
+            for job, token in lost:
+                for other, holder, result, *_ in self.attempts.get(job, []):
+                    if other == token and holder == worker and result == "completed":
+                        self.book.violation("fencing", f"lease {token} of job {job} ended as completed, and its holder {life.name} had lost it")
+
+    def check_parts(self):
+        """Part files that are left when nothing runs. The janitors come by once a minute."""
+        known = {row[0] for row in self.rows}
+        kept = {job for job, in self.session.run(KEPT)}
+        deadline = time.time() + 80
+        while True:
+            left = []
+            for directory in self.world.stores.values():
+                for place, _, names in os.walk(os.path.join(directory, ".haul", "parts")):
+                    left += [os.path.join(place, name) for name in names]
+            needless = [name for name in left if part_job(name) not in kept]
+            self.book.figures.setdefault("part files left at the end", len(needless))
+            for name in needless:
+                if part_job(name) not in known:
+                    self.book.violation("part", f"{name} belongs to no job")
+            if not needless or time.time() > deadline:
+                break
+            time.sleep(2)
+        for name in needless:
+            self.book.violation("part", f"{os.path.basename(name)} is there, and its job has ended {80} s ago")
+
+    def count_handoffs(self):
+        figures = self.book.figures
+        for attempts in self.attempts.values():
+            for before, after in zip(attempts, attempts[1:]):
+                if before[2] in ("released", "rescued"):
+                    figures["hand-offs"] = figures.get("hand-offs", 0) + 1
+                    if after[3]:
+                        figures["hand-offs resumed"] = figures.get("hand-offs resumed", 0) + 1
+                        figures["bytes resumed"] = figures.get("bytes resumed", 0) + after[3]
+
+
+def part_job(name):
+    match = re.match(r"(\d+)\.", os.path.basename(name))
+    return int(match[1]) if match else None
+
+
+def check_processes(world, judge):
+    """That what every process uses is bounded, and does not grow."""
+    for name, samples in judge.samples.items():
+        if len(samples) < 40:
+            continue
+        # After the first third, in which it fills its pools, against the end.
+        third = len(samples) // 3
+        for index, what, allowance in ((1, "bytes of memory", 16 << 20), (2, "descriptors", 24), (3, "threads", 8)):
+            early = max(sample[index] for sample in samples[third : 2 * third])
+            late = sorted(sample[index] for sample in samples[2 * third :])[third // 2]
+            world.ledger.checks["growth of a process"] += 1
+            if late > early * 1.25 + allowance:
+                world.ledger.violation("growth", f"{name} had at most {early} {what} in its second third, and {late} in its last")

@@ -1,0 +1,59 @@
+"""What the driver has done, for the judge: whose address an origin saw, who was stopped or cut off when, what was set."""
+
+import collections
+import dataclasses
+import threading
+import time
+
+
+@dataclasses.dataclass
+class Life:
+    """One process of the pool, from its start to its end."""
+
+    name: str
+    address: str | None
+    pid: int
+    log: str
+    begin: float
+    end: float | None = None
+    # What it had coming: killed, drained. None: it had no reason to end.
+    told: str | None = None
+    # When it was stopped, cut off or made slow: [what, from, to]; to is None while it lasts.
+    trouble: list = dataclasses.field(default_factory=list)
+
+    def troubled(self, begin, end, after=0.0):
+        """Whether it was in trouble at any time between these, or shortly before."""
+        return any(start <= end and (stop is None or stop + after >= begin) for _, start, stop in self.trouble)
+
+
+class Ledger:
+    def __init__(self):
+        self.begin = time.time()
+        self.lock = threading.Lock()
+        self.lives, self.violations = [], []
+        self.faults, self.checks = collections.Counter(), collections.Counter()
+        # Host → [(from when, cap)] and [(from when, seconds between starts)], each from the moment the order was sent or
+        # had been carried out, whichever lets more pass.
+        self.caps, self.intervals = collections.defaultdict(list), collections.defaultdict(list)
+        # When the database was away, or had just come back: [from, to].
+        self.outages = []
+        self.versions = collections.Counter()
+        self.figures = {}
+
+    def violation(self, check, text):
+        """Notes that a promise does not hold. The same sentence counts once."""
+        with self.lock:
+            if not any(v[1:] == (check, text) for v in self.violations):
+                self.violations.append((time.time() - self.begin, check, text))
+                print(f"  VIOLATION {check}: {text}", flush=True)
+
+    def at(self, moment):
+        """A time as the report shows it: seconds since the beginning."""
+        return f"{moment - self.begin:.1f} s"
+
+    def life_at(self, address):
+        return next((life for life in self.lives if life.address == address), None)
+
+    def outage(self, begin, end):
+        """Whether the database was away at any time between these."""
+        return any(start <= end and (stop is None or stop >= begin) for start, stop in self.outages)
