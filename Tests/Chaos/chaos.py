@@ -23,7 +23,7 @@ def arguments():
     parser.add_argument("--minutes", type=float, default=10, metavar="N", help="how long there are faults (10)")
     parser.add_argument("--seed", type=int, metavar="N", help="replays the faults of another run")
     parser.add_argument("--jobs", type=int, metavar="N", help="how many (800 a minute)")
-    parser.add_argument("--large", type=int, metavar="N", help="how many of them are large files (6 a minute)")
+    parser.add_argument("--large", type=int, metavar="N", help="how many of them are large files (10 a minute)")
     parser.add_argument("--keep", action="store_true", help="leave logs and disks behind")
     parser.add_argument("--haul", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -33,7 +33,7 @@ def run(options, root):
     begin = time.time()
     seconds = 60 * options.minutes
     waves = workload.waves(
-        options.seed, seconds, options.jobs or int(800 * options.minutes), options.large or int(6 * options.minutes),
+        options.seed, seconds, options.jobs or int(800 * options.minutes), options.large or int(10 * options.minutes),
         largest=500 << 20 if options.minutes >= 8 else None)
     plan = schedule.faults(options.seed, seconds)
     print(f"chaos: seed {options.seed}: {sum(len(w.jobs) for w in waves)} jobs, {len(plan)} faults in {seconds:.0f} s", flush=True)

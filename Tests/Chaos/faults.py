@@ -233,22 +233,24 @@ def _(world, fault, hold):
 @deed("disk full")
 def _(world, fault, hold):
     ballast = world.site.path("ram", "ballast")
-    try:
-        with open(ballast, "wb") as file:
-            while True:
-                file.write(bytes(1 << 20))
-    except OSError:
-        pass
-    hold()
-    os.remove(ballast)
+    with world.ledger.noted(world.ledger.full):
+        try:
+            with open(ballast, "wb") as file:
+                while True:
+                    file.write(bytes(1 << 20))
+        except OSError:
+            pass
+        hold()
+        os.remove(ballast)
 
 
 @deed("disk hangs")
 def _(world, fault, hold):
     place = world.site.path("disk")
-    subprocess.run(["fsfreeze", "-f", place], check=True)
-    hold()
-    subprocess.run(["fsfreeze", "-u", place], check=True)
+    with world.ledger.noted(world.ledger.frozen):
+        subprocess.run(["fsfreeze", "-f", place], check=True)
+        hold()
+        subprocess.run(["fsfreeze", "-u", place], check=True)
 
 
 @deed("loss of power")

@@ -9,6 +9,7 @@ import time
 
 import psycopg2
 
+import ledger
 import workload
 
 # A worker that is well heartbeats every 2 s; one that is gone is given up after 15 s without, and by a round a second.
@@ -73,7 +74,7 @@ class Judge(threading.Thread):
             self.book.checks["looks at the database"] += 1
         except psycopg2.Error as error:
             self.book.checks["looks without a database"] += 1
-            if not self.book.outage(time.time() - RECOVERY, time.time()):
+            if not ledger.overlap(self.book.outages, time.time() - RECOVERY, time.time()):
                 self.book.violation("database", f"{type(error).__name__}: {error}")
 
     def look_at_jobs(self):
@@ -106,7 +107,7 @@ class Judge(threading.Thread):
         now = time.time()
         # Processes have numbers of their own here, and none is used again so soon.
         rows = {row[0]: row for row in self.session.run(WORKERS)}
-        now_or_before = self.book.outage(now - RECOVERY - GIVEN_UP, now)
+        now_or_before = ledger.overlap(self.book.outages, now - RECOVERY - GIVEN_UP, now)
         for life in self.book.lives:
             row = rows.get(life.pid)
             if life.address is None or now_or_before:

@@ -1,6 +1,7 @@
 """What the driver has done, for the judge: whose address an origin saw, who was stopped or cut off when, what was set."""
 
 import collections
+import contextlib
 import dataclasses
 import threading
 import time
@@ -23,7 +24,7 @@ class Life:
 
     def troubled(self, begin, end, after=0.0):
         """Whether it was in trouble at any time between these, or shortly before."""
-        return any(start <= end and (stop is None or stop + after >= begin) for _, start, stop in self.trouble)
+        return overlap([entry[1:] for entry in self.trouble], begin - after, end)
 
 
 class Ledger:
@@ -37,6 +38,8 @@ class Ledger:
         self.caps, self.intervals = collections.defaultdict(list), collections.defaultdict(list)
         # When the database was away, or had just come back: [from, to].
         self.outages = []
+        # When a disk was full, and when one stood still.
+        self.full, self.frozen = [], []
         self.versions = collections.Counter()
         self.figures = {}
 
@@ -54,6 +57,15 @@ class Ledger:
     def life_at(self, address):
         return next((life for life in self.lives if life.address == address), None)
 
-    def outage(self, begin, end):
-        """Whether the database was away at any time between these."""
-        return any(start <= end and (stop is None or stop >= begin) for start, stop in self.outages)
+    @contextlib.contextmanager
+    def noted(self, windows):
+        """Notes in one of the lists when this began and ended."""
+        entry = [time.time(), None]
+        windows.append(entry)
+        yield
+        entry[1] = time.time()
+
+
+def overlap(windows, begin, end):
+    """Whether one of these windows, of which the last may last, has a moment between the two."""
+    return any(start <= end and (stop is None or stop >= begin) for start, stop in windows)

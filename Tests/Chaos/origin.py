@@ -175,7 +175,8 @@ class Origin:
         """Sends bytes of the version that the answer began with, at the host's rate, and notes now and then how far it is."""
         connection = request.connection
         while begin < stop:
-            rate = 20000 if request.deed == "slow" else host.rate
+            # Slow until it is healed, not until the file's end: its host may have but one place left.
+            rate = 20000 if request.deed == "slow" and host.deed is not None else host.rate
             piece = file.piece(version, begin, min(stop, begin + (PIECE if rate is None else max(1024, rate // 10))))
             await connection.send(piece)
             begin += len(piece)
@@ -183,7 +184,8 @@ class Origin:
             now = time.time()
             if now >= request.marks[-1][0] + 0.5:
                 request.marks.append([now, begin])
-            if rate is not None:
+            # Not after the last one: whoever has it all may have asked for something else by then.
+            if rate is not None and begin < stop:
                 await self.rest(request, len(piece) / rate)
         request.marks.append([time.time(), begin])
 

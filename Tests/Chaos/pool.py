@@ -70,14 +70,18 @@ class Program:
         self.ended()
         if self.life.told is not None:
             return
-        if self.process.returncode == 69 and self.pool.ledger.outage(self.life.begin, self.life.end):
-            # There was no database to begin with: it says so and ends, and whoever started it does so again.
-            self.pool.ledger.faults["(started without a database)"] += 1
+        book = self.pool.ledger
+        # There was no database to begin with, or no room: it says so and ends, and whoever started it does so again.
+        if self.process.returncode == 69 and ledger.overlap(book.outages, self.life.begin, self.life.end):
+            book.figures["started without a database"] = book.figures.get("started without a database", 0) + 1
+            self.start()
+        elif self.process.returncode == 74 and ledger.overlap(book.full, self.life.begin, self.life.end):
+            book.figures["started on a full disk"] = book.figures.get("started on a full disk", 0) + 1
             self.start()
         else:
             with open(self.life.log, errors="replace") as file:
                 last = file.read()[-600:]
-            self.pool.ledger.violation("ended", f"{self.life.name} ended by itself with {self.process.returncode}: {last}")
+            book.violation("ended", f"{self.life.name} ended by itself with {self.process.returncode}: {last}")
             self.start()
 
 

@@ -5,20 +5,20 @@ import re
 
 
 
-def compare(world, lost):
-    """`lost`: where the disk is mounted as the loss left it. The database has been restarted and runs on; what it had
-    said before the loss is in the copy, so only what is older than the copy is asked for."""
+def compare(world, lost, moment):
+    """`lost`: where the disk is mounted as the loss left it, `moment`: when the database had stopped. It runs again since, so
+    only what is older than that is asked for."""
     book = world.ledger
     with world.server.session() as session:
         rows = session.run("""
             SELECT j.id, j.url, o.bytes, o.path, NULL, NULL FROM haul.outcome o JOIN haul.job j ON j.id = o.job
             JOIN haul.queue q ON q.id = j.queue JOIN haul.store s ON s.id = q.store
-            WHERE o.state = 'completed' AND s.name = 'disk' AND o.finished_at < pg_postmaster_start_time()
+            WHERE o.state = 'completed' AND s.name = 'disk' AND o.finished_at < to_timestamp(%s)
             UNION ALL
             SELECT j.id, j.url, NULL, NULL, c.durable::text, c.resume ->> 'part'
             FROM haul.checkpoint c JOIN haul.job j ON j.id = c.job JOIN haul.queue q ON q.id = j.queue
             JOIN haul.store s ON s.id = q.store
-            WHERE s.name = 'disk' AND c.saved_at < pg_postmaster_start_time()""")
+            WHERE s.name = 'disk' AND c.saved_at < to_timestamp(%s)""", [moment, moment])
     jobs = {job.url: job for job in world.jobs}
     parts = {}
     for directory, _, names in os.walk(os.path.join(lost, ".haul", "parts")):

@@ -7,7 +7,7 @@ WORKERS, COORDINATORS = 6, 2
 
 # Kind → (what it needs for itself, shortest and longest duration in seconds, how often).
 KINDS = {
-    "worker kill -9": ("worker", 1, 5, 4),
+    "worker kill -9": ("worker", 1, 5, 8),
     "worker SIGTERM": ("worker", 0.5, 2, 2),
     "worker haul drain": ("worker", 0.5, 2, 1),
     "worker SIGSTOP": ("worker", 2, 8, 1),
@@ -35,7 +35,7 @@ KINDS = {
     "files replaced": ("versions", 0, 0, 3),
     "disk full": ("ram", 6, 12, 1),
     "disk hangs": ("disk", 3, 9, 1),
-    "loss of power": ("disk", 1, 1, 1),
+    "loss of power": ("server", 4, 4, 2),
     "cap changed": ("cap", 0, 0, 4),
     "interval changed": ("interval", 0, 0, 1),
     "queue paused": ("queues", 3, 7, 2),

@@ -5,6 +5,7 @@ import os
 import re
 
 import judge
+import ledger
 
 # A lower cap holds for what starts from then on; what was begun before may ask again until it ends.
 LASTS = 30
@@ -115,7 +116,7 @@ class Traffic:
                     continue
                 figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
                 wanted = life.end - CHECKPOINT - WRITE
-                if self.book.outage(wanted - 10, life.end):
+                if ledger.overlap(self.book.outages + self.book.frozen, wanted - WRITE, life.end):
                     continue
                 safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
                 self.book.checks["kills against the checkpoint interval"] += 1

@@ -15,7 +15,7 @@ HOSTS = {
     "polite.test": (20000, 3, 0.15, (500, 12000), 0.15),
     "capped.test": (40000, 4, 0, (10000, 50000), 0.15),
     "nginx.test": (None, 6, 0, (0, 300000), 0.149),
-    "large.test": (2 << 20, 6, 0, (12 << 20, 48 << 20), 0.0),
+    "large.test": (3 << 19, 6, 0, (12 << 20, 40 << 20), 0.0),
 }
 QUEUES = {"disk": 0.5, "ram": 0.4, "limited": 0.1}
 STORE = {"disk": "disk", "ram": "ram", "limited": "disk"}

@@ -80,6 +80,7 @@ class World:
             "disk": self.site.disk("disk", 2 * size + (256 << 20)), "ram": self.site.memory_disk("ram", size + (128 << 20))}
         self.server = server.Server(self.site)
         self.driver_session, self.session_lock = self.server.session(), threading.Lock()
+        self.server_turn = threading.Lock()
         self.relay = relay.Relay()
         self.pool = pool.Pool(self.site, self.ledger, haul_path, self.server.conninfo)
         self.origin, self.nginx = Origin(self), Nginx(self.site)
@@ -122,11 +123,9 @@ class World:
 
     @contextlib.contextmanager
     def outage(self):
-        """The database is away, and a while after that everybody still finds back to it."""
-        entry = [time.time(), None]
-        self.ledger.outages.append(entry)
-        yield
-        entry[1] = time.time()
+        """For as long as the database is away: one such fault after the other, however slow the machine is."""
+        with self.server_turn, self.ledger.noted(self.ledger.outages):
+            yield
 
     def persist(self, *arguments, text=None, limit=90):
         """Gives a command until it is carried out. That there is no database now is no fault of it."""
@@ -167,9 +166,10 @@ class World:
         with self.outage():
             # The database first: a commit that was let through had its bytes synced before, so they are in the copy.
             self.server.stop()
+            moment = time.time()
             lost = self.site.after_power_loss("disk")
             self.server.start()
-            powerloss.compare(self, lost)
+            powerloss.compare(self, lost, moment)
             self.site.forget_power_loss("disk")
 
     def relay_is_well(self, life):
