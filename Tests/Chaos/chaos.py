@@ -11,9 +11,9 @@ import time
 
 import final
 import judge
+import proofs
 import report
 import schedule
-import traffic
 import workload
 import world
 
@@ -24,6 +24,10 @@ def arguments():
     parser.add_argument("--seed", type=int, metavar="N", help="replays the faults of another run")
     parser.add_argument("--jobs", type=int, metavar="N", help="how many (800 a minute)")
     parser.add_argument("--large", type=int, metavar="N", help="how many of them are large files (10 a minute)")
+    parser.add_argument("--prove-judge", action="store_true", help="break Haul on purpose, and see that the judge finds it")
+    parser.add_argument("--only", metavar="WORDS", help="with --prove-judge: scenes whose name has them")
+    parser.add_argument("--scene", help=argparse.SUPPRESS)
+    parser.add_argument("--broken", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--keep", action="store_true", help="leave logs and disks behind")
     parser.add_argument("--haul", required=True, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -38,7 +42,7 @@ def run(options, root):
     plan = schedule.faults(options.seed, seconds)
     print(f"chaos: seed {options.seed}: {sum(len(w.jobs) for w in waves)} jobs, {len(plan)} faults in {seconds:.0f} s", flush=True)
     stage = world.World(root, options.haul, options.seed, waves)
-    stage.ledger.begin = time.time()
+    stage.start()
     watcher = judge.Judge(stage)
     watcher.start()
     threads = [threading.Thread(target=stage.submit, daemon=True)]
@@ -48,14 +52,7 @@ def run(options, root):
     for thread in threads:
         thread.join()
     print(f"chaos: all is healed after {time.time() - stage.ledger.begin:.0f} s", flush=True)
-    final.settle(stage, 60)
-    last = final.Final(stage)
-    last.check()
-    watcher.stop()
-    final.check_processes(stage, watcher)
-    stage.ledger.figures["replies lost"] = stage.relay.lost
-    stage.stop()
-    traffic.Traffic(stage).check()
+    final.finish(stage, watcher, 60)
     report.report(stage, watcher, options.seed, time.time() - begin)
     return 1 if stage.ledger.violations else 0
 
@@ -67,7 +64,7 @@ def main():
     os.chmod(root, 0o711)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        status = run(options, root)
+        status = (proofs.play if options.scene else proofs.prove if options.prove_judge else run)(options, root)
     finally:
         # The kernel takes processes, mounts and network with this process, which is the first of its namespace.
         if options.keep:

@@ -2,11 +2,11 @@
 
 import os
 import re
-import signal
 import time
 
 import pool
 import powerloss
+import traffic
 import workload
 
 JOBS = """
@@ -45,6 +45,17 @@ def settle(world, limit):
                     "settled", f"{left} jobs have not ended {limit + waited:.0f} s after all was healed; {held} held, {scheduled} scheduled")
                 return
             time.sleep(0.5)
+
+
+def finish(world, judge, limit):
+    """Everything that is looked at when the faults are over: first with the pool there, then with it gone."""
+    settle(world, limit)
+    Final(world).check()
+    judge.stop()
+    check_processes(world, judge)
+    world.ledger.figures["replies lost"] = world.relay.lost
+    world.stop()
+    traffic.Traffic(world).check()
 
 
 class Final:
@@ -161,12 +172,13 @@ class Final:
             self.book.figures.setdefault("part files left at the end", len(needless))
             for name in needless:
                 if part_job(name) not in known:
-                    self.book.violation("part", f"{name} belongs to no job")
+                    self.book.violation("part", f"{os.path.basename(name)} belongs to no job")
+            needless = [name for name in needless if part_job(name) in known]
             if not needless or time.time() > deadline:
                 break
             time.sleep(2)
         for name in needless:
-            self.book.violation("part", f"{os.path.basename(name)} is there, and its job has ended {80} s ago")
+            self.book.violation("part", f"{os.path.basename(name)} is there, and its job has ended 80 s ago")
 
     def count_handoffs(self):
         figures = self.book.figures

@@ -68,14 +68,14 @@ class Nginx:
 
 
 class World:
-    def __init__(self, root, haul_path, seed, waves, workers=6, size=None):
+    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None):
         self.seed, self.waves, self.ledger = seed, waves, ledger.Ledger()
         self.jobs = [job for wave in waves for job in wave.jobs]
         # What is submitted, as far as its command has ended well; batches that stay cancelled.
         self.submitted, self.cancelled = [], set()
         hosts = {name: place.NGINX if name == "nginx.test" else place.ORIGIN for name in workload.HOSTS}
         self.site = place.Site(root, hosts)
-        size = size or sum(job.file.size for job in self.jobs)
+        size = sum(job.file.size for job in self.jobs)
         self.stores = {
             "disk": self.site.disk("disk", 2 * size + (256 << 20)), "ram": self.site.memory_disk("ram", size + (128 << 20))}
         self.server = server.Server(self.site)
@@ -84,9 +84,9 @@ class World:
         self.relay = relay.Relay()
         self.pool = pool.Pool(self.site, self.ledger, haul_path, self.server.conninfo)
         self.origin, self.nginx = Origin(self), Nginx(self.site)
-        self.set_up(workers)
+        self.set_up(workers, environments or {})
 
-    def set_up(self, workers):
+    def set_up(self, workers, environments):
         os.mkdir(self.site.path("files"))
         workload.serve_files(self.site.path("files"), self.jobs, self.ledger.versions)
         self.pool.must("migrate")
@@ -108,8 +108,12 @@ class World:
             # One's way to the database is the relay, another's clock is three hours fast.
             shifted = {"LD_PRELOAD": pool.FAKETIME, "FAKETIME": "+3h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
             self.pool.worker(
-                stores, "--concurrency", "12", environment=shifted if number == 5 else None,
+                stores, "--concurrency", "12", environment=environments.get(number, shifted if number == 5 else None),
                 database=self.relay.address if number == 4 else None)
+
+    def start(self):
+        """The pool begins, and with it the time of faults and waves."""
+        self.ledger.begin = time.time()
         for program in self.pool.programs:
             program.start()
 
