@@ -199,12 +199,12 @@ def _(world, fault, hold):
 
 @deed("storm of 429")
 def _(world, fault, hold):
-    misbehave(world, hold, "odd.test", "429", 0.9, 2)
+    misbehave(world, hold, "odd.test", "429", 0.9, 5)
 
 
 @deed("storm of 503")
 def _(world, fault, hold):
-    misbehave(world, hold, "odd.test", "503", 0.9, 3)
+    misbehave(world, hold, "odd.test", "503", 0.9, 5)
 
 
 @deed("large files reset")

@@ -4,6 +4,7 @@ import os
 import re
 import time
 
+import judge
 import pool
 import powerloss
 import traffic
@@ -11,7 +12,8 @@ import workload
 
 JOBS = """
 SELECT j.id, j.url, j.path, b.name, q.name, o.state::text, o.bytes, o.path, o.error, o.message,
-  (SELECT count(*) FROM haul.attempt a WHERE a.job = j.id AND a.result = 'rescued' AND a.charged)
+  (SELECT count(*) FROM haul.attempt a WHERE a.job = j.id AND a.result = 'rescued' AND a.charged),
+  extract(epoch FROM o.finished_at)::float8
 FROM haul.job j JOIN haul.queue q ON q.id = j.queue LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id"""
 UNFINISHED = """
@@ -22,40 +24,49 @@ SELECT (SELECT count(*) FROM haul.job) - (SELECT count(*) FROM haul.outcome),
 ATTEMPTS = """
 SELECT job, token, worker, result::text, resumed_at, extract(epoch FROM started_at)::float8,
   extract(epoch FROM ended_at)::float8, error FROM haul.attempt ORDER BY job, token"""
+STARTS = """
+SELECT extract(epoch FROM a.started_at)::float8 FROM haul.attempt a JOIN haul.job j ON j.id = a.job
+JOIN haul.host h ON h.id = j.host WHERE h.name = %s ORDER BY 1"""
 # Of a failed job what is durable is kept for a retry; of any other that has ended nothing is.
 KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job WHERE o.state = 'failed'"
+# However slow the machine is, all is over then, in seconds.
+LONGEST = 300
 # The time of a rename is the file system's, which counts in ticks of 4 ms.
 TICK = 0.05
 
 
 def settle(world, limit):
-    """Waits until every job has ended. What a host or a job has to wait for by the rules is waited for besides."""
-    deadline, waited = time.time() + limit, 0
+    """Waits until every job has ended, for as long as some do: `limit` seconds in which none has are too many. What a host or
+    a job has to wait for by the rules is waited for besides."""
+    book, left, since = world.ledger, None, time.time()
     with world.server.session() as session:
+        begin = time.time()
         while True:
+            before = left
             left, held, scheduled, due, blocked = session.run(UNFINISHED)[0]
             if not left:
                 return
-            if not waited:
-                # Once, at the beginning: backoff and blocks that are there have their time.
-                waited = min(max(due, blocked, 0), 120)
-                deadline += waited
-            if time.time() > deadline:
-                world.ledger.violation(
-                    "settled", f"{left} jobs have not ended {limit + waited:.0f} s after all was healed; {held} held, {scheduled} scheduled")
+            if left != before:
+                since = time.time() + min(max(due, blocked, 0), 120)
+            if time.time() > since + limit or time.time() > begin + LONGEST:
+                book.violation(
+                    "settled", f"{left} jobs have not ended {time.time() - begin:.0f} s after all was healed; {held} held, {scheduled} scheduled")
                 return
             time.sleep(0.5)
 
 
-def finish(world, judge, limit):
+def finish(world, watcher, limit):
     """Everything that is looked at when the faults are over: first with the pool there, then with it gone."""
     settle(world, limit)
-    Final(world).check()
-    judge.stop()
-    check_processes(world, judge)
+    last = Final(world)
+    last.check()
+    watcher.stop()
+    check_processes(world, watcher)
     world.ledger.figures["replies lost"] = world.relay.lost
+    world.pool.stop()
+    last.check_parts()
     world.stop()
-    traffic.Traffic(world).check()
+    traffic.Traffic(world, last.finished).check()
 
 
 class Final:
@@ -63,6 +74,7 @@ class Final:
         self.world, self.book = world, world.ledger
         self.session = world.server.session()
         self.rows = self.session.run(JOBS)
+        self.finished = {row[1]: row[11] for row in self.rows if row[5] == "completed"}
         self.attempts = {}
         for job, token, *rest in self.session.run(ATTEMPTS):
             self.attempts.setdefault(job, []).append((token, *rest))
@@ -71,14 +83,14 @@ class Final:
         self.check_jobs()
         self.check_names()
         self.check_fencing()
-        self.check_parts()
+        self.check_starts()
         self.count_handoffs()
 
     def check_jobs(self):
         submitted = {(job.url, job.path): job for job in self.world.jobs if job.batch in self.world.submitted}
         seen = set()
         states = self.book.figures["jobs"] = {}
-        for number, url, path, batch, queue, state, length, placed, error, message, rescues in self.rows:
+        for number, url, path, batch, queue, state, length, placed, error, message, rescues, _ in self.rows:
             states[state] = states.get(state, 0) + 1
             if (url, path) in seen:
                 self.book.violation("once", f"{url} was submitted once, and is there twice")
@@ -158,27 +170,31 @@ class Final:
                     if other == token and holder == worker and result == "completed":
                         self.book.violation("fencing", f"lease {token} of job {job} ended as completed, and its holder {life.name} had lost it")
 
+    def check_starts(self):
+        """By the database's clock, starts on a host with an interval are that far apart, exactly."""
+        for host, history in self.book.intervals.items():
+            starts = [begin for begin, in self.session.run(STARTS, [host])]
+            for before, begin in zip(starts, starts[1:]):
+                interval = judge.largest(history, before - 1, begin, min)
+                if interval > 0:
+                    self.book.checks["starts against intervals"] += 1
+                    if begin - before < interval - 0.001:
+                        self.book.violation(
+                            "interval", f"{host} had starts {begin - before:.3f} s apart at {self.book.at(begin)}; interval {interval}")
+
     def check_parts(self):
-        """Part files that are left when nothing runs. The janitors come by once a minute."""
+        """Part files that are left when all workers have gone, each of which looks for such when it goes."""
         known = {row[0] for row in self.rows}
         kept = {job for job, in self.session.run(KEPT)}
-        deadline = time.time() + 80
-        while True:
-            left = []
-            for directory in self.world.stores.values():
-                for place, _, names in os.walk(os.path.join(directory, ".haul", "parts")):
-                    left += [os.path.join(place, name) for name in names]
-            needless = [name for name in left if part_job(name) not in kept]
-            self.book.figures.setdefault("part files left at the end", len(needless))
-            for name in needless:
-                if part_job(name) not in known:
-                    self.book.violation("part", f"{os.path.basename(name)} belongs to no job")
-            needless = [name for name in needless if part_job(name) in known]
-            if not needless or time.time() > deadline:
-                break
-            time.sleep(2)
-        for name in needless:
-            self.book.violation("part", f"{os.path.basename(name)} is there, and its job has ended 80 s ago")
+        for directory in self.world.stores.values():
+            for _, _, names in os.walk(os.path.join(directory, ".haul", "parts")):
+                for name in names:
+                    match = re.match(r"(\d+)\.", name)
+                    job = int(match[1]) if match else None
+                    if job not in known:
+                        self.book.violation("part", f"{name} belongs to no job")
+                    elif job not in kept:
+                        self.book.violation("part", f"{name} is there, and its job has ended")
 
     def count_handoffs(self):
         figures = self.book.figures
@@ -191,14 +207,9 @@ class Final:
                         figures["bytes resumed"] = figures.get("bytes resumed", 0) + after[3]
 
 
-def part_job(name):
-    match = re.match(r"(\d+)\.", os.path.basename(name))
-    return int(match[1]) if match else None
-
-
-def check_processes(world, judge):
+def check_processes(world, watcher):
     """That what every process uses is bounded, and does not grow."""
-    for name, samples in judge.samples.items():
+    for name, samples in watcher.samples.items():
         if len(samples) < 40:
             continue
         # After the first third, in which it fills its pools, against the end.

@@ -38,7 +38,7 @@ class Request:
     def __init__(self, connection, host_name, path, start):
         self.connection, self.host_name, self.path, self.start = connection, host_name, path, start
         self.begin, self.sent, self.status, self.version, self.deed = time.time(), 0, 0, 0, None
-        self.marks, self.others = [], []
+        self.marks, self.others, self.wait = [], [], None
 
 
 class Origin:
@@ -106,7 +106,7 @@ class Origin:
         self.write(
             host=request.host_name, path=request.path, client=request.connection.client, begin=request.begin, end=time.time(),
             start=request.start, status=request.status, version=request.version, sent=request.sent, deed=request.deed,
-            how=how, others=request.others, marks=request.marks)
+            how=how, wait=request.wait, others=request.others, marks=request.marks)
 
     def end(self):
         """Ends at once, in the middle of whatever is being sent."""
@@ -123,6 +123,7 @@ class Origin:
         request.version = version = self.versions.get(file.number, 0)
         request.deed, dice = self.choose(host, request.path)
         if request.deed in ("429", "503"):
+            request.wait = host.wait
             await self.short(request, int(request.deed), "Later", f"Retry-After: {host.wait}")
             return True
         if request.deed == "500":

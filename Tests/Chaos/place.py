@@ -12,12 +12,33 @@ ORIGIN = "10.77.1.1"
 NGINX = "10.77.1.2"
 
 
-def run(*command, **options):
+class CannotRun(Exception):
+    """This machine does not have what a run needs."""
+
+
+def run(*command):
     """Runs a program that must succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, **options)
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+        raise CannotRun(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
+
+
+def put_in_memory(root, size):
+    """Makes a directory one in memory, where there is plenty: a disk is slow, and others use it too."""
+    with open("/proc/meminfo") as file:
+        available = next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable"))
+    if available > 2 * size:
+        run("mount", "-t", "tmpfs", "-o", f"size={size},mode=711", "tmpfs", root)
+
+
+def leave(root):
+    """Takes away what is mounted below a directory, whoever still uses it."""
+    with open("/proc/self/mounts") as file:
+        mounted = [line.split()[1] for line in file]
+    for name in reversed(mounted):
+        if name == root or name.startswith(root + "/"):
+            run("umount", "--lazy", name)
 
 
 class Site:

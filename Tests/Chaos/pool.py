@@ -1,5 +1,6 @@
 """The pool as an operator has it: workers, coordinators, and `haul` commands."""
 
+import glob
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import time
 import ledger
 import place
 
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+FAKETIME = next(glob.iglob("/usr/lib/*/faketime/libfaketimeMT.so.1"), None)
 
 
 class Program:

@@ -22,7 +22,7 @@ def report(world, judge, seed, seconds):
         "bytes resumed": "resumed at hand-offs"}
     table("bytes", [(name, megabytes(figures.get(key, 0))) for key, name in names.items()])
     counts = ["requests", "hand-offs", "hand-offs resumed", "transfers that a kill broke off", "leases lost", "rescued too often",
-              "part files left at the end", "replies lost", "started without a database", "started on a full disk"]
+              "replies lost", "started without a database", "started on a full disk"]
     table("counts", [(name, figures.get(name, 0)) for name in counts] + [("processes started", len(book.lives))])
     table("checks", sorted(book.checks.items()))
     peaks = [max(s[1] for s in samples) for name, samples in judge.samples.items() if name.startswith("worker")]

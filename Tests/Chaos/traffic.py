@@ -18,8 +18,9 @@ CHECKPOINT, WRITE = 5.0, 3.0
 
 
 class Traffic:
-    def __init__(self, world):
-        self.world, self.book = world, world.ledger
+    def __init__(self, world, finished):
+        """`finished`: URL → when its job was completed."""
+        self.world, self.book, self.finished = world, world.ledger, finished
         self.requests = []
         with open(world.site.path("requests")) as file:
             for line in file:
@@ -40,7 +41,7 @@ class Traffic:
                 open_ones.append({
                     "host": "nginx.test", "path": record["path"], "client": record["client"],
                     "begin": record["end"] - record["took"], "end": record["end"], "start": int(match[1]) if match else None,
-                    "status": record["status"], "sent": record["sent"], "deed": None, "how": "done", "marks": []})
+                    "status": record["status"], "sent": record["sent"], "deed": None, "how": "done", "marks": [], "wait": None})
         open_ones.sort(key=lambda request: request["begin"])
         for index, request in enumerate(open_ones):
             # To the millisecond: who ends in the one in which this begins has ended.
@@ -54,8 +55,16 @@ class Traffic:
         figures["bytes sent"] = sum(request["sent"] for request in self.requests)
         for request in self.requests:
             self.check_cap(request)
+        self.check_blocks()
         self.check_intervals()
-        self.check_refetched()
+        by_path = {}
+        for request in self.requests:
+            by_path.setdefault((request["host"], request["path"]), []).append(request)
+        for (host, path), requests in by_path.items():
+            self.check_at_once(path, requests)
+            self.check_again(host, path, requests)
+            if host == "large.test":
+                self.check_refetched(path, requests)
 
     def counts(self, client, begin, moment):
         """Whether a request of that client, begun then, is one that the pool knows of now."""
@@ -95,33 +104,60 @@ class Traffic:
         life = self.book.life_at(request["client"])
         return life is None or life.troubled(request["begin"] - 20, request["begin"], AFTER)
 
-    def check_refetched(self):
-        by_path = {}
-        for request in self.requests:
-            if request["host"] == "large.test":
-                by_path.setdefault(request["path"], []).append(request)
-        figures = self.book.figures
-        for path, requests in by_path.items():
-            for before, after in zip(requests, requests[1:]):
-                if not before["marks"] or before["version"] != after["version"]:
-                    continue
-                begin = after["start"] or 0
-                reached = before["marks"][-1][1]
-                figures["bytes sent twice"] = figures.get("bytes sent twice", 0) + max(0, reached - begin)
-                life = self.book.life_at(before["client"])
-                if life is None or life.told != "killed" or life.end is None or abs(life.end - before["end"]) > 1:
-                    continue
-                # Files without ranges cannot be gone on with.
-                if int(path[1:].split("-")[0]) % 10 == 8 or life.troubled(before["begin"], before["end"], 15):
-                    continue
-                figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
-                wanted = life.end - CHECKPOINT - WRITE
-                if ledger.overlap(self.book.outages + self.book.frozen, wanted - WRITE, life.end):
-                    continue
-                safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
-                self.book.checks["kills against the checkpoint interval"] += 1
-                # The last 4 KiB are fetched again and compared.
-                if begin < safe - 4096 - 65536:
+    def check_blocks(self):
+        """Who says when it may be asked again is left alone until then."""
+        for asked in self.requests:
+            begin, end = asked["end"] + LATE, asked["end"] + (asked["wait"] or 0) - 0.5
+            # The word of one that is cut off reaches nobody.
+            if end <= begin or self.troubled(asked) or ledger.overlap(self.book.outages, asked["end"] - 1, end):
+                continue
+            self.book.checks["waits that an origin asked for"] += 1
+            for request in self.requests:
+                if request["host"] == asked["host"] and begin < request["begin"] < end and not self.troubled(request):
                     self.book.violation(
-                        "refetched", f"{path}: {life.name} was killed at {self.book.at(life.end)} and had {safe} bytes "
-                        f"{CHECKPOINT + WRITE:.0f} s before; the next went on at {begin}")
+                        "asked too early", f"{asked['host']} said at {self.book.at(asked['end'])} to wait {asked['wait']} s, "
+                        f"and was asked by {request['client']} at {self.book.at(request['begin'])}")
+
+    def check_at_once(self, path, requests):
+        """Nobody fetches what another is fetching: a request is no longer open when the same file is asked for again."""
+        for before, after in zip(requests, requests[1:]):
+            if [before["client"], before["begin"]] in after["others"] and before["client"] != after["client"]:
+                if self.counts(before["client"], before["begin"], after["begin"]) and not self.troubled(after):
+                    self.book.violation(
+                        "twice at once", f"{path} was asked for by {after['client']} at {self.book.at(after['begin'])}, when "
+                        f"{before['client']} was fetching it")
+
+    def check_again(self, host, path, requests):
+        """Nothing is asked for when it is completed."""
+        finished = self.finished.get(f"http://{host}{path}")
+        for request in requests:
+            if finished is not None and request["begin"] > finished + 1 and not self.troubled(request):
+                self.book.violation(
+                    "again", f"{path} was asked for at {self.book.at(request['begin'])}, and was completed at {self.book.at(finished)}")
+
+    def check_refetched(self, path, requests):
+        """After a kill no more is fetched again than one checkpoint interval and the time to write it."""
+        figures = self.book.figures
+        for before, after in zip(requests, requests[1:]):
+            if not before["marks"] or before["version"] != after["version"]:
+                continue
+            begin = after["start"] or 0
+            reached = before["marks"][-1][1]
+            figures["bytes sent twice"] = figures.get("bytes sent twice", 0) + max(0, reached - begin)
+            life = self.book.life_at(before["client"])
+            if life is None or life.told != "killed" or life.end is None or abs(life.end - before["end"]) > 1:
+                continue
+            # Files without ranges cannot be gone on with.
+            if int(path[1:].split("-")[0]) % 10 == 8 or life.troubled(before["begin"], before["end"], 15):
+                continue
+            figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
+            wanted = life.end - CHECKPOINT - WRITE
+            if ledger.overlap(self.book.outages + self.book.frozen, wanted - WRITE, life.end):
+                continue
+            safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
+            self.book.checks["kills against the checkpoint interval"] += 1
+            # The last 4 KiB are fetched again and compared; a little was on its way.
+            if begin < safe - 4096 - 65536:
+                self.book.violation(
+                    "refetched", f"{path}: {life.name} was killed at {self.book.at(life.end)} and had {safe} bytes "
+                    f"{CHECKPOINT + WRITE:.0f} s before; the next went on at {begin}")

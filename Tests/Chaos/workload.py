@@ -11,7 +11,7 @@ import place
 # Host → rate of one transfer in bytes a second (None: as fast as it goes), cap, seconds between starts, sizes, share of jobs.
 HOSTS = {
     "plain.test": (None, 8, 0, (0, 65536), 0.42),
-    "odd.test": (1 << 20, 6, 0, (0, 1 << 20), 0.13),
+    "odd.test": (1 << 20, 6, 0, (0, 300000), 0.13),
     "polite.test": (20000, 3, 0.15, (500, 12000), 0.15),
     "capped.test": (40000, 4, 0, (10000, 50000), 0.15),
     "nginx.test": (None, 6, 0, (0, 300000), 0.149),

@@ -68,14 +68,16 @@ class Nginx:
 
 
 class World:
-    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None):
+    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True):
         self.seed, self.waves, self.ledger = seed, waves, ledger.Ledger()
         self.jobs = [job for wave in waves for job in wave.jobs]
         # What is submitted, as far as its command has ended well; batches that stay cancelled.
         self.submitted, self.cancelled = [], set()
         hosts = {name: place.NGINX if name == "nginx.test" else place.ORIGIN for name in workload.HOSTS}
-        self.site = place.Site(root, hosts)
         size = sum(job.file.size for job in self.jobs)
+        if in_memory:
+            place.put_in_memory(root, 3 * size + (1 << 30))
+        self.site = place.Site(root, hosts)
         self.stores = {
             "disk": self.site.disk("disk", 2 * size + (256 << 20)), "ram": self.site.memory_disk("ram", size + (128 << 20))}
         self.server = server.Server(self.site)
@@ -190,7 +192,7 @@ class World:
             self.ledger.violation("driver", f"{fault.kind} at {fault.at:.1f}: {error!r}")
 
     def stop(self):
-        self.pool.stop()
+        """What is not Haul's. The pool has been stopped before."""
         self.origin.stop()
         self.nginx.stop()
         self.server.stop()
