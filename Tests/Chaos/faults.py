@@ -294,6 +294,7 @@ def _(world, fault, hold):
     # Most are wanted after all; those of an unlucky number stay cancelled.
     if fault.dice % 3:
         world.persist("retry", "--batch", batch, "--state", "cancelled")
+        world.wanted.add(batch)
     else:
         world.cancelled.add(batch)
 

@@ -5,6 +5,7 @@ import re
 import time
 
 import judge
+import ledger
 import pool
 import powerloss
 import traffic
@@ -21,6 +22,9 @@ SELECT (SELECT count(*) FROM haul.job) - (SELECT count(*) FROM haul.outcome),
   (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.scheduled),
   (SELECT coalesce(extract(epoch FROM max(run_at) - clock_timestamp()), 0)::float8 FROM haul.scheduled),
   (SELECT coalesce(extract(epoch FROM max(blocked_until) - clock_timestamp()), 0)::float8 FROM haul.host)"""
+CANCELLED = """
+SELECT FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.batch b ON b.id = j.batch
+WHERE o.state = 'cancelled' AND b.name = ANY (%s) LIMIT 1"""
 ATTEMPTS = """
 SELECT job, token, worker, result::text, resumed_at, extract(epoch FROM started_at)::float8,
   extract(epoch FROM ended_at)::float8, error FROM haul.attempt ORDER BY job, token"""
@@ -45,7 +49,11 @@ def settle(world, limit):
             before = left
             left, held, scheduled, due, blocked = session.run(UNFINISHED)[0]
             if not left:
-                return
+                # A word to cancel that a worker had not heard when the jobs were wanted again.
+                if not session.run(CANCELLED, [list(world.wanted - world.cancelled)]):
+                    return
+                for batch in world.wanted - world.cancelled:
+                    world.persist("retry", "--batch", batch, "--state", "cancelled")
             if left != before:
                 since = time.time() + min(max(due, blocked, 0), 120)
             if time.time() > since + limit or time.time() > begin + LONGEST:
@@ -75,11 +83,12 @@ class Final:
         self.session = world.server.session()
         self.rows = self.session.run(JOBS)
         self.finished = {row[1]: row[11] for row in self.rows if row[5] == "completed"}
-        self.attempts = {}
+        self.attempts, self.life_of, self.lost = {}, {}, []
         for job, token, *rest in self.session.run(ATTEMPTS):
             self.attempts.setdefault(job, []).append((token, *rest))
 
     def check(self):
+        self.read_logs()
         self.check_jobs()
         self.check_names()
         self.check_fencing()
@@ -128,7 +137,7 @@ class Final:
         self.book.figures["bytes"] = self.book.figures.get("bytes", 0) + os.path.getsize(name)
         # The rename changes the inode's time of change (rename(2) on ext4 and tmpfs): was there a lease then?
         renamed = os.stat(name).st_ctime
-        if not any(begin - TICK <= renamed <= end + TICK for _, _, _, _, begin, end, _ in self.attempts.get(number, [])):
+        if not self.had_right(number, renamed):
             self.book.violation("rename", f"{job.path} got its name at {self.book.at(renamed)}, when nobody had a lease of job {number}")
 
     def check_names(self):
@@ -150,25 +159,44 @@ class Final:
         """A worker that is killed between its rename and its word of it leaves a file; the job's next worker finds it, unless
         the job is cancelled meanwhile."""
         if row is not None and row[5] == "cancelled":
-            renamed = os.stat(os.path.join(self.world.stores[store], path)).st_ctime
-            if any(begin - TICK <= renamed <= end + TICK for _, _, _, _, begin, end, _ in self.attempts.get(row[0], [])):
+            if self.had_right(row[0], os.stat(os.path.join(self.world.stores[store], path)).st_ctime):
                 return
         self.book.violation("name", f"{store} has {path}, and its job is {row and row[5]}")
 
-    def check_fencing(self):
-        """Whether a lease that ended as completed was ended by its holder."""
+    def had_right(self, job, moment):
+        """Whether somebody had a lease of a job when its file got its name. Who is stopped between his look at the lease and
+        the rename, or killed while the disk holds him there, may be late by that: nothing can help it, and the file is whole."""
+        for _, worker, _, _, begin, end, _ in self.attempts.get(job, []):
+            if begin - TICK <= moment <= end + TICK:
+                return True
+            life = self.life_of.get(worker)
+            late = [entry[1:] for entry in life.trouble if entry[0] == "stopped"] if life else []
+            if life and life.told == "killed" and life.end:
+                late += [window for window in self.book.frozen if ledger.overlap([window], life.end - 30, life.end)]
+            if any(start <= end and stop and stop <= moment <= stop + 2 for start, stop in late):
+                self.book.figures["late renames"] = self.book.figures.get("late renames", 0) + 1
+                return True
+        return False
+
+    def read_logs(self):
+        """What only the workers know: who is who, and which leases they found lost. Nothing that speaks for them."""
         for life in self.book.lives:
-            lost, worker = set(), None
+            worker = None
             for line in pool.log_lines(life.log):
                 if line["event"] == "worker.registered":
                     worker = int(line["worker"])
+                    self.life_of[worker] = life
                 elif line["event"] in ("lease.lost", "job.stale"):
-                    lost.add((int(line["job"]), int(line["token"])))
-            self.book.figures["leases lost"] = self.book.figures.get("leases lost", 0) + len(lost)
-            for job, token in lost:
-                for other, holder, result, *_ in self.attempts.get(job, []):
-                    if other == token and holder == worker and result == "completed":
-                        self.book.violation("fencing", f"lease {token} of job {job} ended as completed, and its holder {life.name} had lost it")
+                    self.lost.append((worker, int(line["job"]), int(line["token"])))
+
+    def check_fencing(self):
+        """Whether a lease that ended as completed was ended by its holder."""
+        self.book.figures["leases lost"] = self.book.figures.get("leases lost", 0) + len(self.lost)
+        for worker, job, token in self.lost:
+            for other, holder, result, *_ in self.attempts.get(job, []):
+                if other == token and holder == worker and result == "completed":
+                    self.book.violation(
+                        "fencing", f"lease {token} of job {job} ended as completed, and its holder {self.life_of[worker].name} had lost it")
 
     def check_starts(self):
         """By the database's clock, starts on a host with an interval are that far apart, exactly."""

@@ -93,21 +93,19 @@ def _(stage):
         thread.join()
 
 
-def stopped_at(stage, point, wanted):
-    """Lets the first worker have a job alone, until it has stopped itself there."""
-    for worker in stage.pool.workers[1:]:
-        worker.signal(signal.SIGTERM, "drained")
-        worker.wait()
+def stopped_at(stage, point):
+    """Lets the first worker have a job alone, until it has stopped itself there and the job is nobody's."""
     stage.submit()
     worker = stage.pool.workers[0]
-
-    def is_stopped():
-        with open(f"/proc/{worker.life.pid}/status") as file:
-            return "State:\tT" in file.read()
-    until(f"{worker.life.name} at {point}", is_stopped)
-    worker.trouble("stopped")
+    until(f"{worker.life.name} at {point}", lambda: is_stopped(worker))
+    worker.trouble(f"stopped at {point}")
     until("the rescue of its job", lambda: leases(stage) == 0, 90)
     return worker
+
+
+def is_stopped(worker):
+    with open(f"/proc/{worker.life.pid}/status") as file:
+        return "State:\tT" in file.read()
 
 
 def wake(worker):
@@ -115,19 +113,23 @@ def wake(worker):
     worker.over()
 
 
-@scene("tokens that are not compared", "fencing", waves=[wave("large.test", 1, 20 << 20)],
-       environments={0: {"HAUL_FAILPOINT": "before_settle=stop@wave-large.test/1"}})
+@scene("tokens that are not compared", "fencing", waves=[wave("plain.test", 1, 5000)], alone=True,
+       environments={0: {"HAUL_FAILPOINT": "before_settle=stop"}, 1: {"HAUL_FAILPOINT": "after_claim=stop"}})
 def _(stage):
-    worker = stopped_at(stage, "before_settle", "wave-large.test/1")
-    stage.pool.workers[1].start()
-    until("a second lease", lambda: leases(stage) == 1)
-    wake(worker)
+    first, second = stopped_at(stage, "before_settle"), stage.pool.workers[1]
+    second.start()
+    until("a second lease", lambda: leases(stage) == 1 and is_stopped(second))
+    second.trouble("stopped at after_claim")
+    # What the first has to say is about a lease that it no longer has.
+    wake(first)
+    time.sleep(3)
+    wake(second)
 
 
 @scene("a rename without a look at the lease", "name", waves=[wave("plain.test", 1, 5000)],
-       environments={0: {"HAUL_FAILPOINT": "after_sync=stop@wave-plain.test/1"}}, breaks="fence")
+       environments={0: {"HAUL_FAILPOINT": "after_sync=stop"}}, breaks="fence", alone=True)
 def _(stage):
-    worker = stopped_at(stage, "after_sync", "wave-plain.test/1")
+    worker = stopped_at(stage, "after_sync")
     # It belongs to nobody now; and it is not wanted any more.
     stage.persist("cancel", "--batch", "wave-plain.test")
     stage.cancelled.add("wave-plain.test")
@@ -216,7 +218,7 @@ def play(options, root):
     if options.broken and options.scene in broken.SQL:
         with stage.server.session() as session:
             broken.patch_functions(session, options.scene)
-    stage.start()
+    stage.start(stage.pool.coordinators + stage.pool.workers[:1] if more.get("alone") else None)
     watcher = judge.Judge(stage)
     watcher.start()
     steps = function(stage)
@@ -225,7 +227,7 @@ def play(options, root):
         if options.broken:
             next(steps, None)
     time.sleep(2)
-    final.finish(stage, watcher, 20)
+    final.finish(stage, watcher, 40)
     print(json.dumps(sorted({check for _, check, _ in stage.ledger.violations})))
     return 0
 

@@ -21,7 +21,7 @@ def report(world, judge, seed, seconds):
         "bytes": "in completed files", "bytes sent": "sent by the origins", "bytes sent twice": "of large files sent twice",
         "bytes resumed": "resumed at hand-offs"}
     table("bytes", [(name, megabytes(figures.get(key, 0))) for key, name in names.items()])
-    counts = ["requests", "hand-offs", "hand-offs resumed", "transfers that a kill broke off", "leases lost", "rescued too often",
+    counts = ["requests", "hand-offs", "hand-offs resumed", "transfers that a kill broke off", "leases lost", "late renames", "rescued too often",
               "replies lost", "started without a database", "started on a full disk"]
     table("counts", [(name, figures.get(name, 0)) for name in counts] + [("processes started", len(book.lives))])
     table("checks", sorted(book.checks.items()))

@@ -71,8 +71,8 @@ class World:
     def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True):
         self.seed, self.waves, self.ledger = seed, waves, ledger.Ledger()
         self.jobs = [job for wave in waves for job in wave.jobs]
-        # What is submitted, as far as its command has ended well; batches that stay cancelled.
-        self.submitted, self.cancelled = [], set()
+        # What is submitted, as far as its command has ended well; batches that stay cancelled, and that were wanted again.
+        self.submitted, self.cancelled, self.wanted = [], set(), set()
         hosts = {name: place.NGINX if name == "nginx.test" else place.ORIGIN for name in workload.HOSTS}
         size = sum(job.file.size for job in self.jobs)
         if in_memory:
@@ -113,10 +113,10 @@ class World:
                 stores, "--concurrency", "12", environment=environments.get(number, shifted if number == 5 else None),
                 database=self.relay.address if number == 4 else None)
 
-    def start(self):
+    def start(self, programs=None):
         """The pool begins, and with it the time of faults and waves."""
         self.ledger.begin = time.time()
-        for program in self.pool.programs:
+        for program in programs or self.pool.programs:
             program.start()
 
     def sql(self, statement, parameters=None):
