@@ -76,7 +76,7 @@ class Program:
         if self.process.returncode == 69 and ledger.overlap(book.outages, self.life.begin, self.life.end):
             book.figures["started without a database"] = book.figures.get("started without a database", 0) + 1
             self.start()
-        elif self.process.returncode == 74 and ledger.overlap(book.full, self.life.begin, self.life.end):
+        elif self.process.returncode == 74 and ledger.overlap(book.full, self.life.begin - 3, self.life.end):
             book.figures["started on a full disk"] = book.figures.get("started on a full disk", 0) + 1
             self.start()
         else:
