@@ -90,7 +90,8 @@ let package = Package(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Postgres", "Log", "TestSupport"],
+      name: "WorkerTests",
+      dependencies: ["Worker", "Coordinator", "Transfer", "Postgres", "Log", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
