@@ -179,7 +179,7 @@ struct SubmitCommand: HaulCommand {
     case SubmissionError.overtaken(_, let submitted):
       let reason = ExitError(from: error).message ?? ""
       let so =
-        submitted == 0 ? "Nothing was submitted" : "\(counted(submitted, "line")) were submitted"
+        submitted == 0 ? "Nothing was submitted" : "Submitted were \(counted(submitted, "line"))"
       return ExitError(
         .badInput, "somebody has submitted the same path just now: \(reason) \(so); try again.")
     default:

@@ -69,9 +69,9 @@ struct UpCommand: HaulCommand {
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         Self.say(
-          "haul up: \(counted(jobs, "file")) interrupted in \(path): they go on where they were with --store "
-            + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here they begin anew "
-            + "after five minutes.\n")
+          "haul up: \(counted(jobs, "file")) interrupted in \(path): \(jobs == 1 ? "it goes on where it was" : "they go on where they were") "
+            + "with --store \(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here "
+            + "\(jobs == 1 ? "it begins" : "they begin") anew after five minutes.\n")
       case .settled(let lease) where lease.state == "failed":
         failures.withLock { $0.add(lease.cause ?? lease.state) }
       case .settled: break
