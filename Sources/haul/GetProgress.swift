@@ -119,7 +119,8 @@ final class GetProgress: Sendable {
     let line = line(of: path)
     let isFailed = lease.state == "failed"
     let isShown = state.withLock {
-      $0.hostTrouble.take(host: line?.host ?? "", error: error, isFailed: isFailed)
+      $0.hostTrouble.take(
+        host: ending.host ?? line?.host ?? "", error: error, isFailed: isFailed)
     }
     guard isShown else { return }
     let url = line.flatMap { try? WebURL($0.url).redacted }

@@ -86,7 +86,7 @@ struct SubmissionReader {
     return lines
   }
 
-  var nothing: String { "Nothing was \(participle)." }
+  private var nothing: String { "Nothing was \(participle)." }
 
   /// The error of a list that cannot be read.
   func error(_ error: ListError, in list: String) -> ExitError {
