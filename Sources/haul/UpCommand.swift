@@ -69,9 +69,9 @@ struct UpCommand: HaulCommand {
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         Self.say(
-          "haul up: \(counted(jobs, "file")) interrupted in \(path): \(jobs == 1 ? "it goes on where it was" : "they go on where they were") "
-            + "with --store \(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here "
-            + "\(jobs == 1 ? "it begins" : "they begin") anew after five minutes.\n")
+          "haul up: \(counted(jobs, "file")) interrupted in \(path): what is there goes on with --store "
+            + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here it begins anew "
+            + "after five minutes.\n")
       case .settled(let lease) where lease.state == "failed":
         failures.withLock { $0.add(lease.cause ?? lease.state) }
       case .settled: break
@@ -83,12 +83,14 @@ struct UpCommand: HaulCommand {
     StopSignals.handle({ run.stop() }, atOnce: { run.abandon() })
     StopSignals.aroundSuspension({ run.suspend() })
     try await voices.counting { try await run.run() }
-    let failed = failures.withLock { $0 }
-    if failed.count > 0 {
-      Self.say(
-        "haul up: \(failed.sentence) While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' "
-          + "tries them again.\n")
-    }
+    Self.conclude(failures.withLock { $0 })
+  }
+
+  private static func conclude(_ failures: FailureTally) {
+    if failures.count == 0 { return }
+    say(
+      "haul up: \(failures.sentence) While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' "
+        + "tries them again.\n")
   }
 
   /// Whether files land where they would the first time.
