@@ -31,7 +31,7 @@ BEGIN
     SELECT array_agg(t.host), max(t.next_at) INTO v_hosts, v_due FROM (
       SELECT l.host, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
-        AND l.next_at >= p_since AND l.next_at <= v_now AND l.next_at IS NOT NULL
+        AND l.next_at >= greatest(p_since, seen) AND l.next_at <= v_now AND l.next_at IS NOT NULL
       ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
       FOR UPDATE SKIP LOCKED) t;
     EXIT WHEN v_hosts IS NULL;
@@ -130,8 +130,13 @@ END
 $$;
 
 -- Claims up to p_room jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
--- store instance first. p_seen: up to where earlier claims have looked, by instance and priority; NULL for a complete look.
+-- store instance first. p_seen: how far earlier claims have seen; NULL for a complete look.
 -- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
+--
+-- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they will,
+-- "xid", "at"}. What an earlier claim has met is behind it: an index full of what it has left there is not read again. But a
+-- lane may have been armed by, or locked by, a transaction that was still going on. So "next" becomes "from" when a claim
+-- has looked from the old place after all such transactions, those before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_room integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -143,9 +148,12 @@ DECLARE
   v_band record;
   v_priority smallint;
   v_instance integer;
+  v_ended boolean := coalesce(pg_snapshot_xmin(pg_current_snapshot()) >= (p_seen ->> 'xid')::xid8
+    OR (p_seen ->> 'at')::timestamptz < clock_timestamp() - interval '5 seconds', true);
+  v_next jsonb := '{}';
 BEGIN
   claimed := 0;
-  seen := coalesce(p_seen, '{}');
+  seen := p_seen;
   held := false;
   IF p_max_running IS NOT NULL THEN
     PERFORM FROM haul.queue_gate g WHERE g.queue = p_queue FOR UPDATE SKIP LOCKED;
@@ -167,10 +175,14 @@ BEGIN
         v_order.floor, haul.look_from(p_seen, v_instance, v_priority), v_room - claimed);
       claimed := claimed + v_band.claimed;
       IF v_band.seen IS NOT NULL THEN
-        seen := seen || jsonb_build_object(v_instance || ':' || v_priority, v_band.seen);
+        v_next := v_next || jsonb_build_object(v_instance || ':' || v_priority, v_band.seen);
       END IF;
     END LOOP;
   END LOOP;
+  IF v_ended THEN
+    seen := jsonb_build_object('from', coalesce(p_seen -> 'from', '{}') || coalesce(p_seen -> 'next', '{}'), 'next', v_next,
+      'xid', pg_snapshot_xmax(pg_current_snapshot())::text, 'at', clock_timestamp());
+  END IF;
 END
 $$;
 
@@ -253,6 +265,7 @@ BEGIN
     LOOP
       v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running, v_queue.instance,
         v_room, v_last.seen -> v_queue.id::text);
+      v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
       IF v_claim.claimed < v_room AND v_last.looked_at < clock_timestamp() - interval '1 second' THEN
         -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
         v_room := v_room - v_claim.claimed;
@@ -260,7 +273,6 @@ BEGIN
         v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
           v_queue.instance, v_room, NULL);
       END IF;
-      v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
       v_room := v_room - v_claim.claimed;
       EXIT WHEN v_room <= 0;
       v_due := v_due OR v_claim.held;
@@ -269,7 +281,7 @@ BEGIN
       END IF;
       -- Room is left: is something due that others held, and when is the next due?
       SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() AS wait INTO v_next
-      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_claim.seen END) n;
+      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_last.seen -> v_queue.id::text END) n;
       v_due := v_due OR coalesce(v_next.wait <= '0', false);
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));
     END LOOP;
@@ -298,10 +310,10 @@ BEGIN
 END
 $$;
 
--- From when on a claim looks for due lanes, if earlier ones have looked up to what p_seen says.
+-- From when on a claim looks for due lanes, if earlier ones have seen what p_seen says.
 CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
-  SELECT coalesce((p_seen ->> (p_instance || ':' || p_priority))::timestamptz - interval '5 seconds', '-infinity')
+  SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
 
 -- What became of endings whose call had already taken effect: the jobs' states by now. One that was rescued before
