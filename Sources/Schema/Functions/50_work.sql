@@ -19,8 +19,9 @@ DECLARE
   -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements queue
   -- for them: 200 hosts and 10 workers do less than half.
   v_depth integer := greatest(1, least(4, p_room / 8));
-  v_hosts integer[];
+  v_lanes tid[];
   v_jobs bigint[];
+  v_places tid[];
   v_away bigint[];
   v_due timestamptz;
 BEGIN
@@ -28,32 +29,32 @@ BEGIN
   WHILE claimed < p_room AND v_swept < 1000 LOOP
     -- 1. Due lanes, those due longest first, and their hosts. A lane whose host somebody is settling stays due for the
     -- next claim.
-    SELECT array_agg(t.host), max(t.next_at) INTO v_hosts, v_due FROM (
-      SELECT l.host, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
+    SELECT array_agg(t.place), max(t.next_at) INTO v_lanes, v_due FROM (
+      SELECT l.ctid AS place, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
         AND l.next_at >= greatest(p_since, seen) AND l.next_at <= v_now AND l.next_at IS NOT NULL
       ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
       FOR UPDATE SKIP LOCKED) t;
-    EXIT WHEN v_hosts IS NULL;
+    EXIT WHEN v_lanes IS NULL;
     seen := greatest(seen, v_due);
 
-    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on.
-    SELECT array_agg(p.job) INTO v_jobs FROM (
-      SELECT r.job
-      FROM haul.host h
-      JOIN haul.lane l ON l.host = h.id AND l.queue = p_queue AND l.instance = p_instance
-      CROSS JOIN LATERAL (SELECT CASE WHEN p_floor IS NULL THEN p_priority
-        ELSE haul.lower_priority(p_queue, h.id, p_instance, p_floor) END AS priority) w
+    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on. What is locked stays
+    -- where it is, and so do the jobs of locked lanes: found by their place no older versions of them are met.
+    SELECT array_agg(p.job), array_agg(p.place) INTO v_jobs, v_places FROM (
+      SELECT r.job, r.place
+      FROM unnest(v_lanes) AS u(place) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.id = l.host
+      CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
+        THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
       CROSS JOIN LATERAL (
-        SELECT r.job, row_number() OVER (ORDER BY r.priority, r.job) AS nth
+        SELECT r.job, r.ctid AS place, row_number() OVER (ORDER BY r.priority, r.job) AS nth
         FROM haul.ready r
         WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
           AND r.job >= CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END
         ORDER BY r.priority, r.job
         LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
-          CASE WHEN cardinality(v_hosts) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
+          CASE WHEN cardinality(v_lanes) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
           haul.starts(h.min_interval, h.burst, h.next_start, v_now))) r
-      WHERE h.id = ANY (v_hosts) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
+      WHERE (h.blocked_until IS NULL OR h.blocked_until <= v_now)
         AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= v_now, true)
       ORDER BY r.nth, l.next_at, l.host
       LIMIT p_room - claimed) p;
@@ -61,11 +62,11 @@ BEGIN
     IF v_sweeping AND v_jobs IS NOT NULL THEN
       v_away := haul.put_away(v_jobs);
       v_swept := v_swept + cardinality(v_away);
-      SELECT array_agg(u.job) INTO v_jobs FROM unnest(v_jobs) AS u(job) WHERE u.job <> ALL (v_away);
+      SELECT array_agg(u.place) INTO v_places FROM unnest(v_jobs, v_places) AS u(job, place) WHERE u.job <> ALL (v_away);
     END IF;
-    IF v_jobs IS NOT NULL THEN
+    IF v_places IS NOT NULL THEN
       WITH taken AS (
-        DELETE FROM haul.ready r USING unnest(v_jobs) AS u(job) WHERE r.job = u.job
+        DELETE FROM haul.ready r USING unnest(v_places) AS u(place) WHERE r.ctid = u.place
         RETURNING r.job, r.host, r.priority, clock_timestamp() AS at
       ), leased AS (
         INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
@@ -80,7 +81,7 @@ BEGIN
         next_start = CASE WHEN h.min_interval > '0'
           THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
       FROM (SELECT t.host, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host) n WHERE h.id = n.host;
-      claimed := claimed + array_length(v_jobs, 1);
+      claimed := claimed + cardinality(v_places);
     END IF;
 
     -- 3. Again a new statement: what is next in each lane, and when. Full or empty: parked.
@@ -90,14 +91,13 @@ BEGIN
       next_at = CASE
         WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
         ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
-    FROM haul.host h
-    JOIN haul.lane k ON k.host = h.id AND k.queue = p_queue AND k.instance = p_instance
+    FROM unnest(v_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place JOIN haul.host h ON h.id = k.host
     LEFT JOIN LATERAL (
       SELECT r.priority, r.job FROM haul.ready r
       WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
         AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
       ORDER BY r.priority, r.job LIMIT 1) n ON true
-    WHERE h.id = ANY (v_hosts) AND l.host = k.host AND l.queue = k.queue AND l.instance = k.instance;
+    WHERE l.ctid = u.place;
   END LOOP;
 END
 $$;
@@ -191,8 +191,18 @@ CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint) RETURN
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object(
-    'job', l.job, 'token', l.token, 'queue', q.name, 'store', s.name, 'instance', l.instance,
+  RETURN (
+  WITH leases AS MATERIALIZED (
+    SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call
+  ), hosts AS MATERIALIZED (
+    -- Each once: a busy host's row has many versions.
+    SELECT h.id, h.name, h.range_unsafe_until FROM haul.host h WHERE h.id = ANY (ARRAY(SELECT DISTINCT l.host FROM leases l))
+  ), queues AS MATERIALIZED (
+    SELECT q.id, q.name, s.name AS store FROM haul.queue q JOIN haul.store s ON s.id = q.store
+    WHERE q.id = ANY (ARRAY(SELECT DISTINCT l.queue FROM leases l))
+  )
+  SELECT coalesce(jsonb_agg(jsonb_build_object(
+    'job', l.job, 'token', l.token, 'queue', q.name, 'store', q.store, 'instance', l.instance,
     'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt)
     -- Of a first attempt there is no more to say.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
@@ -203,13 +213,11 @@ BEGIN
           (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END,
         'rescued', CASE WHEN l.attempt > 1 AND EXISTS (
           SELECT FROM haul.attempt a WHERE a.job = l.job AND a.result IN ('rescued', 'paused', 'cancelled')) THEN true END)) END ORDER BY l.token), '[]')
-  FROM haul.lease l
+  FROM leases l
   JOIN haul.job j ON j.id = l.job
-  JOIN haul.host h ON h.id = l.host
-  JOIN haul.queue q ON q.id = l.queue
-  JOIN haul.store s ON s.id = q.store
-  LEFT JOIN haul.checkpoint c ON c.job = l.job
-  WHERE l.worker = p_worker AND l.call = p_call);
+  JOIN hosts h ON h.id = l.host
+  JOIN queues q ON q.id = l.queue
+  LEFT JOIN haul.checkpoint c ON c.job = l.job);
 END
 $$;
 
