@@ -5,7 +5,7 @@
 --          else the last one before it
 -- p_since  lanes due before this are left to a complete look
 -- claimed  how many
--- seen     when the last lane that was met had become due
+-- seen     when the last lane that was met had become due, or one before it that was somebody else's at that moment
 CREATE OR REPLACE FUNCTION haul.claim_band(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_instance integer, p_part_instance integer,
   p_priority smallint, p_floor smallint, p_since timestamptz, p_room integer,
@@ -23,7 +23,9 @@ DECLARE
   v_jobs bigint[];
   v_places tid[];
   v_away bigint[];
+  v_from timestamptz := p_since;
   v_due timestamptz;
+  v_passed timestamptz;
 BEGIN
   claimed := 0;
   WHILE claimed < p_room AND v_swept < 1000 LOOP
@@ -32,11 +34,17 @@ BEGIN
     SELECT array_agg(t.place), max(t.next_at) INTO v_lanes, v_due FROM (
       SELECT l.ctid AS place, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
-        AND l.next_at >= greatest(p_since, seen) AND l.next_at <= v_now AND l.next_at IS NOT NULL
+        AND l.next_at >= v_from AND l.next_at <= v_now AND l.next_at IS NOT NULL
       ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
       FOR UPDATE SKIP LOCKED) t;
     EXIT WHEN v_lanes IS NULL;
-    seen := greatest(seen, v_due);
+    SELECT least(v_passed, min(t.next_at)) INTO v_passed FROM (
+      SELECT l.next_at FROM haul.lane l
+      WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
+        AND l.next_at >= v_from AND l.next_at < v_due AND l.next_at IS NOT NULL AND l.ctid <> ALL (v_lanes)
+      ORDER BY l.next_at LIMIT 1) t;
+    v_from := v_due;
+    seen := least(v_due, v_passed);
 
     -- 2. In a new statement, what may start: one from each host, then a second from each, and so on. What is locked stays
     -- where it is, and so do the jobs of locked lanes: found by their place no older versions of them are met.
@@ -135,7 +143,7 @@ $$;
 --
 -- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they will,
 -- "xid", "at"}. What an earlier claim has met is behind it: an index full of what it has left there is not read again. But a
--- lane may have been armed by, or locked by, a transaction that was still going on. So "next" becomes "from" when a claim
+-- lane may have been armed by a transaction that was still going on. So "next" becomes "from" when a claim
 -- has looked from the old place after all such transactions, those before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
