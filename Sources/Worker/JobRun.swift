@@ -29,11 +29,18 @@ final class JobRun: Sendable {
     var isAbandoned = false
     var isSuspended = false
     var hasBegun = false
+    var isPublishing = false
   }
 
-  init(_ lease: Lease, _ environment: RunEnvironment) {
+  private let onPublishing: @Sendable () -> Void
+
+  /// - Parameter onPublishing: called when the bytes are all there, before they are published.
+  init(
+    _ lease: Lease, _ environment: RunEnvironment, onPublishing: @escaping @Sendable () -> Void
+  ) {
     self.lease = lease
     self.environment = environment
+    self.onPublishing = onPublishing
     logger = environment.logger.with(
       (.job, LogValue(lease.job)), (.token, LogValue(lease.token)))
   }
@@ -62,6 +69,9 @@ final class JobRun: Sendable {
 
   /// Whether it has had its turn to be transferred.
   var hasBegun: Bool { state.withLock { $0.hasBegun } }
+
+  /// Whether its bytes are all there: what it waits for is the disk, not the network.
+  var isPublishing: Bool { state.withLock { $0.isPublishing } }
 
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
@@ -138,23 +148,21 @@ final class JobRun: Sendable {
     return try await transfer(order, to: path, in: store)
   }
 
-  /// Where a file stands under the final name already and the policy lets it, nothing need be fetched to know the end. The
-  /// rename decides again. Where a worker died with the job, the file may be its own: that is compared when the bytes are there.
+  /// Where the policy does not let the file get its final name, nothing need be fetched to know the end. The rename decides
+  /// again. Where a worker died with the job, a file there may be its own: that is compared when the bytes are there.
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> Ending? {
-    guard lease.rescued != true, lease.policy == .fail || lease.policy == .skip else {
-      return nil
+    let occupant = try await store.io.run { () throws(TransferError) in
+      try store.destination.occupant(of: path)
     }
-    let size = try await store.io.run { () throws(TransferError) in
-      try store.destination.open(path)?.size()
+    switch (occupant, lease.policy) {
+    case (.directory, .fail), (.directory, .skip), (.directory, .replace): throw .directory(path)
+    case (.file, .fail) where lease.rescued != true: throw .exists(path)
+    case (.file(let length), .skip) where lease.rescued != true:
+      return skipped(bytes: length, path: path.description, report: TransferReport())
+    default: return nil
     }
-    guard let size else { return nil }
-    if lease.policy == .fail { throw .exists(path) }
-    var ending = completed(
-      bytes: size, path: path.description, report: TransferReport(), digest: nil)
-    ending.isSkipped = true
-    return ending
   }
 
   /// The order completed by the job's wishes.
@@ -219,6 +227,8 @@ final class JobRun: Sendable {
   ) async -> Ending? {
     switch outcome {
     case .complete(let part, let length):
+      state.withLock { $0.isPublishing = true }
+      onPublishing()
       return await publish(part, length, report, isKept: isKept, publisher)
     case .stopped:
       if isAbandoned { return lost() }
@@ -239,12 +249,16 @@ final class JobRun: Sendable {
     _ publisher: Publisher
   ) async -> Ending? {
     do throws(TransferError) {
-      guard let placed = try await publisher.publish(part, length: length, isKept: isKept) else {
-        return lost()
-      }
+      guard let published = try await publisher.publish(part, length: length, isKept: isKept)
+      else { return lost() }
       await removeParts(report.leftover, in: publisher.parts, of: publisher.store)
-      return completed(
-        bytes: length, path: placed.description, report: report, digest: report.digest)
+      switch published {
+      case .placed(let placed):
+        return completed(
+          bytes: length, path: placed.description, report: report, digest: report.digest)
+      case .skipped(let bytes):
+        return skipped(bytes: bytes, path: publisher.path.description, report: report)
+      }
     } catch {
       // Nothing of it is of use to a later attempt unless a checkpoint means it.
       if !isKept { await removeParts([part.name], in: publisher.parts, of: publisher.store) }
@@ -286,6 +300,13 @@ final class JobRun: Sendable {
     ending.bytes = bytes
     ending.path = path
     ending.digest = digest?.description
+    return ending
+  }
+
+  /// Done with the file of `bytes` that stands there.
+  private func skipped(bytes: Int64, path: String, report: TransferReport) -> Ending {
+    var ending = completed(bytes: bytes, path: path, report: report, digest: nil)
+    ending.isSkipped = true
     return ending
   }
 
