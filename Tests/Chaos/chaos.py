@@ -31,7 +31,7 @@ def arguments():
     parser.add_argument("--minutes", type=float, default=10, metavar="N", help="how long there are faults (10)")
     parser.add_argument("--seed", type=int, metavar="N", help="replays the faults of another run")
     parser.add_argument("--jobs", type=int, metavar="N", help="how many (800 a minute)")
-    parser.add_argument("--large", type=int, metavar="N", help="how many of them are large files (10 a minute)")
+    parser.add_argument("--large", type=int, metavar="N", help="how many of them are large files (8 a minute)")
     parser.add_argument("--prove-judge", action="store_true", help="break Haul on purpose, and see that the judge finds it")
     parser.add_argument("--only", metavar="WORDS", help="with --prove-judge: scenes whose name has them")
     parser.add_argument("--soak", type=float, metavar="N", help="half of what the pool can do for N minutes, without faults")
@@ -46,7 +46,7 @@ def run(options, root):
     begin = time.time()
     seconds = 60 * options.minutes
     waves = workload.waves(
-        options.seed, seconds, options.jobs or int(800 * options.minutes), options.large or int(10 * options.minutes),
+        options.seed, seconds, options.jobs or int(800 * options.minutes), options.large or int(8 * options.minutes),
         largest=500 << 20 if options.minutes >= 8 else None)
     plan = schedule.faults(options.seed, seconds)
     print(f"chaos: seed {options.seed}: {sum(len(w.jobs) for w in waves)} jobs, {len(plan)} faults in {seconds:.0f} s", flush=True)

@@ -52,7 +52,8 @@ class Wave:
 
 
 def waves(seed, seconds, count, large, largest=None):
-    """`count` jobs and `large` large ones in waves over the first two thirds of the time, the first ones at once."""
+    """`count` jobs and `large` large ones in waves over the first two thirds of the time, the first ones at once. The large ones
+    of the first two waves are of the size `largest`, if there is one."""
     dice = random.Random(f"{seed} workload")
     number = 0
     pieces = max(4, int(seconds / 8))
@@ -67,9 +68,8 @@ def waves(seed, seconds, count, large, largest=None):
             number += 1
             low, high = HOSTS[host][3]
             size = dice.randint(low, high) if dice.random() > 0.05 else low
-            if host == "large.test" and largest and dice.random() < 0.1:
+            if host == "large.test" and largest and index < 2:
                 size = largest
-            # Large ones that have to be told apart by what an origin can say of them.
             jobs.append(Job(host, content.File(number, size), queue, batch))
         missing = [f"http://plain.test/nothing-{index}-{i}" for i in range(2)]
         made.append(Wave(0 if index < 2 else 0.68 * seconds * index / pieces, batch, queue, tuple(jobs), tuple(missing)))
