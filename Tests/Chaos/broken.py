@@ -17,7 +17,7 @@ SQL = {
             ("SELECT DISTINCT ON (l.job) e.*,",
              "SELECT DISTINCT ON (l.job) e.job, l.token, e.result, e.error, e.message, e.status, e.retry_after, e.host, e.bytes,"
              " e.path, e.digest, e.fetched, e.resumed_at, e.changes, e.range_unsafe,"),
-            ("JOIN haul.lease l ON l.job = e.job AND l.token = e.token", "JOIN haul.lease l ON l.job = e.job")]},
+            ("JOIN endings e ON e.job = l.job AND e.token = l.token", "JOIN endings e ON e.job = l.job")]},
     # What it sees of `ready` is as old as the statement that locks the lane. That takes a moment longer, for the sake of
     # the proof: the race is won in seconds and not in hours.
     "a claim in one statement": {

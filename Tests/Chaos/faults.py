@@ -115,14 +115,16 @@ def _(world, fault, hold):
 @deed("database far away")
 def _(world, fault, hold):
     world.relay.delay = random.Random(fault.dice).uniform(0.02, 0.3)
-    hold()
+    with world.ledger.noted(world.ledger.breaks):
+        hold()
     world.relay.delay = 0
 
 
 @deed("database replies lost")
 def _(world, fault, hold):
     world.relay.loses = True
-    hold()
+    with world.ledger.noted(world.ledger.breaks):
+        hold()
     world.relay.loses = False
 
 
@@ -145,9 +147,10 @@ def _(world, fault, hold):
     dice = random.Random(fault.dice)
     sessions = world.sql(
         "SELECT pid FROM pg_stat_activity WHERE datname = 'haul' AND application_name <> 'chaos' ORDER BY pid")
-    for (pid,) in sessions or []:
-        if dice.random() < 0.4:
-            world.sql("SELECT pg_terminate_backend(%s)", [pid])
+    with world.ledger.noted(world.ledger.breaks):
+        for (pid,) in sessions or []:
+            if dice.random() < 0.4:
+                world.sql("SELECT pg_terminate_backend(%s)", [pid])
 
 
 @deed("one backend kill -9")

@@ -1,6 +1,9 @@
 """The judge while the pool runs: every second its own look at the database and at the processes.
 
 It trusts nothing that Haul says of itself: no view, no function, no log; tables, and what the driver knows it did.
+
+Not looked at by anybody here: the order of priorities and the weights of queues, how long claims take (I6), adaptive caps
+beyond that they are no larger than the policy's, totals of batches, TLS, digests, and what NFS does to renames.
 """
 
 import os

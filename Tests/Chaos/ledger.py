@@ -38,6 +38,8 @@ class Ledger:
         self.caps, self.intervals = collections.defaultdict(list), collections.defaultdict(list)
         # When the database was away, or had just come back: [from, to].
         self.outages = []
+        # When single connections to it were broken.
+        self.breaks = []
         # When a disk was full, and when one stood still.
         self.full, self.frozen = [], []
         self.versions = collections.Counter()

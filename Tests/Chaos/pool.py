@@ -77,7 +77,7 @@ class Program:
             said = file.read()
         has_begun = '"worker.started"' in said or '"coordinator.started"' in said
         if not has_begun and self.process.returncode in (69, 75) and ledger.overlap(
-            book.outages, self.life.begin, self.life.end):
+            book.outages + book.breaks, self.life.begin, self.life.end):
             book.figures["started without a database"] = book.figures.get("started without a database", 0) + 1
             self.start()
         elif not has_begun and self.process.returncode == 74 and ledger.overlap(book.full, self.life.begin - 3, self.life.end):

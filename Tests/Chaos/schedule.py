@@ -55,17 +55,17 @@ class Fault:
     dice: int    # what the fault draws its own numbers from
 
 
-def faults(seed, seconds, gap=1.6, kinds=KINDS):
+def faults(seed, seconds, gap=1.6):
     """Every kind once, then by weight; none needs what another still has."""
     dice = random.Random(f"{seed} schedule")
     free = {}  # (need, number) → from when
     made, now = [], 3.0
-    first = list(kinds)
+    first = list(KINDS)
     dice.shuffle(first)
     while (now := now + dice.expovariate(1 / gap)) < seconds - 2:
         for _ in range(20):
-            kind = first[0] if first else dice.choices(list(kinds), [k[3] for k in kinds.values()])[0]
-            need, shortest, longest, _ = kinds[kind]
+            kind = first[0] if first else dice.choices(list(KINDS), [k[3] for k in KINDS.values()])[0]
+            need, shortest, longest, _ = KINDS[kind]
             count = {"worker": WORKERS, "coordinator": COORDINATORS}.get(need, 1)
             open_targets = [n for n in range(count) if free.get((need, n), 0) <= now]
             # Half of the workers are always well.

@@ -1,6 +1,6 @@
 """Everything a chaos run consists of, and what the faults ask of it."""
 
-import contextlib
+import collections
 import json
 import os
 import subprocess
@@ -16,6 +16,7 @@ import place
 import pool
 import powerloss
 import relay
+import schedule
 import server
 import workload
 
@@ -82,7 +83,8 @@ class World:
             "disk": self.site.disk("disk", 2 * size + (256 << 20)), "ram": self.site.memory_disk("ram", size + (128 << 20))}
         self.server = server.Server(self.site)
         self.driver_session, self.session_lock = self.server.session(), threading.Lock()
-        self.server_turn = threading.Lock()
+        # One fault after the other of those that need the same, however slow the machine is.
+        self.turns = collections.defaultdict(threading.Lock)
         self.relay = relay.Relay()
         self.pool = pool.Pool(self.site, self.ledger, haul_path, self.server.conninfo)
         self.origin, self.nginx = Origin(self), Nginx(self.site)
@@ -127,11 +129,9 @@ class World:
             except psycopg2.Error:
                 return None
 
-    @contextlib.contextmanager
     def outage(self):
-        """For as long as the database is away: one such fault after the other, however slow the machine is."""
-        with self.server_turn, self.ledger.noted(self.ledger.outages):
-            yield
+        """For as long as the database is away."""
+        return self.ledger.noted(self.ledger.outages)
 
     def persist(self, *arguments, text=None, limit=90):
         """Gives a command until it is carried out. That there is no database now is no fault of it."""
@@ -185,9 +185,10 @@ class World:
     def carry_out(self, fault):
         """One fault, from its beginning to its healing; runs in a thread of its own."""
         time.sleep(max(0, self.ledger.begin + fault.at - time.time()))
-        self.ledger.faults[fault.kind] += 1
         try:
-            faults.DEEDS[fault.kind](self, fault, lambda: time.sleep(fault.duration))
+            with self.turns[schedule.KINDS[fault.kind][0], fault.target]:
+                self.ledger.faults[fault.kind] += 1
+                faults.DEEDS[fault.kind](self, fault, lambda: time.sleep(fault.duration))
         except Exception as error:  # a driver that does not work must not look like a pool that does
             self.ledger.violation("driver", f"{fault.kind} at {fault.at:.1f}: {error!r}")
 
