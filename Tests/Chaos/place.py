@@ -70,8 +70,8 @@ class Site:
         return place
 
     def after_power_loss(self, name):
-        """What a loss of power at this moment would leave of a disk: its image, mounted elsewhere. Blocks that are written
-        while it is copied are in it or not, as on a disk that loses power while it writes."""
+        """What a loss of power at this moment would leave of a disk: its image, mounted elsewhere, where
+        the journal is replayed as after a crash. Nobody may write meanwhile."""
         image, place = self.path(f"{name}.lost.image"), self.path(f"{name}.lost")
         run("cp", "--sparse=always", self.path(f"{name}.image"), image)
         os.makedirs(place, exist_ok=True)

@@ -22,6 +22,8 @@ class Program:
         self.process, self.life, self.uses = None, None, 0
 
     def start(self):
+        if self.life is not None:
+            self.ended()
         self.uses += 1
         if self.wire:
             self.wire.renew()
