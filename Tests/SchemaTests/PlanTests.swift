@@ -57,7 +57,7 @@ struct PlanTests {
     }
   }
 
-  /// One call in an empty pool, then 300,000 jobs on 10,000 hosts, 5,000 of them running, then calls whose plans are shown.
+  /// One call in an empty pool, then 300,000 jobs on 10,000 hosts, 6,000 of them running, then calls whose plans are shown.
   private static func plans(_ pool: Pool) async throws -> [Plan] {
     let directory = try TemporaryDirectory()
     let script = try directory.write(
@@ -109,7 +109,7 @@ struct PlanTests {
   private static let fill = """
     SELECT haul.ensure_partitions(400000) \\g /dev/null
     INSERT INTO haul.host (name, cap, policy_cap, min_interval, in_flight)
-    SELECT 'h' || n || '.test', 4, 4, '0', (n <= 5000)::integer FROM generate_series(1, 10000) n;
+    SELECT 'h' || n || '.test', 4, 4, '0', (n <= 6000)::integer FROM generate_series(1, 10000) n;
     INSERT INTO haul.job (id, queue, host, priority, submitted_at, url, path, options)
     SELECT nextval('haul.job_id'), q.id, h.id, 5, clock_timestamp(), 'https://' || h.name || '/' || n, h.name || '/' || n, '{}'
     FROM haul.queue q, haul.host h, generate_series(1, 30) n WHERE q.name = '\(Pool.name)';

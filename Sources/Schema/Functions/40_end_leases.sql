@@ -33,7 +33,7 @@ BEGIN
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
       fetched bigint, resumed_at bigint, changes smallint, range_unsafe text)
   ), ended AS MATERIALIZED (
-    SELECT DISTINCT ON (l.job) e.*, l.ctid AS place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
+    SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
       c.job IS NOT NULL AS resumable, c.instance AS part_instance,
       coalesce(c.token = l.token, false) AS progressed,
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
@@ -46,7 +46,8 @@ BEGIN
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(v_leases) AS u(place)
-    JOIN haul.lease l ON l.ctid = u.place
+    -- OFFSET 0: each by its place. Free to choose, a plan made while nothing runs reads all leases, and goes on doing so.
+    CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
     -- Of what has completed it is not asked: a busy host's row has many versions.
