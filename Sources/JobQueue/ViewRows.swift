@@ -23,6 +23,8 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let digest: String?
   package let error: String?
   package let message: String?
+  /// What it asks for beyond URL and path.
+  package let options: [String: QueueSettings.OptionValue]?
 }
 
 /// A row of `haul.attempts`.
@@ -164,9 +166,10 @@ package struct FailureRow: Sendable, Decodable, Equatable {
   package let firstJob: Int64
 }
 
-/// How many jobs are in one state, those that failed by error class.
+/// How many jobs are in one state.
 package struct JobCount: Sendable, Decodable, Equatable {
   package let state: String?
+  /// Of those that failed, where they are told by error class.
   package let error: String?
   package let jobs: Int
   /// Of their files so far.
@@ -188,6 +191,8 @@ package struct RunningRow: Sendable, Decodable, Equatable {
 /// What keeps jobs from being started.
 package struct Obstacle: Sendable, Decodable, Hashable {
   package enum Kind: String, Sendable, Decodable {
+    /// All that waits is paused.
+    case held
     /// No live worker mounts the store `name`.
     case unserved
     /// The queue `name` is paused.

@@ -69,6 +69,12 @@ extension JobRow {
       text: { $0.durable.map(HumanFormat.bytes) ?? "-" }),
     Column("DIGEST", key: "digest", value: { .text($0.digest) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
+    Column(
+      "OPTIONS", key: "options", value: { .object(($0.options ?? [:]).members) },
+      text: { row in
+        let words = (row.options ?? [:]).words
+        return words.isEmpty ? "-" : words.joined(separator: ", ")
+      }),
   ]
 }
 
