@@ -16,7 +16,7 @@ package struct DescriptorLimit: Sendable, Equatable {
 
   /// Raises the soft limit to what workers of this process need, where it is lower.
   ///
-  /// - Parameter leases: jobs held at once, of each worker.
+  /// - Parameter leases: jobs held at once, of each worker, beside those being published.
   package static func raise(
     workers: Int = 1, leases: Int, stores: Int = 1
   ) throws(TooLow) {
@@ -30,10 +30,11 @@ package struct DescriptorLimit: Sendable, Equatable {
     _ = unsafe setrlimit(resource, &limit)
   }
 
-  /// For each job two connections under way and two idle ones, a resolver's, the part file, and two directories; for each
-  /// store the directories of part files; for the process its threads and its database.
+  /// For each job two connections under way and two idle ones, a resolver's, the part file, and two directories, and of as many
+  /// that are being published the last three; for each store the directories of part files; for the process its threads and its
+  /// database.
   static func needed(workers: Int, leases: Int, stores: Int) -> UInt {
-    UInt(64 + workers * (8 * leases + 256 * stores))
+    UInt(64 + workers * (11 * leases + 256 * stores))
   }
 
   /// The soft limit to set.

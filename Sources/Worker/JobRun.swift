@@ -29,11 +29,18 @@ final class JobRun: Sendable {
     var isAbandoned = false
     var isSuspended = false
     var hasBegun = false
+    var isPublishing = false
   }
 
-  init(_ lease: Lease, _ environment: RunEnvironment) {
+  private let onPublishing: @Sendable () -> Void
+
+  /// - Parameter onPublishing: called when the bytes are all there, before they are published.
+  init(
+    _ lease: Lease, _ environment: RunEnvironment, onPublishing: @escaping @Sendable () -> Void
+  ) {
     self.lease = lease
     self.environment = environment
+    self.onPublishing = onPublishing
     logger = environment.logger.with(
       (.job, LogValue(lease.job)), (.token, LogValue(lease.token)))
   }
@@ -62,6 +69,9 @@ final class JobRun: Sendable {
 
   /// Whether it has had its turn to be transferred.
   var hasBegun: Bool { state.withLock { $0.hasBegun } }
+
+  /// Whether its bytes are all there: what it waits for is the disk, not the network.
+  var isPublishing: Bool { state.withLock { $0.isPublishing } }
 
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
@@ -236,6 +246,8 @@ final class JobRun: Sendable {
   ) async -> Ending? {
     switch outcome {
     case .complete(let part, let length):
+      state.withLock { $0.isPublishing = true }
+      onPublishing()
       return await publish(part, length, report, isKept: isKept, publisher)
     case .unchanged: return unchanged(report)
     case .stopped:

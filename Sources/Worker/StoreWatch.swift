@@ -120,11 +120,11 @@ final class StoreWatch: Sendable {
     onChange()
   }
 
-  /// How many of the worker's leases wait for a disk that hangs. They take no room from others.
-  var stuckCount: Int {
-    let hanging = state.withLock { $0.standing.filter { $0.value.trouble == .hangs } }
-    guard !hanging.isEmpty else { return 0 }
-    return board.running.count { hanging[$0.lease.store] != nil }
+  /// The stores whose disk hangs.
+  var hanging: Set<String> {
+    state.withLock { state in
+      Set(state.standing.lazy.filter { $0.value.trouble == .hangs }.map(\.key))
+    }
   }
 
   /// Returns once the database knows it; cancelled, it gives up.

@@ -77,8 +77,7 @@ final class WorkLoop: Sendable {
       let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock {
         ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
       }
-      let room =
-        isDraining ? 0 : configuration.leases - board.runningCount + environment.watch.stuckCount
+      let room = isDraining ? 0 : room
       if board.hasEndings || (room > 0 && isClaimDue) {
         if let rest = gathering(until: .now) {
           await wake.wait(upTo: rest)
@@ -96,6 +95,15 @@ final class WorkLoop: Sendable {
       // Room without news: the wait is over.
       if room > 0 { state.withLock { $0.isClaimDue = true } }
     }
+  }
+
+  /// How many more jobs it may hold. Those that are being published take no room from others, up to as many again: the network does
+  /// not wait for the disk. Those that wait for a disk that hangs take none at all.
+  private var room: Int {
+    let hanging = environment.watch.hanging
+    let running = board.running.filter { !hanging.contains($0.lease.store) }
+    let publishing = min(running.count { $0.isPublishing }, configuration.leases)
+    return configuration.leases - (running.count - publishing)
   }
 
   /// How long yet to gather what the next call settles; nil where it is time. As long as leases wait for a slot the network does
@@ -135,7 +143,9 @@ final class WorkLoop: Sendable {
   private func take(_ reply: WorkReply, number: Int64, endings: [Ending], room: Int) {
     log(reply, endings)
     tell(reply, endings)
-    let runs = board.took(number, reply.claimed) { JobRun($0, environment) }
+    let runs = board.took(number, reply.claimed) {
+      JobRun($0, environment) { self.claimSoon() }
+    }
     for run in runs { start(run) }
     if reply.draining { drain() }
     let isFull = reply.claimed.count >= room

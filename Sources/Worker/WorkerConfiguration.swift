@@ -22,7 +22,7 @@ package struct WorkerConfiguration: Sendable {
   package var queues: [String]?
   /// Transfers at once.
   package var concurrency: Int
-  /// Jobs held at once: beside those in transfer, some that are being published and some that are next. Each counts against
+  /// Jobs held at once, beside those that are being published: those in transfer, and some that are next. Each counts against
   /// its host's cap, and no other worker can have it: more than ``concurrency`` is for a worker that is alone with its queues.
   package var leases: Int
   /// Blocks of addresses allowed besides the public ones.

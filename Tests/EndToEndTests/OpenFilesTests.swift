@@ -30,7 +30,7 @@ import Testing
       try await worker.event("worker.started")
       let limits = try String(contentsOfFile: "/proc/\(worker.child.pid)/limits", encoding: .utf8)
       let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
-      #expect(line?.split(separator: " ").dropFirst(3).first == "480")
+      #expect(line?.split(separator: " ").dropFirst(3).first == "540")
       try await pool.stop(worker)
     }
   }
@@ -44,7 +44,7 @@ import Testing
       let refused = try start("ulimit -n 2048", arguments, of: pool)
       let output = try await refused.child.result()
       #expect(output.exit == .code(78))
-      let needed = arguments[0] == "get" ? 64 + 8 * 320 + 256 : 64 + 8 * 1024 + 256
+      let needed = arguments[0] == "get" ? 64 + 11 * 320 + 256 : 64 + 11 * 1024 + 256
       let said = output.standardError.joined(separator: "\n")
       #expect(said.contains("need \(needed) open files, and this process may have 2048"))
       #expect(said.contains("LimitNOFILE=\(needed)"))

@@ -5,9 +5,9 @@ import Testing
 struct DescriptorLimitTests {
   @Test func `what is needed grows with jobs, stores and workers`() {
     #expect(DescriptorLimit.needed(workers: 0, leases: 16, stores: 1) == 64)
-    #expect(DescriptorLimit.needed(workers: 1, leases: 16, stores: 1) == 448)
-    #expect(DescriptorLimit.needed(workers: 2, leases: 1024, stores: 1) == 16_960)
-    #expect(DescriptorLimit.needed(workers: 1, leases: 1, stores: 3) == 840)
+    #expect(DescriptorLimit.needed(workers: 1, leases: 16, stores: 1) == 496)
+    #expect(DescriptorLimit.needed(workers: 2, leases: 1024, stores: 1) == 23_104)
+    #expect(DescriptorLimit.needed(workers: 1, leases: 1, stores: 3) == 843)
   }
 
   @Test(arguments: [(1024, 4096, 448, 1024), (256, 4096, 448, 448), (256, 448, 448, 448)])
