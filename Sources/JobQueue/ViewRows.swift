@@ -145,7 +145,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   /// All that have not ended.
   package let unfinished: Int64
   package let running: Int64
-  /// Lengths of the files of completed jobs.
+  /// Lengths of the files of completed jobs, and what is there of running ones.
   package let bytes: Int64
   /// Bytes a second.
   package let rate: Int64
@@ -154,6 +154,12 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let submittedAt: String
   /// `cancel` or `pause` while that is being carried out.
   package let steering: String?
+  /// Of ``bytes``, those of completed jobs.
+  package let completedBytes: Int64
+  /// What is there of waiting and paused ones.
+  package let waitingBytes: Int64
+  /// The same as parts of whole files.
+  package let waitingParts: Double
 }
 
 /// A row of `haul.failures`: jobs that failed alike.

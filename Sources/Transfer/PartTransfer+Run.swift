@@ -85,7 +85,7 @@ extension PartTransfer {
       }
       if isEnded { return .end(.stopped) }
       let result = await engine.perform(
-        request(to: url, isHome: isHome, fields + [condition].compactMap(\.self)),
+        request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields),
         sink: Sink(
           self, asked: condition == nil ? asked : .ifChanged, hostKey: url.hostKey,
           resource: resource), handle: handle)

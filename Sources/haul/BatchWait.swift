@@ -6,8 +6,8 @@ import Terminal
 
 /// Waits until jobs have ended, through outages of the database too, and shows how far they are.
 ///
-/// It looks at numbers that are kept up, and at what runs: a batch of a million costs what one of ten does. It is woken by the
-/// leader's word that a batch has ended; where that does not come, the next look sees the end.
+/// It looks at numbers that are kept up, and at what runs: while that goes on, a batch of a million costs what one of ten does.
+/// It is woken by the leader's word that a batch has ended; where that does not come, the next look sees the end.
 struct BatchWait {
   let jobs: AwaitedJobs
   /// The command as typed, which begins its messages.
@@ -81,27 +81,28 @@ struct BatchWait {
   private func follow(_ session: Session, _ board: Board) async throws {
     let clock = ContinuousClock()
     var hints = StandstillHints()
-    var hintAt = clock.now
-    for await _ in looks(session) {
-      let seen = try await read(session) { queue in
+    var lookAt = clock.now
+    for await _ in looks(session) where clock.now >= lookAt {
+      let look = try await read(session) { queue in
         (try await queue.counts(of: jobs), try await queue.running(of: jobs))
       }
-      guard let (counts, running) = seen else { continue }
+      guard let look else { continue }
       board.progress.withLock {
-        $0.count(counts)
-        $0.look(running, at: clock.now)
+        $0.count(look.answer.0)
+        $0.look(look.answer.1, at: clock.now)
       }
+      // What takes long, as jobs of other batches and what stands in the way may, must not keep the database busy.
+      lookAt = clock.now + look.took * 9
       display.show(board.frame)
       if board.tally.pending == 0 { return }
-      let start = clock.now
-      guard board.isIdle, start >= hintAt else { continue }
-      let obstacle = try await read(session) { try await $0.obstacle(to: jobs) } ?? nil
+      guard board.isIdle else { continue }
+      let found = try await read(session) { try await $0.obstacle(to: jobs) }
+      guard let found, let obstacle = found.answer else { continue }
+      lookAt += found.took * 9
       let reason = board.tally.reasonToStandStill(selector: selector, obstacle: obstacle)
-      if let reason, let obstacle, hints.isNews(obstacle, at: clock.now) {
+      if let reason, hints.isNews(obstacle, at: clock.now) {
         display.say("\(label): \(reason)")
       }
-      // Of a batch of millions it takes a while to find, and that must not keep the database busy.
-      hintAt = clock.now + start.duration(to: .now) * 9
     }
   }
 
@@ -138,17 +139,21 @@ struct BatchWait {
   private func report(_ session: Session) async throws -> BatchReport {
     while true {
       if let report = try await read(session, { try await BatchReport(of: jobs, from: $0) }) {
-        return report
+        return report.answer
       }
     }
   }
 
-  /// nil when the connection was lost meanwhile: the session makes a new one.
+  /// What `body` gives, and how long that took without any wait for a connection; nil when that was lost meanwhile: the
+  /// session makes a new one.
   private func read<Answer: Sendable>(
     _ session: Session, _ body: @Sendable (JobQueue) async throws -> Answer
-  ) async throws -> Answer? {
+  ) async throws -> (answer: Answer, took: Duration)? {
     do {
-      return try await session.withConnection { try await body(JobQueue($0)) }
+      return try await session.withConnection { connection in
+        let start = ContinuousClock.now
+        return (try await body(JobQueue(connection)), start.duration(to: .now))
+      }
     } catch let error as PostgresError where error.isTransient {
       return nil
     }

@@ -1,6 +1,7 @@
 -- What operators do to jobs. Each takes a selector and handles up to p_limit jobs a call, returning how many it changed
--- and whether there may be more: call again while that is so, with the `sweep` of the first reply as p_sweep. A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does
--- not narrow. Names that do not exist raise HA003.
+-- and whether there may be more: call again while that is so, with the `sweep` of the first reply as p_sweep. Of two who say
+-- different things of one whole batch, so, the later one is heard. A selector is
+-- {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow. Names that do not exist raise HA003.
 
 CREATE OR REPLACE FUNCTION haul.matches(
   p_selector jsonb, p_job bigint, p_state text, p_error text) RETURNS boolean
