@@ -64,7 +64,9 @@ let package = Package(
         "Transfer",
         "ListFormats", "Arguments", "Terminal", "Log",
       ],
-      swiftSettings: strictC),
+      swiftSettings: strictC,
+      // The other linker warns of a call to mktemp(3) in the toolchain's own static library.
+      linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(configuration: .release))]),
 
     // Tests: one folder a target; TestSupport holds the servers and databases they share.
     .target(
@@ -90,7 +92,8 @@ let package = Package(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "WorkerTests", dependencies: ["Worker", "Transfer", "Postgres", "Log", "TestSupport"],
+      name: "WorkerTests",
+      dependencies: ["Worker", "Coordinator", "Transfer", "Postgres", "Log", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",

@@ -22,8 +22,8 @@ package final class Leadership: Sendable {
   private struct State {
     /// The server process of the session by which this process led in its last round.
     var heldBy: Int32?
+    var term = LeaderTerm()
     var rounds = 0
-    var hasSaidStandby = false
   }
 
   private let lock: Session
@@ -58,6 +58,7 @@ package final class Leadership: Sendable {
     do {
       guard try await leads() else { return }
       try await keepHouse()
+      state.withLock { $0.term.kept(now: .now) }
     } catch {
       // A session closed by its owner is the end, not trouble.
       if !Task.isCancelled { logger.warning(.databaseLost, (.reason, LogValue("\(error)"))) }
@@ -67,19 +68,22 @@ package final class Leadership: Sendable {
   private func leads() async throws -> Bool {
     let pid = try await lock.withConnection { connection -> Int32? in
       let held = self.state.withLock { $0.heldBy }
-      if let held, held != connection.backendPID { self.logger.warning(.leaderLost) }
+      if let held, held != connection.backendPID {
+        self.state.withLock { $0.term.lost() }
+        self.logger.warning(.leaderLost)
+      }
       // Asked in every round: whoever stood in for a leader that stood still is none when that one is back.
       return try await JobQueue(connection).lead() ? connection.backendPID : nil
     }
-    let (isNew, standsBy) = state.withLock { state in
-      defer {
-        state.heldBy = pid
-        state.hasSaidStandby = pid == nil
-      }
-      return (pid != nil && state.heldBy != pid, pid == nil && !state.hasSaidStandby)
+    let news = state.withLock { state in
+      state.heldBy = pid
+      return state.term.asked(leads: pid != nil, now: .now)
     }
-    if isNew { logger.info(.leaderElected) }
-    if standsBy { logger.debug(.leaderStandby) }
+    switch news {
+    case .elected: logger.info(.leaderElected)
+    case .standsBy: logger.debug(.leaderStandby)
+    case nil: break
+    }
     return pid != nil
   }
 

@@ -15,10 +15,12 @@ extension JobQueue {
   ///
   /// - Parameters:
   ///   - pieces: of some thousand lines each; an error that it throws ends the submission, and nothing is submitted.
+  ///   - isRefused: is asked once all pieces are there: whether nothing may be submitted of them. That is thrown as
+  ///     `conflicts` too, with those that there are besides, perhaps none.
   ///   - observe: is told how far it is.
   /// - Throws: `SubmissionError`; `JobQueueError.noSuchName` for the queue; what `pieces` throws.
   package func submit<Pieces: AsyncSequence & Sendable>(
-    _ submission: Submission, _ pieces: Pieces,
+    _ submission: Submission, _ pieces: Pieces, isRefused: @Sendable () -> Bool = { false },
     observe: @Sendable (SubmissionStep) -> Void = { _ in }
   ) async throws -> SubmitReply where Pieces.Element == [SubmitLine] {
     let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
@@ -26,7 +28,7 @@ extension JobQueue {
       let staged = try await stage(pieces, key, observe)
       observe(.checking)
       var reply = SubmitReply(conflicts: try await check(submission, key))
-      if reply.conflicts.count > 0, !submission.skipsConflicts {
+      if isRefused() || reply.conflicts.count > 0 && !submission.skipsConflicts {
         throw SubmissionError.conflicts(reply.conflicts)
       }
       try await makeJobs(submission, key, staged - reply.conflicts.count, &reply, observe)

@@ -110,6 +110,13 @@ extension JobQueue {
       """, [])
   }
 
+  /// How many hosts with jobs so far the policy of that pattern fits; 0 where there is no such policy.
+  package func hosts(fitting pattern: String) async throws -> Int {
+    try await call(
+      "SELECT coalesce(sum(p.hosts), 0)::bigint FROM haul.policies p WHERE p.pattern = $1",
+      [pattern])
+  }
+
   /// At most `limit` hosts: those that run most first, then those with jobs waiting, then by name.
   package func hosts(limit: Int) async throws -> [HostRow] {
     try await view(
@@ -120,13 +127,13 @@ extension JobQueue {
       """, [limit])
   }
 
-  /// At most `limit` batches, the newest first; only that of `name` where one is given.
+  /// At most `limit` batches that have jobs, the newest first; or that of `name`, also without.
   package func batches(named name: String? = nil, limit: Int) async throws -> [BatchRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT b.*, extract(epoch FROM b.time_left) AS seconds_left FROM haul.batches b
-        WHERE $1::text IS NULL OR b.batch = $1
+        WHERE CASE WHEN $1::text IS NULL THEN b.jobs > 0 ELSE b.batch = $1 END
         ORDER BY b.submitted_at DESC, b.batch LIMIT $2) v
       """, [name, limit])
   }

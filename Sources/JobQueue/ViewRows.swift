@@ -23,6 +23,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let digest: String?
   package let error: String?
   package let message: String?
+  package let lastError: String?
   /// What it asks for beyond URL and path.
   package let options: [String: QueueSettings.OptionValue]?
 }

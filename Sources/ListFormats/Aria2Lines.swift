@@ -57,7 +57,8 @@ struct Aria2Lines: ListParser {
     }
     if mirrored > 0 {
       defer { mirrored = 0 }
-      return .notice("of several URLs on one line the first is taken (\(mirrored) such lines)")
+      let lines = mirrored == 1 ? "1 such line" : "\(mirrored) such lines"
+      return .notice("of several URLs on one line the first is taken (\(lines))")
     }
     return nil
   }

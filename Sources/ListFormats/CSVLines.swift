@@ -38,7 +38,9 @@ struct CSVLines: ListParser {
     _ fields: [String], _ columns: [ListField], line: Int
   ) throws(ListFault) -> ListEntry {
     guard fields.count == columns.count else {
-      throw ListFault("\(fields.count) fields where the header has \(columns.count)")
+      throw ListFault(
+        "\(fields.count) \(fields.count == 1 ? "field" : "fields") where the header has \(columns.count)"
+      )
     }
     var entry = ListEntry(line: line, url: "")
     for (column, field) in zip(columns, fields) where !field.isEmpty {

@@ -60,6 +60,7 @@ package enum DefaultPath {
 
   /// The segment with its escapes replaced, or as written where that would not be a file's name.
   private static func decoded(_ segment: Substring) -> String {
+    if !segment.utf8.contains(UInt8(ascii: "%")) { return String(segment) }
     var bytes: [UInt8] = []
     var rest = Array(segment.utf8)[...]
     while let byte = rest.popFirst() {

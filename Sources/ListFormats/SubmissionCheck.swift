@@ -17,7 +17,9 @@ package enum SubmissionCheck {
     if hasControlCharacter(path) { throw .controlCharacterInPath(path) }
     let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     for component in components {
-      if [[], Array(".".utf8), Array("..".utf8)].contains(Array(component)) {
+      if component.isEmpty || component.elementsEqual(".".utf8)
+        || component.elementsEqual("..".utf8)
+      {
         throw .unresolvedPath(path)
       }
       if component.count > longestComponent { throw .componentTooLong(path) }
@@ -46,8 +48,8 @@ package enum SubmissionCheck {
     }
   }
 
-  /// C0, DEL or C1.
+  /// C0, DEL or C1: all that Unicode calls control characters, and that will never be others.
   static func hasControlCharacter(_ text: String) -> Bool {
-    text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    text.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
   }
 }

@@ -6,7 +6,7 @@ package import Log
 import Postgres
 import Synchronization
 package import Transfer
-import Worker
+package import Worker
 
 /// What `haul up` is to run, and where files land.
 package struct UpOrder: Sendable {
@@ -52,6 +52,8 @@ package final class UpRun: Sendable {
     case ready(conninfo: String, directory: String)
     /// Jobs that have not ended have a part in another directory of the store: here they begin anew.
     case interruptedElsewhere(jobs: Int, directory: String)
+    /// A lease of one of its workers has ended.
+    case settled(SettledLease)
     /// All workers were drained by an operator: with nobody left to work the run ends.
     case drained
     /// Workers and coordinator have ended, and the database was let go.
@@ -181,6 +183,7 @@ package final class UpRun: Sendable {
       concurrency: order.concurrency, allowedNetworks: order.allowedNetworks,
       version: order.version)
     configuration.rateLimit = order.rateLimit
+    configuration.onSettled = { [observe] in observe(.settled($0)) }
     var workers: [PoolWorker] = []
     for number in 0..<order.workers {
       workers.append(try PoolWorker(configuration, logger: logger("worker-\(number + 1)")))

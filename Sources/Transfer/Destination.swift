@@ -143,12 +143,13 @@ package struct Destination: Sendable {
         candidate = path.numbered(number)
       case EEXIST:
         if try parent.directory.status(of: candidate.name)?.isDirectory == true {
-          throw .file(EISDIR, "cannot publish \(candidate)")
+          throw .directory(candidate)
         }
         if policy == .skip { return .skipped }
         throw .exists(candidate)
       case let error:
         if error == ENOENT, try parts.directory.status(of: part) == nil { return .partMissing }
+        if error == EISDIR { throw .directory(candidate) }
         throw .file(error, "cannot publish \(candidate)")
       }
     }
@@ -171,6 +172,28 @@ package struct Destination: Sendable {
       candidate = path.numbered(number)
     }
     return nil
+  }
+
+  /// What stands under a name.
+  package enum Occupant: Sendable, Equatable {
+    case file(length: Int64)
+    case directory
+    /// A symbolic link, a socket or the like.
+    case other
+  }
+
+  /// Looks at what stands at `path`, without opening it; nil where nothing does.
+  ///
+  /// - Throws: `path_conflict` where a file or a symbolic link stands in place of a directory above it.
+  package func occupant(of path: RelativePath) throws(TransferError) -> Occupant? {
+    switch root.openBeneath(path.description, O_PATH | O_NOFOLLOW) {
+    case .success(let found):
+      let status = try found.status()
+      if status.isDirectory { return .directory }
+      return status.isRegular ? .file(length: status.size) : .other
+    case .failure(let error) where error.number == ENOENT: return nil
+    case .failure(let error): throw .file(error.number, "cannot open the directory of \(path)")
+    }
   }
 
   /// Opens a finished file for reading, to compare it with a length and digest.
@@ -239,5 +262,10 @@ extension TransferError {
   /// The error for a final name that is taken, under the policy `fail`.
   package static func exists(_ path: RelativePath) -> TransferError {
     TransferError(.exists, "a file stands at \(path) already", remedy: .ifExists)
+  }
+
+  /// The error for a final name that a directory has.
+  package static func directory(_ path: RelativePath) -> TransferError {
+    TransferError(.pathConflict, "a directory stands at \(path)")
   }
 }

@@ -8,8 +8,8 @@ import Transfer
 /// next, each step of theirs by one round: a sync of the whole file system where that pays, else a sync each, of a
 /// directory one for all. A round that began before somebody came is of no use to him: it may have missed what he wrote.
 final class GroupCommit: Sendable {
-  /// A part file that has got its name in `parent`, not yet durable; `path` is nil where there was no part file.
-  typealias Named = (path: RelativePath?, parent: Destination.Parent)
+  /// What has got its name in `parent`, not yet durable; `published` is nil where there was no part file.
+  typealias Named = (published: Publisher.Published?, parent: Destination.Parent)
   /// Gives a file that is durable its name, on a thread that may block; nil where that must wait for a better right to it.
   typealias Naming = @Sendable () throws(TransferError) -> Named?
 
@@ -68,7 +68,7 @@ final class GroupCommit: Sendable {
 
   /// The name that a file has got is durable on return.
   func sync(_ named: Named, on io: IOPool) async throws(TransferError) {
-    guard named.path != nil else { return }
+    guard named.published != nil else { return }
     _ = try await run(.named(named), io)
   }
 
@@ -190,7 +190,7 @@ final class GroupCommit: Sendable {
         waiter.continuation.resume(returning: .success(named))
       case .part(_, let name):
         let named = try name()
-        guard let named, named.path != nil else {
+        guard let named, named.published != nil else {
           return waiter.continuation.resume(returning: .success(named))
         }
         var waiter = waiter

@@ -149,23 +149,21 @@ final class JobRun: Sendable {
     return try await transfer(order, to: path, in: store)
   }
 
-  /// Where a file stands under the final name already and the policy lets it, nothing need be fetched to know the end. The
-  /// rename decides again. Where a worker died with the job, the file may be its own: that is compared when the bytes are there.
+  /// Where the policy does not let the file get its final name, nothing need be fetched to know the end. The rename decides
+  /// again. Where a worker died with the job, a file there may be its own: that is compared when the bytes are there.
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> Ending? {
-    guard lease.rescued != true, lease.policy == .fail || lease.policy == .skip else {
-      return nil
+    let occupant = try await store.io.run { () throws(TransferError) in
+      try store.destination.occupant(of: path)
     }
-    let size = try await store.io.run { () throws(TransferError) in
-      try store.destination.open(path)?.size()
+    switch (occupant, lease.policy) {
+    case (.directory, .fail), (.directory, .skip), (.directory, .replace): throw .directory(path)
+    case (.file, .fail) where lease.rescued != true: throw .exists(path)
+    case (.file(let length), .skip) where lease.rescued != true:
+      return skipped(bytes: length, path: path.description, report: TransferReport())
+    default: return nil
     }
-    guard let size else { return nil }
-    if lease.policy == .fail { throw .exists(path) }
-    var ending = completed(
-      bytes: size, path: path.description, report: TransferReport(), digest: nil)
-    ending.isSkipped = true
-    return ending
   }
 
   /// What the source said of the file that the job has brought before, where that file is still there by its length and is
@@ -269,12 +267,16 @@ final class JobRun: Sendable {
     _ publisher: Publisher
   ) async -> Ending? {
     do throws(TransferError) {
-      guard let placed = try await publisher.publish(part, length: length, isKept: isKept) else {
-        return lost()
-      }
+      guard let published = try await publisher.publish(part, length: length, isKept: isKept)
+      else { return lost() }
       await removeParts(report.leftover, in: publisher.parts, of: publisher.store)
-      return completed(
-        bytes: length, path: placed.description, report: report, digest: report.digest)
+      switch published {
+      case .placed(let placed):
+        return completed(
+          bytes: length, path: placed.description, report: report, digest: report.digest)
+      case .skipped(let bytes):
+        return skipped(bytes: bytes, path: publisher.path.description, report: report)
+      }
     } catch {
       // Nothing of it is of use to a later attempt unless a checkpoint means it.
       if !isKept { await removeParts([part.name], in: publisher.parts, of: publisher.store) }
@@ -328,6 +330,13 @@ final class JobRun: Sendable {
     ending.path = lease.earlier?.path
     ending.digest = lease.earlier?.digest
     ending.source = lease.earlier?.source
+    return ending
+  }
+
+  /// Done with the file of `bytes` that stands there.
+  private func skipped(bytes: Int64, path: String, report: TransferReport) -> Ending {
+    var ending = completed(bytes: bytes, path: path, report: report, digest: nil)
+    ending.isSkipped = true
     return ending
   }
 

@@ -4,6 +4,13 @@ import Transfer
 
 /// The last steps of a job: sync, be sure of the lease, rename, sync the directory.
 struct Publisher: Sendable {
+  /// What came of it.
+  enum Published: Sendable, Equatable {
+    case placed(RelativePath)
+    /// Another file of so many bytes, which is to stay, stands there since the transfer began.
+    case skipped(bytes: Int64)
+  }
+
   let lease: Lease
   let environment: RunEnvironment
   let store: Store
@@ -19,7 +26,7 @@ struct Publisher: Sendable {
   /// file if this one dies between the rename and the settlement.
   func publish(
     _ part: PartFile, length: Int64, isKept: Bool
-  ) async throws(TransferError) -> RelativePath? {
+  ) async throws(TransferError) -> Published? {
     // Where there is nothing to record, to wait for or to compare, which is nearly always, the thread that syncs goes on.
     if !isKept, lease.attempt == 1 {
       let named = try await store.commit.publish(part, on: store.io) {
@@ -28,7 +35,7 @@ struct Publisher: Sendable {
         guard environment.keeper.isSure(of: lease.token) == true else { return nil }
         return try giveName(to: part, length: length)
       }
-      if let named { return named.path }
+      if let named { return named.published }
     } else {
       try await store.io.run { () throws(TransferError) in
         try part.sync()
@@ -40,7 +47,7 @@ struct Publisher: Sendable {
       try giveName(to: part, length: length)
     }
     try await store.commit.sync(named, on: store.io)
-    return named.path
+    return named.published
   }
 
   /// The rename; whoever calls has the right to it.
@@ -53,21 +60,25 @@ struct Publisher: Sendable {
 
   private func name(
     _ part: PartFile, length: Int64, in parent: Destination.Parent
-  ) throws(TransferError) -> RelativePath? {
+  ) throws(TransferError) -> Published? {
     // After a lost attempt the file may stand there already: then it is ours, if it is the same.
     if lease.attempt > 1, let present = try present(part, length: length) {
       try parts.remove(part.name)
-      return present
+      return .placed(present)
     }
     let placement = try store.destination.place(
       part: part.name, of: parts, at: path, in: parent, policy: lease.policy)
     switch placement {
     case .placed(let placed):
       Failpoint.hit(.afterRename, path: lease.path)
-      return placed
+      return .placed(placed)
     case .skipped:
       try parts.remove(part.name)
-      return path
+      // What is no file has no length.
+      if case .file(let length) = try store.destination.occupant(of: path) {
+        return .skipped(bytes: length)
+      }
+      return .skipped(bytes: 0)
     case .partMissing:
       return nil
     }

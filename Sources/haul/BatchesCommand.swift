@@ -6,7 +6,7 @@ struct BatchesCommand: HaulCommand {
   static let name = "batches"
   static let abstract = "List batches with what has become of their jobs."
   static let discussion = """
-    The newest first. The numbers are kept up and not counted, so this is quick on any pool. TIME LEFT is at the rate \
+    The newest first, but for those whose jobs are all in other batches. The numbers are kept up and not counted, so this is quick on any pool. TIME LEFT is at the rate \
     of what runs, if what waits is as long as what has completed.
     """
   static let examples = [
@@ -22,8 +22,10 @@ struct BatchesCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.batches(limit: limit) }
-    try output.print(rows, BatchRow.columns, json: BatchRow.moreColumns, note: BatchRow.word)
+    let rows = try await database.withQueue { try await $0.batches(limit: limit + 1) }
+    try output.print(
+      rows, upTo: limit, label: "haul batches", BatchRow.columns, json: BatchRow.moreColumns,
+      note: BatchRow.word)
   }
 }
 

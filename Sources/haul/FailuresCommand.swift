@@ -22,8 +22,10 @@ struct FailuresCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.failures(limit: limit) }
-    try output.print(rows, FailureRow.columns, json: FailureRow.moreColumns, note: \.message)
+    let rows = try await database.withQueue { try await $0.failures(limit: limit + 1) }
+    try output.print(
+      rows, upTo: limit, label: "haul failures", FailureRow.columns,
+      json: FailureRow.moreColumns, note: \.message)
   }
 }
 

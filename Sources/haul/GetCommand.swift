@@ -38,6 +38,7 @@ struct GetCommand: HaulCommand {
   static let options: [Option<Self>] =
     [
       .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input."),
+      .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
       .value(
         "output", short: "o", "<dir>", \.output, "The directory files go to; made if it is missing."
       ),
@@ -73,6 +74,7 @@ struct GetCommand: HaulCommand {
 
   var urls: [String] = []
   var input: String?
+  var skipBad = false
   var output = "."
   var name: String?
   var concurrency = 8
@@ -90,14 +92,15 @@ struct GetCommand: HaulCommand {
 
   func perform() async throws {
     try checkUsage()
-    let lines = try await readLines()
+    let display = progress.display(label: "haul get")
+    let lines = try await readLines(display)
+    if lines.isEmpty { return try conclude(GetTally(lines: 0, now: .now)) }
     try requireDirectory(lines)
     var options = choices.options
     options.maxHostWait = Self.maxHostWait
     let order = GetOrder(
       lines: lines, directory: output, concurrency: concurrency, options: options,
       allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
-    let display = progress.display(label: "haul get")
     let screen = GetProgress(lines, on: display)
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
@@ -122,6 +125,9 @@ struct GetCommand: HaulCommand {
     }
     if !urls.isEmpty && input != nil {
       throw ExitError(.usage, "URLs and --input do not go together.")
+    }
+    if input == nil && skipBad {
+      throw ExitError(.usage, "--skip-bad is for a list with --input.")
     }
     if urls.count != 1 && (name != nil || checksum != nil) {
       throw ExitError(.usage, "--name and --checksum need exactly one URL.")
@@ -163,11 +169,12 @@ struct GetCommand: HaulCommand {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  private func readLines() async throws -> [SubmitLine] {
+  /// None where the list is empty, which is said.
+  private func readLines(_ display: ProgressDisplay) async throws -> [SubmitLine] {
     let reader = SubmissionReader(
-      naming: tree ? .tree : .flat, participle: "downloaded",
-      display: progress.display(label: "haul get"))
-    if let input { return try await reader.lines(ofList: input) }
+      label: "haul get", naming: tree ? .tree : .flat, participle: "downloaded",
+      findsDoublePaths: true, display: display)
+    if let input { return try await reader.lines(ofList: input, skipsWrong: skipBad) }
     return try reader.lines(ofURLs: urls, path: name, digest: checksum)
   }
 
@@ -184,6 +191,6 @@ struct GetCommand: HaulCommand {
         .tryAgain,
         "stopped with \(counted(tally.unfinished, "file")) unfinished; the same command goes on.")
     }
-    if tally.failed > 0 { throw ExitError(.failed, tally.failures) }
+    if tally.failed > 0 { throw ExitError(.failed, tally.failures.sentence) }
   }
 }

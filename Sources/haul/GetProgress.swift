@@ -15,8 +15,9 @@ final class GetProgress: Sendable {
     var isStopping = false
     /// A bar that has counted files goes on counting files, not to run backwards.
     var countsFiles = false
-    /// Lines by path, from the first need of one on.
-    var urls: [String: String]?
+    /// By path, from the first need of one on.
+    var lines: [String: SubmitLine]?
+    var hostTrouble = HostTroubleLines()
     /// Says in a while what is waited for.
     var notice: Task<Void, Never>?
   }
@@ -40,6 +41,7 @@ final class GetProgress: Sendable {
     let painter = Task {
       while !Task.isCancelled {
         display.show(frame(run.transfers))
+        sayMore(state.withLock { $0.hostTrouble.endRound(now: .now) })
         try? await Task.sleep(for: Self.interval)
       }
     }
@@ -56,6 +58,7 @@ final class GetProgress: Sendable {
     }
     painter.cancel()
     await painter.value
+    sayMore(state.withLock { $0.hostTrouble.end() })
     // What the display ends with is how it has ended.
     display.show(frame([]))
     return state.withLock { state in
@@ -113,7 +116,15 @@ final class GetProgress: Sendable {
     }
     guard let error = ending.error else { return }
     let path = ending.path ?? ""
-    let what = "\(url(of: path) ?? path): \(ending.message ?? error)"
+    let line = line(of: path)
+    let isFailed = lease.state == "failed"
+    let isShown = state.withLock {
+      $0.hostTrouble.take(
+        host: ending.host ?? line?.host ?? "", error: error, isFailed: isFailed)
+    }
+    guard isShown else { return }
+    let url = line.flatMap { try? WebURL($0.url).redacted }
+    let what = "\(url ?? path): \(ending.message ?? error)"
     switch lease.state {
     case "failed": display.say("haul get: \(what)", as: .error)
     case "scheduled":
@@ -123,14 +134,19 @@ final class GetProgress: Sendable {
     }
   }
 
-  /// For people.
-  private func url(of path: String) -> String? {
+  private func sayMore(_ lines: [HostTroubleLines.More]) {
+    for line in lines {
+      display.say("haul get: \(line.sentence)", as: line.isFailed ? .error : .note)
+    }
+  }
+
+  private func line(of path: String) -> SubmitLine? {
     state.withLock { state in
-      let urls =
-        state.urls
-        ?? Dictionary(lines.map { ($0.path, $0.url) }, uniquingKeysWith: { first, _ in first })
-      state.urls = urls
-      return urls[path].flatMap { try? WebURL($0).redacted }
+      let byPath =
+        state.lines
+        ?? Dictionary(lines.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+      state.lines = byPath
+      return byPath[path]
     }
   }
 

@@ -12,13 +12,11 @@ struct GetTally: Sendable {
   private(set) var completed = 0
   /// Files that are not brought because another stands there, which is to stay.
   private(set) var skipped = 0
-  private(set) var failed = 0
+  private(set) var failures = FailureTally()
   /// Bytes of the completed files.
   private(set) var bytes: Int64 = 0
   /// Bytes of all attempts that have ended, received over the network.
   private(set) var fetched: Int64 = 0
-  /// Failed files by error class.
-  private(set) var errors: [String: Int] = [:]
   /// Why the directory cannot be written.
   var trouble: String?
   private let start: ContinuousClock.Instant
@@ -47,11 +45,12 @@ struct GetTally: Sendable {
       completed += 1
       bytes += lease.ending.bytes ?? 0
     case "failed", "cancelled":
-      failed += 1
-      errors[lease.cause ?? lease.state, default: 0] += 1
+      failures.add(lease.cause ?? lease.state)
     default: break
     }
   }
+
+  var failed: Int { failures.count }
 
   /// Nothing more will come.
   mutating func ended(now: ContinuousClock.Instant) { end = now }
@@ -68,7 +67,8 @@ struct GetTally: Sendable {
       .init("seconds", .double(elapsed / .seconds(1))),
       .init(
         "errors",
-        .object(errors.sorted { $0.key < $1.key }.map { .init($0.key, .number($0.value)) })
+        .object(
+          failures.classes.sorted { $0.key < $1.key }.map { .init($0.key, .number($0.value)) })
       ),
     ]
   }
@@ -92,12 +92,5 @@ struct GetTally: Sendable {
     if skipped > 0 { parts.append("\(skipped) skipped") }
     if failed > 0 { parts.append("\(failed) failed") }
     return parts.joined(separator: ", ")
-  }
-
-  /// `3 files failed (2 http_4xx, 1 exists).`
-  var failures: String {
-    let classes = errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-      .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-    return "\(counted(failed, "file")) failed (\(classes))."
   }
 }

@@ -23,8 +23,10 @@ struct HostsCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.hosts(limit: limit) }
-    try output.print(rows, HostRow.columns, json: HostRow.moreColumns, note: HostRow.block)
+    let rows = try await database.withQueue { try await $0.hosts(limit: limit + 1) }
+    try output.print(
+      rows, upTo: limit, label: "haul hosts", HostRow.columns, json: HostRow.moreColumns,
+      note: HostRow.block)
   }
 }
 

@@ -27,9 +27,11 @@ struct JobsCommand: HaulCommand {
 
   func perform() async throws {
     let rows = try await database.withQueue {
-      try await $0.jobs(selectors.selector(ids: ids), limit: limit)
+      try await $0.jobs(selectors.selector(ids: ids), limit: limit + 1)
     }
-    try output.print(rows, JobRow.columns, json: JobRow.moreColumns)
+    try output.print(
+      rows, upTo: limit, label: "haul jobs", JobRow.columns, json: JobRow.moreColumns,
+      note: JobRow.due)
   }
 }
 
@@ -50,7 +52,9 @@ extension JobRow {
     Column(
       "TOTAL", key: "total", .right, value: { .number($0.total) },
       text: { $0.total.map(HumanFormat.bytes) ?? "-" }),
-    Column("ERROR", key: "error", value: { .text($0.error) }),
+    Column(
+      "ERROR", key: "error", value: { .text($0.error) },
+      text: { $0.error ?? ($0.state == "scheduled" ? $0.lastError : nil) ?? "-" }),
     Column("PATH", key: "path", isPath: true, value: { .string($0.path) }),
   ]
 
@@ -69,6 +73,7 @@ extension JobRow {
       text: { $0.durable.map(HumanFormat.bytes) ?? "-" }),
     Column("DIGEST", key: "digest", value: { .text($0.digest) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
+    Column("LAST ERROR", key: "last_error", value: { .text($0.lastError) }),
     Column(
       "OPTIONS", key: "options", value: { .object(($0.options ?? [:]).members) },
       text: { row in
@@ -76,6 +81,11 @@ extension JobRow {
         return words.isEmpty ? "-" : words.joined(separator: ", ")
       }),
   ]
+
+  /// When it may start: `not before 2026-11-21 15:30:12`; nil for what waits for no time.
+  @Sendable static func due(_ row: JobRow) -> String? {
+    row.runAt.map { "not before \(HumanFormat.time($0))" }
+  }
 }
 
 extension Style {

@@ -27,6 +27,20 @@ struct OutputOptions: OptionGroup {
     try StandardStream.output.write(text)
   }
 
+  /// As ``print(_:_:json:note:)``, of at most `limit` rows. One more was asked for, to know whether there is one: that is said
+  /// on standard error, in the name of the command `label`.
+  func print<Row>(
+    _ rows: [Row], upTo limit: Int, label: String, _ columns: [Listing<Row>.Column],
+    json more: [Listing<Row>.Column] = [],
+    note: @escaping @Sendable (Row) -> String? = { _ in nil }
+  ) throws {
+    try print(Array(rows.prefix(limit)), columns, json: more, note: note)
+    if rows.count > limit {
+      try StandardStream.error.write(
+        "\(label): the first \(limit) \(limit == 1 ? "is" : "are") shown; --limit shows more\n")
+    }
+  }
+
   /// One object for programs, or a sentence for people.
   func print(_ members: [JSONValue.Member], orSay sentence: String) throws {
     let line = isJSON ? JSONValue.object(members).line : sentence

@@ -19,8 +19,8 @@ struct SubmissionPieces: AsyncSequence, Sendable {
     self.problems = problems
   }
 
-  /// The same with the first piece read, for one iteration: what is wrong with a short list, or that there is none, shows
-  /// before anything else is done.
+  /// The same with the first piece read, for one iteration: that there is no list, or no line in it, shows before anything
+  /// else is done.
   func begin() async throws -> SubmissionPieces {
     var iterator = makeAsyncIterator()
     iterator.pending = try await iterator.next(isolation: nil)
@@ -28,6 +28,9 @@ struct SubmissionPieces: AsyncSequence, Sendable {
     pieces.begun = iterator
     return pieces
   }
+
+  /// Whether no line is right. Known once begun.
+  var isEmpty: Bool { begun.map { $0.pending == nil } ?? false }
 
   func makeAsyncIterator() -> Iterator {
     begun
@@ -62,7 +65,6 @@ struct SubmissionPieces: AsyncSequence, Sendable {
         while lines.count < Self.size {
           guard let item = try await items.next(isolation: actor) else {
             isOver = true
-            if let error = reader.conclude(problems) { throw error }
             return lines.isEmpty ? nil : lines
           }
           switch item {
@@ -70,12 +72,12 @@ struct SubmissionPieces: AsyncSequence, Sendable {
             if let line = reader.line(entry, place: "\(name):\(entry.line): ", problems) {
               lines.append(line)
             }
-          case .problem(let line, let reason): problems.add("\(name):\(line): \(reason).")
+          case .problem(let line, let reason): problems.add(line, "\(name):\(line): \(reason).")
           case .notice(let text): reader.display.say("\(name): \(text)")
           }
         }
         return lines
-      } catch let error as ListError {
+      } catch {
         throw reader.error(error, in: name)
       }
     }

@@ -15,34 +15,57 @@ struct SubmissionReader {
     case flat
   }
 
+  /// The command as typed, which begins its messages.
+  let label: String
   var naming = Naming.tree
   /// What has not happened when a line is wrong.
   var participle = "submitted"
+  /// Whether two URLs for one path are found here, and not by the database.
+  var findsDoublePaths = false
   /// nil: by the list's name and first line.
   var format: ListFormat?
-  /// Whether lines that are wrong are left out of a list; else they end its reading.
-  var skipsWrong = false
   /// Gets notices about a list, and what is wrong with it.
   let display: ProgressDisplay
 
   /// The lines of the list `argument`, a file or `-`, in pieces as they are read. Lines that are wrong go to `problems`,
-  /// which are shown at the end.
+  /// and whoever reads it decides what follows.
   ///
-  /// Iterating throws `ExitError` where the list cannot be read, and at its end where lines are wrong.
+  /// Iterating throws `ExitError` where the list cannot be read.
   func pieces(ofList argument: String, problems: LineProblems) -> SubmissionPieces {
     SubmissionPieces(
       reader: self, list: ListSource(argument: argument), problems: problems)
   }
 
-  /// All lines of the list `argument`.
+  /// All lines of the list `argument`, without those that are wrong where `skipsWrong`; none of an empty list.
   ///
   /// - Throws: `ExitError` that names the file, and the lines that are wrong.
-  func lines(ofList argument: String) async throws -> [SubmitLine] {
+  func lines(ofList argument: String, skipsWrong: Bool) async throws -> [SubmitLine] {
     let problems = LineProblems()
+    let name = ListSource(argument: argument).name
+    let pieces = try await pieces(ofList: argument, problems: problems).begin()
+    try requireLine(in: pieces, skipsWrong: skipsWrong)
     var lines: [SubmitLine] = []
-    for try await piece in pieces(ofList: argument, problems: problems) { lines += piece }
-    try requireDistinctNames(lines, called: "line", in: "\(ListSource(argument: argument).name): ")
+    for try await piece in pieces { lines += piece }
+    lines = distinct(lines, called: "line", problems) { "\(name):\($0): " }
+    if skipsWrong {
+      problems.listLeftOut(on: display, label: label)
+    } else if let error = problems.error(listedOn: display, nothing: nothing) {
+      throw error
+    }
     return lines
+  }
+
+  /// Says that a list is empty, which is no error: other programs make lists, and there is not always something to do.
+  ///
+  /// - Throws: where there are lines, none of them right, and those that are wrong are to be left out.
+  func requireLine(in pieces: SubmissionPieces, skipsWrong: Bool) throws(ExitError) {
+    guard pieces.isEmpty else { return }
+    if pieces.problems.count == 0 {
+      display.say("\(label): no URL in \(pieces.list.name)")
+    } else if skipsWrong {
+      pieces.problems.list(on: display)
+      throw ExitError(.badInput, "no line of \(pieces.list.name) is right. \(nothing)")
+    }
   }
 
   /// The URLs of the command line; `path` and `digest` are for a single one.
@@ -52,13 +75,14 @@ struct SubmissionReader {
     ofURLs urls: [String], path: String?, digest: ExpectedDigest?
   ) throws -> [SubmitLine] {
     let problems = LineProblems()
-    let lines = urls.enumerated().compactMap { index, url in
+    let place = { (number: Int) in urls.count == 1 ? "" : "URL \(number): " }
+    var lines = urls.enumerated().compactMap { index, url in
       let entry = ListEntry(
         line: index + 1, url: url, path: path, digest: digest?.description)
-      return line(entry, place: urls.count == 1 ? "" : "URL \(index + 1): ", problems)
+      return line(entry, place: place(index + 1), problems)
     }
+    lines = distinct(lines, called: "URL", problems, place)
     if let error = problems.error(listedOn: display, nothing: nothing) { throw error }
-    try requireDistinctNames(lines, called: "URL", in: "")
     return lines
   }
 
@@ -70,30 +94,32 @@ struct SubmissionReader {
     return ExitError(reason.code, "\(list): \(reason.message ?? "") \(nothing)")
   }
 
-  /// Shows what was wrong with a list that was read to its end; returns the error of one that is not taken so.
-  func conclude(_ problems: LineProblems) -> ExitError? {
-    if !skipsWrong { return problems.error(listedOn: display, nothing: nothing) }
-    problems.list(on: display)
-    return nil
+  /// Without lines whose file would get the path of another's, which go to `problems`.
+  private func distinct(
+    _ lines: [SubmitLine], called word: String, _ problems: LineProblems, _ place: (Int) -> String
+  ) -> [SubmitLine] {
+    guard findsDoublePaths else { return lines }
+    var first: [String: SubmitLine] = [:]
+    var wrong: [LineProblems.Problem] = []
+    let right = lines.filter { line in
+      guard let other = first[line.path] else {
+        first[line.path] = line
+        return true
+      }
+      if other.url == line.url { return true }
+      let sentence = "\(word) \(other.line) would become \"\(line.path)\" too"
+      wrong.append((line.line, "\(place(line.line))\(sentence)\(wayOut)"))
+      return false
+    }
+    problems.add(wrong, of: wrong.count)
+    return right
   }
 
-  /// Without hosts and directories in their names, files of two URLs may well get one. The database would refuse them too,
-  /// and could not say what to do.
-  private func requireDistinctNames(
-    _ lines: [SubmitLine], called word: String, in place: String
-  ) throws(ExitError) {
-    guard naming == .flat else { return }
-    var first: [String: SubmitLine] = [:]
-    for line in lines {
-      let other = first[line.path, default: line]
-      if other.url != line.url {
-        throw ExitError(
-          .badInput,
-          "\(place)\(word) \(other.line) and \(word) \(line.line) would both become "
-            + "\"\(line.path)\"; with --tree each keeps its host and directories. "
-            + nothing)
-      }
-      first[line.path] = other
+  /// What helps against one path for two URLs.
+  private var wayOut: String {
+    switch naming {
+    case .tree: ". A list in JSON lines can give it another path."
+    case .flat: "; with --tree each keeps its host and directories."
     }
   }
 
@@ -104,7 +130,7 @@ struct SubmissionReader {
     do {
       return try line(entry)
     } catch {
-      problems.add(place() + Self.sentence(error, entry))
+      problems.add(entry.line, place() + Self.sentence(error, entry))
       return nil
     }
   }

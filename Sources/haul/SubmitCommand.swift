@@ -100,18 +100,22 @@ struct SubmitCommand: HaulCommand {
     defer { display.finish() }
     let problems = LineProblems()
     let lines = try await begin(display, problems)
-    let reply = try await database.withQueue { queue in
-      var submission = Submission(
-        queue: self.queue, batch: batch, priority: priority, options: options,
-        after: try await delay(queue))
-      submission.onDuplicate = onDuplicate
-      submission.skipsConflicts = skipBad
-      submission.wantsOthers = wait
-      return try await submit(submission, lines, queue, display)
+    let reply: SubmitReply
+    do {
+      reply = try await database.withQueue { queue in
+        var submission = Submission(
+          queue: self.queue, batch: batch, priority: priority, options: options,
+          after: try await delay(queue))
+        submission.onDuplicate = onDuplicate
+        submission.skipsConflicts = skipBad
+        submission.wantsOthers = wait
+        return try await submit(submission, lines, queue, problems, display)
+      }
+    } catch {
+      throw conclude(error, problems, display)
     }
-    let left = problems.count + reply.conflicts.count
-    list(reply.conflicts, display)
-    if left > 0 { display.say("haul submit: \(counted(left, "line")) left out", as: .error) }
+    add(reply.conflicts, to: problems)
+    problems.listLeftOut(on: display, label: "haul submit")
     try report(reply, batch: batch, display)
     if wait, let batch {
       try await BatchWait(
@@ -127,17 +131,19 @@ struct SubmitCommand: HaulCommand {
     case list(SubmissionPieces)
   }
 
-  /// Reads what can be read before the database is asked.
+  /// Reads what can be read before the database is asked. What is wrong with a list is told later, with what of it
+  /// contradicts the queue.
   private func begin(
     _ display: ProgressDisplay, _ problems: LineProblems
   ) async throws -> Lines {
-    var reader = SubmissionReader(display: display)
+    var reader = SubmissionReader(label: "haul submit", display: display)
     guard let input else {
       return .given(try reader.lines(ofURLs: urls, path: out, digest: checksum))
     }
     reader.format = format
-    reader.skipsWrong = skipBad
-    return .list(try await reader.pieces(ofList: input, problems: problems).begin())
+    let pieces = try await reader.pieces(ofList: input, problems: problems).begin()
+    try reader.requireLine(in: pieces, skipsWrong: skipBad)
+    return .list(pieces)
   }
 
   private var options: JobOptions {
@@ -148,17 +154,16 @@ struct SubmitCommand: HaulCommand {
   }
 
   private func submit(
-    _ submission: Submission, _ lines: Lines, _ queue: JobQueue, _ display: ProgressDisplay
+    _ submission: Submission, _ lines: Lines, _ queue: JobQueue, _ problems: LineProblems,
+    _ display: ProgressDisplay
   ) async throws -> SubmitReply {
-    do {
-      switch lines {
-      case .given(let lines): return try await queue.submit(submission, AsyncStream(lines))
-      case .list(let pieces):
-        let progress = SubmitProgress(on: display)
-        return try await queue.submit(submission, pieces, observe: { progress.take($0) })
-      }
-    } catch let error as SubmissionError {
-      throw conclude(error, display)
+    switch lines {
+    case .given(let lines): return try await queue.submit(submission, AsyncStream(lines))
+    case .list(let pieces):
+      let progress = SubmitProgress(on: display)
+      return try await queue.submit(
+        submission, pieces, isRefused: { !skipBad && problems.count > 0 },
+        observe: { progress.take($0) })
     }
   }
 
@@ -168,32 +173,30 @@ struct SubmitCommand: HaulCommand {
     return urls.count == 1 ? "" : "URL \(line): "
   }
 
-  private func list(_ conflicts: SubmitConflicts, _ display: ProgressDisplay) {
-    for conflict in conflicts.first {
-      display.say(place(conflict.line) + conflict.sentence(onDuplicate), as: .error)
+  private func add(_ conflicts: SubmitConflicts, to problems: LineProblems) {
+    let first = conflicts.first.map { conflict in
+      (line: conflict.line, sentence: place(conflict.line) + conflict.sentence(onDuplicate))
     }
-    let rest = conflicts.count - conflicts.first.count
-    if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
+    problems.add(first, of: conflicts.count)
   }
 
-  private func conclude(_ error: SubmissionError, _ display: ProgressDisplay) -> ExitError {
+  /// What ends the command. Where it is no fault of the lines, those that are wrong are told all the same.
+  private func conclude(
+    _ error: any Error, _ problems: LineProblems, _ display: ProgressDisplay
+  ) -> any Error {
     switch error {
-    case .conflicts(let conflicts):
-      if conflicts.count == 1, let conflict = conflicts.first.first {
-        return ExitError(
-          .badInput,
-          "\(place(conflict.line))\(conflict.sentence(onDuplicate)) Nothing was submitted.")
-      }
-      list(conflicts, display)
-      return ExitError(
-        .badInput,
-        "\(counted(conflicts.count, "line")) want paths that are taken. Nothing was submitted.")
-    case .overtaken(_, let submitted):
+    case SubmissionError.conflicts(let conflicts):
+      add(conflicts, to: problems)
+      return problems.error(listedOn: display, nothing: "Nothing was submitted.") ?? error
+    case SubmissionError.overtaken(_, let submitted):
       let reason = ExitError(from: error).message ?? ""
       let so =
-        submitted == 0 ? "Nothing was submitted" : "\(counted(submitted, "line")) were submitted"
+        submitted == 0 ? "Nothing was submitted" : "Submitted were \(counted(submitted, "line"))"
       return ExitError(
         .badInput, "somebody has submitted the same path just now: \(reason) \(so); try again.")
+    default:
+      if !skipBad { problems.list(on: display) }
+      return error
     }
   }
 

@@ -17,14 +17,16 @@ final class SubmitProgress: Sendable {
   func take(_ step: SubmissionStep) {
     switch step {
     case .staged(let lines):
-      display.show("\(lines) lines read\(rate(lines, isStaging: true))")
+      display.show("\(counted(lines, "line")) read\(rate(lines, isStaging: true))")
     case .checking: display.show("comparing the lines with each other and with what is there")
     case .waiting(let lines):
-      display.show("waiting until \(counted(lines, "running job")) stop, to be replaced")
+      display.show(
+        "waiting until \(counted(lines, "running job")) \(lines == 1 ? "stops" : "stop"), to be replaced"
+      )
     case .submitted(let lines, of: let all):
       let rate = rate(lines, isStaging: false)
       display.show(
-        "\(lines) of \(all) lines submitted\(rate)")
+        "\(lines) of \(counted(all, "line")) submitted\(rate)")
     }
   }
 

@@ -3,7 +3,9 @@ import EmbeddedPostgres
 import FoundationEssentials
 import LocalPool
 import Log
+import Synchronization
 import Transfer
+import Worker
 
 struct UpCommand: HaulCommand {
   static let name = "up"
@@ -57,6 +59,7 @@ struct UpCommand: HaulCommand {
       rateLimit: limitRate?.limit, version: Haul.version)
     let voices = LogVoices(log)
     let database = voices.logger("db")
+    let failures = Mutex(FailureTally())
     let run = UpRun(order, at: location, logger: { voices.logger($0) }) { event in
       switch event {
       case .database(let step): database.info(.databaseStarting, (.state, LogValue("\(step)")))
@@ -66,9 +69,12 @@ struct UpCommand: HaulCommand {
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         Self.say(
-          "haul up: \(counted(jobs, "file")) interrupted in \(path): they go on where they were with --store "
-            + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here they begin anew "
+          "haul up: \(counted(jobs, "file")) interrupted in \(path): what is there goes on with --store "
+            + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here it begins anew "
             + "after five minutes.\n")
+      case .settled(let lease) where lease.state == "failed":
+        failures.withLock { $0.add(lease.cause ?? lease.state) }
+      case .settled: break
       case .drained:
         Self.say("haul up: all workers were drained; with nobody left to work the pool ends.\n")
       case .closed: database.info(.databaseStopped)
@@ -77,6 +83,14 @@ struct UpCommand: HaulCommand {
     StopSignals.handle({ run.stop() }, atOnce: { run.abandon() })
     StopSignals.aroundSuspension({ run.suspend() })
     try await voices.counting { try await run.run() }
+    Self.conclude(failures.withLock { $0 })
+  }
+
+  private static func conclude(_ failures: FailureTally) {
+    if failures.count == 0 { return }
+    say(
+      "haul up: \(failures.sentence) While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' "
+        + "tries them again.\n")
   }
 
   /// Whether files land where they would the first time.

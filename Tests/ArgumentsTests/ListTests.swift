@@ -138,7 +138,7 @@ struct ListTests {
     ]
     let notices: [ListItem] = [
       .notice("options of aria2's that are left out: split, continue"),
-      .notice("of several URLs on one line the first is taken (1 such lines)"),
+      .notice("of several URLs on one line the first is taken (1 such line)"),
     ]
     #expect(items(text, as: .aria2) == expected + notices)
     #expect(

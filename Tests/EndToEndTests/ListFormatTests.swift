@@ -60,6 +60,7 @@ struct ListFormatTests {
       let list = try directory.write(
         "{\"url\":\"\(origin.url("/a"))\",\"length\":5001}\n", to: "list.jsonl")
       let waiting = try pool.start(["submit", "-q", "-i", list, "--wait"])
+      _ = try await waiting.child.first("the report") { $0.standardOutput.first }
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
       let output = try await waiting.child.result()
       #expect(output.exit == .code(1))
@@ -92,6 +93,56 @@ struct ListFormatTests {
       #expect(taken.exit == .code(0))
       #expect(taken.standardOutput == ["submitted 2 jobs, 0 already there, 0 queued again"])
       #expect(taken.standardError.last == "haul submit: 30 lines left out")
+    }
+  }
+
+  @Test func `wrong lines and lines that contradict the queue are told at once`() async throws {
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      try await pool.command("submit", "http://h/a", "--out", "x")
+      let list = try directory.write(
+        """
+        {"url":"http://h/b","path":"x"}
+        {"url":"http://u:p@h/c"}
+        {"url":"http://h/d","path":"y"}
+        {"url":"http://h/e","path":"y"}
+
+        """, to: "list.jsonl")
+      let wrong = [
+        "\(list):1: job 1 already brings another URL to the path \"x\". Give this line another path.",
+        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it.",
+        "\(list):4: line 3 already brings another URL to the path \"y\". Give this line another path.",
+      ]
+      let refused = try await pool.haul(["submit", "-q", "-i", list])
+      #expect(refused.exit == .code(65) && refused.standardOutput == [])
+      #expect(
+        refused.standardError == wrong + ["haul submit: 3 lines are wrong. Nothing was submitted."])
+      #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
+      let nowhere = try await pool.haul(["submit", "-q", "-i", list, "--database", "host=/absent"])
+      #expect(nowhere.exit == .code(69))
+      #expect(nowhere.standardError.first == wrong[1])
+      let taken = try await pool.haul(["submit", "-q", "-i", list, "--skip-bad"])
+      #expect(taken.standardOutput == ["submitted 1 job, 0 already there, 0 queued again"])
+      #expect(taken.standardError == wrong + ["haul submit: 3 lines left out"])
+    }
+  }
+
+  @Test func `a list without lines is taken and said, one without a right line is not`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let empty = try directory.write("# nothing\n", to: "empty.txt")
+      let output = try await pool.haul(["submit", "-i", empty])
+      #expect(output.exit == .code(0))
+      #expect(output.standardOutput == ["submitted 0 jobs, 0 already there, 0 queued again"])
+      #expect(output.standardError == ["haul submit: no URL in \(empty)"])
+      let page = try directory.write("<html>\n<p>Log in</p>\n", to: "page.txt")
+      let refused = try await pool.haul(["submit", "--skip-bad", "-i", page])
+      #expect(refused.exit == .code(65) && refused.standardOutput == [])
+      #expect(
+        refused.standardError.last
+          == "haul submit: no line of \(page) is right. Nothing was submitted.")
     }
   }
 

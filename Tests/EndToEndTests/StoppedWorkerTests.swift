@@ -119,13 +119,24 @@ import Testing
       try await pool.expire(one.workerNumber())
       half.open()
       try await two.event("job.completed")
+      for _ in 1...3 { try await pool.nextRound() }
       one.wake()
       try await one.gaveUp()
       try await one.drain()
       try await two.drain()
+      #expect(two.events("leader.elected").count == 1)
       #expect(try await pool.attempts(at: job) == ["rescued", "completed"])
       #expect(try pool.files() == ["file"])
       #expect(try await pool.violations() == [])
     }
+  }
+}
+
+extension HaulPool {
+  /// Waits until somebody has kept house once more.
+  fileprivate func nextRound() async throws {
+    let round = "SELECT round_at::text FROM haul.pulse"
+    let last: String = try await value(round)
+    try await eventually("a round") { try await value(round) != last }
   }
 }

@@ -66,4 +66,41 @@ import Testing
       #expect(try file.firstDifference(in: place.directory) == nil)
     }
   }
+
+  @Test func `a pool in a terminal stands still, and goes on with what it transferred`()
+    async throws
+  {
+    let (place, file) = (try await GetPlace(), try GatedFile())
+    let screen = try await TerminalScreen(
+      columns: 200, rows: 50,
+      environment: [
+        "HAUL": HaulProcess.path, "HAUL_STATE_DIR": place.state, "FILES": place.directory,
+      ], "sh")
+    try await screen.type("$HAUL up --store $FILES --allow-net 127.0.0.0/8", "Enter")
+    try await screen.wait(for: "a worker") { content in
+      content.rows.contains { $0.contains("worker.started") }
+    }
+    let submitted = try await ChildProcess.run(
+      HaulProcess.path, ["submit", file.origin.url("/file"), "--out", "file"],
+      environment: ["HAUL_STATE_DIR": place.state])
+    #expect(submitted.exit == .code(0))
+    try await file.origin.sent(GatedFile.half)
+    try await screen.type("C-z")
+    try await screen.wait(for: "word of the shell") { content in
+      content.rows.contains { $0.contains("worker.suspended") }
+        && content.rows.contains { $0.contains("Stopped") }
+        && ["$", "#"].contains(content.rows.last)
+    }
+    let jobs = try await ChildProcess.run(
+      HaulProcess.path, ["jobs", "--json"], environment: ["HAUL_STATE_DIR": place.state])
+    #expect(jobs.standardOutput.first?.contains(#""state":"running""#) == true)
+    try await screen.type("fg", "Enter")
+    file.gate.open()
+    try await screen.wait(for: "the file") { content in
+      content.rows.contains { $0.contains("job.completed") }
+    }
+    #expect(try file.firstDifference(in: place.directory) == nil)
+    try await screen.type("C-c")
+    try await screen.wait(for: "the end") { ["$", "#"].contains($0.rows.last) }
+  }
 }

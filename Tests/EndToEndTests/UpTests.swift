@@ -239,6 +239,28 @@ struct UpTests {
     try await machine.silence()
   }
 
+  @Test func `at its end it says how many failed, and how to see them`() async throws {
+    let machine = try LocalMachine()
+    let file = try GatedFile()
+    let up = try await machine.up()
+    let urls = ["/small/one", "/none", "/nowhere"].map { file.origin.url($0) }
+    let list = try machine.directory.write(urls.map { $0 + "\n" }.joined(), to: "list.txt")
+    try await machine.command("submit", "-i", list)
+    try await eventually("the end of the jobs") {
+      try await machine.command("jobs", "--json").allSatisfy {
+        $0.contains(#""state":"completed""#) || $0.contains(#""state":"failed""#)
+      }
+    }
+    up.signal(SIGINT)
+    let output = try await up.child.result()
+    #expect(output.exit == .code(0))
+    #expect(
+      output.standardError.last
+        == "haul up: 2 files failed (2 http_4xx). While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' tries them again."
+    )
+    try await machine.silence()
+  }
+
   @Test func `a store that cannot be made ends it with a sentence`() async throws {
     let machine = try LocalMachine()
     let up = try machine.start(["up", "--store", "/proc/downloads"])

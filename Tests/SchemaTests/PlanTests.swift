@@ -33,6 +33,30 @@ struct PlanTests {
     }
   }
 
+  /// Settings that the plans above do not need at that size, and at others do: the planner's where a function reads big tables
+  /// by itself, that no plan is made anew at each call, and that none is compiled.
+  private static let pins = [
+    "work": ["plan_cache_mode=force_generic_plan", "jit=off"],
+    "claim_queue": ["enable_seqscan=off", "enable_bitmapscan=off", "enable_sort=off"],
+    "claim_band": [
+      "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_bitmapscan=off",
+    ],
+    "leases_of": ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"],
+    "end_leases": ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"],
+    "next_due": ["enable_seqscan=off", "enable_bitmapscan=off"],
+    "add_jobs": ["enable_nestloop=off", "jit=off"],
+  ]
+
+  @Test func `plans are pinned`() async throws {
+    try await Pool.open { pool in
+      for (function, settings) in Self.pins {
+        let pinned: [String] = try await pool.column(
+          "SELECT unnest(proconfig) FROM pg_proc WHERE oid = ('haul.' || $1)::regproc", [function])
+        #expect(Set(settings).subtracting(pinned) == [], "\(function)")
+      }
+    }
+  }
+
   /// One call in an empty pool, then 300,000 jobs on 10,000 hosts, 5,000 of them running, then calls whose plans are shown.
   private static func plans(_ pool: Pool) async throws -> [Plan] {
     let directory = try TemporaryDirectory()

@@ -54,6 +54,26 @@ import Testing
     }
   }
 
+  @Test func `what stands under a name is told without opening it`() throws {
+    _ = try scratch.part("1-1", "new")
+    _ = try publish("1-1", "a/b", .fail)
+    #expect(mkfifo(scratch.store + "/fifo", 0) == 0)
+    #expect(symlink("a", scratch.store + "/link") == 0)
+    let destination = try scratch.destination()
+    for (path, occupant) in [
+      ("a/b", .file(length: 3)), ("a", .directory), ("fifo", .other), ("link", .other), ("c", nil),
+      ("c/d", nil),
+    ] as [(String, Destination.Occupant?)] {
+      #expect(try destination.occupant(of: RelativePath(path)) == occupant, "\(path)")
+    }
+    for path in ["a/b/c", "link/b"] {
+      let error = #expect(throws: TransferError.self) {
+        try destination.occupant(of: RelativePath(path))
+      }
+      #expect(error?.errorClass == .pathConflict, "\(path)")
+    }
+  }
+
   @Test func `the way to a directory is synced until this process has done so`() throws {
     let destination = try scratch.destination()
     let path = try RelativePath("a/b/c.txt")

@@ -54,7 +54,7 @@ struct GroupCommitTests {
   /// Publishes a new file under that name, and notes in `named` that it was renamed.
   private func publish(
     _ name: String, by commit: GroupCommit, noting named: Watched<[String]>
-  ) async throws -> RelativePath? {
+  ) async throws -> Publisher.Published? {
     let part = try parts.create(name)
     let destination = Destination(root: root)
     return try await commit.publish(part, on: io) { () throws(TransferError) in
@@ -62,8 +62,8 @@ struct GroupCommitTests {
       let parent = try destination.makeParent(of: path)
       _ = try destination.place(part: name, of: parts, at: path, in: parent, policy: .fail)
       named.update { $0.append(name) }
-      return (path, parent)
-    }?.path
+      return (.placed(path), parent)
+    }?.published
   }
 
   @Test func `a group takes two syncs of everything, one for its bytes and one for its names`()
@@ -83,7 +83,7 @@ struct GroupCommitTests {
     let commit = disk.commit()
     let named = Watched<[String]>([])
     let early = ["a", "b", "c", "d"]
-    try await withThrowingTaskGroup(of: RelativePath?.self) { group in
+    try await withThrowingTaskGroup(of: Publisher.Published?.self) { group in
       let gate = Gate("holder")
       try await hold(commit, until: gate, in: &group)
       for name in early { group.addTask { try await publish(name, by: commit, noting: named) } }
@@ -141,7 +141,7 @@ struct GroupCommitTests {
         throw TransferError(.exists, "taken")
       }
     }
-    #expect(try await good?.description == "d/a")
+    #expect(try await good == .placed(RelativePath("d/a")))
     #expect(try await waits == nil)
   }
 
@@ -150,7 +150,7 @@ struct GroupCommitTests {
   /// Begins a round that ends when `gate` is opened, so that others can gather.
   private func hold(
     _ commit: GroupCommit, until gate: Gate,
-    in group: inout ThrowingTaskGroup<RelativePath?, any Error>
+    in group: inout ThrowingTaskGroup<Publisher.Published?, any Error>
   ) async throws {
     let part = try parts.create(gate.name)
     let begun = Watched(false)
@@ -159,7 +159,7 @@ struct GroupCommitTests {
         begun.update { $0 = true }
         try? gate.waitBlocking()
         return nil
-      }?.path
+      }?.published
     }
     try await begun.first("the round") { $0 ? () : nil }
   }
@@ -167,9 +167,9 @@ struct GroupCommitTests {
   /// Publishes `count` files that have gathered before their first round.
   private func together(
     _ count: Int, _ commit: GroupCommit, _ named: Watched<[String]>, from first: Int = 0
-  ) async throws -> [RelativePath] {
+  ) async throws -> [Publisher.Published] {
     let gate = Gate("holder \(first)")
-    return try await withThrowingTaskGroup(of: RelativePath?.self) { group in
+    return try await withThrowingTaskGroup(of: Publisher.Published?.self) { group in
       try await hold(commit, until: gate, in: &group)
       for number in first..<first + count {
         group.addTask { try await publish("\(number)", by: commit, noting: named) }

@@ -10,7 +10,14 @@
 -- locks are held: within one statement a locked row is seen at its newest version, all else as it was before.
 
 -- What earlier versions had, or had with other arguments.
-DROP FUNCTION IF EXISTS haul.policy_of(text);
+DO $$
+BEGIN
+  -- Returned one row, and could not be written out in the statement that calls it.
+  IF NOT (SELECT p.proretset FROM pg_proc p WHERE p.oid = to_regprocedure('haul.policy_of(text)')) THEN
+    DROP FUNCTION haul.policy_of(text);
+  END IF;
+END
+$$;
 DROP FUNCTION IF EXISTS haul.claim_band(bigint, bigint, integer, integer, integer, smallint, integer);
 DROP FUNCTION IF EXISTS haul.claim_queue(bigint, bigint, integer, integer, integer);
 DROP FUNCTION IF EXISTS haul.next_due(integer, integer);
@@ -101,8 +108,8 @@ CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 
 -- The policy of a host: its exact name first, then the longest `*.suffix`, then `*`, then the default.
-CREATE OR REPLACE FUNCTION haul.policy_of(p_host text, OUT cap integer, OUT min_interval interval, OUT burst integer)
-LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
+LANGUAGE sql STABLE AS $$
   SELECT coalesce(p.cap, 4), coalesce(p.min_interval, interval '0'), coalesce(p.burst, 1)
   FROM (SELECT) one LEFT JOIN LATERAL (
     SELECT p.cap, p.min_interval, p.burst FROM haul.host_policy p
@@ -144,7 +151,9 @@ BEGIN
       THEN excluded.head ELSE l.head END,
     -- A change of priority moves the row in the index: never to a time that claims have already passed.
     next_at = CASE WHEN l.head IS NULL OR excluded.priority < l.priority
-      THEN greatest(l.next_at, excluded.next_at) ELSE coalesce(l.next_at, excluded.next_at) END;
+      THEN greatest(l.next_at, excluded.next_at) ELSE coalesce(l.next_at, excluded.next_at) END
+  -- One in which something better waits already is locked, and stays as it is.
+  WHERE l.head IS NULL OR l.next_at IS NULL OR (excluded.priority, excluded.head) < (l.priority, l.head);
 END
 $$;
 

@@ -10,46 +10,49 @@ CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RET
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_jobs bigint[];
-  v_tokens bigint[];
+  v_leases tid[];
   v_done jsonb;
   v_alike jsonb;
 BEGIN
   -- Lock in job order. Whoever comes second finds the lease gone.
-  SELECT array_agg(t.job), array_agg(t.token) INTO v_jobs, v_tokens FROM (
+  SELECT array_agg(t.place) INTO v_leases FROM (
     -- By lists, each job by its id: joined to the endings, all leases would be read. No token belongs to two jobs.
-    SELECT l.job, l.token
+    SELECT l.ctid AS place
     FROM haul.lease l
     WHERE l.job = ANY (ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint)))
       AND l.token = ANY (ARRAY(SELECT e.token FROM jsonb_to_recordset(p_endings) AS e(token bigint)))
       AND (p_worker IS NULL OR l.worker = p_worker)
     ORDER BY l.job FOR UPDATE) t;
-  IF v_tokens IS NULL THEN
+  IF v_leases IS NULL THEN
     RETURN '[]';
   END IF;
 
-  -- A new statement: the leases are ours, all else is read as committed by now.
-  WITH ended AS MATERIALIZED (
-    SELECT DISTINCT ON (l.job) e.*, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.attempt, l.started_at,
+  -- A new statement: the leases are ours and stay where they are, all else is read as committed by now.
+  WITH endings AS MATERIALIZED (
+    SELECT e.* FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
+      status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
+      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
+  ), ended AS MATERIALIZED (
+    SELECT DISTINCT ON (l.job) e.*, l.ctid AS place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.attempt, l.started_at,
       c.job IS NOT NULL AS resumable, c.instance AS part_instance,
       coalesce(c.token = l.token, false) AS progressed,
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- Of a dead worker: what it had reported or made durable.
-      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options, j.path AS job_path, h.failures AS host_failures,
+      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options, j.path AS job_path,
+      h.name AS host_name, h.failures AS host_failures,
       -- Trouble of long ago that nobody has looked into since says nothing of now.
       -- Nor has a job waited for the host longer than it is there.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
-    FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
-      status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
-      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
-    JOIN haul.lease l ON l.job = e.job AND l.token = e.token
+    FROM unnest(v_leases) AS u(place)
+    JOIN haul.lease l ON l.ctid = u.place
+    JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
-    JOIN haul.host h ON h.id = l.host
+    -- Of what has completed it is not asked: a busy host's row has many versions.
+    LEFT JOIN haul.host h ON h.id = CASE WHEN e.result <> 'completed' THEN l.host END
     LEFT JOIN haul.checkpoint c ON c.job = l.job
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
-    WHERE l.job = ANY (v_jobs) AND l.token = ANY (v_tokens)
     ORDER BY l.job
   ), decided AS MATERIALIZED (
     SELECT n.*, d.state, d.charged, d.delay, d.error AS cause, d.rescues,
@@ -71,7 +74,7 @@ BEGIN
       coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random()) d
       WHERE n.result <> 'completed') d
   ), gone AS (
-    DELETE FROM haul.lease l USING decided d WHERE l.job = d.job AND l.token = d.token
+    DELETE FROM haul.lease l USING decided d WHERE l.ctid = d.place
   ), kept AS (
     INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at, resumed_at, fetched,
       durable, changes, status, error, message)
@@ -113,9 +116,9 @@ BEGIN
     jsonb_agg(to_jsonb(g)) INTO v_done, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
-      coalesce(d.host, h.name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
+      coalesce(d.host, d.host_name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
       max(extract(epoch FROM d.delay)) AS delay
-    FROM decided d JOIN haul.host h ON h.id = d.host_id
+    FROM decided d
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) g;
 
   PERFORM haul.settle_hosts(v_alike);
@@ -180,10 +183,10 @@ BEGIN
       cap = h.cap + CASE WHEN e.grows THEN 1 ELSE 0 END,
       successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows THEN h.successes + e.completed ELSE 0 END
     FROM (
-      SELECT k.id, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
+      SELECT k.ctid AS place, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
         k.cap < k.policy_cap AND k.successes + n.completed >= haul.successes_to_grow() AS grows
       FROM ended n JOIN haul.host k ON k.id = n.host_id) e
-    WHERE h.id = e.id
+    WHERE h.ctid = e.place
     RETURNING h.id, e.was_full AND h.in_flight < haul.places(h.cap, h.failures) AS freed)
   SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;
 

@@ -5,7 +5,7 @@
 --          else the last one before it
 -- p_since  lanes due before this are left to a complete look
 -- claimed  how many
--- seen     when the last lane that was met had become due
+-- seen     when the last lane that was met had become due, or one before it that was somebody else's at that moment
 CREATE OR REPLACE FUNCTION haul.claim_band(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_instance integer, p_part_instance integer,
   p_priority smallint, p_floor smallint, p_since timestamptz, p_room integer,
@@ -19,41 +19,50 @@ DECLARE
   -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements queue
   -- for them: 200 hosts and 10 workers do less than half.
   v_depth integer := greatest(1, least(4, p_room / 8));
-  v_hosts integer[];
+  v_lanes tid[];
   v_jobs bigint[];
+  v_places tid[];
   v_away bigint[];
+  v_from timestamptz := p_since;
   v_due timestamptz;
+  v_passed timestamptz;
 BEGIN
   claimed := 0;
   WHILE claimed < p_room AND v_swept < 1000 LOOP
     -- 1. Due lanes, those due longest first, and their hosts. A lane whose host somebody is settling stays due for the
     -- next claim.
-    SELECT array_agg(t.host), max(t.next_at) INTO v_hosts, v_due FROM (
-      SELECT l.host, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
+    SELECT array_agg(t.place), max(t.next_at) INTO v_lanes, v_due FROM (
+      SELECT l.ctid AS place, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
-        AND l.next_at >= p_since AND l.next_at <= v_now AND l.next_at IS NOT NULL
+        AND l.next_at >= v_from AND l.next_at <= v_now AND l.next_at IS NOT NULL
       ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
       FOR UPDATE SKIP LOCKED) t;
-    EXIT WHEN v_hosts IS NULL;
-    seen := greatest(seen, v_due);
+    EXIT WHEN v_lanes IS NULL;
+    SELECT least(v_passed, min(t.next_at)) INTO v_passed FROM (
+      SELECT l.next_at FROM haul.lane l
+      WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
+        AND l.next_at >= v_from AND l.next_at < v_due AND l.next_at IS NOT NULL AND l.ctid <> ALL (v_lanes)
+      ORDER BY l.next_at LIMIT 1) t;
+    v_from := v_due;
+    seen := least(v_due, v_passed);
 
-    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on.
-    SELECT array_agg(p.job) INTO v_jobs FROM (
-      SELECT r.job
-      FROM haul.host h
-      JOIN haul.lane l ON l.host = h.id AND l.queue = p_queue AND l.instance = p_instance
-      CROSS JOIN LATERAL (SELECT CASE WHEN p_floor IS NULL THEN p_priority
-        ELSE haul.lower_priority(p_queue, h.id, p_instance, p_floor) END AS priority) w
+    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on. What is locked stays
+    -- where it is, and so do the jobs of locked lanes: found by their place no older versions of them are met.
+    SELECT array_agg(p.job), array_agg(p.place) INTO v_jobs, v_places FROM (
+      SELECT r.job, r.place
+      FROM unnest(v_lanes) AS u(place) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.id = l.host
+      CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
+        THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
       CROSS JOIN LATERAL (
-        SELECT r.job, row_number() OVER (ORDER BY r.priority, r.job) AS nth
+        SELECT r.job, r.ctid AS place, row_number() OVER (ORDER BY r.priority, r.job) AS nth
         FROM haul.ready r
         WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
           AND r.job >= CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END
         ORDER BY r.priority, r.job
         LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
-          CASE WHEN cardinality(v_hosts) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
+          CASE WHEN cardinality(v_lanes) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
           haul.starts(h.min_interval, h.burst, h.next_start, v_now))) r
-      WHERE h.id = ANY (v_hosts) AND (h.blocked_until IS NULL OR h.blocked_until <= v_now)
+      WHERE (h.blocked_until IS NULL OR h.blocked_until <= v_now)
         AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= v_now, true)
       ORDER BY r.nth, l.next_at, l.host
       LIMIT p_room - claimed) p;
@@ -61,11 +70,11 @@ BEGIN
     IF v_sweeping AND v_jobs IS NOT NULL THEN
       v_away := haul.put_away(v_jobs);
       v_swept := v_swept + cardinality(v_away);
-      SELECT array_agg(u.job) INTO v_jobs FROM unnest(v_jobs) AS u(job) WHERE u.job <> ALL (v_away);
+      SELECT array_agg(u.place) INTO v_places FROM unnest(v_jobs, v_places) AS u(job, place) WHERE u.job <> ALL (v_away);
     END IF;
-    IF v_jobs IS NOT NULL THEN
+    IF v_places IS NOT NULL THEN
       WITH taken AS (
-        DELETE FROM haul.ready r USING unnest(v_jobs) AS u(job) WHERE r.job = u.job
+        DELETE FROM haul.ready r USING unnest(v_places) AS u(place) WHERE r.ctid = u.place
         RETURNING r.job, r.host, r.priority, clock_timestamp() AS at
       ), leased AS (
         INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
@@ -80,7 +89,7 @@ BEGIN
         next_start = CASE WHEN h.min_interval > '0'
           THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
       FROM (SELECT t.host, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host) n WHERE h.id = n.host;
-      claimed := claimed + array_length(v_jobs, 1);
+      claimed := claimed + cardinality(v_places);
     END IF;
 
     -- 3. Again a new statement: what is next in each lane, and when. Full or empty: parked.
@@ -90,14 +99,13 @@ BEGIN
       next_at = CASE
         WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
         ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
-    FROM haul.host h
-    JOIN haul.lane k ON k.host = h.id AND k.queue = p_queue AND k.instance = p_instance
+    FROM unnest(v_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place JOIN haul.host h ON h.id = k.host
     LEFT JOIN LATERAL (
       SELECT r.priority, r.job FROM haul.ready r
       WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
         AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
       ORDER BY r.priority, r.job LIMIT 1) n ON true
-    WHERE h.id = ANY (v_hosts) AND l.host = k.host AND l.queue = k.queue AND l.instance = k.instance;
+    WHERE l.ctid = u.place;
   END LOOP;
 END
 $$;
@@ -130,8 +138,13 @@ END
 $$;
 
 -- Claims up to p_room jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
--- store instance first. p_seen: up to where earlier claims have looked, by instance and priority; NULL for a complete look.
+-- store instance first. p_seen: how far earlier claims have seen; NULL for a complete look.
 -- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
+--
+-- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they will,
+-- "xid", "at"}. What an earlier claim has met is behind it: an index full of what it has left there is not read again. But a
+-- lane may have been armed by a transaction that was still going on. So "next" becomes "from" when a claim
+-- has looked from the old place after all such transactions, those before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_room integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -143,9 +156,12 @@ DECLARE
   v_band record;
   v_priority smallint;
   v_instance integer;
+  v_ended boolean := coalesce(pg_snapshot_xmin(pg_current_snapshot()) >= (p_seen ->> 'xid')::xid8
+    OR (p_seen ->> 'at')::timestamptz < clock_timestamp() - interval '5 seconds', true);
+  v_next jsonb := '{}';
 BEGIN
   claimed := 0;
-  seen := coalesce(p_seen, '{}');
+  seen := p_seen;
   held := false;
   IF p_max_running IS NOT NULL THEN
     PERFORM FROM haul.queue_gate g WHERE g.queue = p_queue FOR UPDATE SKIP LOCKED;
@@ -167,10 +183,14 @@ BEGIN
         v_order.floor, haul.look_from(p_seen, v_instance, v_priority), v_room - claimed);
       claimed := claimed + v_band.claimed;
       IF v_band.seen IS NOT NULL THEN
-        seen := seen || jsonb_build_object(v_instance || ':' || v_priority, v_band.seen);
+        v_next := v_next || jsonb_build_object(v_instance || ':' || v_priority, v_band.seen);
       END IF;
     END LOOP;
   END LOOP;
+  IF v_ended THEN
+    seen := jsonb_build_object('from', coalesce(p_seen -> 'from', '{}') || coalesce(p_seen -> 'next', '{}'), 'next', v_next,
+      'xid', pg_snapshot_xmax(pg_current_snapshot())::text, 'at', clock_timestamp());
+  END IF;
 END
 $$;
 
@@ -179,8 +199,18 @@ CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint) RETURN
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object(
-    'job', l.job, 'token', l.token, 'queue', q.name, 'store', s.name, 'instance', l.instance,
+  RETURN (
+  WITH leases AS MATERIALIZED (
+    SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call
+  ), hosts AS MATERIALIZED (
+    -- Each once: a busy host's row has many versions.
+    SELECT h.id, h.name, h.range_unsafe_until FROM haul.host h WHERE h.id = ANY (ARRAY(SELECT DISTINCT l.host FROM leases l))
+  ), queues AS MATERIALIZED (
+    SELECT q.id, q.name, s.name AS store FROM haul.queue q JOIN haul.store s ON s.id = q.store
+    WHERE q.id = ANY (ARRAY(SELECT DISTINCT l.queue FROM leases l))
+  )
+  SELECT coalesce(jsonb_agg(jsonb_build_object(
+    'job', l.job, 'token', l.token, 'queue', q.name, 'store', q.store, 'instance', l.instance,
     'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt)
     -- Of a first attempt there is no more to say.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
@@ -194,13 +224,11 @@ BEGIN
           (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END,
         'rescued', CASE WHEN l.attempt > 1 AND EXISTS (
           SELECT FROM haul.attempt a WHERE a.job = l.job AND a.result IN ('rescued', 'paused', 'cancelled')) THEN true END)) END ORDER BY l.token), '[]')
-  FROM haul.lease l
+  FROM leases l
   JOIN haul.job j ON j.id = l.job
-  JOIN haul.host h ON h.id = l.host
-  JOIN haul.queue q ON q.id = l.queue
-  JOIN haul.store s ON s.id = q.store
-  LEFT JOIN haul.checkpoint c ON c.job = l.job
-  WHERE l.worker = p_worker AND l.call = p_call);
+  JOIN hosts h ON h.id = l.host
+  JOIN queues q ON q.id = l.queue
+  LEFT JOIN haul.checkpoint c ON c.job = l.job);
 END
 $$;
 
@@ -256,6 +284,7 @@ BEGIN
     LOOP
       v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running, v_queue.instance,
         v_room, v_last.seen -> v_queue.id::text);
+      v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
       IF v_claim.claimed < v_room AND v_last.looked_at < clock_timestamp() - interval '1 second' THEN
         -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
         v_room := v_room - v_claim.claimed;
@@ -263,7 +292,6 @@ BEGIN
         v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
           v_queue.instance, v_room, NULL);
       END IF;
-      v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
       v_room := v_room - v_claim.claimed;
       EXIT WHEN v_room <= 0;
       v_due := v_due OR v_claim.held;
@@ -272,7 +300,7 @@ BEGIN
       END IF;
       -- Room is left: is something due that others held, and when is the next due?
       SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() AS wait INTO v_next
-      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_claim.seen END) n;
+      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_last.seen -> v_queue.id::text END) n;
       v_due := v_due OR coalesce(v_next.wait <= '0', false);
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));
     END LOOP;
@@ -301,10 +329,10 @@ BEGIN
 END
 $$;
 
--- From when on a claim looks for due lanes, if earlier ones have looked up to what p_seen says.
+-- From when on a claim looks for due lanes, if earlier ones have seen what p_seen says.
 CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
-  SELECT coalesce((p_seen ->> (p_instance || ':' || p_priority))::timestamptz - interval '5 seconds', '-infinity')
+  SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
 
 -- What became of endings whose call had already taken effect: the jobs' states by now. One that was rescued before

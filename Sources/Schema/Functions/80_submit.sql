@@ -160,10 +160,9 @@ DECLARE
   v_batch integer := v_step.batch;
   v_count bigint := v_step.count;
   v_last bigint := v_step.last;
+  v_options jsonb := v_queue.defaults || coalesce(p_options, '{}');
   v_bad record;
-  v_paths bigint;
-  v_now timestamptz := clock_timestamp();
-  v_submitted bigint;
+  v_added record;
   v_met bigint[] := '{}';
   v_requeued bigint[] := '{}';
   v_refreshed bigint[] := '{}';
@@ -171,45 +170,15 @@ DECLARE
   v_elsewhere jsonb;
   v_others jsonb;
 BEGIN
-  -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
-  UPDATE haul.staging s SET job = nextval('haul.job_id'), path_digest = haul.path_digest(s.path),
-    host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host)
-  WHERE s.submission = p_submission AND s.line <= v_last;
+  v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_batch, p_priority, v_options, p_after, v_last);
 
-  -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
-  INSERT INTO haul.dedupe (store, path_digest, job)
-  SELECT v_queue.store, s.path_digest, min(s.job) FROM haul.staging s
-  WHERE s.submission = p_submission AND s.line <= v_last
-  GROUP BY s.path_digest ORDER BY s.path_digest
-  ON CONFLICT (store, path_digest) DO NOTHING;
-  GET DIAGNOSTICS v_paths = ROW_COUNT;
-
-  -- In a new statement, whose each path is: an earlier line's or an earlier submission's, or NULL for this line's own.
-  IF v_paths < v_count THEN
-    UPDATE haul.staging s SET owner = nullif((
-      SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = s.path_digest), s.job)
+  -- The lines that are left met an earlier job: the same URL is that job, another URL is an error.
+  IF v_added.jobs < v_count THEN
+    UPDATE haul.staging s SET owner = (
+      SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
     WHERE s.submission = p_submission AND s.line <= v_last;
-  END IF;
-
-  WITH added AS (
-    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
-    SELECT s.job, v_queue.id, s.host_id, v_batch, coalesce(s.priority, p_priority), v_now, s.url, s.path,
-      v_queue.defaults || coalesce(p_options, '{}') || coalesce(s.options, '{}')
-    FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NULL
-    RETURNING id, queue, host, priority
-  ), waiting AS (
-    INSERT INTO haul.ready (queue, host, instance, priority, job)
-    SELECT a.queue, a.host, 0, a.priority, a.id FROM added a WHERE coalesce(p_after, '0') <= '0'
-  ), later AS (
-    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
-    SELECT a.id, a.queue, a.host, 0, a.priority, v_now + p_after FROM added a WHERE p_after > '0'
-  )
-  SELECT count(*) INTO v_submitted FROM added;
-
-  -- Lines that met an earlier job: the same URL is that job, another URL is an error.
-  IF v_submitted < v_count THEN
     SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
-    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL
+    WHERE s.submission = p_submission AND s.line <= v_last
       AND (p_on_duplicate = 'error' OR NOT EXISTS (
         SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path))
     ORDER BY s.line LIMIT 1;
@@ -218,7 +187,7 @@ BEGIN
         USING ERRCODE = 'HA004', HINT = 'Give this line another path.';
     END IF;
     SELECT array_agg(DISTINCT s.owner) INTO v_met FROM haul.staging s
-    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
+    WHERE s.submission = p_submission AND s.line <= v_last;
     IF p_on_duplicate = 'refresh' THEN
       v_refreshed := haul.refresh_jobs(v_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission));
     END IF;
@@ -238,24 +207,72 @@ BEGIN
     INTO v_elsewhere, v_others FROM (
       SELECT b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
       WHERE j.id = ANY (v_met) AND j.batch IS DISTINCT FROM v_batch AND v_batch IS NOT NULL GROUP BY b.name) e;
+    DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   END IF;
 
   -- Last of all the lanes, each once and in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(0), array_agg(a.priority), array_agg(a.head))
   FROM (
-    SELECT s.host_id AS host, v_queue.id AS queue, coalesce(s.priority, p_priority) AS priority, min(s.job) AS head
-    FROM haul.staging s
-    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NULL AND coalesce(p_after, '0') <= '0'
-    GROUP BY s.host_id, coalesce(s.priority, p_priority)
+    SELECT u.host, v_queue.id AS queue, u.priority, u.head
+    FROM unnest(v_added.hosts, v_added.priorities, v_added.heads) AS u(host, priority, head)
     UNION ALL
     SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_again)) a;
   PERFORM pg_notify('haul', 'queues:all');
-  DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
-  RETURN jsonb_build_object('submitted', v_submitted, 'requeued', cardinality(v_requeued),
-    'refreshed', cardinality(v_refreshed), 'skipped', v_count - v_submitted - cardinality(v_again),
+  RETURN jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
+    'refreshed', cardinality(v_refreshed), 'skipped', v_count - v_added.jobs - cardinality(v_again),
     'elsewhere', coalesce(v_elsewhere, '[]'),
     'others', CASE WHEN p_others THEN coalesce(v_others, '[]') ELSE '[]' END, 'left',
-    EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission));
+    EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
+END
+$$;
+
+-- Makes jobs of a submission's lines up to p_last whose paths nobody has, and takes these lines out of it. Returns how many,
+-- and which lanes their caller arms as its last step: of each host and priority the first job.
+CREATE OR REPLACE FUNCTION haul.add_jobs(
+  p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
+  p_after interval, p_last bigint, OUT jobs bigint, OUT hosts integer[], OUT priorities smallint[], OUT heads bigint[])
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
+-- Whatever the planner thinks of the number of lines: as many are compared with as many.
+SET enable_nestloop = off AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  WITH gone AS (
+    DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= p_last
+    RETURNING s.submission, s.line, s.url, s.host, s.path, s.priority, s.options
+  ), lines AS MATERIALIZED (
+    -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
+    SELECT nextval('haul.job_id') AS id, haul.path_digest(g.path) AS digest,
+      (SELECT h.id FROM haul.host h WHERE h.name = g.host) AS host_id, g.*
+    FROM (SELECT * FROM gone ORDER BY gone.line) g
+  ), paths AS (
+    -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
+    INSERT INTO haul.dedupe (store, path_digest, job)
+    SELECT p_store, l.digest, min(l.id) FROM lines l GROUP BY l.digest ORDER BY l.digest
+    ON CONFLICT (store, path_digest) DO NOTHING
+    RETURNING job
+  ), left_over AS (
+    INSERT INTO haul.staging (submission, line, url, host, path, priority, options)
+    SELECT l.submission, l.line, l.url, l.host, l.path, l.priority, l.options FROM lines l
+    WHERE NOT EXISTS (SELECT FROM paths p WHERE p.job = l.id)
+  ), added AS (
+    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
+    SELECT l.id, p_queue, l.host_id, p_batch, coalesce(l.priority, p_priority), v_now, l.url, l.path,
+      CASE WHEN l.options IS NULL THEN p_options ELSE p_options || l.options END
+    FROM lines l JOIN paths p ON p.job = l.id ORDER BY l.id
+    RETURNING id, host, priority
+  ), waiting AS (
+    INSERT INTO haul.ready (queue, host, instance, priority, job)
+    SELECT p_queue, a.host, 0, a.priority, a.id FROM added a WHERE coalesce(p_after, '0') <= '0'
+    ORDER BY a.host, a.priority, a.id
+  ), later AS (
+    INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
+    SELECT a.id, p_queue, a.host, 0, a.priority, v_now + p_after FROM added a WHERE p_after > '0'
+  ), lanes AS (
+    SELECT a.host, a.priority, min(a.id) AS head FROM added a WHERE coalesce(p_after, '0') <= '0' GROUP BY a.host, a.priority
+  )
+  SELECT (SELECT count(*) FROM added), array_agg(n.host), array_agg(n.priority), array_agg(n.head)
+  INTO jobs, hosts, priorities, heads FROM lanes n;
 END
 $$;
 

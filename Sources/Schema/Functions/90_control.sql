@@ -74,6 +74,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan 
 #variable_conflict use_column
 DECLARE
   v_jobs bigint[];
+  v_places tid[];
   v_hosts integer[];
   v_queues integer[];
   v_instances integer[];
@@ -83,17 +84,17 @@ BEGIN
   RETURN QUERY DELETE FROM haul.scheduled s WHERE s.job = ANY (v_jobs)
     RETURNING s.job, s.queue, s.host, s.instance, s.priority, s.run_at;
 
-  SELECT array_agg(r.job), array_agg(r.host), array_agg(r.queue), array_agg(r.instance)
-  INTO v_jobs, v_hosts, v_queues, v_instances
+  SELECT array_agg(r.job), array_agg(r.ctid), array_agg(r.host), array_agg(r.queue), array_agg(r.instance)
+  INTO v_jobs, v_places, v_hosts, v_queues, v_instances
   FROM unnest(p_jobs) AS u(job) JOIN haul.ready r ON r.job = u.job;
   PERFORM FROM haul.lane l
   WHERE (l.host, l.queue, l.instance) IN (
     SELECT k.host, k.queue, k.instance FROM unnest(v_hosts, v_queues, v_instances) AS k(host, queue, instance))
   ORDER BY l.host, l.queue, l.instance FOR UPDATE;
-  -- A new statement: what a claim took meanwhile is gone; what came back in another lane is left for the next call.
+  -- A new statement: what a claim took meanwhile is gone; what came back since is left for the next call.
   RETURN QUERY DELETE FROM haul.ready r
-    USING unnest(v_jobs, v_hosts, v_queues, v_instances) AS k(job, host, queue, instance)
-    WHERE r.job = k.job AND r.host = k.host AND r.queue = k.queue AND r.instance = k.instance
+    USING unnest(v_places, v_jobs, v_hosts, v_queues, v_instances) AS k(place, job, host, queue, instance)
+    WHERE r.ctid = k.place AND r.job = k.job AND r.host = k.host AND r.queue = k.queue AND r.instance = k.instance
     RETURNING r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz;
 END
 $$;

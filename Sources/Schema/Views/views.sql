@@ -22,7 +22,9 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   coalesce(o.path, j.path) AS path, haul.redacted(j.url) AS url, j.submitted_at,
   coalesce(s.run_at, d.run_at) AS run_at, o.finished_at, l.worker, l.token,
   coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
-  haul.range_bytes(c.durable) AS durable, o.digest, o.error, o.message, j.options
+  haul.range_bytes(c.durable) AS durable, o.digest, o.error, o.message,
+  CASE WHEN o.job IS NULL THEN (
+    SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options
 FROM haul.job j
 JOIN haul.queue q ON q.id = j.queue
 JOIN haul.host h ON h.id = j.host
@@ -54,6 +56,7 @@ COMMENT ON COLUMN haul.jobs.durable IS 'Bytes that would survive a crash of the 
 COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, where one was checked or recorded.';
 COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
 COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
+COMMENT ON COLUMN haul.jobs.last_error IS 'Error class of the last attempt at a job that has not ended, where that failed.';
 COMMENT ON COLUMN haul.jobs.options IS 'What it asks for beyond URL and path, its queue''s defaults at submission included.';
 
 CREATE OR REPLACE VIEW haul.running AS

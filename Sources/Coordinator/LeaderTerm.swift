@@ -1,0 +1,41 @@
+/// The terms of this process as leader, from what it is told round by round.
+///
+/// Who stands in for a leader that stands still is told not to lead right after a round of its own, since house has been kept
+/// just now. That is no end of its term; only later does it mean that somebody else has kept house.
+struct LeaderTerm {
+  enum News: Equatable { case elected, standsBy }
+
+  private enum State {
+    case unknown
+    /// Until `standsBy` or `unknown`. `keptAt`: the end of the last round; nil before the first.
+    case leads(keptAt: ContinuousClock.Instant?)
+    case standsBy
+  }
+
+  /// Who does not hold the lock is to lead once nobody has kept house for so long (`haul.lead`).
+  static let patience = Duration.seconds(2)
+
+  private var state = State.unknown
+
+  /// The database was asked at `now` whether to keep house. Returns what is worth saying.
+  mutating func asked(leads: Bool, now: ContinuousClock.Instant) -> News? {
+    switch (state, leads) {
+    case (.leads, true), (.standsBy, false): return nil
+    case (.leads(let keptAt?), false) where keptAt.duration(to: now) < Self.patience: return nil
+    case (_, true):
+      state = .leads(keptAt: nil)
+      return .elected
+    case (_, false):
+      state = .standsBy
+      return .standsBy
+    }
+  }
+
+  /// A round has ended.
+  mutating func kept(now: ContinuousClock.Instant) {
+    if case .leads = state { state = .leads(keptAt: now) }
+  }
+
+  /// The session that led is gone.
+  mutating func lost() { state = .unknown }
+}

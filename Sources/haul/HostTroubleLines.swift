@@ -1,0 +1,66 @@
+import Worker
+
+/// Lines about files of a host in trouble, no more of them than a person can read: of each host and reason the first few
+/// are shown, the others are counted. What is a file's own trouble is always shown.
+struct HostTroubleLines {
+  /// Shown of each.
+  static let most = 3
+  /// Between two looks at what was not shown.
+  static let round = Duration.seconds(5)
+
+  private struct Trouble: Hashable {
+    var host: String
+    var error: String
+    /// Else it is to be tried again.
+    var isFailed: Bool
+  }
+
+  private struct Count {
+    var all = 0
+    /// Those shown, and those told as a number.
+    var told = 0
+  }
+
+  /// So many were not shown, as `and 197 more files of example.org failed for the same reason`.
+  struct More: Equatable {
+    var sentence: String
+    var isFailed: Bool
+  }
+
+  private static let ofHost = Set(
+    ErrorTable.rows.filter { $0.explanation.retry == .host }.map(\.word))
+
+  private var counts: [Trouble: Count] = [:]
+  private var lastRound: ContinuousClock.Instant?
+
+  /// Whether the line about a file that could not be fetched is shown.
+  mutating func take(host: String, error: String, isFailed: Bool) -> Bool {
+    guard Self.ofHost.contains(error) else { return true }
+    let trouble = Trouble(host: host, error: error, isFailed: isFailed)
+    counts[trouble, default: Count()].all += 1
+    guard counts[trouble, default: Count()].all <= Self.most else { return false }
+    counts[trouble]?.told += 1
+    return true
+  }
+
+  /// Once a round what was not shown, where it is as much as was told before.
+  mutating func endRound(now: ContinuousClock.Instant) -> [More] {
+    if let lastRound, lastRound.duration(to: now) < Self.round { return [] }
+    lastRound = now
+    return tell { _, count in count.all >= 2 * count.told }
+  }
+
+  /// All that failed and was not told.
+  mutating func end() -> [More] { tell { trouble, _ in trouble.isFailed } }
+
+  private mutating func tell(where isDue: (Trouble, Count) -> Bool) -> [More] {
+    let due = counts.filter { $0.value.all > $0.value.told && isDue($0.key, $0.value) }
+    for trouble in due.keys { counts[trouble]?.told = due[trouble]?.all ?? 0 }
+    return due.sorted { ($0.key.host, $0.key.error) < ($1.key.host, $1.key.error) }.map {
+      trouble, count in
+      let files = "and \(counted(count.all - count.told, "more file")) of \(trouble.host)"
+      let end = trouble.isFailed ? "failed" : "will be tried again"
+      return More(sentence: "\(files) \(end) for the same reason", isFailed: trouble.isFailed)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import haul
+
+/// How many lines a host in trouble costs.
+struct HostTroubleLinesTests {
+  private let start = ContinuousClock.now
+
+  private func take(_ count: Int, _ lines: inout HostTroubleLines, isFailed: Bool) -> Int {
+    (1...count).count { _ in lines.take(host: "h", error: "connect", isFailed: isFailed) }
+  }
+
+  @Test func `of 200 files of a dead host the first are shown and the rest told once`() {
+    var lines = HostTroubleLines()
+    #expect(lines.endRound(now: start) == [])
+    #expect(take(24, &lines, isFailed: false) == 3)
+    #expect(lines.endRound(now: start + .seconds(4)) == [])
+    #expect(
+      lines.endRound(now: start + .seconds(5)) == [
+        .init(
+          sentence: "and 21 more files of h will be tried again for the same reason",
+          isFailed: false)
+      ])
+    #expect(take(5, &lines, isFailed: false) == 0)
+    #expect(lines.endRound(now: start + .seconds(10)) == [])
+    #expect(take(200, &lines, isFailed: true) == 3)
+    #expect(
+      lines.end() == [
+        .init(sentence: "and 197 more files of h failed for the same reason", isFailed: true)
+      ])
+    #expect(lines.end() == [])
+  }
+
+  @Test func `hosts and reasons are told apart, and one file is no files`() {
+    var lines = HostTroubleLines()
+    for _ in 1...4 {
+      _ = lines.take(host: "b", error: "dns", isFailed: true)
+      _ = lines.take(host: "a", error: "connect", isFailed: true)
+    }
+    #expect(
+      lines.end().map(\.sentence) == [
+        "and 1 more file of a failed for the same reason",
+        "and 1 more file of b failed for the same reason",
+      ])
+  }
+
+  @Test func `what is wrong with a file itself is always shown`() {
+    var lines = HostTroubleLines()
+    #expect((1...50).count { _ in lines.take(host: "h", error: "http_4xx", isFailed: true) } == 50)
+    #expect(lines.end() == [])
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Lists that are not all right, as `haul get` takes them.
+@Suite(.serialized) struct GetListTests {
+  /// Line 2 is wrong, line 4 wants the name of line 1.
+  private func list(_ place: GetPlace, _ origin: GetOrigin) throws -> String {
+    try place.list(
+      origin.urls("one") + ["http://u:p@h/x"] + origin.urls("two") + [origin.server.url("/e/one")])
+  }
+
+  @Test func `all that is wrong with a list is told at once`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let list = try list(place, origin)
+    let refused = try await place.get("-i", list)
+    #expect(refused.exit == .code(65))
+    #expect(
+      refused.said == [
+        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it.",
+        "\(list):4: line 1 would become \"one\" too; with --tree each keeps its host and directories.",
+        "haul get: 2 lines are wrong. Nothing was downloaded.",
+      ])
+    #expect(origin.requests == 0)
+    #expect(!FileManager.default.fileExists(atPath: place.directory))
+  }
+
+  @Test func `lines that are wrong can be left out`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let output = try await place.get("--skip-bad", "-i", try list(place, origin))
+    #expect(output.exit == .code(0))
+    #expect(output.said.count == 3)
+    #expect(output.said.last == "haul get: 2 lines left out")
+    #expect(try place.wrong("one", "two") == [])
+    #expect(try place.files() == ["one", "two"])
+    #expect(try await place.get(["--skip-bad"] + origin.urls("one")).exit == .code(64))
+  }
+
+  @Test func `a list of which no line is right is none, although they can be left out`()
+    async throws
+  {
+    let place = try await GetPlace()
+    let list = try place.list(["<html>", "<p>Log in</p>"])
+    let output = try await place.get("--skip-bad", "-i", list)
+    #expect(output.exit == .code(65))
+    #expect(output.standardOutput == [])
+    #expect(output.said.last == "haul get: no line of \(list) is right. Nothing was downloaded.")
+  }
+
+  /// Other programs make lists, and there is not always something to do.
+  @Test func `a list without lines is done, and said`() async throws {
+    let place = try await GetPlace()
+    let list = try place.list(["# nothing yet", ""])
+    let output = try await place.get("-i", list)
+    #expect(output.exit == .code(0))
+    #expect(output.said == ["haul get: no URL in \(list)"])
+    #expect(output.standardOutput.first?.hasPrefix("0 files in ") == true)
+    #expect(try place.report(try await place.get("--json", "-i", list))["completed"] == 0)
+    #expect(place.server == nil)
+    #expect(!FileManager.default.fileExists(atPath: place.directory))
+  }
+}

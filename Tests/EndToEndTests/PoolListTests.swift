@@ -1,0 +1,90 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// What lists of jobs, batches and hosts say beside their rows.
+@Suite struct PoolListTests {
+  @Test func `a list that ends at its limit says so`() async throws {
+    try await HaulPool.open { pool in
+      for name in ["a", "b", "c"] {
+        try await pool.command("submit", "http://\(name).test/x", "--batch", name)
+      }
+      try await pool.admin.execute(
+        """
+        INSERT INTO haul.outcome (job, state, finished_at, error, message)
+        SELECT id, 'failed', clock_timestamp(), 'http_4xx', 'the server answered 404' FROM haul.job
+        """)
+      for list in ["jobs", "batches", "hosts", "failures"] {
+        let cut = try await pool.haul([list, "--json", "--limit", "2"])
+        #expect(cut.standardOutput.count == 2, "\(list)")
+        #expect(
+          cut.standardError == ["haul \(list): the first 2 are shown; --limit shows more"])
+        let whole = try await pool.haul([list, "--json", "--limit", "3"])
+        #expect(whole.standardOutput.count == 3, "\(list)")
+        #expect(whole.standardError == [])
+      }
+    }
+  }
+
+  @Test func `a policy that fits no host known so far is told`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://a.example.org:8443/x")
+      for (pattern, hint) in [
+        ("exmaple.org", nil), ("a.example.org", "did you mean a.example.org:8443?"),
+        ("*.example.com", nil),
+      ] {
+        let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
+        #expect(output.exit == .code(0))
+        #expect(output.standardOutput == ["\(pattern): at most 2 transfers at once"])
+        #expect(
+          output.standardError == [
+            "haul host set: no host known so far fits \(pattern); \(hint ?? "it holds for those to come")"
+          ])
+      }
+      for pattern in ["a.example.org:8443", "*.example.org:8443", "*"] {
+        let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
+        #expect(output.exit == .code(0))
+        #expect(output.standardError == [])
+      }
+    }
+  }
+
+  @Test func `what waits to be tried again shows why, and when that is`() async throws {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer { _, reply in
+        try reply.head("HTTP/1.1 500 Internal Server Error\nContent-Length: 0")
+      }
+      try await pool.command("submit", "http://h/x", "--not-before", "1h")
+      let job = try await pool.submit(origin.url("/a"), to: "a")
+      let worker = try pool.worker()
+      try await worker.event("job.retry")
+      // It shall not be tried again while it is looked at.
+      _ = try await pool.admin.query(
+        "UPDATE haul.scheduled SET run_at = '2100-01-01 00:00:01+00' WHERE job = $1", [job])
+      try await pool.wait(for: job, toBe: "scheduled")
+      let table = try await pool.command("jobs", "--state", "scheduled")
+      try #require(table.count == 5)
+      #expect(table[1].contains("scheduled  "))
+      #expect(table[1].contains("  http_5xx  "))
+      #expect(table[2] == "      not before 2100-01-01 00:00:01")
+      #expect(table[3].contains("  -         "))
+      #expect(table[4].hasPrefix("      not before 2"))
+      let json = try await pool.command("jobs", "--json", "--state", "scheduled")
+      #expect(json[0].contains(#""error":null"#) && json[0].contains(#""last_error":"http_5xx""#))
+      #expect(json[1].contains(#""last_error":null"#))
+      worker.signal(15)
+      #expect(try await worker.exit() == .code(0))
+    }
+  }
+
+  @Test func `a batch without jobs is not listed, and is there by its name`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "--batch", "first")
+      try await pool.command("submit", "http://h/a", "--batch", "second")
+      #expect(try await pool.command("batches", "--json").count == 1)
+      #expect(try await pool.command("batches", "--json")[0].contains(#""batch":"first""#))
+      #expect(try await pool.command("batch", "show", "second", "--json").count == 1)
+      #expect(try await pool.haul(["batch", "wait", "second"]).exit == .code(0))
+    }
+  }
+}
