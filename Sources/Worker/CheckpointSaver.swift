@@ -12,7 +12,8 @@ final class CheckpointSaver: Sendable {
   let store: Store
   let environment: RunEnvironment
   let logger: Logger
-  private let saved = Mutex<Set<String>>([])
+  /// Parts of which a checkpoint has been handed over.
+  private let handedOver = Mutex<Set<String>>([])
 
   init(
     lease: Lease, parts: PartDirectory, store: Store, environment: RunEnvironment, logger: Logger
@@ -24,21 +25,22 @@ final class CheckpointSaver: Sendable {
     self.logger = logger
   }
 
-  /// Whether the database knows a checkpoint of this transfer.
-  var hasSaved: Bool { saved.withLock { !$0.isEmpty } }
+  /// Whether the database knows a checkpoint of this transfer, or may come to know one that is still on its way to it:
+  ///   handed over → no answer for long → the run ends → the database takes it in.
+  var hasSaved: Bool { handedOver.withLock { !$0.isEmpty } }
 
   /// Records `checkpoint`; false when the lease is gone.
   func save(_ checkpoint: Checkpoint) async -> Bool {
-    let isFirst = saved.withLock { !$0.contains(checkpoint.part) }
+    let isFirst = handedOver.withLock { !$0.contains(checkpoint.part) }
     if isFirst {
       let isSynced = await store.io.run { [parts] in (try? parts.sync()) != nil }
       // The disk does not keep it: nothing is claimed of it, and the transfer goes on without a checkpoint.
       guard isSynced else { return true }
     }
     guard let row = CheckpointRow(lease, checkpoint, intent: nil) else { return true }
+    handedOver.withLock { _ = $0.insert(checkpoint.part) }
     let isLive = await environment.checkpoints.save(row)
     if isLive {
-      saved.withLock { _ = $0.insert(checkpoint.part) }
       logger.info(
         .jobCheckpoint, (.offset, LogValue(checkpoint.durable.prefixEnd)),
         (.bytes, LogValue(checkpoint.durable.count)), (.total, LogValue(checkpoint.completeLength)))

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Postgres
 import TestSupport
 import Testing
@@ -60,6 +61,24 @@ import Testing
       let job = try await half(pool, file)
       #expect(try await strictWorker(pool).exit(within: .seconds(60)) == .code(0))
       _ = try await file.submit(to: pool)
+      try await goesOn(pool, file, job)
+    }
+  }
+
+  /// 1. A checkpoint is recorded, and the connection goes silent before the worker hears of it.
+  /// 2. The worker is told to stop: the run ends without the answer.
+  /// 3. It gives the connection up, asks again and is answered: what the database calls durable must still be there.
+  @Test func `what is on its way to the database when a run ends stays on the disk`() async throws {
+    let file = try GatedFile()
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      let job = try await file.submit(to: pool)
+      let first = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await file.origin.sent(GatedFile.half)
+      relay.lose(.silence, replyTo: "haul.checkpoint(")
+      try await relay.lost(1)
+      first.signal(SIGTERM)
+      #expect(try await first.exit(within: .seconds(60)) == .code(0))
       try await goesOn(pool, file, job)
     }
   }

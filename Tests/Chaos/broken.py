@@ -1,0 +1,91 @@
+"""Ways to break Haul on purpose, in a database and in a copy of the source, so that the judge has something to find."""
+
+import os
+import subprocess
+
+# Function → what is replaced in it by what.
+SQL = {
+    "a cap that is off by one": {
+        "haul.places": [("THEN 1 ELSE p_cap END", "THEN 1 ELSE p_cap + 1 END")]},
+    "intervals that are not kept": {
+        "haul.starts": [("SELECT CASE", "SELECT NULL::integer FROM (SELECT CASE"), ("integer END", "integer END) none")],
+        "haul.next_start": [("SELECT CASE", "SELECT NULL::timestamptz FROM (SELECT CASE"), ("(p_burst - 1) END", "(p_burst - 1) END) none")]},
+    "tokens that are not compared": {
+        "haul.end_leases": [
+            ("      AND l.token = ANY (ARRAY(SELECT e.token FROM jsonb_to_recordset(p_endings) AS e(token bigint)))\n"
+             "      AND (p_worker IS NULL OR l.worker = p_worker)\n", ""),
+            ("SELECT DISTINCT ON (l.job) e.*,",
+             "SELECT DISTINCT ON (l.job) e.job, l.token, e.result, e.error, e.message, e.status, e.retry_after, e.host, e.bytes,"
+             " e.path, e.digest, e.fetched, e.resumed_at, e.changes, e.range_unsafe,"),
+            ("JOIN endings e ON e.job = l.job AND e.token = l.token", "JOIN endings e ON e.job = l.job")]},
+    # What it sees of `ready` is as old as the statement that locks the lane. That takes a moment longer, for the sake of
+    # the proof: the race is won in seconds and not in hours.
+    "a claim in one statement": {
+        "haul.claim_band": [
+            ("  v_hosts integer[];", "  v_hosts integer[];\n  v_visible bigint[];"),
+            ("SELECT array_agg(t.host), max(t.next_at) INTO v_hosts, v_due FROM (\n      SELECT l.host, l.next_at FROM haul.lane l",
+             "SELECT array_agg(t.host), max(t.next_at), (SELECT array_agg(r.job) FROM haul.ready r WHERE r.queue = p_queue)\n"
+             "    INTO v_hosts, v_due, v_visible FROM (\n"
+             "      SELECT l.host, l.next_at FROM (SELECT pg_sleep(0.02)) moment CROSS JOIN haul.lane l"),
+            ("FOR UPDATE SKIP LOCKED) t;", "FOR UPDATE OF l, h SKIP LOCKED) t;"),
+            ("r.instance = p_instance AND r.priority = w.priority",
+             "r.instance = p_instance AND r.job = ANY (v_visible) AND r.priority = w.priority"),
+            ("        AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))",
+             "        AND r.job = ANY (v_visible) AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))")]},
+    "lanes that nobody arms when a host is free again": {
+        "haul.settle_hosts": [("INTO v_freed FROM back b;", "INTO v_freed FROM back b WHERE false;")]},
+    "a place that a rescue does not give back": {
+        "haul.settle_hosts": [("in_flight = h.in_flight - e.ended", "in_flight = h.in_flight - e.completed")]},
+    "a limit of a queue that is not kept": {
+        "haul.claim_queue": [("IF p_max_running IS NOT NULL THEN", "IF p_max_running IS NULL AND p_max_running IS NOT NULL THEN")]},
+}
+
+# File → what is replaced in it by what. What is broken is said by the environment, so that one build does for all.
+SWIFT = {
+    "Sources/Transfer/FileDescriptor.swift": [
+        ("import Glibc\n", "import Glibc\n\npackage func isBroken(_ word: String) -> Bool {\n"
+         "  guard let text = unsafe getenv(\"HAUL_BROKEN\") else { return false }\n"
+         "  return unsafe String(cString: text) == word\n}\n")],
+    "Sources/Transfer/FileWriter.swift": [("try file.syncData()", "if !isBroken(\"sync\") { try file.syncData() }")],
+    "Sources/Worker/Publisher.swift": [
+        ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
+        ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",
+         "let hasRight = await hasRight(part, length: length, isKept: isKept)\n    guard hasRight || isBroken(\"fence\") else { return nil }")],
+}
+
+
+def replaced(text, changes, where):
+    """Each change must fit in exactly one place: a proof that no longer breaks anything proves nothing."""
+    for old, new in changes:
+        if text.count(old) != 1:
+            raise RuntimeError(f"{where} has changed, and Tests/Chaos/broken.py does not fit any more: {old!r}")
+        text = text.replace(old, new)
+    return text
+
+
+def patch_functions(session, name):
+    for function, changes in SQL[name].items():
+        ((text,),) = session.run("SELECT pg_get_functiondef(%s::regproc)", [function])
+        session.run(replaced(text, changes, function))
+
+
+def build(top, root):
+    """Builds the broken program beside the real one: over the source tree, as only this process and its children see it, lies
+    a layer that takes all changes. Returns its path."""
+    for name in ("upper", "work"):
+        os.mkdir(os.path.join(root, name))
+    options = f"lowerdir={top},upperdir={root}/upper,workdir={root}/work"
+    subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, top], check=True)
+    try:
+        for name, changes in SWIFT.items():
+            path = os.path.join(top, name)
+            with open(path) as file:
+                text = replaced(file.read(), changes, name)
+            with open(path, "w") as file:
+                file.write(text)
+        subprocess.run(["swift", "build", "--product", "haul"], cwd=top, check=True, stdout=subprocess.DEVNULL)
+        program = os.path.join(root, "haul")
+        subprocess.run(["cp", os.path.join(top, ".build/debug/haul"), program], check=True)
+    finally:
+        subprocess.run(["umount", "-l", top], check=True)
+    return program

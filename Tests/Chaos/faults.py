@@ -1,0 +1,313 @@
+"""How each kind of fault is carried out: begun, held for its time, healed."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pool
+import workload
+
+DEEDS = {}
+
+
+def deed(kind):
+    """Says that the function below carries out this kind. It gets the world, the fault, and a way to wait for its time."""
+    def add(function):
+        DEEDS[kind] = function
+        return function
+    return add
+
+
+@deed("worker kill -9")
+def _(world, fault, hold):
+    worker = world.pool.workers[fault.target]
+    worker.signal(signal.SIGKILL, "killed")
+    worker.wait(120)  # not before a disk that hangs lets it go
+    hold()
+    worker.start()
+
+
+@deed("worker SIGTERM")
+def _(world, fault, hold):
+    drain(world, world.pool.workers[fault.target], hold, lambda worker: worker.signal(signal.SIGTERM, "drained"))
+
+
+@deed("worker haul drain")
+def _(world, fault, hold):
+    def ask(worker):
+        number = worker_number(worker)
+        worker.life.told = "drained"
+        if number is None or world.pool.haul("drain", str(number)).returncode:
+            worker.signal(signal.SIGTERM, "drained")
+    drain(world, world.pool.workers[fault.target], hold, ask)
+
+
+def drain(world, worker, hold, ask):
+    ask(worker)
+    if not worker.wait(60):
+        world.ledger.violation("drain", f"{worker.life.name} does not end within 60 s of being asked")
+        worker.signal(signal.SIGKILL, "killed")
+        worker.wait(120)
+    hold()
+    worker.start()
+
+
+def worker_number(worker):
+    """The number that the database gave it, from its log."""
+    for line in pool.log_lines(worker.life.log):
+        if line.get("event") == "worker.registered":
+            return int(line["worker"])
+    return None
+
+
+@deed("worker SIGSTOP")
+@deed("worker SIGSTOP past its lease")
+def _(world, fault, hold):
+    stop(world.pool.workers[fault.target], hold)
+
+
+@deed("coordinator SIGSTOP")
+def _(world, fault, hold):
+    stop(world.pool.coordinators[fault.target], hold)
+
+
+def stop(program, hold):
+    program.trouble("stopped")
+    program.signal(signal.SIGSTOP)
+    hold()
+    program.signal(signal.SIGCONT)
+    program.over()
+
+
+LOSSES = {
+    "worker cut off": "all",
+    "worker loses what it sends to the database": "to_database",
+    "worker loses what the database sends": "from_database",
+    "worker loses what origins send": "from_origins",
+}
+
+
+@deed("worker cut off")
+@deed("worker loses what it sends to the database")
+@deed("worker loses what the database sends")
+@deed("worker loses what origins send")
+def _(world, fault, hold):
+    worker = world.pool.workers[fault.target]
+    worker.trouble("cut off")
+    worker.wire.lose(LOSSES[fault.kind])
+    hold()
+    worker.wire.heal()
+    worker.over()
+
+
+@deed("worker on a narrow line")
+def _(world, fault, hold):
+    worker = world.pool.workers[fault.target]
+    worker.trouble("slow")
+    worker.wire.narrow("3mbit")
+    hold()
+    worker.wire.heal()
+    worker.over()
+
+
+@deed("database far away")
+def _(world, fault, hold):
+    world.relay.delay = random.Random(fault.dice).uniform(0.02, 0.3)
+    with world.ledger.noted(world.ledger.breaks):
+        hold()
+    world.relay.delay = 0
+
+
+@deed("database replies lost")
+def _(world, fault, hold):
+    world.relay.loses = True
+    with world.ledger.noted(world.ledger.breaks):
+        hold()
+    world.relay.loses = False
+
+
+@deed("coordinator kill -9")
+def _(world, fault, hold):
+    coordinator = world.pool.coordinators[fault.target]
+    coordinator.signal(signal.SIGKILL, "killed")
+    coordinator.wait()
+    hold()
+    coordinator.start()
+
+
+@deed("coordinator SIGTERM")
+def _(world, fault, hold):
+    drain(world, world.pool.coordinators[fault.target], hold, lambda program: program.signal(signal.SIGTERM, "drained"))
+
+
+@deed("sessions terminated")
+def _(world, fault, hold):
+    dice = random.Random(fault.dice)
+    sessions = world.sql(
+        "SELECT pid FROM pg_stat_activity WHERE datname = 'haul' AND application_name <> 'chaos' ORDER BY pid")
+    with world.ledger.noted(world.ledger.breaks):
+        for (pid,) in sessions or []:
+            if dice.random() < 0.4:
+                world.sql("SELECT pg_terminate_backend(%s)", [pid])
+
+
+@deed("one backend kill -9")
+def _(world, fault, hold):
+    with world.outage():
+        sessions = world.sql(
+            "SELECT pid FROM pg_stat_activity WHERE datname = 'haul' AND application_name <> 'chaos' ORDER BY pid")
+        if sessions:
+            world.server.kill_backend(random.Random(fault.dice).choice(sessions)[0])
+        hold()
+
+
+@deed("server restarted at once")
+def _(world, fault, hold):
+    with world.outage():
+        world.server.stop()
+        world.server.start()
+        hold()
+
+
+@deed("server away")
+def _(world, fault, hold):
+    with world.outage():
+        world.server.stop()
+        hold()
+        world.server.start()
+        time.sleep(3)
+
+
+@deed("origin restarted")
+def _(world, fault, hold):
+    world.origin.stop()
+    hold()
+    world.origin.start()
+
+
+@deed("nginx restarted")
+def _(world, fault, hold):
+    world.nginx.stop()
+    hold()
+    world.nginx.start()
+
+
+@deed("origin misbehaves")
+def _(world, fault, hold):
+    dice = random.Random(fault.dice)
+    misbehave(world, hold, "odd.test", "any", dice.uniform(0.2, 0.6), dice.choice([1, 2, 3]))
+
+
+@deed("storm of 429")
+def _(world, fault, hold):
+    misbehave(world, hold, "odd.test", "429", 0.9, 5)
+
+
+@deed("storm of 503")
+def _(world, fault, hold):
+    misbehave(world, hold, "odd.test", "503", 0.9, 5)
+
+
+@deed("large files reset")
+def _(world, fault, hold):
+    misbehave(world, hold, "large.test", "reset", 0.7, 1)
+
+
+def misbehave(world, hold, host, word, chance, wait):
+    world.origin.order(host=host, deed=word, chance=chance, wait=wait)
+    hold()
+    world.origin.order(host=host, deed=None)
+
+
+@deed("files replaced")
+def _(world, fault, hold):
+    dice = random.Random(fault.dice)
+    candidates = [job for job in world.jobs if job.host in ("large.test", "odd.test", "nginx.test")]
+    for job in dice.sample(candidates, len(candidates) // 12):
+        # Noted first: a version counts as the origin's from the moment it may have been served.
+        world.ledger.versions[job.file.number] += 1
+        if job.host == "nginx.test":
+            workload.put_file(world.site.path("files"), job.file, world.ledger.versions[job.file.number])
+    world.origin.order(versions=dict(world.ledger.versions))
+
+
+@deed("disk full")
+def _(world, fault, hold):
+    ballast = world.site.path("ram", "ballast")
+    with world.ledger.noted(world.ledger.full):
+        try:
+            with open(ballast, "wb") as file:
+                while True:
+                    file.write(bytes(1 << 20))
+        except OSError:
+            pass
+        hold()
+        os.remove(ballast)
+
+
+@deed("disk hangs")
+def _(world, fault, hold):
+    place = world.site.path("disk")
+    with world.ledger.noted(world.ledger.frozen):
+        subprocess.run(["fsfreeze", "-f", place], check=True)
+        hold()
+        subprocess.run(["fsfreeze", "-u", place], check=True)
+
+
+@deed("loss of power")
+def _(world, fault, hold):
+    world.power_loss()
+
+
+@deed("cap changed")
+def _(world, fault, hold):
+    cap = random.Random(fault.dice).randint(1, 6)
+    world.set_host("capped.test", cap=cap)
+
+
+@deed("interval changed")
+def _(world, fault, hold):
+    interval = random.Random(fault.dice).choice([0.1, 0.2, 0.4])
+    world.set_host("polite.test", interval=interval)
+
+
+@deed("queue paused")
+def _(world, fault, hold):
+    queue = random.Random(fault.dice).choice(["disk", "ram", "limited"])
+    world.persist("queue", "pause", queue)
+    hold()
+    world.persist("queue", "resume", queue)
+
+
+@deed("batch paused")
+def _(world, fault, hold):
+    batch = random.Random(fault.dice).choice(world.submitted)
+    world.persist("pause", "--batch", batch)
+    hold()
+    world.persist("resume", "--batch", batch)
+
+
+@deed("batch cancelled")
+def _(world, fault, hold):
+    batch = random.Random(fault.dice).choice(world.submitted)
+    world.persist("cancel", "--batch", batch)
+    hold()
+    # Most are wanted after all; those of an unlucky number stay cancelled.
+    if fault.dice % 3:
+        world.persist("retry", "--batch", batch, "--state", "cancelled")
+        world.wanted.add(batch)
+    else:
+        world.cancelled.add(batch)
+
+
+@deed("jobs prioritised")
+def _(world, fault, hold):
+    dice = random.Random(fault.dice)
+    world.persist("prioritize", "--batch", dice.choice(world.submitted), "--priority", str(dice.randint(0, 9)))
+
+
+@deed("haul migrate")
+def _(world, fault, hold):
+    world.persist("migrate")

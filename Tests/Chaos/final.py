@@ -1,0 +1,250 @@
+"""The judge when all has settled: every job, every file, every part file, every process."""
+
+import os
+import re
+import time
+
+import judge
+import ledger
+import pool
+import powerloss
+import traffic
+import workload
+
+JOBS = """
+SELECT j.id, j.url, j.path, b.name, q.name, o.state::text, o.bytes, o.path, o.error, o.message,
+  (SELECT count(*) FROM haul.attempt a WHERE a.job = j.id AND a.result = 'rescued' AND a.charged),
+  extract(epoch FROM o.finished_at)::float8
+FROM haul.job j JOIN haul.queue q ON q.id = j.queue LEFT JOIN haul.batch b ON b.id = j.batch
+LEFT JOIN haul.outcome o ON o.job = j.id"""
+UNFINISHED = """
+SELECT (SELECT count(*) FROM haul.job) - (SELECT count(*) FROM haul.outcome),
+  (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.scheduled),
+  (SELECT coalesce(extract(epoch FROM max(run_at) - clock_timestamp()), 0)::float8 FROM haul.scheduled),
+  (SELECT coalesce(extract(epoch FROM max(blocked_until) - clock_timestamp()), 0)::float8 FROM haul.host)"""
+CANCELLED = """
+SELECT FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.batch b ON b.id = j.batch
+WHERE o.state = 'cancelled' AND b.name = ANY (%s) LIMIT 1"""
+ATTEMPTS = """
+SELECT job, token, worker, result::text, resumed_at, extract(epoch FROM started_at)::float8,
+  extract(epoch FROM ended_at)::float8, error FROM haul.attempt ORDER BY job, token"""
+STARTS = """
+SELECT extract(epoch FROM a.started_at)::float8 FROM haul.attempt a JOIN haul.job j ON j.id = a.job
+JOIN haul.host h ON h.id = j.host WHERE h.name = %s ORDER BY 1"""
+# Of a failed job what is durable is kept for a retry; of any other that has ended nothing is.
+KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job WHERE o.state = 'failed'"
+# However slow the machine is, all is over then, in seconds.
+LONGEST = 300
+# The time of a rename is the file system's, which counts in ticks of 4 ms.
+TICK = 0.05
+
+
+def settle(world, limit):
+    """Waits until every job has ended, for as long as some do: `limit` seconds in which none has are too many. What a host or
+    a job has to wait for by the rules is waited for besides."""
+    book, left, since = world.ledger, None, time.time()
+    with world.server.session() as session:
+        begin = time.time()
+        while True:
+            before = left
+            left, held, scheduled, due, blocked = session.run(UNFINISHED)[0]
+            if not left:
+                # A word to cancel that a worker had not heard when the jobs were wanted again.
+                if not session.run(CANCELLED, [list(world.wanted - world.cancelled)]):
+                    return
+                for batch in world.wanted - world.cancelled:
+                    world.persist("retry", "--batch", batch, "--state", "cancelled")
+            if left != before:
+                since = time.time() + min(max(due, blocked, 0), 120)
+            if time.time() > since + limit or time.time() > begin + LONGEST:
+                book.violation(
+                    "settled", f"{left} jobs have not ended {time.time() - begin:.0f} s after all was healed; {held} held, {scheduled} scheduled")
+                return
+            time.sleep(0.5)
+
+
+def finish(world, watcher, limit):
+    """Everything that is looked at when the faults are over: first with the pool there, then with it gone."""
+    settle(world, limit)
+    last = Final(world)
+    last.check()
+    watcher.stop()
+    check_processes(world, watcher)
+    world.ledger.figures["replies lost"] = world.relay.lost
+    world.pool.stop()
+    last.check_parts()
+    world.stop()
+    traffic.Traffic(world, last.finished).check()
+
+
+class Final:
+    def __init__(self, world):
+        self.world, self.book = world, world.ledger
+        self.session = world.server.session()
+        self.rows = self.session.run(JOBS)
+        self.finished = {row[1]: row[11] for row in self.rows if row[5] == "completed"}
+        self.attempts, self.life_of, self.lost = {}, {}, []
+        for job, token, *rest in self.session.run(ATTEMPTS):
+            self.attempts.setdefault(job, []).append((token, *rest))
+
+    def check(self):
+        self.read_logs()
+        self.check_jobs()
+        self.check_names()
+        self.check_fencing()
+        self.check_starts()
+        self.count_handoffs()
+
+    def check_jobs(self):
+        submitted = {(job.url, job.path): job for job in self.world.jobs if job.batch in self.world.submitted}
+        seen = set()
+        states = self.book.figures["jobs"] = {}
+        for number, url, path, batch, queue, state, length, placed, error, message, rescues, _ in self.rows:
+            states[state] = states.get(state, 0) + 1
+            if (url, path) in seen:
+                self.book.violation("once", f"{url} was submitted once, and is there twice")
+            seen.add((url, path))
+            if "/nothing-" in url:
+                if not (state == "failed" and error == "http_4xx" or state == "cancelled" and batch in self.world.cancelled):
+                    self.book.violation("outcome", f"job {number}, which no origin has, is {state} {error}")
+                continue
+            job = submitted.get((url, path))
+            if state == "completed":
+                if job is not None:
+                    self.check_file(number, job, length, placed)
+            elif state == "cancelled" and batch in self.world.cancelled:
+                pass
+            elif state == "failed" and error == "rescued_too_often" and rescues >= 4:
+                self.book.figures["rescued too often"] = self.book.figures.get("rescued too often", 0) + 1
+            elif state is not None:
+                self.book.violation("outcome", f"job {number} {url} is {state}: {error}, {message}")
+        for url, path in set(submitted) - seen:
+            self.book.violation("once", f"{url} was submitted, and is not there")
+
+    def check_file(self, number, job, length, placed):
+        name = os.path.join(self.world.stores[workload.STORE[job.queue]], job.path)
+        self.book.checks["files compared"] += 1
+        if placed != job.path:
+            self.book.violation("file", f"job {number} is completed as {placed}, and was to be {job.path}")
+        if not os.path.isfile(name):
+            self.book.violation("file", f"job {number} is completed, and there is no {job.path}")
+            return
+        versions = range(self.book.versions[job.file.number] + 1)
+        if not any(powerloss.whole(job.file, version, name) for version in versions):
+            self.book.violation("file", f"{job.path} is no version of {job.url} that its origin has had")
+        elif os.path.getsize(name) != length:
+            self.book.violation("file", f"{job.path} has {os.path.getsize(name)} bytes, and its job says {length}")
+        self.book.figures["bytes"] = self.book.figures.get("bytes", 0) + os.path.getsize(name)
+        # The rename changes the inode's time of change (rename(2) on ext4 and tmpfs): was there a lease then?
+        renamed = os.stat(name).st_ctime
+        if not self.had_right(number, renamed):
+            self.book.violation("rename", f"{job.path} got its name at {self.book.at(renamed)}, when nobody had a lease of job {number}")
+
+    def check_names(self):
+        """What stands under a final name and belongs to no completed job."""
+        wanted = {"disk": {"ballast"}, "ram": {"ballast"}}
+        for _, url, path, _, queue, state, _, placed, *_ in self.rows:
+            if state == "completed":
+                wanted[workload.STORE[queue]].add(placed)
+        owner = {(workload.STORE[row[4]], row[2]): row for row in self.rows}
+        for store, directory in self.world.stores.items():
+            for place, directories, names in os.walk(directory):
+                directories[:] = [d for d in directories if d not in (".haul", "lost+found")]
+                for name in names:
+                    path = os.path.relpath(os.path.join(place, name), directory)
+                    if path not in wanted[store]:
+                        self.stray(store, path, owner.get((store, path)))
+
+    def stray(self, store, path, row):
+        """A worker that is killed between its rename and its word of it leaves a file; the job's next worker finds it, unless
+        the job is cancelled meanwhile."""
+        if row is not None and row[5] == "cancelled":
+            if self.had_right(row[0], os.stat(os.path.join(self.world.stores[store], path)).st_ctime):
+                return
+        self.book.violation("name", f"{store} has {path}, and its job is {row and row[5]}")
+
+    def had_right(self, job, moment):
+        """Whether somebody had a lease of a job when its file got its name. Who is stopped between his look at the lease and
+        the rename, or killed while the disk holds him there, may be late by that: nothing can help it, and the file is whole."""
+        for _, worker, _, _, begin, end, _ in self.attempts.get(job, []):
+            if begin - TICK <= moment <= end + TICK:
+                return True
+            life = self.life_of.get(worker)
+            late = [entry[1:] for entry in life.trouble if entry[0] == "stopped"] if life else []
+            if life and life.told == "killed" and life.end:
+                late += [window for window in self.book.frozen if ledger.overlap([window], life.end - 30, life.end)]
+            if any(start <= end and stop and stop <= moment <= stop + 2 for start, stop in late):
+                self.book.figures["late renames"] = self.book.figures.get("late renames", 0) + 1
+                return True
+        return False
+
+    def read_logs(self):
+        """What only the workers know: who is who, and which leases they found lost. Nothing that speaks for them."""
+        for life in self.book.lives:
+            worker = None
+            for line in pool.log_lines(life.log):
+                if line["event"] == "worker.registered":
+                    worker = int(line["worker"])
+                    self.life_of[worker] = life
+                elif line["event"] in ("lease.lost", "job.stale"):
+                    self.lost.append((worker, int(line["job"]), int(line["token"])))
+
+    def check_fencing(self):
+        """Whether a lease that ended as completed was ended by its holder."""
+        self.book.figures["leases lost"] = self.book.figures.get("leases lost", 0) + len(self.lost)
+        for worker, job, token in self.lost:
+            for other, holder, result, *_ in self.attempts.get(job, []):
+                if other == token and holder == worker and result == "completed":
+                    self.book.violation(
+                        "fencing", f"lease {token} of job {job} ended as completed, and its holder {self.life_of[worker].name} had lost it")
+
+    def check_starts(self):
+        """By the database's clock, starts on a host with an interval are that far apart, exactly."""
+        for host, history in self.book.intervals.items():
+            starts = [begin for begin, in self.session.run(STARTS, [host])]
+            for before, begin in zip(starts, starts[1:]):
+                interval = judge.largest(history, before - 1, begin, min)
+                if interval > 0:
+                    self.book.checks["starts against intervals"] += 1
+                    if begin - before < interval - 0.001:
+                        self.book.violation(
+                            "interval", f"{host} had starts {begin - before:.3f} s apart at {self.book.at(begin)}; interval {interval}")
+
+    def check_parts(self):
+        """Part files that are left when all workers have gone, each of which looks for such when it goes."""
+        known = {row[0] for row in self.rows}
+        kept = {job for job, in self.session.run(KEPT)}
+        for directory in self.world.stores.values():
+            for _, _, names in os.walk(os.path.join(directory, ".haul", "parts")):
+                for name in names:
+                    match = re.match(r"(\d+)\.", name)
+                    job = int(match[1]) if match else None
+                    if job not in known:
+                        self.book.violation("part", f"{name} belongs to no job")
+                    elif job not in kept:
+                        self.book.violation("part", f"{name} is there, and its job has ended")
+
+    def count_handoffs(self):
+        figures = self.book.figures
+        for attempts in self.attempts.values():
+            for before, after in zip(attempts, attempts[1:]):
+                if before[2] in ("released", "rescued"):
+                    figures["hand-offs"] = figures.get("hand-offs", 0) + 1
+                    if after[3]:
+                        figures["hand-offs resumed"] = figures.get("hand-offs resumed", 0) + 1
+                        figures["bytes resumed"] = figures.get("bytes resumed", 0) + after[3]
+
+
+def check_processes(world, watcher):
+    """That what every process uses is bounded, and does not grow."""
+    for name, samples in watcher.samples.items():
+        if len(samples) < 40:
+            continue
+        # After the first third, in which it fills its pools, against the end.
+        third = len(samples) // 3
+        for index, what, allowance in ((1, "bytes of memory", 16 << 20), (2, "descriptors", 24), (3, "threads", 8)):
+            early = max(sample[index] for sample in samples[third : 2 * third])
+            late = sorted(sample[index] for sample in samples[2 * third :])[third // 2]
+            world.ledger.checks["growth of a process"] += 1
+            if late > early * 1.25 + allowance:
+                world.ledger.violation("growth", f"{name} had at most {early} {what} in its second third, and {late} in its last")

@@ -1,0 +1,150 @@
+"""The judge while the pool runs: every second its own look at the database and at the processes.
+
+It trusts nothing that Haul says of itself: no view, no function, no log; tables, and what the driver knows it did.
+
+Not looked at by anybody here: the order of priorities and the weights of queues, how long claims take (I6), adaptive caps
+beyond that they are no larger than the policy's, totals of batches, TLS, digests, and what NFS does to renames.
+"""
+
+import os
+import threading
+import time
+
+import psycopg2
+
+import ledger
+import workload
+
+# A worker that is well heartbeats every 2 s; one that is gone is given up after 15 s without, and by a round a second.
+HEARTBEAT, GIVEN_UP = 12, 25
+# After the database was away the rescuer gives everybody one expiry, and sessions take a while to come back.
+RECOVERY = 20
+
+STATES = """
+SELECT j.id, count(s.job), string_agg(s.state, '+') FROM haul.job j LEFT JOIN (
+  SELECT job, 'ready' AS state FROM haul.ready UNION ALL SELECT job, 'scheduled' FROM haul.scheduled
+  UNION ALL SELECT job, 'held' FROM haul.held UNION ALL SELECT job, 'lease' FROM haul.lease
+  UNION ALL SELECT job, state::text FROM haul.outcome) s ON s.job = j.id
+GROUP BY j.id HAVING count(s.job) <> 1"""
+HOSTS = """
+SELECT h.name, h.in_flight, count(l.job) FROM haul.host h LEFT JOIN haul.lease l ON l.host = h.id
+GROUP BY h.id HAVING h.in_flight <> count(l.job)"""
+# Of leases that are there now, those that were there before each began.
+STARTS = """
+SELECT h.name, l.job, extract(epoch FROM l.started_at)::float8,
+  (SELECT count(*) FROM haul.lease e WHERE e.host = l.host AND e.token < l.token) FROM haul.lease l JOIN haul.host h ON h.id = l.host"""
+LIMITED = """
+SELECT q.name, count(*) FROM haul.lease l JOIN haul.queue q ON q.id = l.queue GROUP BY q.id, q.max_running
+HAVING count(*) > q.max_running"""
+PARKED = """
+SELECT h.name, r.queue, r.instance, min(r.job) FROM haul.ready r JOIN haul.host h ON h.id = r.host
+LEFT JOIN haul.lane l ON l.host = r.host AND l.queue = r.queue AND l.instance = r.instance
+WHERE l.head IS NULL OR (r.priority, r.job) < (l.priority, l.head)
+  OR l.next_at IS NULL AND h.in_flight < CASE WHEN h.failures > 0 THEN 1 ELSE h.cap END
+GROUP BY 1, 2, 3"""
+TOKENS = """
+SELECT l.job, l.token, max(a.token) FROM haul.lease l JOIN haul.attempt a ON a.job = l.job
+GROUP BY 1, 2 HAVING l.token <= max(a.token)"""
+WORKERS = """
+SELECT w.pid, w.id, extract(epoch FROM w.registered_at)::float8, extract(epoch FROM w.heartbeat_at)::float8,
+  w.stopped_at IS NOT NULL, w.expires_at <= clock_timestamp(), (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id)
+FROM haul.worker w"""
+COMPLETED = "SELECT job FROM haul.outcome WHERE state = 'completed'"
+
+
+class Judge(threading.Thread):
+    def __init__(self, world):
+        super().__init__(daemon=True)
+        self.world, self.book = world, world.ledger
+        self.session = world.server.session()
+        self.over = threading.Event()
+        self.completed, self.tokens, self.samples = set(), {}, {}
+        # Counts over time: (seconds, running, waiting, ended).
+        self.course = []
+
+    def run(self):
+        while not self.over.wait(1):
+            self.look()
+
+    def look(self):
+        for program in self.world.pool.programs:
+            program.watch()
+            self.measure(program)
+        try:
+            self.look_at_jobs()
+            self.look_at_hosts()
+            self.look_at_workers()
+            self.book.checks["looks at the database"] += 1
+        except psycopg2.Error as error:
+            self.book.checks["looks without a database"] += 1
+            if not ledger.overlap(self.book.outages, time.time() - RECOVERY, time.time()):
+                self.book.violation("database", f"{type(error).__name__}: {error}")
+
+    def look_at_jobs(self):
+        for job, count, states in self.session.run(STATES):
+            self.book.violation("one state", f"job {job} is in {count} states: {states}")
+        completed = {job for job, in self.session.run(COMPLETED)}
+        for job in self.completed - completed:
+            self.book.violation("one state", f"job {job} was completed, and is not any more")
+        self.completed = completed
+        for job, token, last in self.session.run(TOKENS):
+            self.book.violation("token", f"job {job} has the token {token} after {last}")
+        row = self.session.run("""
+            SELECT (SELECT count(*) FROM haul.lease), (SELECT count(*) FROM haul.ready),
+              (SELECT count(*) FROM haul.scheduled), (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.outcome)""")[0]
+        self.course.append((time.time() - self.book.begin, *row))
+
+    def look_at_hosts(self):
+        for host, counted, there in self.session.run(HOSTS):
+            self.book.violation("in flight", f"{host} counts {counted} running jobs and has {there}")
+        for host, job, begin, before in self.session.run(STARTS):
+            cap = largest(self.book.caps[host], begin - 1, begin)
+            if before >= cap:
+                self.book.violation("cap", f"job {job} was begun on {host} when {before} ran; its cap was {cap}")
+        for queue, count in self.session.run(LIMITED):
+            self.book.violation("queue limit", f"{count} jobs of {queue} run, and {workload.LIMIT} may")
+        for host, queue, instance, job in self.session.run(PARKED):
+            self.book.violation("parked lane", f"no claim would find job {job} in lane {host}, {queue}, {instance}")
+
+    def look_at_workers(self):
+        now = time.time()
+        # Processes have numbers of their own here, and none is used again so soon.
+        rows = {row[0]: row for row in self.session.run(WORKERS)}
+        now_or_before = ledger.overlap(self.book.outages, now - RECOVERY - GIVEN_UP, now)
+        for life in self.book.lives:
+            row = rows.get(life.pid)
+            if life.address is None or now_or_before:
+                continue
+            if life.end is None and life.told is None:
+                if now - life.begin > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
+                    if row is None or now - row[3] > HEARTBEAT:
+                        self.book.violation("worker", f"{life.name} is alive, and the database last heard of it {row and now - row[3]} s ago")
+            elif life.end is not None and row is not None and now - life.end > GIVEN_UP:
+                if not (row[4] or row[5]) or row[6]:
+                    self.book.violation("worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {row[6]} leases")
+
+    def measure(self, program):
+        """Memory in bytes, descriptors, threads."""
+        life = program.life
+        if life is None or life.end is not None:
+            return
+        try:
+            with open(f"/proc/{life.pid}/status") as file:
+                fields = dict(line.split(":", 1) for line in file)
+            descriptors = len(os.listdir(f"/proc/{life.pid}/fd"))
+        except (OSError, ValueError):
+            return
+        if "VmRSS" in fields:
+            self.samples.setdefault(life.name, []).append(
+                (time.time() - life.begin, int(fields["VmRSS"].split()[0]) << 10, descriptors, int(fields["Threads"])))
+
+    def stop(self):
+        self.over.set()
+        self.join()
+
+
+def largest(history, begin, end, most=max):
+    """The most that was allowed at any time between these."""
+    values = [value for (start, value), (stop, _) in zip(history, history[1:] + [(float("inf"), None)])
+              if start <= end and stop >= begin]
+    return most(values) if values else float("inf")

@@ -1,0 +1,73 @@
+"""What the driver has done, for the judge: whose address an origin saw, who was stopped or cut off when, what was set."""
+
+import collections
+import contextlib
+import dataclasses
+import threading
+import time
+
+
+@dataclasses.dataclass
+class Life:
+    """One process of the pool, from its start to its end."""
+
+    name: str
+    address: str | None
+    pid: int
+    log: str
+    begin: float
+    end: float | None = None
+    # What it had coming: killed, drained. None: it had no reason to end.
+    told: str | None = None
+    # When it was stopped, cut off or made slow: [what, from, to]; to is None while it lasts.
+    trouble: list = dataclasses.field(default_factory=list)
+
+    def troubled(self, begin, end, after=0.0):
+        """Whether it was in trouble at any time between these, or shortly before."""
+        return overlap([entry[1:] for entry in self.trouble], begin - after, end)
+
+
+class Ledger:
+    def __init__(self):
+        self.begin = time.time()
+        self.lock = threading.Lock()
+        self.lives, self.violations = [], []
+        self.faults, self.checks = collections.Counter(), collections.Counter()
+        # Host → [(from when, cap)] and [(from when, seconds between starts)], each from the moment the order was sent or
+        # had been carried out, whichever lets more pass.
+        self.caps, self.intervals = collections.defaultdict(list), collections.defaultdict(list)
+        # When the database was away, or had just come back: [from, to].
+        self.outages = []
+        # When single connections to it were broken.
+        self.breaks = []
+        # When a disk was full, and when one stood still.
+        self.full, self.frozen = [], []
+        self.versions = collections.Counter()
+        self.figures = {}
+
+    def violation(self, check, text):
+        """Notes that a promise does not hold. The same sentence counts once."""
+        with self.lock:
+            if not any(v[1:] == (check, text) for v in self.violations):
+                self.violations.append((time.time() - self.begin, check, text))
+                print(f"  VIOLATION {check}: {text}", flush=True)
+
+    def at(self, moment):
+        """A time as the report shows it: seconds since the beginning."""
+        return f"{moment - self.begin:.1f} s"
+
+    def life_at(self, address):
+        return next((life for life in self.lives if life.address == address), None)
+
+    @contextlib.contextmanager
+    def noted(self, windows):
+        """Notes in one of the lists when this began and ended."""
+        entry = [time.time(), None]
+        windows.append(entry)
+        yield
+        entry[1] = time.time()
+
+
+def overlap(windows, begin, end):
+    """Whether one of these windows, of which the last may last, has a moment between the two."""
+    return any(start <= end and (stop is None or stop >= begin) for start, stop in windows)

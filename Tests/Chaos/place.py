@@ -1,0 +1,131 @@
+"""The place of a chaos run: a network, disks and names of its own, which the kernel takes away when the run ends.
+
+The launcher has put this process into namespaces of its own (network, mounts, processes), so nothing here is seen outside,
+and nothing outlives it. Database and origins are on a bridge; each worker has a network namespace with one wire to it.
+"""
+
+import os
+import subprocess
+
+SERVER = "10.77.0.1"
+ORIGIN = "10.77.1.1"
+NGINX = "10.77.1.2"
+
+
+class CannotRun(Exception):
+    """This machine does not have what a run needs."""
+
+
+def run(*command):
+    """Runs a program that must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise CannotRun(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+def put_in_memory(root, size):
+    """Makes a directory one in memory, where there is plenty: a disk is slow, and others use it too."""
+    with open("/proc/meminfo") as file:
+        available = next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable"))
+    if available > 2 * size:
+        run("mount", "-t", "tmpfs", "-o", f"size={size},mode=711", "tmpfs", root)
+
+
+def leave(root):
+    """Takes away what is mounted below a directory, whoever still uses it."""
+    with open("/proc/self/mounts") as file:
+        mounted = [line.split()[1] for line in file]
+    for name in reversed(mounted):
+        if name == root or name.startswith(root + "/"):
+            run("umount", "--lazy", name)
+
+
+class Site:
+    def __init__(self, root, hosts):
+        self.root = root
+        run("ip", "link", "set", "lo", "up")
+        run("ip", "link", "add", "lan", "type", "bridge")
+        for address in (SERVER, ORIGIN, NGINX):
+            run("ip", "address", "add", f"{address}/16", "dev", "lan")
+        run("ip", "link", "set", "lan", "up")
+        run("mount", "-t", "tmpfs", "tmpfs", "/run")
+        os.mkdir("/run/netns")
+        names = self.path("hosts")
+        with open(names, "w") as file:
+            file.write("127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in hosts.items()))
+        run("mount", "--bind", names, "/etc/hosts")
+
+    def path(self, *names):
+        return os.path.join(self.root, *names)
+
+    def disk(self, name, size):
+        """An ext4 in a file, which can be frozen and can lose power: its journal commits every ten minutes, so that what
+        nobody syncs is lost for certain."""
+        image, place = self.path(f"{name}.image"), self.path(name)
+        os.mkdir(place)
+        run("truncate", "-s", str(size), image)
+        run("mkfs.ext4", "-q", "-F", image)
+        run("mount", "-o", "loop,commit=600", image, place)
+        return place
+
+    def after_power_loss(self, name):
+        """What a loss of power at this moment would leave of a disk: its image, mounted elsewhere. Blocks that are written
+        while it is copied are in it or not, as on a disk that loses power while it writes."""
+        image, place = self.path(f"{name}.lost.image"), self.path(f"{name}.lost")
+        run("cp", "--sparse=always", self.path(f"{name}.image"), image)
+        os.makedirs(place, exist_ok=True)
+        run("mount", "-o", "loop", image, place)
+        return place
+
+    def forget_power_loss(self, name):
+        run("umount", self.path(f"{name}.lost"))
+        os.remove(self.path(f"{name}.lost.image"))
+
+    def memory_disk(self, name, size):
+        """A tmpfs, to run out of space."""
+        place = self.path(name)
+        os.mkdir(place)
+        run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", place)
+        return place
+
+
+class Wire:
+    """A worker's network: a namespace and the wire from it to the bridge."""
+
+    def __init__(self, number):
+        self.number, self.name, self.address, self.uses = number, f"w{number}", None, 0
+        run("ip", "netns", "add", self.name)
+        run("ip", "link", "add", self.name, "type", "veth", "peer", "name", "eth0", "netns", self.name)
+        run("ip", "link", "set", self.name, "master", "lan", "up")
+        for device in ("eth0", "lo"):
+            run("ip", "-n", self.name, "link", "set", device, "up")
+        self.inside("nft", "add table ip faults")
+
+    def inside(self, program, words):
+        return run("ip", "netns", "exec", self.name, program, *words.split(" "))
+
+    def renew(self):
+        """A new address, so that origins tell this worker from the one before."""
+        if self.address:
+            run("ip", "-n", self.name, "address", "del", f"{self.address}/16", "dev", "eth0")
+        self.uses += 1
+        self.address = f"10.77.{100 + self.number}.{self.uses}"
+        run("ip", "-n", self.name, "address", "add", f"{self.address}/16", "dev", "eth0")
+
+    def lose(self, what):
+        """Loses packets without a word. `what`: all, to_database, from_database, from_origins."""
+        match = {"to_database": f"ip daddr {SERVER}", "from_database": f"ip saddr {SERVER}",
+                 "from_origins": "ip saddr 10.77.1.0/24", "all": ""}[what]
+        for hook in {"to_database": ["output"], "all": ["input", "output"]}.get(what, ["input"]):
+            chain = f"{hook}s"
+            self.inside("nft", f"add chain ip faults {chain} {{ type filter hook {hook} priority 0 ; }}")
+            self.inside("nft", f"add rule ip faults {chain} {match} drop".replace("  ", " "))
+
+    def narrow(self, rate):
+        """What it receives comes through a narrow place (tc-tbf(8))."""
+        run("tc", "qdisc", "replace", "dev", self.name, "root", "tbf", "rate", rate, "burst", "64k", "latency", "200ms")
+
+    def heal(self):
+        self.inside("nft", "flush table ip faults")
+        subprocess.run(["tc", "qdisc", "del", "dev", self.name, "root"], capture_output=True)

@@ -1,0 +1,147 @@
+"""The pool as an operator has it: workers, coordinators, and `haul` commands."""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+
+import ledger
+import place
+
+FAKETIME = next(glob.iglob("/usr/lib/*/faketime/libfaketimeMT.so.1"), None)
+
+
+class Program:
+    """A process of the pool that is started again and again."""
+
+    def __init__(self, pool, name, arguments, environment=None, wire=None):
+        self.pool, self.name, self.arguments, self.wire = pool, name, arguments, wire
+        self.environment = environment or {}
+        self.process, self.life, self.uses = None, None, 0
+
+    def start(self):
+        self.uses += 1
+        if self.wire:
+            self.wire.renew()
+        log = self.pool.site.path(f"{self.name}-{self.uses}.log")
+        inside = ["nsenter", f"--net=/run/netns/{self.wire.name}"] if self.wire else []
+        with open(log, "w") as file:
+            self.process = subprocess.Popen(
+                [*inside, self.pool.haul_path, *self.arguments], env=self.pool.environment | self.environment,
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=self.pool.site.root)
+        address = self.wire.address if self.wire else None
+        self.life = ledger.Life(f"{self.name}-{self.uses}", address, self.process.pid, log, time.time())
+        self.pool.ledger.lives.append(self.life)
+
+    @property
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def signal(self, number, told=None):
+        if self.is_running:
+            self.life.told = told or self.life.told
+            self.process.send_signal(number)
+
+    def wait(self, limit=30):
+        """Waits for its end; False when it does not come."""
+        try:
+            self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return False
+        self.ended()
+        return True
+
+    def ended(self):
+        if self.life.end is None:
+            self.life.end = time.time()
+
+    def trouble(self, what):
+        self.life.trouble.append([what, time.time(), None])
+
+    def over(self):
+        for entry in self.life.trouble:
+            entry[2] = entry[2] or time.time()
+
+    def watch(self):
+        """Notes an end that nobody had ordered, and starts it again."""
+        if self.process is None or self.process.poll() is None or self.life.end is not None:
+            return
+        self.ended()
+        if self.life.told is not None:
+            return
+        book = self.pool.ledger
+        # There was no database to begin with, or no room: it says so and ends, and whoever started it does so again.
+        with open(self.life.log, errors="replace") as file:
+            said = file.read()
+        has_begun = '"worker.started"' in said or '"coordinator.started"' in said
+        if not has_begun and self.process.returncode in (69, 75) and ledger.overlap(
+            book.outages + book.breaks, self.life.begin, self.life.end):
+            book.figures["started without a database"] = book.figures.get("started without a database", 0) + 1
+            self.start()
+        elif not has_begun and self.process.returncode == 74 and ledger.overlap(book.full, self.life.begin - 3, self.life.end):
+            book.figures["started on a full disk"] = book.figures.get("started on a full disk", 0) + 1
+            self.start()
+        else:
+            book.violation("ended", f"{self.life.name} ended by itself with {self.process.returncode}: {said[-600:]}")
+            self.start()
+
+
+class Pool:
+    def __init__(self, site, book, haul_path, conninfo):
+        self.site, self.ledger, self.haul_path = site, book, haul_path
+        self.environment = {
+            "PATH": os.environ["PATH"], "HAUL_DATABASE_URL": conninfo, "HAUL_LOG_FORMAT": "json", "HOME": site.root}
+        self.workers, self.coordinators, self.commands = [], [], []
+
+    def worker(self, stores, *more, environment=None, database=None):
+        number = len(self.workers)
+        arguments = ["worker", "--allow-net", "10.77.0.0/16", *more]
+        for name, directory in stores.items():
+            arguments += ["--store", f"{name}={directory}"]
+        environment = (environment or {}) | ({"HAUL_DATABASE_URL": database} if database else {})
+        self.workers.append(Program(self, f"worker{number}", arguments, environment, place.Wire(number)))
+
+    def coordinator(self):
+        self.coordinators.append(Program(self, f"coordinator{len(self.coordinators)}", ["coordinator"]))
+
+    @property
+    def programs(self):
+        return self.workers + self.coordinators
+
+    def haul(self, *arguments, limit=120, text=None):
+        """Runs a command to its end; any exit code is no error."""
+        return subprocess.run(
+            [self.haul_path, *arguments], env=self.environment, capture_output=True, text=True, timeout=limit, input=text)
+
+    def must(self, *arguments, text=None):
+        done = self.haul(*arguments, text=text)
+        if done.returncode:
+            raise RuntimeError(f"haul {' '.join(arguments)}: {done.returncode} {done.stderr}")
+        return done.stdout
+
+    def stop(self):
+        """All end in order; who does not within half a minute breaks a promise."""
+        for program in self.programs:
+            program.signal(signal.SIGCONT)
+            program.signal(signal.SIGTERM, "drained")
+        for program in self.programs:
+            if program.process is None:
+                continue
+            if not program.wait(30):
+                self.ledger.violation("drain", f"{program.life.name} does not end within 30 s of SIGTERM")
+                program.process.kill()
+            elif program.process.returncode not in (0, -signal.SIGKILL):
+                self.ledger.violation("drain", f"{program.life.name} ended with {program.process.returncode} after SIGTERM")
+
+
+def log_lines(path):
+    """Lines of a log in JSON, as far as they are whole."""
+    with open(path, errors="replace") as file:
+        for line in file:
+            if line.startswith("{") and line.endswith("\n"):
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    continue

@@ -1,0 +1,259 @@
+"""Whether the judge would see it: scenes in which Haul is broken on purpose, or a hand reaches in, and what it must find.
+
+Each scene is played twice in namespaces of its own: as things are, where nothing may be found, and broken.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import broken
+import content
+import final
+import judge
+import workload
+import world
+
+SCENES = {}
+
+
+def scene(name, *finds, **options):
+    """The scene below; `finds`: what the judge must find in it once it is broken."""
+    def add(function):
+        SCENES[name] = (function, finds, options)
+        return function
+    return add
+
+
+def wave(host, count, size, queue="disk", first=1):
+    jobs = tuple(workload.Job(host, content.File(first + n, size), queue, f"wave-{host}") for n in range(count))
+    return workload.Wave(0, f"wave-{host}", queue, jobs, ())
+
+
+def until(what, condition, limit=60):
+    """Waits for something that a scene cannot go on without."""
+    deadline = time.time() + limit
+    while not condition():
+        if time.time() > deadline:
+            raise RuntimeError(f"{what} has not come about in {limit} s")
+        time.sleep(0.1)
+
+
+def leases(stage):
+    rows = stage.sql("SELECT count(*) FROM haul.lease")
+    return rows[0][0] if rows else 0
+
+
+@scene("a cap that is off by one", "cap", "cap at the origin", waves=[wave("capped.test", 40, 40000)])
+@scene("lanes that nobody arms when a host is free again", "parked lane", "settled", waves=[wave("capped.test", 40, 40000)])
+def _(stage):
+    stage.submit()
+
+
+@scene("intervals that are not kept", "interval", "interval at the origin", waves=[wave("polite.test", 30, 5000)])
+def _(stage):
+    stage.set_host("polite.test", interval=0.5)
+    stage.ledger.intervals["polite.test"] = stage.ledger.intervals["polite.test"][-1:]
+    stage.submit()
+
+
+@scene("a limit of a queue that is not kept", "queue limit", waves=[wave("capped.test", 30, 40000, "limited")])
+def _(stage):
+    stage.set_host("capped.test", cap=20)
+    stage.submit()
+
+
+@scene("a place that a rescue does not give back", "in flight", waves=[wave("large.test", 8, 8 << 20)])
+def _(stage):
+    stage.submit()
+    until("a worker's lease", lambda: leases(stage) >= 6)
+    for worker in stage.pool.workers:
+        worker.signal(signal.SIGKILL, "killed")
+        worker.wait()
+        worker.start()
+    time.sleep(10)
+
+
+@scene("a claim in one statement", "parked lane", waves=[wave("plain.test", 1, 10)])
+def _(stage):
+    stage.set_host("plain.test", cap=50)
+    stage.submit()
+
+    def trickle(name):
+        for number in range(80):
+            stage.pool.haul("submit", "--queue", "disk", f"http://plain.test/nothing-{name}-{number}")
+    threads = [threading.Thread(target=trickle, args=(name,)) for name in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def stopped_at(stage, point):
+    """Lets the first worker have a job alone, until it has stopped itself there and the job is nobody's."""
+    stage.submit()
+    worker = stage.pool.workers[0]
+    until(f"{worker.life.name} at {point}", lambda: is_stopped(worker))
+    worker.trouble(f"stopped at {point}")
+    until("the rescue of its job", lambda: leases(stage) == 0, 90)
+    return worker
+
+
+def is_stopped(worker):
+    with open(f"/proc/{worker.life.pid}/status") as file:
+        return "State:\tT" in file.read()
+
+
+def wake(worker):
+    worker.signal(signal.SIGCONT)
+    worker.over()
+
+
+@scene("tokens that are not compared", "fencing", waves=[wave("plain.test", 1, 5000)], alone=True,
+       environments={0: {"HAUL_FAILPOINT": "before_settle=stop"}, 1: {"HAUL_FAILPOINT": "after_claim=stop"}})
+def _(stage):
+    first, second = stopped_at(stage, "before_settle"), stage.pool.workers[1]
+    second.start()
+    until("a second lease", lambda: leases(stage) == 1 and is_stopped(second))
+    second.trouble("stopped at after_claim")
+    # What the first has to say is about a lease that it no longer has.
+    wake(first)
+    time.sleep(3)
+    wake(second)
+
+
+@scene("a rename without a look at the lease", "name", waves=[wave("plain.test", 1, 5000)],
+       environments={0: {"HAUL_FAILPOINT": "after_sync=stop"}}, breaks="fence", alone=True)
+def _(stage):
+    worker = stopped_at(stage, "after_sync")
+    # It belongs to nobody now; and it is not wanted any more.
+    stage.persist("cancel", "--batch", "wave-plain.test")
+    stage.cancelled.add("wave-plain.test")
+    wake(worker)
+    time.sleep(5)
+
+
+@scene("a checkpoint before its bytes are durable", "durable", waves=[wave("large.test", 3, 40 << 20)], breaks="sync")
+def _(stage):
+    stage.submit()
+    until("checkpoints", lambda: (stage.sql("SELECT count(*) FROM haul.checkpoint") or [[0]])[0][0] == 3)
+    stage.power_loss()
+
+
+@scene("a hand in the stores", "file", "name", "part", "rename", waves=[wave("plain.test", 10, 5000)], by_hand=True)
+def _(stage):
+    stage.submit()
+    final.settle(stage, 30)
+    yield
+    names = [os.path.join(stage.stores["disk"], job.path) for job in stage.jobs]
+    with open(names[0], "r+b") as file:  # one byte
+        file.seek(4321)
+        byte = file.read(1)
+        file.seek(4321)
+        file.write(bytes([byte[0] ^ 1]))
+    os.remove(names[1])
+    os.truncate(names[2], 4000)
+    os.chmod(names[3], 0o600)
+    open(os.path.join(stage.stores["ram"], "stray"), "w").close()
+    parts = next(place for place, _, _ in os.walk(os.path.join(stage.stores["disk"], ".haul", "parts")))
+    open(os.path.join(parts, "99999.99999"), "w").close()
+
+
+@scene("a hand in the database", "one state", "in flight", "once", "outcome", "token", "parked lane", "cap",
+       waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
+def _(stage):
+    stage.submit()
+    until("small files", lambda: stage.sql("SELECT count(*) FROM haul.outcome") == [(10,)])
+    until("leases", lambda: leases(stage) == 3)
+    yield
+    stage.sql("INSERT INTO haul.held SELECT id, queue, host, 0, 5, NULL, now() FROM haul.job WHERE path LIKE '%%/1'")
+    stage.sql("DELETE FROM haul.outcome WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/2')")
+    stage.sql("UPDATE haul.outcome SET state = 'failed', error = 'io' WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/3')")
+    stage.sql("UPDATE haul.host SET in_flight = in_flight + 1 WHERE name = 'plain.test'")
+    stage.sql("""INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at)
+        SELECT job, token + 1000000, worker, 'released', false, started_at, now() FROM haul.lease LIMIT 1""")
+    stage.ledger.caps["large.test"] = [(0, 2)]
+    stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'ram'")
+    stage.pool.must("submit", "--queue", "ram", "http://plain.test/nothing-here")
+    stage.sql("UPDATE haul.lane SET next_at = NULL WHERE head IS NOT NULL")
+    time.sleep(3)
+    stage.sql("DELETE FROM haul.job WHERE path LIKE '%%/4'")
+
+
+@scene("a hand among the processes", "worker", "ended", "address", "refetched", waves=[wave("large.test", 2, 30 << 20)],
+       by_hand=True)
+def _(stage):
+    stage.submit()
+    until("checkpoints", lambda: (stage.sql("SELECT count(*) FROM haul.checkpoint") or [[0]])[0][0] == 2)
+    time.sleep(6)
+    yield
+    first, second = stage.pool.workers
+    for worker in (first, second):
+        worker.signal(signal.SIGSTOP)
+    stage.sql("DELETE FROM haul.checkpoint")
+    for worker in (first, second):
+        worker.signal(signal.SIGKILL, "killed")
+        worker.wait()
+        worker.start()
+    subprocess.run(["curl", "-s", "-o", "/dev/null", "http://plain.test/1-10"], check=True)
+    time.sleep(3)
+    first.process.kill()
+    second.process.send_signal(signal.SIGSTOP)
+    time.sleep(30)
+    second.process.send_signal(signal.SIGCONT)
+
+
+def play(options, root):
+    """Plays one scene; prints what the judge has found, as JSON in the last line."""
+    function, _, more = SCENES[options.scene]
+    environments = dict(more.get("environments", {}))
+    if options.broken and "breaks" in more:
+        environments = {number: environments.get(number, {}) | {"HAUL_BROKEN": more["breaks"]} for number in range(2)}
+    workers = 4 if options.scene == "a claim in one statement" else 2
+    stage = world.World(root, options.haul, 1, more["waves"], workers, environments, in_memory=not options.keep)
+    if options.broken and options.scene in broken.SQL:
+        with stage.server.session() as session:
+            broken.patch_functions(session, options.scene)
+    stage.start(stage.pool.coordinators + stage.pool.workers[:1] if more.get("alone") else None)
+    watcher = judge.Judge(stage)
+    watcher.start()
+    steps = function(stage)
+    if more.get("by_hand"):
+        next(steps)
+        if options.broken:
+            next(steps, None)
+    time.sleep(2)
+    final.finish(stage, watcher, 40)
+    print(json.dumps(sorted({check for _, check, _ in stage.ledger.violations})))
+    return 0
+
+
+def prove(options, root):
+    """Plays every scene, as it is and broken, and prints what was found."""
+    script = os.path.abspath(sys.argv[0])
+    top = os.path.dirname(os.path.dirname(os.path.dirname(script)))
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # which the package manager wants
+    print("chaos: building a broken program beside the real one", flush=True)
+    program = broken.build(top, root)
+    missed = 0
+    for name, (_, finds, more) in SCENES.items():
+        if options.only and options.only not in name:
+            continue
+        for is_broken in (False, True):
+            haul = program if is_broken and "breaks" in more else options.haul
+            command = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-B",
+                       script, "--haul", haul, "--scene", name] + ["--broken"] * is_broken
+            done = subprocess.run(command, capture_output=True, text=True)
+            found = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+            is_right = found is not None and (set(finds) <= set(found) if is_broken else not found)
+            missed += not is_right
+            print(f"  {'as it is' if not is_broken else 'broken  '}  {name}: {', '.join(found) if found else found}"
+                  f"{'' if is_right else '  WRONG, wanted: ' + ', '.join(finds if is_broken else [])}", flush=True)
+            if not is_right:
+                print(done.stdout[-3000:], done.stderr[-3000:], sep="\n", flush=True)
+    print(f"{missed} of {2 * len(SCENES)} were not as they had to be")
+    return 1 if missed else 0

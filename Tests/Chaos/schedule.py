@@ -1,0 +1,82 @@
+"""Which faults come when: a list that follows from the seed and the length alone, so that a seed replays it."""
+
+import dataclasses
+import random
+
+WORKERS, COORDINATORS = 6, 2
+
+# Kind → (what it needs for itself, shortest and longest duration in seconds, how often).
+KINDS = {
+    "worker kill -9": ("worker", 1, 5, 8),
+    "worker SIGTERM": ("worker", 0.5, 2, 2),
+    "worker haul drain": ("worker", 0.5, 2, 1),
+    "worker SIGSTOP": ("worker", 2, 8, 1),
+    "worker SIGSTOP past its lease": ("worker", 18, 24, 2),
+    "worker cut off": ("worker", 4, 22, 2),
+    "worker loses what it sends to the database": ("worker", 5, 20, 1),
+    "worker loses what the database sends": ("worker", 5, 20, 1),
+    "worker loses what origins send": ("worker", 5, 20, 1),
+    "worker on a narrow line": ("worker", 8, 16, 1),
+    "database far away": ("relay", 6, 14, 1),
+    "database replies lost": ("relay", 0.5, 3, 2),
+    "coordinator kill -9": ("coordinator", 1, 5, 1),
+    "coordinator SIGTERM": ("coordinator", 1, 4, 1),
+    "coordinator SIGSTOP": ("coordinator", 4, 12, 1),
+    "sessions terminated": ("server", 0, 0, 3),
+    "one backend kill -9": ("server", 6, 6, 1),
+    "server restarted at once": ("server", 6, 6, 1),
+    "server away": ("server", 10, 14, 1),
+    "origin restarted": ("origin", 0.5, 3, 2),
+    "nginx restarted": ("nginx", 0.5, 3, 1),
+    "origin misbehaves": ("odd.test", 8, 20, 4),
+    "storm of 429": ("odd.test", 4, 8, 1),
+    "storm of 503": ("odd.test", 4, 8, 1),
+    "large files reset": ("large.test", 2, 5, 2),
+    "files replaced": ("versions", 0, 0, 3),
+    "disk full": ("ram", 6, 12, 1),
+    "disk hangs": ("disk", 3, 9, 1),
+    "loss of power": ("server", 4, 4, 2),
+    "cap changed": ("cap", 0, 0, 4),
+    "interval changed": ("interval", 0, 0, 1),
+    "queue paused": ("queues", 3, 7, 2),
+    "batch paused": ("batches", 2, 6, 2),
+    "batch cancelled": ("batches", 3, 3, 1),
+    "jobs prioritised": ("batches", 0, 0, 2),
+    "haul migrate": ("migrate", 0, 0, 1),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    at: float
+    kind: str
+    duration: float
+    target: int  # number of the worker or coordinator; any number for the rest
+    dice: int    # what the fault draws its own numbers from
+
+
+def faults(seed, seconds, gap=1.6):
+    """Every kind once, then by weight; none needs what another still has."""
+    dice = random.Random(f"{seed} schedule")
+    free = {}  # (need, number) → from when
+    made, now = [], 3.0
+    first = list(KINDS)
+    dice.shuffle(first)
+    while (now := now + dice.expovariate(1 / gap)) < seconds - 2:
+        for _ in range(20):
+            kind = first[0] if first else dice.choices(list(KINDS), [k[3] for k in KINDS.values()])[0]
+            need, shortest, longest, _ = KINDS[kind]
+            count = {"worker": WORKERS, "coordinator": COORDINATORS}.get(need, 1)
+            open_targets = [n for n in range(count) if free.get((need, n), 0) <= now]
+            # Half of the workers are always well.
+            if not open_targets or need == "worker" and len(open_targets) <= WORKERS // 2:
+                if first:
+                    first.append(first.pop(0))
+                continue
+            first = first[1:]
+            target = dice.choice(open_targets)
+            duration = min(dice.uniform(shortest, longest), max(seconds - now, 0.5))
+            free[need, target] = now + duration + 3
+            made.append(Fault(now, kind, duration, target, dice.randrange(1 << 30)))
+            break
+    return made

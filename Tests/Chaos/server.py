@@ -1,0 +1,93 @@
+"""The pool's PostgreSQL server, and sessions on it for the driver and the judge."""
+
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+
+import psycopg2
+
+import place
+
+SETTINGS = f"""
+listen_addresses = '{place.SERVER}'
+unix_socket_directories = ''
+max_connections = 100
+fsync = off
+log_lock_waits = on
+log_line_prefix = '%m [%p] %a '
+"""
+
+
+class Server:
+    def __init__(self, site):
+        self.bin = max(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
+        self.data, self.log = site.path("postgres", "data"), site.path("postgres", "log")
+        os.mkdir(site.path("postgres"))
+        shutil.chown(site.path("postgres"), "postgres")
+        self.program("initdb", "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync")
+        with open(f"{self.data}/postgresql.conf", "a") as file:
+            file.write(SETTINGS)
+        with open(f"{self.data}/pg_hba.conf", "a") as file:
+            file.write("host all all 10.77.0.0/16 trust\n")
+        self.start()
+        with self.session("postgres") as session:
+            session.run("CREATE DATABASE haul")
+        self.conninfo = f"host={place.SERVER} user=postgres dbname=haul"
+
+    def program(self, name, *arguments):
+        user = pwd.getpwnam("postgres")
+        done = subprocess.run(
+            [f"{self.bin}/{name}", "--pgdata", self.data, *arguments], user=user.pw_uid, group=user.pw_gid,
+            extra_groups=[], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{name}: {done.stderr}")
+
+    def start(self):
+        # Its own standard error is the log: pg_ctl's is a pipe that somebody waits at the end of.
+        self.program("pg_ctl", "--log", self.log, "--wait", "--silent", "start")
+
+    def stop(self):
+        self.program("pg_ctl", "--mode", "immediate", "--wait", "--silent", "stop")
+
+    def kill_backend(self, pid):
+        """The server takes all its sessions down with the one that was killed, and recovers."""
+        os.kill(pid, signal.SIGKILL)
+
+    def session(self, database="haul"):
+        return Session(database)
+
+
+class Session:
+    """A connection that is made when it is needed, and again after it was lost."""
+
+    def __init__(self, database="haul"):
+        self.database, self.connection = database, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+
+    def run(self, sql, parameters=None):
+        """The rows of a statement, as tuples; each is a transaction of its own. psycopg2.Error where there is no server."""
+        try:
+            if self.connection is None:
+                self.connection = psycopg2.connect(
+                    host=place.SERVER, user="postgres", dbname=self.database, connect_timeout=5, application_name="chaos",
+                    keepalives_idle=5)
+                self.connection.autocommit = True
+            with self.connection.cursor() as cursor:
+                cursor.execute(sql, parameters)
+                return cursor.fetchall() if cursor.description else []
+        except (psycopg2.OperationalError, psycopg2.InterfaceError):
+            self.close()
+            raise

@@ -1,0 +1,103 @@
+"""The pool at half of what it can do, for long: that nothing slows down and nothing grows.
+
+Small files from nginx, two workers. First as many as it takes to see how many a second it can do; then half of that.
+"""
+
+import time
+
+import content
+import judge
+import world
+
+# What is made anew for each job and goes with it; all else is history, and grows by the job.
+HOT = ["ready", "scheduled", "held", "lease", "lane", "host", "worker", "worker_call", "progress", "checkpoint", "staging",
+       "submission", "batch_change", "batch_total", "queue_gate", "pulse"]
+SIZES = """
+SELECT c.relname, sum(pg_table_size(c.oid))::bigint, sum(pg_indexes_size(c.oid))::bigint FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'haul' AND c.relkind = 'r' GROUP BY 1"""
+ENDED = "SELECT count(*) FROM haul.outcome"
+STEP = 10  # seconds between two submissions
+
+
+class Soak:
+    def __init__(self, options, root):
+        self.options, self.sent, self.samples = options, 0, []
+        self.stage = world.World(root, options.haul, options.seed, [], workers=2)
+        with open(self.stage.site.path("files", "small"), "wb") as file:
+            file.write(content.File(1, 1024).piece(0, 0, 1024))
+        self.stage.set_host("nginx.test", cap=64)
+        self.stage.start()
+        self.watcher = judge.Judge(self.stage)
+        self.session = self.stage.server.session()
+
+    def submit(self, count):
+        lines = "\n".join(f"http://nginx.test/small?{self.sent + n}" for n in range(count))
+        self.sent += count
+        self.stage.persist("submit", "--queue", "disk", "--input", "-", text=lines)
+
+    def ended(self):
+        return self.session.run(ENDED)[0][0]
+
+    def fastest(self):
+        """Jobs a second with plenty to do."""
+        self.submit(6000)
+        while self.ended() < 1000:
+            time.sleep(0.2)
+        begin, first = time.time(), self.ended()
+        while self.ended() < 5000:
+            time.sleep(0.2)
+        return (self.ended() - first) / (time.time() - begin)
+
+    def run(self):
+        most = self.fastest()
+        count = int(most / 2 * STEP)
+        print(f"chaos: {most:.0f} jobs a second at most; {count / STEP:.0f} from now on", flush=True)
+        begin = time.time()
+        minute = 1
+        while time.time() < begin + 60 * self.options.soak:
+            due = begin + STEP * (self.sent - 6000) / count
+            time.sleep(max(0, due - time.time()))
+            self.submit(count)
+            for program in self.stage.pool.programs:
+                program.watch()
+                self.watcher.measure(program)
+            if time.time() >= begin + 60 * minute:
+                self.sample(minute, time.time() - begin)
+                minute += 1
+        return self.judge()
+
+    def sample(self, minute, at):
+        sizes = {name: (table, index) for name, table, index in self.session.run(SIZES)}
+        hot = sum(sum(sizes[name]) for name in HOT)
+        history = sum(sum(size) for name, size in sizes.items() if name not in HOT)
+        memory = {name: samples[-1][1:] for name, samples in self.watcher.samples.items()}
+        ended = self.ended()
+        self.samples.append((at, ended, hot, history, memory))
+        print(f"  {minute:4} min  {ended:9} ended  {self.sent - ended:6} left  hot {hot >> 10:7} KiB  history {history / max(ended, 1):6.0f} "
+              f"bytes a job  memory {max(m[0] for m in memory.values()) >> 20} MiB", flush=True)
+
+    def judge(self):
+        """After the first ten minutes, or the first third of a shorter run, nothing may change any more."""
+        book = self.stage.ledger
+        steady = [s for s in self.samples if s[0] >= min(600, 20 * self.options.soak)]
+        rates = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in zip(steady, steady[1:])]
+        middle = sorted(rates)[len(rates) // 2]
+        # Minutes by the thirds of what is left: a single one says more of the machine's other work than of the pool.
+        third = max(1, len(rates) // 3)
+        first, last = sum(rates[:third]) / third, sum(rates[-third:]) / third
+        if abs(first - last) > 0.05 * middle:
+            book.violation("throughput", f"{first:.0f} jobs a second at first, {last:.0f} at last")
+        if steady[-1][2] > steady[0][2] * 1.1 + (1 << 20):
+            book.violation("hot tables", f"{steady[0][2] >> 10} KiB at first, {steady[-1][2] >> 10} KiB at last")
+        for name, (memory, descriptors, threads) in steady[-1][4].items():
+            before = steady[0][4].get(name)
+            if before and (memory > before[0] + (8 << 20) or descriptors > before[1] + 8 or threads > before[2] + 4):
+                book.violation("growth", f"{name}: {before} at first, {(memory, descriptors, threads)} at last")
+        self.stage.pool.stop()
+        self.stage.stop()
+        print(f"violations: {len(book.violations)}")
+        return 1 if book.violations else 0
+
+
+def run(options, root):
+    return Soak(options, root).run()

@@ -1,0 +1,199 @@
+"""Everything a chaos run consists of, and what the faults ask of it."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import psycopg2
+
+import faults
+import ledger
+import place
+import pool
+import powerloss
+import relay
+import schedule
+import server
+import workload
+
+
+class Origin:
+    """The process of origin.py. What it was told last, it is told again when it starts anew."""
+
+    def __init__(self, world):
+        self.world, self.process, self.lock, self.orders = world, None, threading.Lock(), {}
+
+    def start(self):
+        script = os.path.join(os.path.dirname(__file__), "origin.py")
+        with self.lock, open(self.world.site.path("origin.errors"), "a") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, script, place.ORIGIN, self.world.site.path("requests"), str(self.world.seed)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
+            self.process.stdout.readline()
+            for order in self.orders.values():
+                self.tell(order)
+
+    def stop(self):
+        with self.lock:
+            self.process.terminate()
+            self.process.wait()
+
+    def order(self, **order):
+        with self.lock:
+            self.orders[order.get("host", next(iter(order)))] = order
+            if self.process.poll() is None:
+                self.tell(order)
+
+    def tell(self, order):
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+
+
+class Nginx:
+    def __init__(self, site):
+        self.site, self.process = site, None
+        with open(site.path("nginx.conf"), "w") as file:
+            file.write(workload.nginx_configuration(site.root, site.path("files")))
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["/usr/sbin/nginx", "-p", self.site.root, "-c", self.site.path("nginx.conf"), "-e", self.site.path("nginx.log")])
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class World:
+    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True):
+        self.seed, self.waves, self.ledger = seed, waves, ledger.Ledger()
+        self.jobs = [job for wave in waves for job in wave.jobs]
+        # What is submitted, as far as its command has ended well; batches that stay cancelled, and that were wanted again.
+        self.submitted, self.cancelled, self.wanted = [], set(), set()
+        hosts = {name: place.NGINX if name == "nginx.test" else place.ORIGIN for name in workload.HOSTS}
+        size = sum(job.file.size for job in self.jobs)
+        if in_memory:
+            place.put_in_memory(root, 3 * size + (1 << 30))
+        self.site = place.Site(root, hosts)
+        self.stores = {
+            "disk": self.site.disk("disk", 2 * size + (256 << 20)), "ram": self.site.memory_disk("ram", size + (128 << 20))}
+        self.server = server.Server(self.site)
+        self.driver_session, self.session_lock = self.server.session(), threading.Lock()
+        # One fault after the other of those that need the same, however slow the machine is.
+        self.turns = collections.defaultdict(threading.Lock)
+        self.relay = relay.Relay()
+        self.pool = pool.Pool(self.site, self.ledger, haul_path, self.server.conninfo)
+        self.origin, self.nginx = Origin(self), Nginx(self.site)
+        self.set_up(workers, environments or {})
+
+    def set_up(self, workers, environments):
+        os.mkdir(self.site.path("files"))
+        workload.serve_files(self.site.path("files"), self.jobs, self.ledger.versions)
+        self.pool.must("migrate")
+        for name, directory in self.stores.items():
+            self.pool.must("store", "init", name, directory)
+        self.pool.must("queue", "create", "limited", "--store", "disk")
+        self.pool.must("queue", "set", "limited", "--max-running", str(workload.LIMIT))
+        for queue in workload.QUEUES:
+            self.pool.must("queue", "set", queue, "--max-attempts", "1000")
+        for name, (_, cap, interval, _, _) in workload.HOSTS.items():
+            self.set_host(name, cap=cap, interval=interval)
+        self.origin.orders["rates"] = {"rates": {name: host[0] for name, host in workload.HOSTS.items()}}
+        self.origin.start()
+        self.nginx.start()
+        for _ in range(2):
+            self.pool.coordinator()
+        for number in range(workers):
+            stores = dict(self.stores) if number not in (3, 4) else {"disk": self.stores["disk"]}
+            # One's way to the database is the relay, another's clock is three hours fast.
+            shifted = {"LD_PRELOAD": pool.FAKETIME, "FAKETIME": "+3h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+            self.pool.worker(
+                stores, "--concurrency", "12", environment=environments.get(number, shifted if number == 5 else None),
+                database=self.relay.address if number == 4 else None)
+
+    def start(self, programs=None):
+        """The pool begins, and with it the time of faults and waves."""
+        self.ledger.begin = time.time()
+        for program in programs or self.pool.programs:
+            program.start()
+
+    def sql(self, statement, parameters=None):
+        """Rows of a statement of the driver's; None where the database is away."""
+        with self.session_lock:
+            try:
+                return self.driver_session.run(statement, parameters)
+            except psycopg2.Error:
+                return None
+
+    def outage(self):
+        """For as long as the database is away."""
+        return self.ledger.noted(self.ledger.outages)
+
+    def persist(self, *arguments, text=None, limit=90):
+        """Gives a command until it is carried out. That there is no database now is no fault of it."""
+        deadline = time.time() + limit
+        while time.time() < deadline:
+            done = self.pool.haul(*arguments, text=text)
+            if done.returncode == 0:
+                return True
+            if done.returncode not in (69, 75):
+                break
+            time.sleep(0.5)
+        self.ledger.violation(
+            "command", f"haul {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+        return False
+
+    def set_host(self, host, cap=None, interval=None):
+        """Sets a host's cap and interval. While the order is under way either may hold."""
+        for histories, name, value, most in (
+            (self.ledger.caps, "cap", cap, max), (self.ledger.intervals, "interval", interval, min)):
+            if value is None:
+                continue
+            history = histories[host]
+            history.append((time.time(), most(value, history[-1][1]) if history else value))
+            self.persist("host", "set", host, f"--{name}", str(value) if name == "cap" else f"{int(1000 * value)}ms")
+            history.append((time.time(), value))
+
+    def submit(self):
+        """Submits the waves, each at its time."""
+        for wave in self.waves:
+            time.sleep(max(0, self.ledger.begin + wave.at - time.time()))
+            text = "\n".join(wave.lines())
+            if self.persist(
+                "submit", "--input", "-", "--format", "jsonl", "--batch", wave.batch, "--queue", wave.queue, text=text):
+                self.submitted.append(wave.batch)
+
+    def power_loss(self):
+        """Database and disk lose power together; what the one calls durable is looked for on the other."""
+        with self.outage():
+            # The database first: a commit that was let through had its bytes synced before, so they are in the copy.
+            self.server.stop()
+            moment = time.time()
+            lost = self.site.after_power_loss("disk")
+            self.server.start()
+            powerloss.compare(self, lost, moment)
+            self.site.forget_power_loss("disk")
+
+    def relay_is_well(self, life):
+        """Whether a worker's way to the database is as it should be."""
+        return not life.name.startswith("worker4-") or not (self.relay.delay or self.relay.loses)
+
+    def carry_out(self, fault):
+        """One fault, from its beginning to its healing; runs in a thread of its own."""
+        time.sleep(max(0, self.ledger.begin + fault.at - time.time()))
+        try:
+            with self.turns[schedule.KINDS[fault.kind][0], fault.target]:
+                self.ledger.faults[fault.kind] += 1
+                faults.DEEDS[fault.kind](self, fault, lambda: time.sleep(fault.duration))
+        except Exception as error:  # a driver that does not work must not look like a pool that does
+            self.ledger.violation("driver", f"{fault.kind} at {fault.at:.1f}: {error!r}")
+
+    def stop(self):
+        """What is not Haul's. The pool has been stopped before."""
+        self.origin.stop()
+        self.nginx.stop()
+        self.server.stop()
