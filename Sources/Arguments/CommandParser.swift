@@ -87,11 +87,12 @@ extension OptionSpec {
 }
 
 extension ArgumentLexer {
-  /// The value of the option `spec`, which the user wrote as `name`; `1` for a flag.
+  /// The value of the option `spec`, which the user wrote as `name`; `1` for a flag that says nothing else.
   fileprivate mutating func value(
     of spec: OptionSpec, named name: String
   ) throws(ParseExit) -> String {
     guard let placeholder = spec.placeholder else {
+      if spec.isDeniable, hasUnclaimedValue, let answer = value() { return answer }
       if hasUnclaimedValue { throw .usage("option '\(name)' takes no value.") }
       return "1"
     }

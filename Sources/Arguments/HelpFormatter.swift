@@ -45,7 +45,7 @@ struct HelpFormatter {
 
   private func label(_ option: OptionSpec) -> String {
     let names = option.spellings.joined(separator: ", ")
-    return option.placeholder.map { "\(names) \($0)" } ?? names
+    return option.placeholder.map { "\(names) \($0)" } ?? names + (option.isDeniable ? "[=no]" : "")
   }
 
   private func describe(_ operand: OperandSpec) -> String {

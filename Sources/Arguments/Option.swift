@@ -10,6 +10,8 @@ package struct OptionSpec: Sendable, Equatable {
   package var help: String
   /// The environment variable read when the option is not given; an empty one counts as unset.
   package var environment: String?
+  /// A flag that may be denied: `--name=no`.
+  package var isDeniable = false
   /// Each use adds a value. Its environment variable is split at commas.
   package var repeats = false
   /// Everything the value may be, where that is a short list.
@@ -112,6 +114,13 @@ package struct Option<Root>: Sendable {
   ) -> Option {
     let spec = OptionSpec(long: long, short: short, help: help, environment: environment)
     return Option(spec, .last(path))
+  }
+
+  /// As `flag` for a property that is nil until set; `--name=no` makes it false.
+  package static func deniableFlag(
+    _ long: String, _ path: any WritableKeyPath<Root, Bool?> & Sendable, _ help: String
+  ) -> Option {
+    Option(OptionSpec(long: long, help: help, isDeniable: true), .last(optional: path))
   }
 
   /// The same option, whose values come from `source`.

@@ -14,6 +14,8 @@ package final class Leadership: Sendable {
   private static let standby = Duration.milliseconds(1500)
   /// Jobs moved in one step of promotion.
   private static let promoteLimit = 1000
+  /// Staged lines of a submission that broke off, removed in one round.
+  private static let clearLimit = 10_000
   /// Ids that must be covered by partitions ahead of the last one drawn.
   private static let partitionRoom: Int64 = 2_000_000
 
@@ -113,6 +115,7 @@ package final class Leadership: Sendable {
     try await work.withConnection { connection in
       while try await JobQueue(connection).rollUp(limit: Self.promoteLimit) == Self.promoteLimit {}
       try await JobQueue(connection).sweepOn(limit: Self.promoteLimit)
+      try await JobQueue(connection).clearSubmissions(limit: Self.clearLimit)
     }
     if rounds % 60 == 0 {
       try await work.withConnection {

@@ -2,39 +2,57 @@ import Postgres
 
 /// The jobs that somebody waits for.
 package struct AwaitedJobs: Sendable, Equatable {
-  /// All jobs of this batch, those of other submissions too.
-  package var batch: String
-  /// Ids of jobs besides, none of them in the batch.
+  /// All jobs of these batches, those of other submissions too.
+  package var batches: [String]
+  /// Ids of jobs besides, none of them in the batches.
   package var others: [Int64]
 
-  /// Jobs named by a batch and by ids.
-  package init(batch: String, others: [Int64] = []) {
-    self.batch = batch
+  /// Jobs named by batches and by ids.
+  package init(batches: [String], others: [Int64] = []) {
+    self.batches = batches
     self.others = others
   }
 
   /// The jobs as rows of `haul.jobs`: a list for FROM whose parameters are ``parameters``.
   fileprivate static let rows = """
     (SELECT b.job, b.queue, b.host, b.state, b.run_at, b.error, b.path, b.message, b.bytes, b.total
-     FROM haul.jobs b WHERE b.batch = $1
+     FROM haul.jobs b WHERE b.batch = ANY ($1::text[])
      UNION ALL
      SELECT o.job, o.queue, o.host, o.state, o.run_at, o.error, o.path, o.message, o.bytes, o.total
      FROM haul.jobs o WHERE o.job = ANY ($2::bigint[])) j
     """
 
-  fileprivate var parameters: [(any PostgresEncodable)?] { [batch, others] }
+  fileprivate var parameters: [(any PostgresEncodable)?] { [batches, others] }
 }
 
-/// Reads of the jobs that somebody waits for; each reads all of them, but for ``running(of:)``.
+/// Reads of the jobs that somebody waits for.
 extension JobQueue {
-  /// The jobs by state. Empty for a batch that does not exist.
+  /// The jobs by state, all that waits in one row, `queued`. Those of batches are in numbers that are kept up, so this is
+  /// quick however many they are; the others are looked at one by one. Empty for batches that do not exist.
   package func counts(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT j.state, j.error, count(*) AS jobs, sum(j.bytes)::bigint AS bytes,
-          sum(CASE WHEN j.total > 0 THEN least(j.bytes::float8 / j.total, 1) END) AS parts
-        FROM \(AwaitedJobs.rows) GROUP BY j.state, j.error ORDER BY j.state, j.error) v
+        SELECT c.state, sum(c.jobs)::bigint AS jobs, sum(c.bytes)::bigint AS bytes, sum(c.parts) AS parts
+        FROM haul.batches b CROSS JOIN LATERAL (VALUES
+          ('completed', b.completed, b.completed_bytes, 0), ('failed', b.failed, 0, 0), ('cancelled', b.cancelled, 0, 0),
+          ('running', b.running, 0, 0), ('queued', b.unfinished - b.running, b.waiting_bytes, b.waiting_parts)
+        ) AS c(state, jobs, bytes, parts)
+        WHERE b.batch = ANY ($1::text[]) AND c.jobs > 0 GROUP BY c.state
+        UNION ALL
+        SELECT CASE WHEN o.state IN ('scheduled', 'paused', 'interrupted') THEN 'queued' ELSE o.state::text END, count(*),
+          sum(o.bytes)::bigint, sum(CASE WHEN o.total > 0 THEN least(o.bytes::float8 / o.total, 1) END)
+        FROM haul.jobs o WHERE o.job = ANY ($2::bigint[]) GROUP BY 1) v
+      """, jobs.parameters)
+  }
+
+  /// Those that failed, by error class; reads all of the jobs.
+  package func failures(of jobs: AwaitedJobs) async throws -> [JobCount] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT j.state, j.error, count(*) AS jobs, 0 AS bytes
+        FROM \(AwaitedJobs.rows) WHERE j.state = 'failed' GROUP BY j.state, j.error ORDER BY j.error) v
       """, jobs.parameters)
   }
 
@@ -44,11 +62,11 @@ extension JobQueue {
       """
       SELECT to_json(v) FROM (
         SELECT r.job, r.path, r.bytes, r.total, r.rate FROM haul.running r
-        WHERE r.batch = $1 OR r.job = ANY ($2::bigint[]) ORDER BY r.started_at, r.job) v
+        WHERE r.batch = ANY ($1::text[]) OR r.job = ANY ($2::bigint[]) ORDER BY r.started_at, r.job) v
       """, jobs.parameters)
   }
 
-  /// One failed job for each error class, by class.
+  /// One failed job for each error class, by class; reads all of the jobs.
   package func failureExamples(of jobs: AwaitedJobs) async throws -> [FailureExample] {
     try await view(
       """
@@ -59,7 +77,7 @@ extension JobQueue {
   }
 
   /// What keeps those that wait from being started: what somebody must mend before what mends itself. nil where
-  /// something may start at any moment.
+  /// something may start at any moment. Reads all of the jobs.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
       """
@@ -79,7 +97,9 @@ extension JobQueue {
         SELECT w.worker, w.machine, w.pid, w.stores, w.trouble, w.running, w.concurrency FROM haul.workers w
         WHERE w.state IN ('alive', 'silent', 'draining')),
       obstacles (rank, kind, name, seconds, reason) AS (
-        SELECT 1, 'unserved', q.store, NULL::float8, NULL FROM queues q WHERE q.workers = 0
+        SELECT 0, 'held', '', NULL::float8, NULL
+        WHERE NOT EXISTS (SELECT FROM waiting) AND EXISTS (SELECT FROM \(AwaitedJobs.rows) WHERE j.state = 'paused')
+        UNION ALL SELECT 1, 'unserved', q.store, NULL, NULL FROM queues q WHERE q.workers = 0
         UNION ALL SELECT 2, 'paused', q.queue, NULL, NULL FROM queues q WHERE q.paused
         UNION ALL SELECT 3, 'trouble', format('worker %s (%s, pid %s)', w.worker, w.machine, w.pid), NULL, w.trouble
         FROM workers w JOIN queues q ON q.store = ANY (w.stores)

@@ -22,14 +22,20 @@ extension JobQueue {
   /// Does `action` to every job of `selector`, in steps that each commit, and returns how many it changed.
   ///
   /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat. `onStep` is told how many
-  /// it was so far.
+  /// it was so far. Done to a whole batch, it ends early when somebody takes it back or does another thing to that batch.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(
     _ action: Action, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
     try await requireNames(selector)
-    return try await steps(
-      "haul.\(action.rawValue)($1::jsonb)", [try Self.json(selector)], onStep)
+    var sweep: Int64?
+    return try await steps(onStep) {
+      let row = try await rows(
+        "SELECT changed, more, sweep FROM haul.\(action.rawValue)($1::jsonb, p_sweep => $2::bigint)",
+        [try Self.json(selector), sweep])[0]
+      sweep = try row.decode("sweep")
+      return row
+    }
   }
 
   /// Gives the jobs of `selector` that have not ended another priority, 0 (first) to 9, in steps that each commit, and
@@ -38,17 +44,20 @@ extension JobQueue {
     _ selector: JobSelector, to priority: Int, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
     try await requireNames(selector)
-    return try await steps(
-      "haul.prioritize($1::jsonb, $2::smallint)", [try Self.json(selector), priority], onStep)
+    return try await steps(onStep) {
+      try await rows(
+        "SELECT changed, more FROM haul.prioritize($1::jsonb, $2::smallint)",
+        [try Self.json(selector), priority])[0]
+    }
   }
 
   /// Calls a function that does a part of its work each time, until nothing is left; returns the sum.
   private func steps(
-    _ call: String, _ parameters: [(any PostgresEncodable)?], _ onStep: (Int) -> Void
+    _ onStep: (Int) -> Void, _ call: () async throws -> Row
   ) async throws -> Int {
     var total = 0
     while true {
-      let row = try await rows("SELECT changed, more FROM \(call)", parameters)[0]
+      let row = try await call()
       total += try row.decode("changed", as: Int.self)
       if try !row.decode("more", as: Bool.self) { return total }
       onStep(total)

@@ -35,7 +35,7 @@ extension JobQueue {
       try await end(key)
       return reply
     } catch {
-      // Where the connection is gone, the next submission removes what is staged.
+      // Where the connection is gone, the leader removes what is staged.
       try? await end(key)
       throw error
     }
@@ -100,7 +100,7 @@ extension JobQueue {
         }
         let chunk = try await submitChunk(submission, key, limit: room)
         reply.add(chunk)
-        done += chunk.submitted + chunk.skipped + chunk.requeued
+        done += chunk.submitted + chunk.skipped + chunk.requeued + chunk.refreshed
         observe(.submitted(done, of: lines))
         if !chunk.left { return }
         // Nothing but lines that have been put behind.

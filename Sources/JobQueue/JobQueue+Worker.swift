@@ -139,6 +139,11 @@ extension JobQueue {
     let _: Int = try await call("SELECT haul.sweep_on($1::int)", [limit])
   }
 
+  /// Removes up to `limit` staged lines of submissions that have broken off.
+  package func clearSubmissions(limit: Int) async throws {
+    let _: Int = try await call("SELECT haul.clear_submissions($1::int)", [limit])
+  }
+
   /// Makes partitions until `room` more jobs fit.
   package func ensurePartitions(room: Int64) async throws {
     let _: Int = try await call("SELECT haul.ensure_partitions($1)", [room])

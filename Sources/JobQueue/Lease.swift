@@ -18,7 +18,10 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var recordDigest: Bool?
   /// The most bytes a second that are read of it.
   package var maxRate: Int64?
-
+  /// Seconds that a connection may take to be made, name and TLS included; the worker's own unless given.
+  package var connectTimeout: Int?
+  /// Seconds that the source may go without sending; the worker's own unless given.
+  package var stallTimeout: Int?
   /// Give the file the time at which the source says that it was modified.
   package var remoteTime: Bool?
 
@@ -34,6 +37,18 @@ package struct JobOptions: Sendable, Codable, Equatable {
     self.acceptUnverifiedLength = acceptUnverifiedLength
     self.maxHostWait = maxHostWait
   }
+}
+
+/// What a job has brought before, and is asked for again. The file stays until another is there.
+package struct EarlierFile: Sendable, Decodable, Equatable {
+  /// Where it was published, below the store's root.
+  package let path: String
+  /// Its length then.
+  package let bytes: Int64?
+  /// Where one was checked or recorded.
+  package let digest: String?
+  /// The transfer's own record of what the source said of it; nil where there is none.
+  package let source: [String: String]?
 }
 
 /// A worker's time-limited right to a job, with all it needs to carry it out.
@@ -64,6 +79,8 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let intent: String?
   /// True while the host is known to answer range requests wrongly.
   package let rangeUnsafe: Bool?
+  /// Of a job that had completed and is asked for again.
+  package let earlier: EarlierFile?
   /// How often the source has changed in earlier attempts.
   package let changes: Int?
   /// True where an earlier attempt may have ended without its worker's word, which may have published the file.
@@ -95,6 +112,8 @@ package struct Ending: Sendable, Encodable, Equatable {
   /// Where the finished file stands, or would have, below the store's root.
   package var path: String?
   package var digest: String?
+  /// The transfer's own record of what the source said of the file.
+  package var source: [String: String]?
   /// Bytes received over the network in this attempt.
   package var fetched: Int64?
   /// The offset this attempt went on from; 0 = from the start.

@@ -32,6 +32,9 @@ package struct Submission: Sendable {
   package enum OnDuplicate: String, Sendable, CaseIterable {
     /// The same URL is that job, which is queued again if it had failed; another URL is an error.
     case skip
+    /// As `skip`, but of a job that has completed the source is asked whether it still has the same; if not, its file is
+    /// replaced. One that waits or runs brings what the source has then, and is left as it is.
+    case refresh
     /// The line takes the job over; what runs of it is stopped first.
     case replace
     /// An error, whatever its URL.
@@ -120,9 +123,11 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var skipped = 0
   /// Was there, had failed or been cancelled, and is queued again.
   package internal(set) var requeued = 0
+  /// Had completed, and is asked for again.
+  package internal(set) var refreshed = 0
   /// Was another job, and is the line's now.
   package internal(set) var replaced = 0
-  /// Of those skipped and queued again, those that are not in the submission's batch, where it has one.
+  /// Of those skipped, queued again and asked for again, those that are not in the submission's batch, where it has one.
   package internal(set) var elsewhere: [Elsewhere] = []
   /// Their ids, where they are wanted.
   package internal(set) var others: [Int64] = []
@@ -133,6 +138,7 @@ package struct SubmitReply: Sendable, Equatable {
     submitted += chunk.submitted
     skipped += chunk.skipped
     requeued += chunk.requeued
+    refreshed += chunk.refreshed
     others += chunk.others.joined()
     for new in chunk.elsewhere {
       let old = elsewhere.firstIndex { $0.batch == new.batch }
@@ -147,6 +153,7 @@ struct SubmitChunkReply: Sendable, Decodable {
   let submitted: Int
   let skipped: Int
   let requeued: Int
+  let refreshed: Int
   let elsewhere: [SubmitReply.Elsewhere]
   let others: [[Int64]]
   let left: Bool

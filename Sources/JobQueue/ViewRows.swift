@@ -24,6 +24,8 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let error: String?
   package let message: String?
   package let lastError: String?
+  /// What it asks for beyond URL and path.
+  package let options: [String: QueueSettings.OptionValue]?
 }
 
 /// A row of `haul.attempts`.
@@ -144,7 +146,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   /// All that have not ended.
   package let unfinished: Int64
   package let running: Int64
-  /// Lengths of the files of completed jobs.
+  /// Lengths of the files of completed jobs, and what is there of running ones.
   package let bytes: Int64
   /// Bytes a second.
   package let rate: Int64
@@ -153,6 +155,12 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let submittedAt: String
   /// `cancel` or `pause` while that is being carried out.
   package let steering: String?
+  /// Of ``bytes``, those of completed jobs.
+  package let completedBytes: Int64
+  /// What is there of waiting and paused ones.
+  package let waitingBytes: Int64
+  /// The same as parts of whole files.
+  package let waitingParts: Double
 }
 
 /// A row of `haul.failures`: jobs that failed alike.
@@ -165,9 +173,10 @@ package struct FailureRow: Sendable, Decodable, Equatable {
   package let firstJob: Int64
 }
 
-/// How many jobs are in one state, those that failed by error class.
+/// How many jobs are in one state.
 package struct JobCount: Sendable, Decodable, Equatable {
   package let state: String?
+  /// Of those that failed, where they are told by error class.
   package let error: String?
   package let jobs: Int
   /// Of their files so far.
@@ -189,6 +198,8 @@ package struct RunningRow: Sendable, Decodable, Equatable {
 /// What keeps jobs from being started.
 package struct Obstacle: Sendable, Decodable, Hashable {
   package enum Kind: String, Sendable, Decodable {
+    /// All that waits is paused.
+    case held
     /// No live worker mounts the store `name`.
     case unserved
     /// The queue `name` is paused.

@@ -26,6 +26,10 @@ package struct ListEntry: Sendable, Equatable {
   package var acceptUnverifiedLength: Bool?
   package var recordDigest: Bool?
   package var remoteTime: Bool?
+  /// Seconds.
+  package var connectTimeout: Int?
+  /// Seconds.
+  package var stallTimeout: Int?
 
   /// An entry with what nearly every format says of it.
   package init(

@@ -11,6 +11,8 @@ package enum ListField: String, CaseIterable, Sendable {
   case acceptUnverifiedLength = "accept_unverified_length"
   case recordDigest = "record_digest"
   case remoteTime = "remote_time"
+  case connectTimeout = "connect_timeout"
+  case stallTimeout = "stall_timeout"
 
   /// A field's value as JSON has it.
   enum Value: Equatable {
@@ -51,6 +53,8 @@ package enum ListField: String, CaseIterable, Sendable {
     case .acceptUnverifiedLength: .flag(\.acceptUnverifiedLength)
     case .recordDigest: .flag(\.recordDigest)
     case .remoteTime: .flag(\.remoteTime)
+    case .connectTimeout: .whole(\.connectTimeout)
+    case .stallTimeout: .whole(\.stallTimeout)
     }
   }
 

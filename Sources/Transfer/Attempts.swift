@@ -89,7 +89,7 @@ struct Attempts: Sendable, Hashable {
     case .fromOriginal:
       askedOriginal = true
       redirects = 0
-    case .verify, .fail:
+    case .verify, .unchanged, .fail:
       break
     }
   }

@@ -46,6 +46,8 @@ enum Action: Sendable, Equatable {
   case askForRest
   /// Everything is durable: go to verify.
   case verify
+  /// The source still has what the finished file is: nothing is to be brought.
+  case unchanged
   /// Follow, with scheme and address policy applied again; credentials stay with their origin.
   case redirect(to: String)
   /// Begin at the original URL once more: what redirects named may have expired.
@@ -70,10 +72,14 @@ func decide(
     return decideUnsatisfied(state, asked: asked, head: head)
 
   // Row 16: a condition failed that only a range request carries.
-  case 412 where asked != .whole:
+  case 412 where asked.isRange:
     return Ruling(16, .changedRestart)
 
-  // Row 17: nothing was conditional on If-None-Match or If-Modified-Since.
+  // Row 17: what was asked, if the answer speaks of that and of nothing else.
+  case 304 where asked == .ifChanged:
+    let isMeant = state.present?.isMeant(by: head) ?? false
+    return Ruling(17, isMeant ? .unchanged : .restart(markRangeUnsafe: false))
+  // Nothing was conditional on If-None-Match or If-Modified-Since.
   case 304:
     return failure(17, .protocol, "304 Not Modified, though the request was not conditional", head)
 

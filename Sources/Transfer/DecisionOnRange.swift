@@ -3,7 +3,7 @@
 /// Rows 1 to 9: 206 Partial Content.
 func decidePart(_ state: TransferState, asked: Asked, head: ResponseHead) -> Ruling<Action> {
   // Row 9: no Range was sent.
-  guard asked != .whole, let record = state.checkpoint, let validator = record.validator else {
+  guard asked.isRange, let record = state.checkpoint, let validator = record.validator else {
     return failure(9, .protocol, "206 Partial Content, though no range was asked for", head)
   }
   // Row 1: which bytes these are cannot be known.
@@ -51,7 +51,7 @@ func decidePart(_ state: TransferState, asked: Asked, head: ResponseHead) -> Rul
 func decideUnsatisfied(
   _ state: TransferState, asked: Asked, head: ResponseHead
 ) -> Ruling<Action> {
-  guard asked != .whole, let record = state.checkpoint else {
+  guard asked.isRange, let record = state.checkpoint else {
     return failure(nil, .http4xx, "416, though no range was asked for", head)
   }
   if case .unsatisfied(let length)? = try? ContentRange(head) {
@@ -68,7 +68,7 @@ extension Asked {
   /// The range asked for, its first byte that is not durable, and whether If-Range guarded it.
   fileprivate var bounds: (range: Range<Int64>, fresh: Int64, ifRange: Bool) {
     switch self {
-    case .whole: (0..<0, 0, false)
+    case .whole, .ifChanged: (0..<0, 0, false)
     case .part(let range, let fresh, let ifRange): (range, fresh, ifRange)
     case .probe: (0..<1, 0, false)
     }

@@ -14,6 +14,12 @@ func decideWhole(
     return failure(nil, error.errorClass, error.message, head)
   }
   guard let record = state.checkpoint else {
+    // Row 12 for a file that is there.
+    if new.mediaType == "text/html", let old = state.present?.mediaType, old != "text/html" {
+      return failure(
+        12, .suspectPage,
+        "the server sent a page in HTML where \(old) used to be; the file is kept", head)
+    }
     return Ruling(nil, .wholeBody(new, resumable: true))
   }
   // Row 12: a log-in page where a file used to be. A file of no known type may be a page, where its validator says so.
@@ -24,7 +30,7 @@ func decideWhole(
       12, .suspectPage,
       "the server sent a page in HTML where \(old) used to be; the partial file is kept", head)
   }
-  guard asked != .whole else { return Ruling(nil, .wholeBody(new, resumable: true)) }
+  guard asked.isRange else { return Ruling(nil, .wholeBody(new, resumable: true)) }
 
   // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
   guard isSame,

@@ -32,12 +32,13 @@ internal import CLibcurl
   /// What libcurl says about the last failure; empty if it says nothing.
   var errorSentence: String { unsafe String(cString: sentence) }
 
-  /// Sets what differs from one exchange to the next. `isFresh` asks for a new connection; `context` is
-  /// handed to every callback.
+  /// Sets what differs from one exchange to the next. `connectTimeout` is the exchange's, `isFresh` asks for a new
+  /// connection; `context` is handed to every callback.
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(
-    _ request: ExchangeRequest, isFresh: Bool, context: UnsafeMutableRawPointer?
+    _ request: ExchangeRequest, connectTimeout: Duration, isFresh: Bool,
+    context: UnsafeMutableRawPointer?
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
     unsafe fields = nil
@@ -47,6 +48,9 @@ internal import CLibcurl
     try unsafe check(haul_easy_set_list(raw, CURLOPT_HTTPHEADER, fields), CURLOPT_HTTPHEADER)
     try unsafe check(
       haul_easy_set_long(raw, CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0), CURLOPT_FRESH_CONNECT)
+    try unsafe check(
+      haul_easy_set_long(raw, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.milliseconds),
+      CURLOPT_CONNECTTIMEOUT_MS)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
       CURLOPT_PREREQDATA,
@@ -88,7 +92,6 @@ internal import CLibcurl
     let numbers: [(CURLoption, Int)] = [
       // Signals and resolver threads must not reach into the process.
       (CURLOPT_NOSIGNAL, 1), (CURLOPT_QUICK_EXIT, 1),
-      (CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds),
       (CURLOPT_DNS_CACHE_TIMEOUT, configuration.dnsCacheTime.milliseconds / 1000),
       // The body as sent, the URL as submitted, one hop.
       (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_PATH_AS_IS, 1), (CURLOPT_FOLLOWLOCATION, 0),

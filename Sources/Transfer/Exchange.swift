@@ -8,6 +8,10 @@ package struct ExchangeRequest: Sendable {
   package var addressPolicy: AddressPolicy?
   /// The most bytes a second that are read of the body, besides what the engine allows; nil for no limit.
   package var rateLimit: RateLimit?
+  /// Overrides the engine's ``Engine/Configuration/connectTimeout``.
+  package var connectTimeout: Duration?
+  /// Overrides both the engine's ``Engine/Configuration/responseTimeout`` and its ``Engine/Configuration/stallTime``.
+  package var stallTimeout: Duration?
 
   /// A request made of its parts.
   package init(

@@ -7,43 +7,53 @@ extension PartTransfer {
     let transfer: PartTransfer
     let asked: Asked
     let hostKey: String
+    /// As in `SourceRecord`.
+    let resource: String?
 
-    init(_ transfer: PartTransfer, asked: Asked, hostKey: String) {
+    init(_ transfer: PartTransfer, asked: Asked, hostKey: String, resource: String?) {
       self.transfer = transfer
       self.asked = asked
       self.hostKey = hostKey
+      self.resource = resource
     }
 
     func head(_ head: ResponseHead) -> HeadVerdict {
-      transfer.received(head, asked: asked, hostKey: hostKey)
+      transfer.received(head, by: self)
     }
 
     func body(_ buffer: GatherBuffer) -> BodyVerdict { transfer.received(buffer) }
   }
 
   /// Judges the head, and opens the way for its body before a byte of it is taken.
-  private func received(_ head: ResponseHead, asked: Asked, hostKey: String) -> HeadVerdict {
+  private func received(_ head: ResponseHead, by sink: Sink) -> HeadVerdict {
     let (ruling, verdict) = shared.withLock { shared -> (Ruling<Action>, HeadVerdict) in
       shared.report.status = head.status
-      let ruling = shared.state.answered(head, asked: asked, now: HTTPDate.now)
+      let ruling = shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
       shared.ruling = ruling.verdict
       switch ruling.verdict {
       case .accept(let start, let compareUntil, let end):
         shared.body?.begin(start: start, compareUntil: compareUntil, end: end)
         shared.body?.record?.digest = shared.state.stated
         shared.body?.writer?.catchUp()
+        if shared.report.source == nil, let record = shared.state.checkpoint {
+          shared.report.source = SourceRecord(
+            validator: record.validator, mediaType: record.mediaType, head: head,
+            resource: sink.resource)
+        }
         return (ruling, .accept)
-      case .wholeBody(let representation, _):
+      case .wholeBody(let representation, _), .changedUseBody(let representation):
+        if case .changedUseBody = ruling.verdict { shared.report.changes += 1 }
         begin(representation, &shared)
+        shared.report.source = SourceRecord(
+          validator: representation.validator, mediaType: representation.mediaType, head: head,
+          resource: sink.resource)
         return (ruling, .accept)
-      case .changedUseBody(let representation):
-        shared.report.changes += 1
-        begin(representation, &shared)
-        return (ruling, .accept)
+      // It has no body: the connection stays good.
+      case .unchanged: return (ruling, .accept)
       case .changedRestart:
         shared.report.changes += 1
       case .restart(markRangeUnsafe: true):
-        shared.report.rangeUnsafeHost = hostKey
+        shared.report.rangeUnsafeHost = sink.hostKey
       default:
         break
       }
@@ -143,6 +153,7 @@ extension Action {
     case .probe: "probe"
     case .askForRest: "rest"
     case .verify: "verify"
+    case .unchanged: "unchanged"
     case .redirect: "redirect"
     case .fromOriginal: "from_original"
     case .fail: "fail"

@@ -18,6 +18,7 @@ extension PartTransfer {
     case .complete(let part, _):
       await endCheckpoints()
       if let error = await applyRemoteTime(to: part) { outcome = .failed(error) }
+    case .unchanged: break
     case .failed: await finalCheckpoint()
     case .stopped, .lost: await Self.within(order.stopTime) { await self.finalCheckpoint() }
     }
@@ -75,18 +76,19 @@ extension PartTransfer {
     var isHome = true
     while true {
       let handle = ExchangeHandle()
-      let isEnded = shared.withLock { shared -> Bool in
+      let resource = url == order.url ? nil : url.resource
+      let (isEnded, condition) = shared.withLock { shared -> (Bool, ResponseHead.Field?) in
         shared.handle = handle
         shared.ruling = nil
         if shared.isPaused { handle.pause() }
-        return shared.isEnded
+        return (shared.isEnded, asked == .whole ? shared.state.condition(at: resource) : nil)
       }
       if isEnded { return .end(.stopped) }
-      let request = ExchangeRequest(
-        url: url.text, fields: isHome ? fields + order.credentials : fields,
-        addressPolicy: isHome ? order.addressPolicy : nil, rateLimit: order.rateLimit)
       let result = await engine.perform(
-        request, sink: Sink(self, asked: asked, hostKey: url.hostKey), handle: handle)
+        request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields),
+        sink: Sink(
+          self, asked: condition == nil ? asked : .ifChanged, hostKey: url.hostKey,
+          resource: resource), handle: handle)
       let ruling = shared.withLock { shared in
         shared.handle = nil
         return shared.ruling
@@ -102,6 +104,18 @@ extension PartTransfer {
       }
       return await judge(result, ruling, hostKey: url.hostKey)
     }
+  }
+
+  /// What goes to the job's own origin goes to no other.
+  private func request(
+    to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field]
+  ) -> ExchangeRequest {
+    var request = ExchangeRequest(
+      url: url.text, fields: isHome ? fields + order.credentials : fields,
+      addressPolicy: isHome ? order.addressPolicy : nil, rateLimit: order.rateLimit)
+    request.connectTimeout = order.connectTimeout
+    request.stallTimeout = order.stallTimeout
+    return request
   }
 
   /// The next hop: scheme policy again, and no credentials.
@@ -127,6 +141,7 @@ extension PartTransfer {
       error.status = error.status ?? result.head?.status
       return .end(.failed(error))
     }
+    if ruling == .unchanged, result.outcome == .complete { return .end(.unchanged) }
     switch result.outcome {
     case .failed(let error): return failed(error)
     case .cancelled: return .end(.stopped)

@@ -10,6 +10,9 @@ package struct TransferOrder: Sendable {
   package var partName: String
   /// What is durable already, and its part file, which bears ``partName`` by now.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
+  /// What the source said of a finished file that stands where this one is to go: if it still has the same, the transfer
+  /// ends as ``TransferOutcome/unchanged``. Of no account where there is something to resume.
+  package var present: SourceRecord?
   /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
   /// left it.
   package var credentials: [ResponseHead.Field] = []
@@ -32,6 +35,10 @@ package struct TransferOrder: Sendable {
   package var maximumLength: Int64?
   /// The most bytes a second that are read of all its bodies; nil for no limit of its own.
   package var rateLimit: RateLimit?
+  /// How long a connection may take to be made; nil takes the engine's limit.
+  package var connectTimeout: Duration?
+  /// How long the source may go without sending; nil takes the engine's limits.
+  package var stallTimeout: Duration?
   /// A body without length that the peer closed counts as complete.
   package var acceptUnverifiedLength = false
   /// Checkpoint after so many bytes, or so much time, whichever comes first.
@@ -52,6 +59,8 @@ package struct TransferOrder: Sendable {
 package enum TransferOutcome: Sendable {
   /// Every byte is written and the digest is right; nothing is synced yet.
   case complete(part: PartFile, length: Int64)
+  /// The source still has what ``TransferOrder/present`` is the record of. No byte was brought and no file touched.
+  case unchanged
   /// ``PartTransfer/stop()`` was called. What could be synced in time has been saved.
   case stopped
   /// The owner said that it has no right to the job any more.
@@ -75,6 +84,8 @@ package struct TransferReport: Sendable, Equatable {
   package var rangeUnsafeHost: String?
   /// Status of the last answer.
   package var status: Int?
+  /// What the source said of the complete file; nil where nothing of use to ``TransferOrder/present`` is known.
+  package var source: SourceRecord?
   /// The complete file's digest, where it was checked or asked for.
   package var digest: ExpectedDigest?
   /// Part files begun and given up for another. They may be removed once no checkpoint means them.
@@ -160,6 +171,7 @@ package final class PartTransfer: Sendable {
     var state = TransferState(
       checkpoint: checkpoint, rangeUnsafe: order.rangeUnsafe, policy: policy)
     state.attempts.restore(changes: order.changes)
+    state.present = order.present
     shared = Mutex(Shared(state: state))
     if let checkpoint, let part = order.resuming?.part {
       let writer = FileWriter(

@@ -30,7 +30,7 @@ final class RunningExchange {
   private let pool: BufferPool
   private let gate: RateGate
   private let sockets: OpenSockets
-  private let limits: Engine.Configuration
+  let limits: Engine.Configuration
   private var parser: HeadParser
   private var parsed: HeadParser.Parsed?
   private var buffer: GatherBuffer?
@@ -60,13 +60,13 @@ final class RunningExchange {
     self.pool = pool
     self.gate = gate
     self.sockets = sockets
-    self.limits = limits
+    self.limits = limits.overridden(by: order.request)
     policy = order.request.addressPolicy ?? limits.addressPolicy
     parser = HeadParser(isSecure: order.request.url.lowercased().hasPrefix("https:"))
     gatheringSince = now
     // Connecting has its own limit; the head's begins when the request goes out.
     watch = StallWatch(
-      limit: limits.connectTimeout + limits.responseTimeout, quota: .max, now: now)
+      limit: self.limits.connectTimeout + self.limits.responseTimeout, quota: .max, now: now)
   }
 
   // MARK: - What libcurl tells
@@ -281,5 +281,15 @@ final class RunningExchange {
     guard wasFree != brakes.isEmpty else { return }
     watch.setPaused(!brakes.isEmpty, now: .now)
     if brakes.isEmpty { easy.unpause() }
+  }
+}
+
+extension Engine.Configuration {
+  /// With the limits that a request has of its own.
+  func overridden(by request: ExchangeRequest) -> Self {
+    var limits = self
+    if let time = request.connectTimeout { limits.connectTimeout = time }
+    if let time = request.stallTimeout { (limits.responseTimeout, limits.stallTime) = (time, time) }
+    return limits
   }
 }

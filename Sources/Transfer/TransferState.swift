@@ -2,10 +2,20 @@
 enum Asked: Sendable, Hashable {
   /// Everything: no Range.
   case whole
+  /// Everything, unless the source still has what `TransferState.present` is the record of.
+  case ifChanged
   /// The bytes of `range`, whose start lies in what is durable; `fresh` is its first missing byte.
   case part(range: Range<Int64>, fresh: Int64, ifRange: Bool)
   /// `bytes=0-0` without condition.
   case probe
+
+  /// Whether a Range was sent.
+  var isRange: Bool {
+    switch self {
+    case .whole, .ifChanged: false
+    case .part, .probe: true
+    }
+  }
 }
 
 /// The next thing to do for a download.
@@ -44,6 +54,8 @@ struct TransferState: Sendable, Hashable {
 
   /// What is durable and recorded. An old one stays until a new body begins.
   var checkpoint: Checkpoint?
+  /// What the source said of a finished file, of which only a change is wanted; nil where there is none.
+  var present: SourceRecord?
   /// The digest that the server states of the representation under way.
   var stated: ExpectedDigest?
   /// What has been tried.
@@ -88,6 +100,14 @@ struct TransferState: Sendable, Hashable {
     if ifRange { fields.append(.init("If-Range", validator.ifRangeValue)) }
     return .request(
       fields: fields, asked: .part(range: range, fresh: gap.lowerBound, ifRange: ifRange))
+  }
+
+  /// What makes a request for everything conditional, at the URL that ``present`` speaks of, until an answer could not be
+  /// believed or another body has begun. `resource` is as in `SourceRecord`.
+  func condition(at resource: String?) -> ResponseHead.Field? {
+    guard let present, present.resource == resource, checkpoint == nil, attempts.mode == .resume
+    else { return nil }
+    return present.condition
   }
 
   /// Judges an answer's head by `decide` and counts what follows.

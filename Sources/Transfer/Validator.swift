@@ -65,7 +65,7 @@ package enum Validator: Sendable, Hashable {
   }
 
   /// `opaque-tag` of RFC 9110 §8.8.3: quoted, without quotes, spaces or control characters inside.
-  private static func isStrongTag(_ text: String) -> Bool {
+  static func isStrongTag(_ text: String) -> Bool {
     let bytes = text.utf8
     guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"")
     else { return false }

@@ -118,8 +118,8 @@ final class JobRun: Sendable {
       throw TransferError(
         .blockedURL, "credentials in a URL are not sent")
     }
-    guard let path = try? RelativePath(lease.path) else {
-      throw TransferError(.pathConflict, "\(lease.path) is not a path below a store")
+    guard let path = try? RelativePath(lease.destination) else {
+      throw TransferError(.pathConflict, "\(lease.destination) is not a path below a store")
     }
     let parts = try await store.parts(pool: environment.pool, job: lease.job)
     let takeOver = TakeOver(lease: lease, parts: parts, store: store, path: path)
@@ -141,6 +141,7 @@ final class JobRun: Sendable {
         (.attempt, LogValue(lease.attempt)))
     case .nothing:
       if let ending = try await endingBeforeTransfer(store, path) { return ending }
+      order.present = try await source(ofFileAt: path, in: store)
       logger.info(
         .jobStarted, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),
         (.attempt, LogValue(lease.attempt)))
@@ -165,6 +166,20 @@ final class JobRun: Sendable {
     }
   }
 
+  /// What the source said of the file that the job has brought before, where that file is still there by its length and is
+  /// what the job now demands. Else all of it is fetched anew.
+  private func source(
+    ofFileAt path: RelativePath, in store: Store
+  ) async throws(TransferError) -> SourceRecord? {
+    guard let earlier = lease.earlier, let source = earlier.source, let bytes = earlier.bytes,
+      earlier.satisfies(lease.options)
+    else { return nil }
+    let size = try await store.io.run { () throws(TransferError) in
+      try store.destination.open(path)?.size()
+    }
+    return size == bytes ? SourceRecord(fields: source) : nil
+  }
+
   /// The order completed by the job's wishes.
   private func completedOrder(_ order: TransferOrder) throws(TransferError) -> TransferOrder {
     var order = order
@@ -175,6 +190,8 @@ final class JobRun: Sendable {
     order.rateLimit = lease.options.maxRate.map { RateLimit(bytesPerSecond: max($0, 1)) }
     order.recordsDigest = lease.options.recordDigest ?? false
     order.takesRemoteTime = lease.options.remoteTime ?? false
+    order.connectTimeout = lease.options.connectTimeout.map { .seconds(max($0, 1)) }
+    order.stallTimeout = lease.options.stallTimeout.map { .seconds(max($0, 1)) }
     if environment.allowsOwnOrigins { order.addressPolicy = .unrestricted }
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {
@@ -230,6 +247,7 @@ final class JobRun: Sendable {
       state.withLock { $0.isPublishing = true }
       onPublishing()
       return await publish(part, length, report, isKept: isKept, publisher)
+    case .unchanged: return unchanged(report)
     case .stopped:
       if isAbandoned { return lost() }
       if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
@@ -300,6 +318,18 @@ final class JobRun: Sendable {
     ending.bytes = bytes
     ending.path = path
     ending.digest = digest?.description
+    ending.source = report.source?.fields
+    return ending
+  }
+
+  /// Completed again with the file that is there.
+  private func unchanged(_ report: TransferReport) -> Ending {
+    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    fill(&ending, report)
+    ending.bytes = lease.earlier?.bytes
+    ending.path = lease.earlier?.path
+    ending.digest = lease.earlier?.digest
+    ending.source = lease.earlier?.source
     return ending
   }
 

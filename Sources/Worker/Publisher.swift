@@ -103,6 +103,22 @@ struct Publisher: Sendable {
 }
 
 extension Lease {
-  /// What to do when a file stands under the final name.
-  var policy: CollisionPolicy { CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail }
+  /// Where its file goes: the one that it has brought before is replaced, wherever that is.
+  var destination: String { earlier?.path ?? path }
+
+  /// What to do when a file stands under the final name. The one that it has brought before is its own.
+  var policy: CollisionPolicy {
+    if earlier != nil { return .replace }
+    return CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail
+  }
+}
+
+extension EarlierFile {
+  /// Whether the file has what the job demands, without a look into it.
+  func satisfies(_ options: JobOptions) -> Bool {
+    let known = digest.flatMap(ExpectedDigest.init)
+    if let wanted = options.digest, known == nil || ExpectedDigest(wanted) != known { return false }
+    if options.recordDigest == true, known == nil { return false }
+    return options.length == nil || options.length == bytes
+  }
 }

@@ -1,11 +1,13 @@
 import Arguments
 import JobQueue
-import Log
 import Postgres
 import Synchronization
 import Terminal
 
 /// Waits until jobs have ended, through outages of the database too, and shows how far they are.
+///
+/// It looks at numbers that are kept up, and at what runs: while that goes on, a batch of a million costs what one of ten does.
+/// It is woken by the leader's word that a batch has ended; where that does not come, the next look sees the end.
 struct BatchWait {
   let jobs: AwaitedJobs
   /// The command as typed, which begins its messages.
@@ -14,38 +16,42 @@ struct BatchWait {
   let output: OutputOptions
   let display: ProgressDisplay
 
-  /// Between two looks.
-  private static let interval = Duration.milliseconds(500)
+  /// Between two looks: as often as workers report progress.
+  private static let interval = Duration.seconds(2)
+  /// Between two pictures on a terminal.
+  private static let repaint = Duration.milliseconds(500)
 
   /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled.
   func run() async throws {
-    StopSignals.beforeEnding { [display, label, jobs] in
-      let again =
-        jobs.others.isEmpty
-        ? "Wait again with: haul batch wait \(shellWord(jobs.batch))"
-        : "The same command waits for them again."
-      display.finish()
-      display.say("\(label): no longer waiting; the jobs go on. \(again)", as: .error)
-    }
+    sayAtInterruption()
     let session = Session(
-      database.configuration,
+      database.configuration, onConnect: { try await $0.listen("haul") },
       observe: { [display, label] event in
         guard case .lost = event else { return }
         display.say(
           "\(label): the connection to the database was lost; waiting for it to come back")
       })
     do {
-      let tally = try await lastTally(session)
-      let examples =
-        tally.failed > 0
-        ? try await read(session) { try await $0.failureExamples(of: jobs) } : []
+      try await wait(session)
+      let report = try await report(session)
       await session.close()
       display.finish()
-      try conclude(tally, examples ?? [])
+      try report.tell(label: label, selector: selector, to: output, display)
     } catch {
       await session.close()
       display.finish()
       throw error
+    }
+  }
+
+  private func sayAtInterruption() {
+    StopSignals.beforeEnding { [display, label, jobs] in
+      let again =
+        jobs.others.isEmpty
+        ? "Wait again with: haul batch wait \(jobs.batches.map(shellWord).joined(separator: " "))"
+        : "The same command waits for them again."
+      display.finish()
+      display.say("\(label): no longer waiting; the jobs go on. \(again)", as: .error)
     }
   }
 
@@ -59,86 +65,97 @@ struct BatchWait {
   }
 
   /// Shows it also while a lost connection keeps everybody from looking.
-  private func lastTally(_ session: Session) async throws -> Tally {
+  private func wait(_ session: Session) async throws {
     let board = Board()
     let painter = Task {
       while !Task.isCancelled {
         if board.progress.withLock({ $0.isSeen }) { display.show(board.frame) }
-        try? await Task.sleep(for: Self.interval)
+        try? await Task.sleep(for: Self.repaint)
       }
     }
     defer { painter.cancel() }
-    let tally = try await follow(session, board)
+    try await follow(session, board)
     display.show(board.frame)
-    return tally
   }
 
-  private func follow(_ session: Session, _ board: Board) async throws -> Tally {
+  private func follow(_ session: Session, _ board: Board) async throws {
     let clock = ContinuousClock()
     var hints = StandstillHints()
-    var countAt = clock.now
-    while true {
-      let start = clock.now
-      if start >= countAt {
-        if let counts = try await read(session, { try await $0.counts(of: jobs) }) {
-          board.progress.withLock { $0.count(counts) }
-          if board.tally.pending == 0 {
-            board.progress.withLock { $0.look([], at: clock.now) }
-            return board.tally
-          }
-        }
-        if board.isIdle {
-          let obstacle = try await read(session) { try await $0.obstacle(to: jobs) } ?? nil
-          let reason = board.tally.reasonToStandStill(selector: selector, obstacle: obstacle)
-          if let reason, hints.isNews(obstacle, at: clock.now) {
-            display.say("\(label): \(reason)")
-          }
-        }
-        // A batch of millions takes a while to count, and that must not keep the database busy.
-        countAt = clock.now + start.duration(to: .now) * 9
+    var lookAt = clock.now
+    for await _ in looks(session) where clock.now >= lookAt {
+      let look = try await read(session) { queue in
+        (try await queue.counts(of: jobs), try await queue.running(of: jobs))
       }
-      if let running = try await read(session, { try await $0.running(of: jobs) }) {
-        board.progress.withLock { $0.look(running, at: clock.now) }
-        display.show(board.frame)
+      guard let look else { continue }
+      board.progress.withLock {
+        $0.count(look.answer.0)
+        $0.look(look.answer.1, at: clock.now)
       }
-      try await clock.sleep(for: Self.interval)
+      // What takes long, as jobs of other batches and what stands in the way may, must not keep the database busy.
+      lookAt = clock.now + look.took * 9
+      display.show(board.frame)
+      if board.tally.pending == 0 { return }
+      guard board.isIdle else { continue }
+      let found = try await read(session) { try await $0.obstacle(to: jobs) }
+      guard let found, let obstacle = found.answer else { continue }
+      lookAt += found.took * 9
+      let reason = board.tally.reasonToStandStill(selector: selector, obstacle: obstacle)
+      if let reason, hints.isNews(obstacle, at: clock.now) {
+        display.say("\(label): \(reason)")
+      }
     }
+  }
+
+  /// Comes when it is time to look: at once, at each word of a batch's end, and after every interval.
+  private func looks(_ session: Session) -> AsyncStream<Void> {
+    let (looks, input) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let ticker = Task {
+      while !Task.isCancelled {
+        input.yield()
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+    let listener = Task {
+      for await message in session.notifications {
+        switch message {
+        case .notification(let word) where !word.payload.hasPrefix("batches:"): break
+        default: input.yield()
+        }
+      }
+    }
+    input.onTermination = { _ in
+      ticker.cancel()
+      listener.cancel()
+    }
+    return looks
   }
 
   /// The jobs as another command takes them; nil where none can name all of them.
   private var selector: String? {
-    jobs.others.isEmpty ? "--batch \(shellWord(jobs.batch))" : nil
+    guard jobs.others.isEmpty, jobs.batches.count == 1 else { return nil }
+    return "--batch \(shellWord(jobs.batches[0]))"
   }
 
-  /// nil when the connection was lost meanwhile: the session makes a new one.
+  private func report(_ session: Session) async throws -> BatchReport {
+    while true {
+      if let report = try await read(session, { try await BatchReport(of: jobs, from: $0) }) {
+        return report.answer
+      }
+    }
+  }
+
+  /// What `body` gives, and how long that took without any wait for a connection; nil when that was lost meanwhile: the
+  /// session makes a new one.
   private func read<Answer: Sendable>(
     _ session: Session, _ body: @Sendable (JobQueue) async throws -> Answer
-  ) async throws -> Answer? {
+  ) async throws -> (answer: Answer, took: Duration)? {
     do {
-      return try await session.withConnection { try await body(JobQueue($0)) }
+      return try await session.withConnection { connection in
+        let start = ContinuousClock.now
+        return (try await body(JobQueue(connection)), start.duration(to: .now))
+      }
     } catch let error as PostgresError where error.isTransient {
       return nil
-    }
-  }
-
-  private func conclude(_ tally: Tally, _ examples: [FailureExample]) throws {
-    try output.print(
-      [
-        .init("batch", .string(jobs.batch)), .init("completed", .number(tally.completed)),
-        .init("failed", .number(tally.failed)), .init("cancelled", .number(tally.cancelled)),
-        .init("bytes", .number(tally.bytes)),
-        .init("errors", .object(tally.errors.map { .init($0.name, .number($0.jobs)) })),
-      ],
-      orSay: "completed \(counted(tally.completed, "job")), \(HumanFormat.bytes(tally.bytes))")
-    for example in examples {
-      display.say(
-        "\(label): \(example.error ?? "unknown"): \(example.path): \(example.message ?? "no message")",
-        as: .error)
-    }
-    if tally.failed + tally.cancelled > 0 {
-      let state = tally.failed > 0 ? "failed" : "cancelled"
-      let selector = selector.map { "\($0) --state \(state)" } ?? "--state \(state)"
-      throw ExitError(.failed, "\(tally.failures) For more: haul jobs \(selector)")
     }
   }
 }

@@ -3,32 +3,39 @@ import JobQueue
 
 struct BatchWaitCommand: HaulCommand {
   static let name = "wait"
-  static let abstract = "Wait until all jobs of a batch have ended."
+  static let abstract = "Wait until all jobs of some batches have ended."
   static let discussion = """
-    Shows what runs meanwhile. The jobs do not depend on it: interrupted, it can be started again.
+    Shows what runs meanwhile, and at the end what has become of each batch. The jobs do not depend on it: \
+    interrupted, it can be started again.
     """
   static let examples = [
     Example("haul batch wait monday", "Exits with 1 if some jobs failed or were cancelled."),
-    Example("haul batch wait monday --json --quiet", "The result alone, for a program."),
+    Example("haul batch wait monday tuesday --json --quiet", "The results alone, for a program."),
   ]
   static let options: [Option<Self>] =
     group(\.progress) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.batch, "The batch, as named at submission.")
+    .repeated("name", \.batches, "The batches, as named at submission.").from(.names("batch"))
   ]
 
-  var batch = ""
+  var batches: [String] = []
   var progress = ProgressOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    var selector = JobSelector()
-    selector.batch = batch
-    try await database.withQueue { [selector] in try await $0.requireNames(selector) }
+    var names: [String] = []
+    for name in batches where !names.contains(name) { names.append(name) }
+    try await database.withQueue { [names] queue in
+      for name in names {
+        var selector = JobSelector()
+        selector.batch = name
+        try await queue.requireNames(selector)
+      }
+    }
     try await BatchWait(
-      jobs: AwaitedJobs(batch: batch), label: "haul batch wait", database: database, output: output,
-      display: progress.display(label: "haul batch wait")
+      jobs: AwaitedJobs(batches: names), label: "haul batch wait", database: database,
+      output: output, display: progress.display(label: "haul batch wait")
     ).run()
   }
 }

@@ -59,6 +59,13 @@ extension BatchRow {
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
     Column("STEERING", key: "steering", value: { .text($0.steering) }),
+    Column(
+      "COMPLETED BYTES", key: "completed_bytes", .right, value: { .number($0.completedBytes) },
+      text: { HumanFormat.bytes($0.completedBytes) }),
+    Column(
+      "WAITING BYTES", key: "waiting_bytes", .right, value: { .number($0.waitingBytes) },
+      text: { HumanFormat.bytes($0.waitingBytes) }),
+    Column("WAITING FILES", key: "waiting_parts", .right, value: { .double($0.waitingParts) }),
   ]
 
   /// An operator's word that is being carried out; nil where there is none.

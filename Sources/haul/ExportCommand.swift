@@ -68,5 +68,7 @@ extension ListEntry {
     acceptUnverifiedLength = job.options.acceptUnverifiedLength
     recordDigest = job.options.recordDigest
     remoteTime = job.options.remoteTime
+    connectTimeout = job.options.connectTimeout
+    stallTimeout = job.options.stallTimeout
   }
 }

@@ -13,24 +13,43 @@ struct JobChoices: OptionGroup {
     .value(
       "if-exists", "<policy>", \.ifExists,
       "What to do when a file stands under the final name already; without it: fail."),
-    .flag(
+    .deniableFlag(
       "accept-unverified-length", \.acceptUnverifiedLength,
       "Take a body without length as complete when nothing else proves it."),
-    .flag("remote-time", \.remoteTime, "Give files the time of the source's last change."),
+    .deniableFlag(
+      "remote-time", \.remoteTime, "Give files the time of the source's last change."),
+    .value(
+      "connect-timeout", "<duration>", \.connectTimeout, in: Self.timeouts,
+      "How long a connection may take to be made; without it: 10s."),
+    .value(
+      "stall-timeout", "<duration>", \.stallTimeout, in: Self.timeouts,
+      "How long the source may go without sending, the answer's head included; without it: 60s."),
   ]
 
   var maxAttempts: Int?
   var maxBytes: ByteCount?
   var ifExists: CollisionPolicy?
-  var acceptUnverifiedLength = false
-  var remoteTime = false
+  var acceptUnverifiedLength: Bool?
+  var remoteTime: Bool?
+  var connectTimeout: Duration?
+  var stallTimeout: Duration?
+
+  /// Shorter ones would fail what is only slow to begin.
+  static let timeouts = Duration.seconds(1)...Duration.seconds(86_400)
 
   /// As the queue takes them.
   var options: JobOptions {
     var options = JobOptions(
       ifExists: ifExists?.rawValue, maxAttempts: maxAttempts, maxBytes: maxBytes?.bytes,
-      acceptUnverifiedLength: acceptUnverifiedLength ? true : nil)
-    options.remoteTime = remoteTime ? true : nil
+      acceptUnverifiedLength: acceptUnverifiedLength)
+    options.remoteTime = remoteTime
+    options.connectTimeout = connectTimeout?.wholeSeconds
+    options.stallTimeout = stallTimeout?.wholeSeconds
     return options
   }
+}
+
+extension Duration {
+  /// Rounded up.
+  var wholeSeconds: Int { Int((self / .seconds(1)).rounded(.up)) }
 }

@@ -23,6 +23,12 @@ struct JobDefaults: OptionGroup {
       "Keep the SHA-256 of each file for 'haul verify'."),
     .value(
       "limit-rate", "<size>", \.limitRate, "At most so many bytes a second, each job by itself."),
+    .value(
+      "connect-timeout", "<duration>", \.connectTimeout, in: JobChoices.timeouts,
+      "How long a connection may take to be made."),
+    .value(
+      "stall-timeout", "<duration>", \.stallTimeout, in: JobChoices.timeouts,
+      "How long a source may go without sending, the answer's head included."),
   ]
 
   var maxAttempts: Settable<Int>?
@@ -32,6 +38,8 @@ struct JobDefaults: OptionGroup {
   var remoteTime: Settable<Answer>?
   var recordDigest: Settable<Answer>?
   var limitRate: Settable<RateArgument>?
+  var connectTimeout: Settable<Duration>?
+  var stallTimeout: Settable<Duration>?
 
   /// Those given, as the queue takes them: by the keys of ``JobOptions``, nil for `none`.
   var settings: [String: QueueSettings.OptionValue?] {
@@ -52,6 +60,8 @@ struct JobDefaults: OptionGroup {
     add("remote_time", remoteTime) { .flag($0 == .yes) }
     add("record_digest", recordDigest) { .flag($0 == .yes) }
     add("max_rate", limitRate) { .number($0.rate.bytes) }
+    add("connect_timeout", connectTimeout) { .number(Int64($0.wholeSeconds)) }
+    add("stall_timeout", stallTimeout) { .number(Int64($0.wholeSeconds)) }
     return settings
   }
 }

@@ -74,6 +74,12 @@ extension JobRow {
     Column("DIGEST", key: "digest", value: { .text($0.digest) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
     Column("LAST ERROR", key: "last_error", value: { .text($0.lastError) }),
+    Column(
+      "OPTIONS", key: "options", value: { .object(($0.options ?? [:]).members) },
+      text: { row in
+        let words = (row.options ?? [:]).words
+        return words.isEmpty ? "-" : words.joined(separator: ", ")
+      }),
   ]
 
   /// When it may start: `not before 2026-11-21 15:30:12`; nil for what waits for no time.

@@ -55,12 +55,21 @@ extension QueueRow {
     Column("LIMIT", key: "max_running", .right, value: { .number($0.maxRunning) }),
     Column("WEIGHT", key: "weight", .right, value: { .number($0.weight) }),
     Column(
-      "JOB OPTIONS", key: "defaults", value: { row in .object(row.options) }),
+      "JOB OPTIONS", key: "defaults", value: { .object($0.defaults.members) }),
   ]
 
-  /// By name.
-  private var options: [JSONValue.Member] {
-    defaults.sorted { $0.key < $1.key }.map { key, value in
+  /// What was set for it: `weight 3, if_exists "replace"`; nil where nothing was.
+  @Sendable static func settings(_ row: QueueRow) -> String? {
+    let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
+    let all = weight + row.defaults.words
+    return all.isEmpty ? nil : all.joined(separator: ", ")
+  }
+}
+
+/// Options of jobs, by name.
+extension [String: QueueSettings.OptionValue] {
+  var members: [JSONValue.Member] {
+    sorted { $0.key < $1.key }.map { key, value in
       switch value {
       case .number(let number): .init(key, .int(number))
       case .text(let text): .init(key, .string(text))
@@ -69,10 +78,6 @@ extension QueueRow {
     }
   }
 
-  /// What was set for it: `weight 3, if_exists "replace"`; nil where nothing was.
-  @Sendable static func settings(_ row: QueueRow) -> String? {
-    let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
-    let all = weight + row.options.map { "\($0.name) \($0.value.line)" }
-    return all.isEmpty ? nil : all.joined(separator: ", ")
-  }
+  /// `max_attempts 9`
+  var words: [String] { members.map { "\($0.name) \($0.value.line)" } }
 }

@@ -202,6 +202,8 @@ extension JobOptions {
     recordDigest = entry.recordDigest
     maxRate = entry.maxRate
     remoteTime = entry.remoteTime
+    connectTimeout = entry.connectTimeout
+    stallTimeout = entry.stallTimeout
     if self == JobOptions() { return nil }
   }
 }

@@ -12,8 +12,13 @@ struct SubmitCommand: HaulCommand {
     Everything is read and checked before the first job exists: wrong lines end the command with 65 and \
     are listed. What is in the queue already is skipped, and queued again if it had failed, so that a \
     submission can be repeated. More than 100,000 lines are submitted in several steps, and what breaks off \
-    between two of them goes on with the same command. A completed file is fetched anew by removing it and \
-    'haul verify --requeue JOB'. A file ends up in the queue's store under host/path/name.
+    between two of them goes on with the same command. A file ends up in the queue's store under host/path/name.
+
+    With --on-duplicate refresh the sources of completed jobs are asked whether they still have the same, by ETag or \
+    Last-Modified as they gave it. Where they do, not a byte comes and the file stays as it is; where they do not, or \
+    the file is gone or of another length, it is fetched anew, and the old one stays until the new one is there. Options \
+    that are not given again stay as they were, a digest and a length excepted. What waits or runs brings what its \
+    source has then. A damaged file is fetched anew by 'haul verify --requeue JOB'.
 
     A list has one URL a line; blank lines and lines that start with # are skipped. It may also be an input file \
     of aria2 (out, dir and checksum count), TsvHttpData-1.0, JSON lines, or CSV with a header. The last two \
@@ -29,6 +34,9 @@ struct SubmitCommand: HaulCommand {
     Example(
       "haul submit -i list.txt --skip-bad --on-duplicate replace",
       "A list without its wrong lines; what is there already becomes what it says now."),
+    Example(
+      "haul submit -i list.txt --on-duplicate refresh",
+      "A mirror brought up to date: what has changed is replaced, what is new added."),
   ]
   static let options: [Option<Self>] =
     [
@@ -38,7 +46,10 @@ struct SubmitCommand: HaulCommand {
       .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
       .value(
         "on-duplicate", "<policy>", \.onDuplicate,
-        "What to do where a job has a line's path already: skip the line if its URL is the same, replace the job, or error."
+        """
+        What to do where a job has a line's path already: skip the line if its URL is the same, refresh the file of \
+        such a job if the source has changed, replace the job, or error.
+        """
       ),
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
         .from(.names("queue")),
@@ -47,7 +58,8 @@ struct SubmitCommand: HaulCommand {
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
-      .flag("record-digest", \.recordDigest, "Keep the SHA-256 of each file for 'haul verify'."),
+      .deniableFlag(
+        "record-digest", \.recordDigest, "Keep the SHA-256 of each file for 'haul verify'."),
       .value(
         "limit-rate", "<size>", \.limitRate,
         "At most so many bytes a second, each job by itself."),
@@ -72,7 +84,7 @@ struct SubmitCommand: HaulCommand {
   var priority = 5
   var out: String?
   var checksum: ExpectedDigest?
-  var recordDigest = false
+  var recordDigest: Bool?
   var limitRate: RateArgument?
   var notBefore: NotBefore?
   var wait = false
@@ -107,7 +119,7 @@ struct SubmitCommand: HaulCommand {
     try report(reply, batch: batch, display)
     if wait, let batch {
       try await BatchWait(
-        jobs: AwaitedJobs(batch: batch, others: reply.others), label: "haul submit",
+        jobs: AwaitedJobs(batches: [batch], others: reply.others), label: "haul submit",
         database: database, output: output, display: display
       ).run()
     }
@@ -136,7 +148,7 @@ struct SubmitCommand: HaulCommand {
 
   private var options: JobOptions {
     var options = choices.options
-    options.recordDigest = recordDigest ? true : nil
+    options.recordDigest = recordDigest
     options.maxRate = limitRate?.rate.bytes
     return options
   }
@@ -234,11 +246,13 @@ struct SubmitCommand: HaulCommand {
       [
         .init("submitted", .number(reply.submitted)), .init("skipped", .number(reply.skipped)),
         .init("requeued", .number(reply.requeued)), .init("replaced", .number(reply.replaced)),
+        .init("refreshed", .number(reply.refreshed)),
         .init("batch", .text(batch)),
       ],
       orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
         + "\(reply.requeued) queued again"
-        + (reply.replaced > 0 ? ", \(reply.replaced) replaced" : ""))
+        + (reply.replaced > 0 ? ", \(reply.replaced) replaced" : "")
+        + (onDuplicate == .refresh ? ", \(reply.refreshed) asked for again" : ""))
   }
 }
 

@@ -6,16 +6,14 @@ struct Tally {
   private(set) var completed = 0
   private(set) var failed = 0
   private(set) var cancelled = 0
-  private(set) var running = 0
-  private(set) var paused = 0
-  /// All that have not ended, running and paused ones too.
+  /// All that have not ended, running ones too.
   private(set) var pending = 0
   /// Bytes of the files that are there, and of what waits with a part of its file.
   private(set) var bytes: Int64 = 0
   /// What waits with a part of its file, in whole files.
   private(set) var parts = 0.0
-  /// Failed jobs by error class, in the order of the names.
-  private(set) var errors: [(name: String, jobs: Int)] = []
+  /// Failed jobs by error class, where these were told.
+  private var errors: [String: Int] = [:]
 
   init(_ counts: [JobCount]) {
     for count in counts {
@@ -26,7 +24,7 @@ struct Tally {
       case "cancelled": cancelled += count.jobs
       case "failed":
         failed += count.jobs
-        errors.append((count.error ?? "unknown", count.jobs))
+        if let error = count.error { errors[error, default: 0] += count.jobs }
       default:
         pending += count.jobs
         if count.state != "running" {
@@ -34,12 +32,12 @@ struct Tally {
           parts += count.parts ?? 0
         }
       }
-      switch count.state {
-      case "running": running += count.jobs
-      case "paused": paused += count.jobs
-      default: break
-      }
     }
+  }
+
+  /// Failed jobs by error class, in the order of the names.
+  var classes: [(name: String, jobs: Int)] {
+    errors.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   var ended: Int { completed + failed + cancelled }
@@ -48,17 +46,17 @@ struct Tally {
   /// something may start at any moment. `selector` names the jobs for another command, where one can;
   /// `obstacle` is what stands in their way.
   func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
-    if pending == 0 { return nil }
-    if paused == pending {
+    guard pending > 0, let obstacle else { return nil }
+    if obstacle.kind == .held {
       let resume = selector.map { "let it go on with: haul resume \($0)" }
-      return "all that is left is paused; \(resume ?? "see: haul jobs --state paused")"
+      return "\(obstacle.sentence); \(resume ?? "see: haul jobs --state paused")"
     }
-    return obstacle.map { "nothing is running: \($0.sentence)" }
+    return "nothing is running: \(obstacle.sentence)"
   }
 
   /// `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
   var failures: String {
-    let classes = errors.map { "\($0.jobs) \($0.name)" }.joined(separator: ", ")
+    let classes = classes.map { "\($0.jobs) \($0.name)" }.joined(separator: ", ")
     if failed == 0 { return "\(counted(cancelled, "job")) cancelled." }
     return "\(counted(failed, "job")) failed (\(classes))"
       + (cancelled > 0 ? ", \(cancelled) cancelled." : ".")
@@ -71,6 +69,7 @@ extension Obstacle {
     let cause = reason.map { " (\($0))" } ?? ""
     let wait = HumanFormat.duration(.seconds((seconds ?? 0).rounded(.up)))
     return switch kind {
+    case .held: "all that is left is paused"
     case .unserved:
       "no worker serves the store \(name); start one with: haul worker --store \(name)=DIRECTORY"
     case .paused: "the queue \(name) is paused"

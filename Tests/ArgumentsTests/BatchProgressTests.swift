@@ -107,18 +107,12 @@ struct BatchProgressTests {
       #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#,
       "nothing is running: the queue films is paused"
     ),
-    (
-      #"[{"state": "paused", "jobs": 2, "bytes": 0}]"#,
-      "all that is left is paused; let it go on with: haul resume --batch 'mon day'"
-    ),
   ])
   func `why a batch stands still`(counts: String, reason: String?) throws {
     let tally = Tally(try decoded(counts))
     let obstacle = try obstacle(#"{"kind": "paused", "name": "films"}"#)
     #expect(tally.reasonToStandStill(selector: "--batch 'mon day'", obstacle: obstacle) == reason)
-    if tally.paused == 0 {
-      #expect(tally.reasonToStandStill(selector: nil, obstacle: nil) == nil)
-    }
+    #expect(tally.reasonToStandStill(selector: nil, obstacle: nil) == nil)
   }
 
   private func obstacle(_ json: String) throws -> Obstacle {
@@ -170,19 +164,27 @@ struct BatchProgressTests {
     var hints = StandstillHints()
     let unserved = try obstacle(#"{"kind": "unserved", "name": "films"}"#)
     let blocked = try obstacle(#"{"kind": "blocked", "name": "h", "seconds": 40}"#)
-    for obstacle in [unserved, blocked, nil] {
+    let held = try obstacle(#"{"kind": "held", "name": ""}"#)
+    for obstacle in [unserved, blocked, held] {
       let isNews = [0, 39].map { hints.isNews(obstacle, at: start + .seconds($0)) }
       #expect(isNews == [true, false])
     }
-    let later = [unserved, nil, blocked].map { hints.isNews($0, at: start + .seconds(41)) }
+    let later = [unserved, held, blocked].map { hints.isNews($0, at: start + .seconds(41)) }
     #expect(later == [false, false, true])
   }
 
-  @Test func `what no selector names is to be looked for`() throws {
-    let tally = Tally(try decoded(#"[{"state": "paused", "jobs": 2, "bytes": 0}]"#))
+  @Test(arguments: [
+    ("--batch 'mon day'", "let it go on with: haul resume --batch 'mon day'"),
+    (nil, "see: haul jobs --state paused"),
+  ])
+  func `what is paused is let go on, or looked for where no selector names it`(
+    selector: String?, advice: String
+  ) throws {
+    let tally = Tally(try decoded(#"[{"state": "queued", "jobs": 2, "bytes": 0}]"#))
+    let held = try obstacle(#"{"kind": "held", "name": ""}"#)
     #expect(
-      tally.reasonToStandStill(selector: nil, obstacle: nil)
-        == "all that is left is paused; see: haul jobs --state paused")
+      tally.reasonToStandStill(selector: selector, obstacle: held)
+        == "all that is left is paused; \(advice)")
   }
 
   @Test(arguments: [

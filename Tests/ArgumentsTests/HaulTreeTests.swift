@@ -163,18 +163,26 @@ struct HaulTreeTests {
         command with 65 and are listed. What is in the queue already is skipped, and
         queued again if it had failed, so that a submission can be repeated. More than
         100,000 lines are submitted in several steps, and what breaks off between two of
-        them goes on with the same command. A completed file is fetched anew by removing
-        it and 'haul verify --requeue JOB'. A file ends up in the queue's store under
+        them goes on with the same command. A file ends up in the queue's store under
         host/path/name.
+
+        With --on-duplicate refresh the sources of completed jobs are asked whether they
+        still have the same, by ETag or Last-Modified as they gave it. Where they do,
+        not a byte comes and the file stays as it is; where they do not, or the file is
+        gone or of another length, it is fetched anew, and the old one stays until the
+        new one is there. Options that are not given again stay as they were, a digest
+        and a length excepted. What waits or runs brings what its source has then. A
+        damaged file is fetched anew by 'haul verify --requeue JOB'.
 
         A list has one URL a line; blank lines and lines that start with # are skipped.
         It may also be an input file of aria2 (out, dir and checksum count),
         TsvHttpData-1.0, JSON lines, or CSV with a header. The last two know the fields
         url, path, digest, length, priority, if_exists, max_attempts, max_bytes,
-        max_rate, max_host_wait, accept_unverified_length, record_digest, remote_time.
-        Without --format the name's ending (.jsonl, .ndjson, .csv, .tsv) or the first
-        line tells. A file of another length or digest than the list says fails. No user
-        name, password or token may be in a list: the database would keep it.
+        max_rate, max_host_wait, accept_unverified_length, record_digest, remote_time,
+        connect_timeout, stall_timeout. Without --format the name's ending (.jsonl,
+        .ndjson, .csv, .tsv) or the first line tells. A file of another length or digest
+        than the list says fails. No user name, password or token may be in a list: the
+        database would keep it.
 
         USAGE: haul submit [<options>] [<url> ...]
 
@@ -187,15 +195,17 @@ struct HaulTreeTests {
                                   jsonl, csv)
           --skip-bad              Leave out lines of the list that are wrong.
           --on-duplicate <policy> What to do where a job has a line's path already: skip
-                                  the line if its URL is the same, replace the job, or
-                                  error. (values: skip, replace, error; default: skip)
+                                  the line if its URL is the same, refresh the file of
+                                  such a job if the source has changed, replace the job,
+                                  or error. (values: skip, refresh, replace, error;
+                                  default: skip)
           --queue <name>          The queue to submit to. (default: default)
                                   [env: HAUL_QUEUE]
           --batch <name>          A name to select these jobs by.
           --priority <n>          From 0, first, to 9, last. (default: 5)
           -o, --out <path>        Where a single URL's file goes in the store.
           --checksum <alg=digest> The digest that a single URL's file must have.
-          --record-digest         Keep the SHA-256 of each file for 'haul verify'.
+          --record-digest[=no]    Keep the SHA-256 of each file for 'haul verify'.
           --limit-rate <size>     At most so many bytes a second, each job by itself.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until these jobs have ended, those that were in
@@ -210,10 +220,16 @@ struct HaulTreeTests {
           --if-exists <policy>    What to do when a file stands under the final name
                                   already; without it: fail. (values: fail, skip,
                                   replace, rename)
-          --accept-unverified-length
+          --accept-unverified-length[=no]
                                   Take a body without length as complete when nothing
                                   else proves it.
-          --remote-time           Give files the time of the source's last change.
+          --remote-time[=no]      Give files the time of the source's last change.
+          --connect-timeout <duration>
+                                  How long a connection may take to be made; without it:
+                                  10s.
+          --stall-timeout <duration>
+                                  How long the source may go without sending, the
+                                  answer's head included; without it: 60s.
 
         DATABASE OPTIONS:
           --database <conninfo>   A libpq connection string or postgresql:// URI;
@@ -230,6 +246,9 @@ struct HaulTreeTests {
           haul submit -i list.txt --skip-bad --on-duplicate replace
               A list without its wrong lines; what is there already becomes what it says
               now.
+          haul submit -i list.txt --on-duplicate refresh
+              A mirror brought up to date: what has changed is replaced, what is new
+              added.
 
         """)
   }

@@ -208,7 +208,7 @@ struct ListTests {
     let text = """
       {"url":"http://h/\\u00f6","path":"a \\"b\\"","digest":"md5=x","length":5,"priority":1,"if_exists":"skip",\
       "max_attempts":2,"max_bytes":3,"max_rate":4,"max_host_wait":6,"accept_unverified_length":true,\
-      "record_digest":false,"remote_time":true}
+      "record_digest":false,"remote_time":true,"connect_timeout":7,"stall_timeout":8}
 
       {"url":"http://h/b","path":null}
       """
@@ -229,6 +229,8 @@ struct ListTests {
     entry.acceptUnverifiedLength = true
     entry.recordDigest = false
     entry.remoteTime = true
+    entry.connectTimeout = 7
+    entry.stallTimeout = 8
     return entry
   }()
 

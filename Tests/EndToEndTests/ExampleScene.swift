@@ -40,9 +40,11 @@ final class ExampleScene: Sendable {
       "worker", "--store", "films=\(directory.path("srv/films"))", "--allow-net", "127.0.0.0/8",
     ])
     try await worker.event("worker.started")
-    // A batch that ends.
+    // Batches that end.
     try await pool.command(
       "submit", origin.url("/b.iso"), "--queue", "films", "--batch", "monday")
+    try await pool.command(
+      "submit", origin.url("/b.iso"), "--queue", "films", "--batch", "tuesday", "--out", "c.iso")
   }
 
   static func open(_ body: (ExampleScene) async throws -> Void) async throws {

@@ -89,12 +89,12 @@ struct BatchTests {
 
   @Test func `whoever waits for a batch is told of its end`() async throws {
     try await Pool.open { pool in
-      try await pool.submit(2, batch: "b")
+      try await pool.submit(3, batch: "b")
       let worker = try await pool.worker()
       let listener = try await pool.connect()
       try await listener.script("LISTEN haul")
       let id: Int = try await pool.value("SELECT id FROM haul.batch")
-      for lease in try await worker.claim(2) {
+      for lease in try await worker.claim(3) {
         try await worker.end(lease, .completed)
         _ = try await pool.jobs.rollUp(limit: 1000)
       }
@@ -199,6 +199,60 @@ struct BatchTests {
       #expect(try await pool.states() == ["queued": 9])
       try await pool.jobs.sweepOn(limit: 9)
       #expect(try await pool.worker().claim(9).count == 9)
+    }
+  }
+
+  /// Who retries names only what has failed; the cancellation would take that away again.
+  @Test func `a retry of a part of a batch ends what is being done to the whole`() async throws {
+    try await Pool.open { pool in
+      try await pool.jobs.setHost("a.test", cap: 99)
+      try await pool.submit(9, batch: "b")
+      let worker = try await pool.worker()
+      try await worker.end(worker.claimOne(), .failed, "http_4xx")
+      try await pool.step("cancel", limit: 3)
+      var selector = Pool.batch("b")
+      selector.state = "failed"
+      #expect(try await pool.jobs.control(.retry, selector) == 1)
+      #expect(try await pool.states() == ["queued": 7, "cancelled": 2])
+      #expect(try await worker.claim(9).count == 7)
+    }
+  }
+
+  /// The order: a step of the cancellation, another client's retry of all of it, the next step.
+  @Test func `a cancellation that a retry has ended is not begun again by its next step`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(9, batch: "b")
+      let first = try await pool.admin.query(
+        "SELECT changed, sweep FROM haul.cancel('{\"batch\": \"b\"}', 3)")[0]
+      #expect(try first.decode("changed") == 3)
+      #expect(try await pool.jobs.control(.retry, Pool.batch("b")) == 3)
+      let next = try await pool.admin.query(
+        "SELECT changed, more FROM haul.cancel('{\"batch\": \"b\"}', 3, $1)",
+        [try first.decode("sweep", as: Int64.self)])[0]
+      #expect(try next.decode("changed") == 0 && next.decode("more") == false)
+      #expect(try await pool.states() == ["queued": 9])
+      // Whoever says it anew is heard.
+      #expect(try await pool.jobs.control(.cancel, Pool.batch("b")) == 9)
+    }
+  }
+
+  /// The same the other way round: the later word counts.
+  @Test func `a retry goes no further once its batch is being cancelled again`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(9, batch: "b")
+      #expect(try await pool.jobs.control(.cancel, Pool.batch("b")) == 9)
+      let first = try await pool.admin.query(
+        "SELECT changed, sweep FROM haul.retry('{\"batch\": \"b\"}', 3)")[0]
+      #expect(try first.decode("changed") == 3)
+      try await pool.step("cancel", limit: 1)
+      let next = try await pool.admin.query(
+        "SELECT changed, more FROM haul.retry('{\"batch\": \"b\"}', 3, $1)",
+        [try first.decode("sweep", as: Int64.self)])[0]
+      #expect(try next.decode("changed") == 0 && next.decode("more") == false)
+      _ = try await pool.jobs.control(.cancel, Pool.batch("b"))
+      #expect(try await pool.states() == ["cancelled": 9])
     }
   }
 

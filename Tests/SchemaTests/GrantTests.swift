@@ -12,7 +12,7 @@ struct GrantTests {
       "register", "require_queues", "attach_session", "stop_worker", "lead", "work", "is_idle",
       "heartbeat",
       "checkpoint", "unneeded_parts", "rescue", "promote", "close_store",
-      "roll_up", "sweep_on",
+      "roll_up", "sweep_on", "clear_submissions",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
     for name in [

@@ -5,7 +5,7 @@ import Testing
 
 /// What is said to keep jobs that are waited for from being started.
 struct ObstacleTests {
-  private static let awaited = AwaitedJobs(batch: "b")
+  private static let awaited = AwaitedJobs(batches: ["b"])
 
   private func kind(_ pool: Pool) async throws -> Obstacle.Kind? {
     try await pool.jobs.obstacle(to: Self.awaited)?.kind

@@ -50,8 +50,12 @@ final class Pool: Sendable {
     let stores = (markers ?? [marker]).map { JobQueue.StoreMarker(store: Self.name, marker: $0) }
     let registration = try await JobQueue(work).register(
       program: "test", machine: "machine", pid: 1, concurrency: concurrency, stores: stores)
-    return TestWorker(
-      caller: JobQueue.Caller(registration), work: work, life: try await connect())
+    let caller = JobQueue.Caller(registration)
+    // It sends no heartbeats by itself, and a slow machine may take long.
+    try await execute(
+      "UPDATE haul.worker SET expires_at = clock_timestamp() + interval '1 hour' WHERE id = $1",
+      [caller.worker])
+    return TestWorker(caller: caller, work: work, life: try await connect())
   }
 
   /// Submits `count` new jobs for `host` and returns their ids, which grow.

@@ -180,6 +180,41 @@ struct ReplaceTests {
     }
   }
 
+  /// The replacement has both lanes and waits for a checkpoint; who moves the second job to another priority must not have its
+  /// row by then, since the replacement comes to that next.
+  @Test func `a replacement and a new priority wait for each other in order`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await worker.end(lease, .released)
+      let retries = Watched(0)
+      let (holder, other) = (try await pool.connect(), try await pool.connect())
+      try await holder.script("BEGIN; SELECT FROM haul.checkpoint FOR UPDATE")
+      let replacement = Task {
+        var submission = Submission(queue: Pool.name)
+        submission.onDuplicate = .replace
+        return try await JobQueue(pool.patient) { _ in retries.update { $0 += 1 } }.submit(
+          submission, [Self.line, Pool.line(2, "https://b.test/y", "a.test/2")])
+      }
+      try await pool.untilBlocked(pool.patient)
+      let priority = Task {
+        var selector = JobSelector()
+        selector.ids = [jobs[1]]
+        return try await JobQueue(other) { _ in retries.update { $0 += 1 } }.prioritize(
+          selector, to: 0)
+      }
+      try await pool.untilBlocked(other)
+      try await holder.script("COMMIT")
+      #expect(try await replacement.value.replaced == 2)
+      #expect(try await priority.value == 1)
+      #expect(retries.value == 0)
+      #expect(try await pool.states() == ["queued": 2])
+      #expect(try await worker.claimOne().job == jobs[1])
+    }
+  }
+
   @Test func `of two replacements the second has the job`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]

@@ -68,9 +68,9 @@ struct SubmitTests {
       var submission = Self.submission
       submission.batch = "b"
       _ = try await pool.jobs.submit(submission, [Pool.line(1, "https://a.test/1", "a.test/1")])
-      let counts = try await pool.jobs.counts(of: AwaitedJobs(batch: "b"))
+      let counts = try await pool.jobs.counts(of: AwaitedJobs(batches: ["b"]))
       #expect(counts.map(\.jobs) == [1])
-      #expect(counts.compactMap(\.parts) == [])
+      #expect(counts.compactMap(\.parts) == [0])
     }
   }
 

@@ -179,6 +179,28 @@ struct EngineEndingTests {
     }
     never.open()
   }
+
+  /// The engine's own would let each of these run for a minute.
+  @Test func `a request's own time-outs go before the engine's`() async throws {
+    let never = Gate("never opened while the exchange runs")
+    let origin = try OriginServer { request, reply in
+      if request.path == "/stall" { try reply.answer("Content-Length: 10", "12345") }
+      try reply.wait(for: never)
+    }
+    try await withEngine { engine in
+      let outcome = { (url: String) async -> ExchangeOutcome in
+        var request = ExchangeRequest(url: url)
+        request.connectTimeout = .seconds(1)
+        request.stallTimeout = .seconds(1)
+        return await engine.perform(request, sink: Recorder()).outcome
+      }
+      #expect(await outcome(origin.url("/silent")).failure == .timeout)
+      #expect(await outcome(origin.url("/stall")).isStalled)
+      // What is sent to begin TLS is never answered.
+      #expect(await outcome("https://\(origin.host)/").failure == .connect)
+    }
+    never.open()
+  }
 }
 
 extension OriginReply {

@@ -146,6 +146,7 @@ final class History: Sendable {
       return true
     case .failed(let error): check(error)
     case .lost: complain("the job is lost, though nobody took it away")
+    case .unchanged: complain("unchanged, though nothing was there")
     case .stopped: break
     }
     return false
@@ -264,6 +265,7 @@ extension TransferOutcome {
   fileprivate var word: String {
     switch self {
     case .complete(_, let length): "complete with \(length)"
+    case .unchanged: "unchanged"
     case .stopped: "stopped"
     case .lost: "lost"
     case .failed(let error): error.description

@@ -156,7 +156,7 @@ import Testing
 
   private static func wanted(_ asked: Asked, _ count: Int) -> Range<Int>? {
     switch asked {
-    case .whole: nil
+    case .whole, .ifChanged: nil
     case .probe: 0..<1
     case .part(let range, _, _): Int(range.lowerBound)..<min(Int(range.upperBound), count)
     }

@@ -3,8 +3,8 @@
 -- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
 -- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now.
 --
--- Lock order, everywhere: batch → worker_call → worker → lease (job order) → scheduled, held, outcome (job
--- order) → dedupe (key order) → job → host (id order) → lane (key order, in one pass). Rows of `ready` are
+-- Lock order, everywhere: batch → worker_call → worker → lease (job order) → outcome, held (job order) → dedupe (key
+-- order) → job → scheduled (job order) → host (id order) → lane (key order, in one pass). Rows of `ready` are
 -- deleted only under their lane's lock; whoever inserts some arms the lane as its last step. A claim takes lanes and
 -- hosts and the gates of limited queues with SKIP LOCKED and never waits. What is read to decide is read in a statement that starts after the
 -- locks are held: within one statement a locked row is seen at its newest version, all else as it was before.
@@ -26,6 +26,13 @@ DROP FUNCTION IF EXISTS haul.command(jsonb, text, integer);
 DROP FUNCTION IF EXISTS haul.withdraw(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.remains(jsonb, text);
 DROP FUNCTION IF EXISTS haul.requeue(bigint[]);
+DROP FUNCTION IF EXISTS haul.detach(bigint[]);
+DROP FUNCTION IF EXISTS haul.begin_sweep(integer, text);
+DROP FUNCTION IF EXISTS haul.steer_batch(integer, text, integer);
+DROP FUNCTION IF EXISTS haul.pause(jsonb, integer);
+DROP FUNCTION IF EXISTS haul.resume(jsonb, integer);
+DROP FUNCTION IF EXISTS haul.cancel(jsonb, integer);
+DROP FUNCTION IF EXISTS haul.retry(jsonb, integer);
 
 -- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
 -- otherwise hand out a token twice.

@@ -142,14 +142,17 @@ BEGIN
 END
 $$;
 
--- An operator's word on a whole batch: from its commit on no job submitted so far is claimed. sweep() moves them.
-CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS void
+-- An operator's word on a whole batch: from its commit on no job submitted so far is claimed. sweep() moves them. Returns the
+-- number of the word that holds now, this one or one that was there.
+CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM FROM haul.batch b WHERE b.id = p_batch FOR UPDATE;
-  UPDATE haul.batch SET sweep = p_what, swept = 0, swept_at = clock_timestamp(), sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
+  UPDATE haul.batch SET sweep = p_what, sweeps = sweeps + 1, swept = 0, swept_at = clock_timestamp(),
+    sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
   -- A cancellation is not weakened; else two operators would begin anew in turns, and never end.
   WHERE id = p_batch AND (sweep IS NULL OR sweep = 'pause' AND p_what = 'cancel');
+  RETURN (SELECT b.sweeps FROM haul.batch b WHERE b.id = p_batch);
 END
 $$;
 
@@ -201,12 +204,20 @@ BEGIN
 END
 $$;
 
--- One step of an operator's word on a whole batch: its first sets the flag, each moves up to p_limit jobs.
-CREATE OR REPLACE FUNCTION haul.steer_batch(p_batch integer, p_what text, p_limit integer, OUT changed integer, OUT more boolean)
+-- One step of an operator's word on a whole batch: the first, with p_sweep NULL, begins it, each moves up to p_limit jobs. One
+-- that somebody has ended meanwhile, by a retry or by another word, is not begun again.
+CREATE OR REPLACE FUNCTION haul.steer_batch(
+  p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean, OUT sweep bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  PERFORM haul.begin_sweep(p_batch, p_what);
-  SELECT s.* INTO changed, more FROM haul.sweep(p_batch, p_limit) s;
+  sweep := coalesce(p_sweep, haul.begin_sweep(p_batch, p_what));
+  PERFORM FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL AND b.sweeps = steer_batch.sweep FOR UPDATE;
+  IF FOUND THEN
+    SELECT s.* INTO changed, more FROM haul.sweep(p_batch, p_limit) s;
+  ELSE
+    changed := 0;
+    more := false;
+  END IF;
 END
 $$;
 

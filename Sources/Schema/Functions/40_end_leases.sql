@@ -3,7 +3,7 @@
 -- p_worker   the worker that says so, or NULL for rescue
 -- p_endings  [{"job", "token", "result": completed|failed|released|rescued, and what is known of: "error", "message",
 --            "status", "retry_after" (seconds), "host" (the host that answered), "bytes", "path", "digest",
---            "fetched", "resumed_at", "changes", "range_unsafe" (a host's name)}, …]
+--            "fetched", "resumed_at", "changes", "range_unsafe" (a host's name), "source" (as in outcome)}, …]
 -- Returns    [{"job", "token", "state", "delay" (seconds), "cause" (error class)}, …] of those whose token was live; a stale one changes
 --            nothing and is not in it.
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
@@ -31,9 +31,9 @@ BEGIN
   WITH endings AS MATERIALIZED (
     SELECT e.* FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
-      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text)
+      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
   ), ended AS MATERIALIZED (
-    SELECT DISTINCT ON (l.job) e.*, l.ctid AS place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.started_at,
+    SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.attempt, l.started_at,
       c.job IS NOT NULL AS resumable, c.instance AS part_instance,
       coalesce(c.token = l.token, false) AS progressed,
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
@@ -46,7 +46,8 @@ BEGIN
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(v_leases) AS u(place)
-    JOIN haul.lease l ON l.ctid = u.place
+    -- OFFSET 0: each by its place. Free to choose, a plan made while nothing runs reads all leases, and goes on doing so.
+    CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
     -- Of what has completed it is not asked: a busy host's row has many versions.
@@ -84,9 +85,9 @@ BEGIN
       coalesce(d.changes, 0), d.status, d.error, left(d.message, 2000)
     FROM decided d
   ), ended_for_good AS (
-    INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, error, message)
+    INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, source, error, message)
     SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
-      d.digest, CASE WHEN d.state = 'failed' THEN d.cause END,
+      d.digest, d.source, CASE WHEN d.state = 'failed' THEN d.cause END,
       CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
         THEN format('its workers died %s times without any progress', d.rescues + 1) ELSE d.message END, 2000) END
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
@@ -94,6 +95,9 @@ BEGIN
     DELETE FROM haul.checkpoint c WHERE c.job = ANY (ARRAY(
       SELECT d.job FROM decided d WHERE d.resumable AND (d.state IN ('completed', 'cancelled')
         OR d.state = 'failed' AND NOT haul.keeps_progress(d.cause))))
+  ), refreshed AS (
+    DELETE FROM haul.refresh f WHERE f.job = ANY (ARRAY(
+      SELECT d.job FROM decided d WHERE d.state = 'completed' AND d.attempt > 1))
   ), later AS (
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
     SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay

@@ -217,6 +217,9 @@ BEGIN
       ELSE jsonb_strip_nulls(jsonb_build_object(
         'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
         'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN true END,
+        'earlier', CASE WHEN l.attempt > 1 THEN (
+          SELECT jsonb_build_object('path', f.path, 'bytes', f.bytes, 'digest', f.digest, 'source', f.source)
+          FROM haul.refresh f WHERE f.job = l.job) END,
         'changes', CASE WHEN l.attempt > 1 THEN
           (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END,
         'rescued', CASE WHEN l.attempt > 1 AND EXISTS (

@@ -7,24 +7,16 @@
 -- the first job exists, but the jobs come in transactions of at most p_limit lines. A list within that limit is all or
 -- nothing; of a longer one that breaks off some jobs are there, and the same submission again skips them.
 
--- Begins a submission to a queue and returns its key. It lives as long as this session, which has one at a time; what dead ones have
--- left behind is removed here. Raises HA003 for an unknown queue.
+-- Begins a submission to a queue and returns its key. It lives as long as this session. Raises HA003 for an unknown queue.
 CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
-  v_other record;
   v_id uuid;
   v_key bigint;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.queue_named(p_queue);
-  FOR v_other IN SELECT s.id, s.session_key FROM haul.submission s ORDER BY s.id FOR UPDATE SKIP LOCKED LOOP
-    IF pg_try_advisory_xact_lock(v_other.session_key) THEN
-      DELETE FROM haul.staging s WHERE s.submission = v_other.id;
-      DELETE FROM haul.submission s WHERE s.id = v_other.id;
-    END IF;
-  END LOOP;
   INSERT INTO haul.submission DEFAULT VALUES RETURNING id, session_key INTO v_id, v_key;
   PERFORM pg_advisory_lock(v_key);
   RETURN v_id;
@@ -42,10 +34,34 @@ BEGIN
 END
 $$;
 
+-- Removes up to p_limit lines of submissions whose sessions have ended, and the submissions that have none left. Returns how
+-- many lines.
+CREATE OR REPLACE FUNCTION haul.clear_submissions(p_limit integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_dead record;
+  v_count integer;
+  v_cleared integer := 0;
+BEGIN
+  PERFORM haul.require_read_committed();
+  FOR v_dead IN SELECT s.id, s.session_key FROM haul.submission s ORDER BY s.id FOR UPDATE SKIP LOCKED LOOP
+    CONTINUE WHEN NOT pg_try_advisory_xact_lock(v_dead.session_key);
+    DELETE FROM haul.staging s WHERE s.ctid = ANY (ARRAY(
+      SELECT t.ctid FROM haul.staging t WHERE t.submission = v_dead.id LIMIT p_limit - v_cleared));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_cleared := v_cleared + v_count;
+    EXIT WHEN v_cleared >= p_limit;
+    DELETE FROM haul.submission s WHERE s.id = v_dead.id;
+  END LOOP;
+  RETURN v_cleared;
+END
+$$;
+
 -- What of a submission's lines contradicts each other or what is there, before any of them becomes a job.
 --
--- p_on_duplicate  skip: the same URL for the same path is the same job, another URL is wrong · replace: of earlier jobs
---                 nothing is wrong · error: a path that is taken is wrong
+-- p_on_duplicate  skip, refresh: the same URL for the same path is the same job, another URL is wrong · replace: of earlier
+--                 jobs nothing is wrong · error: a path that is taken is wrong
 -- p_remove   takes these lines out of the submission
 -- Returns    {"count": how many, "first": [{"line", "path", "other_line", "job"}]}, the first p_limit of them by line;
 --            "other_line" is the line before that has the path, else "job" is
@@ -122,11 +138,13 @@ $$;
 -- p_options  {"digest", "length", "if_exists", "max_attempts", "max_bytes", "accept_unverified_length", …} for every line;
 --            a line's own options go before, as does its priority
 -- p_after    not before this long from now; NULL or 0 = at once
--- p_on_duplicate  as in check_submission(); what is wrong there is wrong here
+-- p_on_duplicate  as in check_submission(); what is wrong there is wrong here. With refresh completed jobs are asked for
+--                 again: see refresh_jobs()
 -- p_others   whether jobs outside p_batch that lines have met are wanted
 -- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
---            cancelled, and are tried with the options given now, "elsewhere": [{"batch", "jobs"}]: of those that are not
---            in p_batch, where a batch is given, "others": their ids, where wanted, "left": whether lines are left}
+--            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
+--            "elsewhere": [{"batch", "jobs"}]: of those that are not in p_batch, where a batch is given, "others": their
+--            ids, where wanted, "left": whether lines are left}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
@@ -137,35 +155,21 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 -- Of the size of staging the planner knows nothing: no statement here joins it to anything. What a
 -- line needs from elsewhere is looked up by index and kept in its row.
 DECLARE
-  v_last bigint;
-  v_count bigint;
-  v_queue record;
-  v_options jsonb;
-  v_batch integer;
+  v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
+  v_queue haul.queue := v_step.queue;
+  v_batch integer := v_step.batch;
+  v_count bigint := v_step.count;
+  v_last bigint := v_step.last;
+  v_options jsonb := v_queue.defaults || coalesce(p_options, '{}');
   v_bad record;
   v_added record;
   v_met bigint[] := '{}';
   v_requeued bigint[] := '{}';
+  v_refreshed bigint[] := '{}';
+  v_again bigint[] := '{}';
   v_elsewhere jsonb;
   v_others jsonb;
 BEGIN
-  PERFORM haul.require_read_committed();
-  -- Not deleted before this commits; of one that has been meanwhile the name is looked for again.
-  LOOP
-    v_queue := haul.queue_named(p_queue);
-    PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
-    EXIT WHEN FOUND;
-  END LOOP;
-  v_options := v_queue.defaults || coalesce(p_options, '{}');
-  PERFORM haul.require_submission(p_submission);
-  SELECT count(*), max(f.line) INTO v_count, v_last FROM (
-    SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
-  PERFORM haul.ensure_partitions(v_count + 100000);
-
-  v_batch := haul.ensure_batch(p_batch);
-  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host))
-  FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
-
   v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_batch, p_priority, v_options, p_after, v_last);
 
   -- The lines that are left met an earlier job: the same URL is that job, another URL is an error.
@@ -184,14 +188,21 @@ BEGIN
     END IF;
     SELECT array_agg(DISTINCT s.owner) INTO v_met FROM haul.staging s
     WHERE s.submission = p_submission AND s.line <= v_last;
+    IF p_on_duplicate = 'refresh' THEN
+      v_refreshed := haul.refresh_jobs(v_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission));
+    END IF;
     v_requeued := haul.requeue(v_met);
-    -- Whoever submits again what had failed may have mended its options.
-    UPDATE haul.job j SET options = l.options FROM (
-      SELECT DISTINCT ON (s.owner) s.owner, v_options || coalesce(s.options, '{}') AS options
+    v_again := v_requeued || v_refreshed;
+    -- Whoever submits again what had failed may have mended its options. What is refreshed keeps those that are not given now,
+    -- but for what they say of the file that was.
+    UPDATE haul.job j SET options = v_queue.defaults || l.options FROM (
+      SELECT DISTINCT ON (s.owner) s.owner, coalesce((
+          SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner AND k.id = ANY (v_refreshed)), '{}')
+        || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
       FROM haul.staging s
-      WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_requeued)
+      WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_again)
       ORDER BY s.owner, s.line) l
-    WHERE j.id = l.owner AND j.options IS DISTINCT FROM l.options;
+    WHERE j.id = l.owner AND j.options IS DISTINCT FROM v_queue.defaults || l.options;
     SELECT jsonb_agg(jsonb_build_object('batch', e.name, 'jobs', cardinality(e.jobs))), jsonb_agg(e.jobs)
     INTO v_elsewhere, v_others FROM (
       SELECT b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
@@ -205,10 +216,11 @@ BEGIN
     SELECT u.host, v_queue.id AS queue, u.priority, u.head
     FROM unnest(v_added.hosts, v_added.priorities, v_added.heads) AS u(host, priority, head)
     UNION ALL
-    SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued)) a;
+    SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_again)) a;
   PERFORM pg_notify('haul', 'queues:all');
   RETURN jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
-    'skipped', v_count - v_added.jobs - cardinality(v_requeued), 'elsewhere', coalesce(v_elsewhere, '[]'),
+    'refreshed', cardinality(v_refreshed), 'skipped', v_count - v_added.jobs - cardinality(v_again),
+    'elsewhere', coalesce(v_elsewhere, '[]'),
     'others', CASE WHEN p_others THEN coalesce(v_others, '[]') ELSE '[]' END, 'left',
     EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
@@ -264,6 +276,42 @@ BEGIN
 END
 $$;
 
+-- What each step of a submission begins with: its queue, which nobody deletes before this commits, its batch, made if it is
+-- new, and how many lines the step is about, up to which one; their hosts are there then. Raises HA003 unknown queue.
+CREATE OR REPLACE FUNCTION haul.begin_step(
+  p_submission uuid, p_queue text, p_batch text, p_limit integer,
+  OUT queue haul.queue, OUT batch integer, OUT count bigint, OUT last bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  queue := haul.keep_queue(p_queue);
+  PERFORM haul.require_submission(p_submission);
+  SELECT count(*), max(f.line) INTO count, last FROM (
+    SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
+  PERFORM haul.ensure_partitions(count + 100000);
+  batch := haul.ensure_batch(p_batch);
+  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host))
+  FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last;
+END
+$$;
+
+-- The queue of that name, which is not deleted before this commits; of one that has been meanwhile the name is looked for
+-- again. Raises HA003.
+CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_queue haul.queue;
+BEGIN
+  LOOP
+    v_queue := haul.queue_named(p_queue);
+    PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
+    IF FOUND THEN
+      RETURN v_queue;
+    END IF;
+  END LOOP;
+END
+$$;
+
 -- The queue of that name, or HA003.
 CREATE OR REPLACE FUNCTION haul.queue_named(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -316,5 +364,29 @@ BEGIN
   INSERT INTO haul.ready (queue, host, instance, priority, job)
   SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
   RETURN v_jobs;
+END
+$$;
+
+-- Lets completed jobs wait again with what they have brought kept, so that their sources are asked whether they still have
+-- the same: the files stay until others are there. Returns those; the caller arms their lanes as its last step.
+--
+-- A job that waits or runs brings what its source has then, and is left as it is, as is one that has completed since p_since.
+-- So nothing is claimable that a lease may still be about: an outcome is there only when no lease is. A file that stood there
+-- before its job, which was told to skip it, may be somebody else's, and is left alone.
+CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_jobs bigint[];
+BEGIN
+  -- In one pass all that the caller will queue again besides.
+  PERFORM FROM haul.outcome o WHERE o.job = ANY (p_jobs) ORDER BY o.job FOR UPDATE;
+  WITH kept AS (
+    INSERT INTO haul.refresh (job, path, bytes, digest, source)
+    SELECT o.job, o.path, o.bytes, o.digest, o.source FROM haul.outcome o JOIN haul.job j ON j.id = o.job
+    WHERE o.job = ANY (p_jobs) AND o.state = 'completed' AND o.finished_at < p_since
+      AND (o.source IS NOT NULL OR j.options ->> 'if_exists' IS DISTINCT FROM 'skip')
+    RETURNING job)
+  SELECT coalesce(array_agg(k.job), '{}') INTO v_jobs FROM kept k;
+  RETURN haul.requeue(v_jobs, true);
 END
 $$;

@@ -51,15 +51,15 @@ CREATE OR REPLACE FUNCTION haul.resubmit(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_queue record;
+  v_queue haul.queue;
   v_batch integer;
+  v_done bigint[];
   v_jobs bigint[];
   v_free bigint[];
   v_ended bigint;
 BEGIN
   PERFORM haul.require_read_committed();
-  v_queue := haul.queue_named(p_queue);
-  PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR KEY SHARE;  -- not deleted before this commits
+  v_queue := haul.keep_queue(p_queue);
   PERFORM FROM haul.store s WHERE s.id = v_queue.store FOR NO KEY UPDATE;
   IF NOT EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
@@ -68,9 +68,9 @@ BEGIN
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = p_submission;
 
   IF haul.wants_anew(p_options) THEN
-    UPDATE haul.job j SET queue = v_queue.id FROM haul.staging s JOIN haul.dedupe d
+    SELECT array_agg(d.job) INTO v_done FROM haul.staging s JOIN haul.dedupe d
       ON d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path)
-    WHERE s.submission = p_submission AND s.line = ANY (p_done) AND j.id = d.job;
+    WHERE s.submission = p_submission AND s.line = ANY (p_done);
   END IF;
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (p_done);
   UPDATE haul.staging s SET
@@ -80,20 +80,21 @@ BEGIN
   WHERE s.submission = p_submission;
   SELECT array_agg(DISTINCT s.owner) INTO v_jobs FROM haul.staging s
   WHERE s.submission = p_submission AND s.owner IS NOT NULL;
+  SELECT d.free, d.ended INTO v_free, v_ended FROM haul.detach(coalesce(v_jobs, '{}'), v_done) d;
+  UPDATE haul.job j SET queue = v_queue.id WHERE j.id = ANY (v_done);
   IF v_jobs IS NULL THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
-
-  SELECT d.free, d.ended INTO v_free, v_ended FROM haul.detach(v_jobs) d;
   PERFORM haul.require_all_free(v_jobs, v_free);
   PERFORM haul.take_over(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
   RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
 END
 $$;
 
--- Takes jobs out of wherever they wait or have ended. What is not free then is running, or somebody has just changed it.
+-- Takes jobs out of wherever they wait or have ended. What is not free then is running, or somebody has just changed it. The
+-- caller may change the rows of these jobs in `job`, and of p_others.
 CREATE OR REPLACE FUNCTION haul.detach(
-  p_jobs bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
+  p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
@@ -106,24 +107,31 @@ BEGIN
   SELECT array_agg(t.job), (SELECT count(*) FROM ended),
     (SELECT array_agg(e.job) FROM ended e WHERE e.state = 'completed') INTO free, ended, completed
   FROM (SELECT job FROM ended UNION ALL SELECT job FROM held) t;
+  PERFORM FROM haul.job j WHERE j.id = ANY (p_jobs || p_others) ORDER BY j.id FOR NO KEY UPDATE;
   SELECT free || array_agg(w.job) INTO free
   FROM haul.withdraw(p_jobs) w;
 END
 $$;
 
 -- Makes jobs that are free what the lines that own them say, and removes these lines; the first of several counts. Files of
--- those in p_completed are there, and are replaced unless their lines want something else. p_priority NULL keeps a job's own.
+-- those in p_completed are there, as are those that were asked for again, and are replaced unless their lines want something
+-- else. p_priority NULL keeps a job's own.
 CREATE OR REPLACE FUNCTION haul.take_over(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
   p_jobs bigint[], p_completed bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_there bigint[];
 BEGIN
+  WITH asked AS (
+    DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
+  SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
   UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url, submitted_at = clock_timestamp(),
     priority = coalesce(s.priority, p_priority, j.priority),
-    options = CASE WHEN j.id = ANY (p_completed) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb
+    options = CASE WHEN j.id = ANY (v_there) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb
       || coalesce(p_options, '{}') || coalesce(s.options, '{}')
   FROM (
     SELECT DISTINCT ON (f.owner) f.* FROM haul.staging f

@@ -14,27 +14,14 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   -- Larger than any line's number.
   v_behind bigint := 1000000000000;
-  v_last bigint;
-  v_queue record;
-  v_batch integer;
+  v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
+  v_queue haul.queue := v_step.queue;
+  v_last bigint := v_step.last;
   v_jobs bigint[];
   v_free record;
   v_skipped bigint;
   v_waiting bigint;
 BEGIN
-  PERFORM haul.require_read_committed();
-  -- Not deleted before this commits; of one that has been meanwhile the name is looked for again.
-  LOOP
-    v_queue := haul.queue_named(p_queue);
-    PERFORM FROM haul.queue q WHERE q.id = v_queue.id AND q.deleted_at IS NULL FOR KEY SHARE;
-    EXIT WHEN FOUND;
-  END LOOP;
-  PERFORM haul.require_submission(p_submission);
-  SELECT max(f.line) INTO v_last FROM (
-    SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
-  v_batch := haul.ensure_batch(p_batch);
-  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host))
-  FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   UPDATE haul.staging s SET
     host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),
     owner = (SELECT d.job FROM haul.dedupe d
@@ -50,12 +37,12 @@ BEGIN
 
   -- Leases before all else, as everywhere.
   PERFORM haul.command_jobs(v_jobs, 'cancel');
-  v_free := haul.detach(v_jobs);
+  v_free := haul.detach(v_jobs, NULL);
   UPDATE haul.staging s SET line = s.line + v_behind
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
   GET DIAGNOSTICS v_waiting = ROW_COUNT;
-  PERFORM haul.take_over(p_submission, v_queue.id, v_batch, p_priority,
+  PERFORM haul.take_over(p_submission, v_queue.id, v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after,
     coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
   PERFORM pg_notify('haul', 'queues:all');

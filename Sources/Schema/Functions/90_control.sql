@@ -1,6 +1,7 @@
 -- What operators do to jobs. Each takes a selector and handles up to p_limit jobs a call, returning how many it changed
--- and whether there may be more: call again while that is so. A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does
--- not narrow. Names that do not exist raise HA003.
+-- and whether there may be more: call again while that is so, with the `sweep` of the first reply as p_sweep. Of two who say
+-- different things of one whole batch, so, the later one is heard. A selector is
+-- {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow. Names that do not exist raise HA003.
 
 CREATE OR REPLACE FUNCTION haul.matches(
   p_selector jsonb, p_job bigint, p_state text, p_error text) RETURNS boolean
@@ -169,25 +170,56 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT b.id FROM haul.batch b WHERE p_selector = jsonb_build_object('batch', b.name)
 $$;
 
--- Holds waiting jobs and asks running ones to stop with their progress kept.
-CREATE OR REPLACE FUNCTION haul.pause(
-  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+-- pause() and cancel(): which of them, p_what says.
+CREATE OR REPLACE FUNCTION haul.take_out(
+  p_what text, p_selector jsonb, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean, OUT sweep bigint)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_jobs bigint[];
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
   IF haul.whole_batch(p_selector) IS NOT NULL THEN
-    SELECT s.* INTO changed, more FROM haul.steer_batch(haul.whole_batch(p_selector), 'pause', p_limit) s;
+    SELECT s.* INTO changed, more, sweep FROM haul.steer_batch(haul.whole_batch(p_selector), p_what, p_limit, p_sweep) s;
   ELSE
-    changed := cardinality(haul.hold_jobs(haul.live_jobs(p_selector, 'pause', p_limit)));
-    more := changed > 0 OR haul.live_jobs(p_selector, 'pause', 1) <> '{}';
+    v_jobs := haul.live_jobs(p_selector, p_what, p_limit);
+    changed := cardinality(CASE p_what WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END);
+    more := changed > 0 OR haul.live_jobs(p_selector, p_what, 1) <> '{}';
   END IF;
+END
+$$;
+
+-- Holds waiting jobs and asks running ones to stop with their progress kept.
+CREATE OR REPLACE FUNCTION haul.pause(
+  p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
+  OUT changed integer, OUT more boolean, OUT sweep bigint)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+  SELECT s.* FROM haul.take_out('pause', p_selector, p_limit, p_sweep) s
+$$;
+
+-- Ends waiting and paused jobs as cancelled and asks running ones to stop.
+CREATE OR REPLACE FUNCTION haul.cancel(
+  p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
+  OUT changed integer, OUT more boolean, OUT sweep bigint)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+  SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
+$$;
+
+-- What resume() and retry() begin with: takes back p_what, a word on the whole of p_batch. Returns the number of the last
+-- word on it so far, for p_sweep of the later steps; NULL where there has been another since p_sweep, which goes before.
+CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.end_sweep(b.id) FROM haul.batch b WHERE b.id = p_batch AND b.sweep = ANY (p_what) AND p_sweep IS NULL;
+  RETURN coalesce((SELECT b.sweeps FROM haul.batch b WHERE b.id = p_batch AND b.sweeps = coalesce(p_sweep, b.sweeps)),
+    CASE WHEN p_batch IS NULL THEN 0 END);
 END
 $$;
 
 -- Lets paused jobs wait again where they stood, and takes back a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(
-  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
+  p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
+  OUT changed integer, OUT more boolean, OUT sweep bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
@@ -196,7 +228,12 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
-  PERFORM haul.end_sweep(b.id) FROM haul.batch b WHERE b.id = haul.whole_batch(p_selector) AND b.sweep = 'pause';
+  sweep := haul.take_back(haul.whole_batch(p_selector), '{pause}', p_sweep);
+  IF sweep IS NULL THEN
+    changed := 0;
+    more := false;
+    RETURN;
+  END IF;
   UPDATE haul.lease l SET command = NULL WHERE l.job IN (
     SELECT k.job FROM haul.lease k
     WHERE k.command = 'pause' AND (v_ids IS NULL OR k.job = ANY (v_ids)) AND haul.matches(p_selector, k.job, 'running', NULL)
@@ -226,22 +263,6 @@ BEGIN
     FROM jsonb_to_recordset(v_moved -> 'ready') AS m(queue integer))) WHERE v_moved -> 'ready' <> '[]';
   changed := v_back + (v_moved ->> 'count')::integer;
   more := changed > 0;
-END
-$$;
-
--- Ends waiting and paused jobs as cancelled and asks running ones to stop.
-CREATE OR REPLACE FUNCTION haul.cancel(
-  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
-BEGIN
-  PERFORM haul.require_read_committed();
-  PERFORM haul.check_selector(p_selector);
-  IF haul.whole_batch(p_selector) IS NOT NULL THEN
-    SELECT s.* INTO changed, more FROM haul.steer_batch(haul.whole_batch(p_selector), 'cancel', p_limit) s;
-  ELSE
-    changed := cardinality(haul.cancel_jobs(haul.live_jobs(p_selector, 'cancel', p_limit)));
-    more := changed > 0 OR haul.live_jobs(p_selector, 'cancel', 1) <> '{}';
-  END IF;
 END
 $$;
 
@@ -308,9 +329,11 @@ BEGIN
 END
 $$;
 
--- Queues failed and cancelled jobs again. With "error": exactly those that failed so.
+-- Queues failed and cancelled jobs again. With "error": exactly those that failed so. Who names a batch ends what is being
+-- done to the whole of it: that would take the same jobs away again.
 CREATE OR REPLACE FUNCTION haul.retry(
-  p_selector jsonb, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
+  p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
+  OUT changed integer, OUT more boolean, OUT sweep bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
@@ -318,7 +341,13 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
-  PERFORM haul.end_sweep(haul.whole_batch(p_selector));
+  sweep := haul.take_back(
+    (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch'), '{pause,cancel}', p_sweep);
+  IF sweep IS NULL THEN
+    changed := 0;
+    more := false;
+    RETURN;
+  END IF;
   v_jobs := haul.requeue(ARRAY(
     SELECT o.job FROM haul.outcome o
     WHERE o.state <> 'completed' AND (v_ids IS NULL OR o.job = ANY (v_ids))

@@ -24,7 +24,7 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, o.digest, o.error, o.message,
   CASE WHEN o.job IS NULL THEN (
-    SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error
+    SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options
 FROM haul.job j
 JOIN haul.queue q ON q.id = j.queue
 JOIN haul.host h ON h.id = j.host
@@ -57,6 +57,7 @@ COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, where one wa
 COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
 COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
 COMMENT ON COLUMN haul.jobs.last_error IS 'Error class of the last attempt at a job that has not ended, where that failed.';
+COMMENT ON COLUMN haul.jobs.options IS 'What it asks for beyond URL and path, its queue''s defaults at submission included.';
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
@@ -224,7 +225,8 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.c
   CASE WHEN r.rate > 0 AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
     (r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / r.rate) END AS time_left,
-  b.submitted_at, b.sweep AS steering
+  b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
+  coalesce(w.parts, 0) AS waiting_parts
 FROM haul.batch b
 CROSS JOIN LATERAL (
   SELECT coalesce(sum(n.jobs), 0)::bigint AS jobs, coalesce(sum(n.completed), 0)::bigint AS completed,
@@ -238,7 +240,14 @@ LEFT JOIN (
   SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate, sum(p.bytes)::bigint AS bytes,
     coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
-  GROUP BY 1) r ON r.batch = b.id;
+  GROUP BY 1) r ON r.batch = b.id
+LEFT JOIN (
+  SELECT j.batch, sum(haul.range_bytes(c.durable))::bigint AS bytes,
+    sum(haul.range_bytes(c.durable)::double precision / nullif(c.length, 0)) AS parts
+  FROM haul.checkpoint c JOIN haul.job j ON j.id = c.job
+  WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = c.job)
+    AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
+  GROUP BY 1) w ON w.batch = b.id;
 COMMENT ON VIEW haul.batches IS 'Jobs submitted together, in numbers that are kept up and not counted.';
 COMMENT ON COLUMN haul.batches.batch IS 'Name.';
 COMMENT ON COLUMN haul.batches.jobs IS 'How many jobs.';
@@ -252,6 +261,9 @@ COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, l
 COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what waits is as long as what has completed.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
 COMMENT ON COLUMN haul.batches.steering IS 'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';
+COMMENT ON COLUMN haul.batches.completed_bytes IS 'Lengths of the files of completed jobs.';
+COMMENT ON COLUMN haul.batches.waiting_bytes IS 'What is there of waiting and paused ones that were interrupted.';
+COMMENT ON COLUMN haul.batches.waiting_parts IS 'The same as parts of whole files.';
 
 CREATE OR REPLACE VIEW haul.failures AS
 SELECT o.error, h.name AS host, date_trunc('hour', o.finished_at) AS hour, count(*) AS jobs,
@@ -370,7 +382,10 @@ FROM haul.queue q WHERE q.max_running < (SELECT count(*) FROM haul.lease l WHERE
 UNION ALL
 SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended and will not go on'
 FROM haul.checkpoint c WHERE EXISTS (
-  SELECT FROM haul.outcome o WHERE o.job = c.job AND NOT haul.keeps_progress(o.error));
+  SELECT FROM haul.outcome o WHERE o.job = c.job AND NOT haul.keeps_progress(o.error))
+UNION ALL
+SELECT 'refresh_of_completed', count(*), 'jobs that have completed and count as asked for again'
+FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
 COMMENT ON VIEW haul.health IS 'Invariants; every count should be 0. Reads everything: for tests and for trouble.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
 COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';

@@ -19,7 +19,8 @@ GRANT EXECUTE ON FUNCTION
   haul.rescue(),
   haul.promote(integer),
   haul.roll_up(integer),
-  haul.sweep_on(integer)
+  haul.sweep_on(integer),
+  haul.clear_submissions(integer)
 TO haul_worker;
 
 GRANT INSERT (submission, line, url, host, path, priority, options) ON haul.staging TO haul_submitter;
@@ -30,10 +31,10 @@ GRANT EXECUTE ON FUNCTION
   haul.replace(uuid, text, text, smallint, jsonb, interval, integer),
   haul.end_submission(uuid),
   haul.export(jsonb, boolean, bigint, integer),
-  haul.pause(jsonb, integer),
-  haul.resume(jsonb, integer),
-  haul.cancel(jsonb, integer),
-  haul.retry(jsonb, integer),
+  haul.pause(jsonb, integer, bigint),
+  haul.resume(jsonb, integer, bigint),
+  haul.cancel(jsonb, integer, bigint),
+  haul.retry(jsonb, integer, bigint),
   haul.prioritize(jsonb, smallint, integer),
   haul.redo(bigint[])
 TO haul_submitter;

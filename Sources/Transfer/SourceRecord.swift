@@ -1,0 +1,70 @@
+/// What a source said of a representation that was brought whole: by it the source can be asked later whether it still has the
+/// same (RFC 9110 §13.1.2, §13.1.3).
+package struct SourceRecord: Sendable, Hashable {
+  /// The entity tag as sent, strong or weak; nil where there was none.
+  var entityTag: String?
+  /// Last-Modified as sent, where ``Validator`` takes it for one.
+  var lastModified: String?
+  /// As `Checkpoint.mediaType`.
+  var mediaType: String?
+  /// The SHA-256 of the URL that answered, in hexadecimal, where redirects had led to another than the job's. A validator
+  /// tells representations of one resource apart, not of several.
+  var resource: String?
+
+  /// Of the answer that carried it, or of a 206 that went on with it.
+  init(
+    validator: Validator?, mediaType: String?, head: ResponseHead, resource: String?
+  ) {
+    switch validator {
+    case .strongETag(let tag): entityTag = tag
+    case .lastModified(let date): lastModified = date
+    case nil: entityTag = head.value("ETag").flatMap { Self.opaqueTag($0) == nil ? nil : $0 }
+    }
+    self.mediaType = mediaType
+    self.resource = resource
+  }
+
+  /// The field that makes a request conditional on another representation being there; nil where nothing can. With an
+  /// entity tag the date says nothing more (§13.1.3).
+  var condition: ResponseHead.Field? {
+    if let entityTag { return .init("If-None-Match", entityTag) }
+    return lastModified.map { .init("If-Modified-Since", $0) }
+  }
+
+  /// Whether a 304 may speak of this representation: the validator that it repeats, where it does, is the one that was
+  /// sent, by weak comparison (§8.8.3.2).
+  func isMeant(by head: ResponseHead) -> Bool {
+    if let entityTag {
+      let tags = head.values("ETag")
+      return tags.allSatisfy { Self.opaqueTag($0) == Self.opaqueTag(entityTag) }
+    }
+    return head.values("Last-Modified").allSatisfy { $0 == lastModified }
+  }
+
+  /// A tag without what makes it a weak one; nil where it is none.
+  private static func opaqueTag(_ text: String) -> Substring? {
+    let tag = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]
+    return Validator.isStrongTag(String(tag)) ? tag : nil
+  }
+}
+
+extension SourceRecord {
+  /// What is kept, by name.
+  package var fields: [String: String] {
+    let all = ["etag": entityTag, "modified": lastModified, "type": mediaType, "url": resource]
+    return all.compactMapValues(\.self)
+  }
+
+  /// Reads what ``fields`` gives.
+  package init(fields: [String: String]) {
+    entityTag = fields["etag"]
+    lastModified = fields["modified"]
+    mediaType = fields["type"]
+    resource = fields["url"]
+  }
+}
+
+extension WebURL {
+  /// What a ``SourceRecord`` knows the URL by.
+  var resource: String { DigestAlgorithm.sha256(of: text) }
+}
