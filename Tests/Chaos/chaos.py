@@ -61,7 +61,7 @@ def run(options, root):
     for thread in threads:
         thread.join()
     print(f"chaos: all is healed after {time.time() - stage.ledger.begin:.0f} s", flush=True)
-    final.finish(stage, watcher, 60)
+    final.finish(stage, watcher, 60, 240 + seconds)
     report.report(stage, watcher, options.seed, time.time() - begin)
     return 1 if stage.ledger.violations else 0
 

@@ -33,15 +33,13 @@ SELECT extract(epoch FROM a.started_at)::float8 FROM haul.attempt a JOIN haul.jo
 JOIN haul.host h ON h.id = j.host WHERE h.name = %s ORDER BY 1"""
 # Of a failed job what is durable is kept for a retry; of any other that has ended nothing is.
 KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job WHERE o.state = 'failed'"
-# However slow the machine is, all is over then, in seconds.
-LONGEST = 300
 # The time of a rename is the file system's, which counts in ticks of 4 ms.
 TICK = 0.05
 
 
-def settle(world, limit):
-    """Waits until every job has ended, for as long as some do: `limit` seconds in which none has are too many. What a host or
-    a job has to wait for by the rules is waited for besides."""
+def settle(world, limit, longest=300):
+    """Waits until every job has ended, for as long as some do: `limit` seconds in which none has are too many, and so are
+    `longest` in all. What a host or a job has to wait for by the rules is waited for besides."""
     book, left, since = world.ledger, None, time.time()
     with world.server.session() as session:
         begin = time.time()
@@ -56,16 +54,16 @@ def settle(world, limit):
                     world.persist("retry", "--batch", batch, "--state", "cancelled")
             if left != before:
                 since = time.time() + min(max(due, blocked, 0), 120)
-            if time.time() > since + limit or time.time() > begin + LONGEST:
+            if time.time() > since + limit or time.time() > begin + longest:
                 book.violation(
                     "settled", f"{left} jobs have not ended {time.time() - begin:.0f} s after all was healed; {held} held, {scheduled} scheduled")
                 return
             time.sleep(0.5)
 
 
-def finish(world, watcher, limit):
+def finish(world, watcher, limit, longest=300):
     """Everything that is looked at when the faults are over: first with the pool there, then with it gone."""
-    settle(world, limit)
+    settle(world, limit, longest)
     last = Final(world)
     last.check()
     watcher.stop()

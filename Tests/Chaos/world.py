@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -87,7 +88,9 @@ class World:
         # One fault after the other of those that need the same, however slow the machine is.
         self.turns = collections.defaultdict(threading.Lock)
         self.relay = relay.Relay()
-        self.pool = pool.Pool(self.site, self.ledger, haul_path, self.server.conninfo)
+        # A copy: who builds meanwhile changes nothing here.
+        program = shutil.copy2(haul_path, self.site.path("haul-program"))
+        self.pool = pool.Pool(self.site, self.ledger, program, self.server.conninfo)
         self.origin, self.nginx = Origin(self), Nginx(self.site)
         self.set_up(workers, environments or {})
 
