@@ -44,6 +44,18 @@ def _(world, fault, hold):
     drain(world, world.pool.workers[fault.target], hold, ask)
 
 
+@deed("worker's clock three hours fast")
+def _(world, fault, hold):
+    # Not for the whole run: faketime(1) has the kernel's timers by the true clock, and libdispatch asks them all the time.
+    worker = world.pool.workers[fault.target]
+    shifted = {"LD_PRELOAD": pool.FAKETIME, "FAKETIME": "+3h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    true, worker.environment = worker.environment, worker.environment | shifted
+    drain(world, worker, lambda: None, lambda worker: worker.signal(signal.SIGTERM, "drained"))
+    hold()
+    worker.environment = true
+    drain(world, worker, lambda: None, lambda worker: worker.signal(signal.SIGTERM, "drained"))
+
+
 def drain(world, worker, hold, ask):
     ask(worker)
     if not worker.wait(60):

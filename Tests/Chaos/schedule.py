@@ -17,6 +17,7 @@ KINDS = {
     "worker loses what the database sends": ("worker", 5, 20, 1),
     "worker loses what origins send": ("worker", 5, 20, 1),
     "worker on a narrow line": ("worker", 8, 16, 1),
+    "worker's clock three hours fast": ("worker", 8, 16, 1),
     "database far away": ("relay", 6, 14, 1),
     "database replies lost": ("relay", 0.5, 3, 2),
     "coordinator kill -9": ("coordinator", 1, 5, 1),
