@@ -39,7 +39,10 @@ def arguments():
     parser.add_argument("--broken", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--keep", action="store_true", help="leave logs and disks behind, in TMPDIR (/var/tmp)")
     parser.add_argument("--haul", required=True, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.soak is not None and options.soak < 5:
+        parser.error("a soak of less than 5 minutes says nothing")
+    return options
 
 
 def run(options, root):
