@@ -169,8 +169,8 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_batch record;
   v_jobs bigint[];
-  v_left bigint[];
   v_done bigint[];
+  v_missed bigint;
 BEGIN
   changed := 0;
   SELECT b.* INTO v_batch FROM haul.batch b WHERE b.id = p_batch AND b.sweep IS NOT NULL FOR UPDATE;
@@ -187,20 +187,16 @@ BEGIN
     RETURN;
   END IF;
   more := true;
-  v_left := v_jobs;
-  -- A job that goes from one place to another meanwhile is missed in both, once.
-  FOR v_try IN 1..5 LOOP
-    v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_left) ELSE haul.hold_jobs(v_left) END;
-    changed := changed + cardinality(v_done);
-    SELECT array_agg(u.job) INTO v_left FROM (SELECT unnest(v_left) EXCEPT SELECT unnest(v_done)) AS u(job)
-    WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
-      AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')
-      AND NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = u.job AND l.command IN (v_batch.sweep, 'cancel'));
-    EXIT WHEN v_left IS NULL;
-  END LOOP;
-  IF v_left IS NULL THEN
-    UPDATE haul.batch SET swept = v_jobs[cardinality(v_jobs)], swept_at = clock_timestamp() WHERE id = p_batch;
-  END IF;
+  v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END;
+  changed := cardinality(v_done);
+  -- A job that goes from one place to another meanwhile is missed in both. The next step begins with it: in this one leases
+  -- would be locked after lanes.
+  SELECT min(u.job) INTO v_missed FROM (SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_done)) AS u(job)
+  WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
+    AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')
+    AND NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = u.job AND l.command IN (v_batch.sweep, 'cancel'));
+  UPDATE haul.batch SET swept = coalesce(v_missed - 1, v_jobs[cardinality(v_jobs)]), swept_at = clock_timestamp()
+  WHERE id = p_batch;
 END
 $$;
 
