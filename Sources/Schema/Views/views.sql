@@ -342,7 +342,10 @@ COMMENT ON COLUMN haul.handoffs.bytes_refetched IS 'Bytes fetched a second time,
 CREATE OR REPLACE VIEW haul.health AS
 SELECT 'host_in_flight' AS check, count(*) AS violations,
   'hosts whose count of running jobs differs from their leases' AS meaning
-FROM haul.host h WHERE h.in_flight <> (SELECT count(*) FROM haul.lease l WHERE l.host = h.id)
+FROM haul.host h
+-- Counted once, not for each host: there may be many of them, and no index leads from a host to its leases.
+LEFT JOIN (SELECT l.host, count(*) AS leases FROM haul.lease l GROUP BY l.host) n ON n.host = h.id
+WHERE h.in_flight <> coalesce(n.leases, 0)
 UNION ALL
 SELECT 'one_state', count(*), 'jobs that are not in exactly one state'
 FROM (
