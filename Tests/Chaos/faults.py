@@ -189,7 +189,7 @@ def _(world, fault, hold):
         world.server.stop()
         hold()
         world.server.start()
-        time.sleep(3)
+        time.sleep(3)  # programs connect again each in its own time: until then it counts as away
 
 
 @deed("origin restarted")

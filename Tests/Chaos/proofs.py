@@ -1,6 +1,9 @@
 """Whether the judge would see it: scenes in which Haul is broken on purpose, or a hand reaches in, and what it must find.
 
 Each scene is played twice in namespaces of its own: as things are, where nothing may be found, and broken.
+
+Where a scene sleeps there is no event to wait for: that nothing is found has none, and what is wrong must stand while the judge,
+who looks once a second, looks more than once, or for longer than he grants a worker to be heard.
 """
 
 import json

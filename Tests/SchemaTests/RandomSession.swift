@@ -120,6 +120,7 @@ struct RandomSession {
       }
     }
     held += reply.claimed
+    // Nothing is waited for: with nothing to do, eight sessions leave the processor to each other.
     if reply.claimed.isEmpty && endings.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
   }
 
