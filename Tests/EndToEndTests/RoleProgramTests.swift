@@ -29,7 +29,7 @@ struct RoleProgramTests {
     "batch wait b", "failures", "host policies", "store list", "check",
   ]
   private static let submitting = [
-    "submit http://h.test/x", "export --batch b --all", "pause 1", "resume 1", "cancel 1",
+    "submit http://h.test/x", "export 1", "pause 1", "resume 1", "cancel 1",
     "retry 1",
     "prioritize 1 --priority 3",
   ]
