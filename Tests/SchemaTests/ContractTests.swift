@@ -44,6 +44,28 @@ struct ContractTests {
     }
   }
 
+  /// Nor does it matter then how long a query takes: all that such a lock keeps waiting is a change of the schema.
+  @Test func `a look at any view takes no lock that a claim waits for`() async throws {
+    try await Pool.open { pool in
+      try await LivelyPool.fill(pool)
+      let views: [String] = try await pool.column(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'haul'::regnamespace AND relkind = 'v'")
+      #expect(views.count >= 14)
+      try await pool.database.withLogin("haul_monitor") { login in
+        let connection = try await login.connect()
+        try await connection.script("BEGIN")
+        for view in views { _ = try await connection.query("SELECT * FROM haul.\(view)") }
+        let locks = try await pool.admin.query(
+          """
+          SELECT DISTINCT l.locktype || ' ' || l.mode FROM pg_locks l
+          WHERE l.pid = $1 AND l.mode <> 'AccessShareLock' AND l.locktype <> 'virtualxid'
+          """, [connection.backendPID])
+        #expect(try locks.map { try $0.decode(0, as: String.self) } == [])
+        await connection.close()
+      }
+    }
+  }
+
   @Test func `whatever a role or the program may use has a comment`() async throws {
     try await withTestDatabase { database in
       let connection = try await database.connect()

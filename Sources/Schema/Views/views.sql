@@ -312,8 +312,10 @@ CREATE OR REPLACE VIEW haul.attempts AS
 SELECT a.job,
   -- Not row_number(): whoever asks for a worker or a time would have all attempts numbered first.
   (SELECT count(*) FROM haul.attempt e WHERE e.job = a.job AND e.token <= a.token) AS attempt, a.token, a.worker, w.machine, a.result,
-  a.charged AND NOT a.forgiven AS charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message
-FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker;
+  a.charged AND NOT a.forgiven AS charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message,
+  h.name AS host
+FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker
+LEFT JOIN haul.job j ON j.id = a.job LEFT JOIN haul.host h ON h.id = j.host;
 COMMENT ON VIEW haul.attempts IS 'History: one row for every lease that has ended. By job it is found at once; by worker, time or error all are read.';
 COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.attempts.attempt IS '1 for the first lease of the job, 2 for the second, …';
@@ -331,6 +333,7 @@ COMMENT ON COLUMN haul.attempts.changes IS 'How often the source turned out to h
 COMMENT ON COLUMN haul.attempts.status IS 'The last HTTP status, where there was an answer.';
 COMMENT ON COLUMN haul.attempts.error IS 'Error class.';
 COMMENT ON COLUMN haul.attempts.message IS 'What went wrong, in a sentence.';
+COMMENT ON COLUMN haul.attempts.host IS 'The origin that its job counts against.';
 
 CREATE OR REPLACE VIEW haul.handoffs AS
 SELECT p.job, p.worker AS from_worker, n.worker AS to_worker, p.result AS how, p.ended_at AS released_at,
