@@ -16,8 +16,6 @@ struct ManualTests {
     let lint = try await ChildProcess.run(
       "mandoc", ["-T", "lint", "-W", "warning"] + names.map { "\(pages)/\($0)" })
     #expect(lint.exit == .code(0), "\(lint.standardOutput)")
-    let shown = try await ChildProcess.run("mandoc", ["-T", "markdown", "\(pages)/haul-get.1"])
-    #expect(shown.standardOutput.joined(separator: "\n").contains("# EXIT STATUS"))
   }
 
   @Test func `a directory that cannot be made is named`() async throws {
