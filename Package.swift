@@ -90,7 +90,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
-      swiftSettings: strict),
+      exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
       dependencies: ["Worker", "Coordinator", "Transfer", "Postgres", "Log", "TestSupport"],

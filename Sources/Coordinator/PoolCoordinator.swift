@@ -16,12 +16,14 @@ package final class PoolCoordinator: Sendable {
   }
 
   /// Runs until ``stop()``.
-  /// - Throws: at the start what keeps it from the database, such as a schema that is too new. Later trouble is
+  /// - Throws: at the start what keeps it from the database, such as a schema that is too new, or a missing role. Later trouble is
   ///   logged and waited out.
   package func run() async throws {
     let first = try await Connection.connect(
       ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"))
     try await JobQueue(first).requireSchema()
+    // Adds nothing up: whether this user may keep house shows now, and not in the log of every round.
+    _ = try await JobQueue(first).rollUp(limit: 0)
     await first.close()
 
     let session = Session(

@@ -5,21 +5,19 @@
 --   host:      the host's trouble; the host that answered is blocked, the job's attempts are not used up
 --   kept:      asking again from here will not change it; the job fails, but through no fault of its own
 CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE
-    WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
-    WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
-      'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
-    WHEN p_error IN ('blocked_address', 'host_unreachable', 'rescued_too_often') THEN 'kept'
-    ELSE 'permanent'
-  END
-$$;
+LANGUAGE sql IMMUTABLE
+RETURN CASE
+  WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
+  WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
+    'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
+  WHEN p_error IN ('blocked_address', 'host_unreachable', 'rescued_too_often') THEN 'kept'
+  ELSE 'permanent'
+END;
 
 -- Whether what is durable of a job that has failed so stays, for a retry to go on with. A full disk is better off without it.
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false)
-$$;
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 
 -- The retry decision, pure: what becomes of a job whose lease ends. All durations as intervals; p_dice in [0, 1).
 --   p_result      completed | failed | released (by the worker) | rescued (from a dead one)
