@@ -58,7 +58,7 @@ final class ExampleScene: Sendable {
     let places = [
       ("postgresql://admin@db.example.org/haul", "service=pool"),
       ("https://example.org/", origin.url("/")), ("/srv/", directory.path("srv/")),
-      ("/tmp/scratch", directory.path("scratch")),
+      ("/tmp/scratch", directory.path("scratch")), ("127.0.0.1:9464", "127.0.0.1:0"),
     ]
     return places.reduce(line) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }

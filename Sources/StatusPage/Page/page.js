@@ -101,12 +101,12 @@ class Table {
 }
 const plain = (title, classes, value) => ({ title, classes, show: (cell, item) => set(cell, value(item)) });
 const spans = (...classes) => () => classes.map((name) => make("span", name));
-const pathName = () => make("span", "name", make("span", "dir"), make("span", "file"));
+const pathName = () => make("span", "name path", make("span", "dir"), make("span", "file"));
 
 const tables = {
   running: new Table("running", [
     {
-      title: "File", parts: () => [pathName(), progress(), make("span", "sub"), make("span", "sub narrow")],
+      title: "File", parts: () => [pathName(), progress(), make("span", "sub"), make("span", "sub wrap narrow")],
       show(cell, job) {
         const [name, meter, where, narrow] = cell.children;
         named(name, job.path);
@@ -114,10 +114,10 @@ const tables = {
         const again = job.attempt > 1 ? ` · attempt ${job.attempt}` : "";
         const word = job.command ? ` · to ${job.command}` : "";
         set(where, `${job.host} · worker ${job.worker} on ${job.machine}${again}${word}`);
-        set(narrow, `${received(job)} · ${rate(job.rate)}`);
+        set(narrow, `${done(job)} ${received(job)} · ${rate(job.rate)}`);
       },
     },
-    plain("", "n w-1", (job) => (job.total > 0 ? `${percent(job.bytes, job.total)} %` : "")),
+    plain("Done", "n wide w-1", done),
     plain("Received", "n wide w-5", received),
     plain("Rate", "n wide w-3", (job) => rate(job.rate)),
     plain("Time left", "n w-2", (job) => left(job.secondsLeft)),
@@ -189,7 +189,7 @@ const tables = {
       show(cell, worker) {
         const [name, more, trouble] = cell.children;
         set(name, `${worker.worker} on ${worker.machine}`);
-        set(more, `pid ${worker.pid} · ${worker.stores.join(", ") || "no store"} · heard ${age(worker.silence)} ago`);
+        set(more, `pid ${worker.pid} · ${worker.stores.join(", ") || "no store"} · heard ${worker.silence < 3 ? "just now" : `${age(worker.silence)} ago`}`);
         set(trouble, worker.trouble);
       },
     },
@@ -220,6 +220,7 @@ const tables = {
   ], (failure) => failure.error, "No job is failed."),
 };
 
+function done(job) { return job.total > 0 ? `${percent(job.bytes, job.total)} %` : ""; }
 function received(job) { return job.total > 0 ? `${bytes(job.bytes)} of ${bytes(job.total)}` : bytes(job.bytes); }
 function until(moment) {
   if (moment == null) return "";
