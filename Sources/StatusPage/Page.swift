@@ -45,7 +45,8 @@ enum Page {
     var text = ""
     var rest = template[...]
     while let begin = rest.firstRange(of: "{{"), let end = rest.firstRange(of: "}}") {
-      text += rest[..<begin.lowerBound] + (values[String(rest[begin.upperBound..<end.lowerBound])] ?? "")
+      text +=
+        rest[..<begin.lowerBound] + (values[String(rest[begin.upperBound..<end.lowerBound])] ?? "")
       rest = rest[end.upperBound...]
     }
     return text + rest

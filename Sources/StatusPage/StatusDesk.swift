@@ -77,6 +77,7 @@ struct StatusDesk: Sendable {
   private static func begin(_ session: String) -> HTTPResponse {
     let cookie =
       "\(AccessRules.cookie)=\(session); Path=/; Max-Age=\(ListenToken.sessionSeconds); HttpOnly; SameSite=Strict"
-    return .sentence(303, "Welcome.", fields: ["Location": Endpoint.page.rawValue, "Set-Cookie": cookie])
+    return .sentence(
+      303, "Welcome.", fields: ["Location": Endpoint.page.rawValue, "Set-Cookie": cookie])
   }
 }

@@ -15,7 +15,8 @@ struct CoordinatorCommand: HaulCommand {
   static let examples = [
     Example("haul coordinator", "Keeps house until it is told to stop."),
     Example(
-      "haul coordinator --listen 127.0.0.1:9464", "The same, and http://127.0.0.1:9464/ shows the pool."),
+      "haul coordinator --listen 127.0.0.1:9464",
+      "The same, and http://127.0.0.1:9464/ shows the pool."),
     Example("haul coordinator --log-format json", "The same with a log for programs."),
   ]
   static let options: [Option<Self>] = group(\.listen) + group(\.database) + group(\.log)

@@ -12,7 +12,8 @@ struct MetricsCommand: HaulCommand {
     """
   static let examples = [
     Example("haul metrics", "All of them."),
-    Example("haul metrics --database service=pool", "Those of the pool that pg_service.conf calls so."),
+    Example(
+      "haul metrics --database service=pool", "Those of the pool that pg_service.conf calls so."),
   ]
   static let options: [Option<Self>] = group(\.database)
 

@@ -12,7 +12,8 @@ struct StatusPageTests {
     let process: HaulProcess
     let address: String
 
-    init(_ pool: HaulPool, _ arguments: [String] = [], listen: String = "127.0.0.1:0") async throws {
+    init(_ pool: HaulPool, _ arguments: [String] = [], listen: String = "127.0.0.1:0") async throws
+    {
       process = try pool.start(["coordinator", "--listen", listen] + arguments)
       let line = try await process.event("page.listening")
       address = try #require(line[field: "address"]).replacing("0.0.0.0", with: "127.0.0.1")
@@ -36,9 +37,12 @@ struct StatusPageTests {
 
     init(_ lines: [String]) {
       status = lines.first.map { String($0.dropFirst("HTTP/1.1 ".count).prefix(3)) } ?? ""
-      let head = lines.dropFirst().prefix { !$0.isEmpty }.map { $0.split(separator: ": ", maxSplits: 1) }
+      let head = lines.dropFirst().prefix { !$0.isEmpty }.map {
+        $0.split(separator: ": ", maxSplits: 1)
+      }
       fields = Dictionary(
-        head.map { ($0[0].lowercased(), String($0.last ?? "")) }, uniquingKeysWith: { first, _ in first })
+        head.map { ($0[0].lowercased(), String($0.last ?? "")) },
+        uniquingKeysWith: { first, _ in first })
       body = Array(lines.drop { !$0.isEmpty }.dropFirst())
     }
   }
@@ -70,7 +74,8 @@ struct StatusPageTests {
         ("/metrics", "200", "text/plain; version=0.0.4; charset=utf-8"),
         ("/healthz", "200", "text/plain; charset=utf-8"),
         ("/readyz", "200", "text/plain; charset=utf-8"),
-        ("/none", "404", "text/plain; charset=utf-8"), ("/login", "404", "text/plain; charset=utf-8"),
+        ("/none", "404", "text/plain; charset=utf-8"),
+        ("/login", "404", "text/plain; charset=utf-8"),
         ("/?a=b", "200", "text/html; charset=utf-8"),
       ] {
         let answer = try await page.ask(path)
@@ -100,7 +105,8 @@ struct StatusPageTests {
       let page = try await Page(pool)
       for line in [
         "haul_up 1", "haul_running_jobs 1", "haul_unfinished_jobs 1",
-        "haul_jobs{queue=\"data\",state=\"running\"} 1", "haul_jobs{queue=\"data\",state=\"queued\"} 0",
+        "haul_jobs{queue=\"data\",state=\"running\"} 1",
+        "haul_jobs{queue=\"data\",state=\"queued\"} 0",
         "haul_ended_jobs{state=\"failed\"} 1", "haul_failed_jobs{error=\"http_4xx\"} 1",
         "haul_workers{state=\"alive\"} 1", "haul_workers{state=\"dead\"} 0",
         "haul_attempts_total{result=\"failed\"} 1", "haul_hosts{state=\"blocked\"} 0",
@@ -109,7 +115,9 @@ struct StatusPageTests {
         try await eventually("\(line)") { try await page.ask("/metrics").body.contains(line) }
       }
       let open = try await page.ask("/metrics", "-H", "Accept: application/openmetrics-text")
-      #expect(open.fields["content-type"]?.hasPrefix("application/openmetrics-text; version=1.0.0") == true)
+      #expect(
+        open.fields["content-type"]?.hasPrefix("application/openmetrics-text; version=1.0.0")
+          == true)
       #expect(open.body.last == "# EOF")
       // No label for what there may be many of.
       for answer in [open, try await page.ask("/metrics")] {
@@ -122,19 +130,25 @@ struct StatusPageTests {
 
   private static let promtool = "/usr/bin/promtool"
 
-  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: promtool), "promtool is not there"))
+  @Test(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: promtool), "promtool is not there"))
   func `promtool finds nothing wrong with the metrics`() async throws {
     try await withRunning { pool, _ in
       let page = try await Page(pool)
       _ = try await page.ask("/metrics")
       let checked = try await ChildProcess.run(
-        "bash", ["-c", "set -o pipefail; curl -sS '\(page.url("/metrics"))' | \(Self.promtool) check metrics"])
+        "bash",
+        [
+          "-c",
+          "set -o pipefail; curl -sS '\(page.url("/metrics"))' | \(Self.promtool) check metrics",
+        ])
       #expect(checked.exit == .code(0))
       #expect(checked.standardOutput + checked.standardError == [])
       let once = try await pool.command("metrics").joined(separator: "\n") + "\n"
       let directory = try TemporaryDirectory()
       let file = try directory.write(once, to: "haul.prom")
-      let again = try await ChildProcess.run("bash", ["-c", "\(Self.promtool) check metrics <'\(file)'"])
+      let again = try await ChildProcess.run(
+        "bash", ["-c", "\(Self.promtool) check metrics <'\(file)'"])
       #expect(again.exit == .code(0) && again.standardOutput + again.standardError == [])
     }
   }
@@ -149,7 +163,8 @@ struct StatusPageTests {
       let metrics = Set(types.map { String($0.split(separator: " ")[2]) })
       #expect(metrics.count > 25)
       let name = /haul_[a-z_]+/
-      let table = try String(contentsOf: Self.root.appending(path: "docs/monitoring.md"), encoding: .utf8)
+      let table = try String(
+        contentsOf: Self.root.appending(path: "docs/monitoring.md"), encoding: .utf8)
       let told = table.matches(of: name).map { String($0.output) }.filter { $0 != "haul_monitor" }
       #expect(Set(told) == metrics)
       let rules = try String(
@@ -158,10 +173,12 @@ struct StatusPageTests {
     }
   }
 
-  @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: promtool), "promtool is not there"))
+  @Test(
+    .enabled(if: FileManager.default.isExecutableFile(atPath: promtool), "promtool is not there"))
   func `promtool finds nothing wrong with the alerts`() async throws {
     let checked = try await ChildProcess.run(
-      Self.promtool, ["check", "rules", Self.root.appending(path: "deploy/prometheus/haul.rules.yml").path])
+      Self.promtool,
+      ["check", "rules", Self.root.appending(path: "deploy/prometheus/haul.rules.yml").path])
     #expect(checked.exit == .code(0))
   }
 
@@ -189,7 +206,8 @@ struct StatusPageTests {
   @Test func `the page and the metrics need no more than the rights of a monitor`() async throws {
     try await HaulPool.open { pool in
       let role = "monitor_\(pool.database.name)"
-      try await pool.admin.script("CREATE ROLE \"\(role)\" LOGIN; GRANT haul_monitor TO \"\(role)\"")
+      try await pool.admin.script(
+        "CREATE ROLE \"\(role)\" LOGIN; GRANT haul_monitor TO \"\(role)\"")
       let conninfo = "\(pool.database.conninfo) user=\(role)"
       #expect(try await pool.command("metrics", "--database", conninfo).contains("haul_up 1"))
       // Its housekeeping is refused, and so it says; what it shows is not.
@@ -202,7 +220,9 @@ struct StatusPageTests {
     }
   }
 
-  @Test func `other addresses than loopback need a token, and then every visitor does`() async throws {
+  @Test func `other addresses than loopback need a token, and then every visitor does`()
+    async throws
+  {
     try await HaulPool.open { pool in
       let secret = "a-secret-of-some-length"
       let directory = try TemporaryDirectory()
@@ -218,7 +238,8 @@ struct StatusPageTests {
       #expect(try await page.ask("/metrics").status == "401")
       #expect(try await page.ask("/api/state").status == "401")
       #expect(try await page.ask("/healthz").status == "200")
-      #expect(try await page.ask("/metrics", "-H", "Authorization: Bearer \(secret)").status == "200")
+      #expect(
+        try await page.ask("/metrics", "-H", "Authorization: Bearer \(secret)").status == "200")
       let lead = try await page.ask("/")
       #expect(lead.status == "303" && lead.fields["location"] == "/login")
       #expect(try await page.ask("/login").body.contains { $0.contains("type=\"password\"") })
@@ -231,7 +252,8 @@ struct StatusPageTests {
       let pair = String(cookie.prefix { $0 != ";" })
       #expect(try await page.ask("/", "--cookie", pair).status == "200")
       #expect(try await page.ask("/", "--cookie", pair + "0").status == "303")
-      let long = try await page.ask("/login", "--data", "token=" + String(repeating: "a", count: 5000))
+      let long = try await page.ask(
+        "/login", "--data", "token=" + String(repeating: "a", count: 5000))
       #expect(long.status == "413")
       let log = page.process.child.output.value.standardError.joined()
       #expect(!log.contains(secret) && !log.contains(pair))
@@ -243,7 +265,8 @@ struct StatusPageTests {
       let page = try await Page(pool)
       let second = try await pool.haul(["coordinator", "--listen", page.address])
       #expect(second.exit == .code(69))
-      #expect(second.standardError.last?.contains("another program listens on \(page.address)") == true)
+      #expect(
+        second.standardError.last?.contains("another program listens on \(page.address)") == true)
       let foreign = try await pool.haul(["coordinator", "--listen", "127.0.0.1.1:1"])
       #expect(foreign.exit == .code(64))
     }
@@ -253,7 +276,8 @@ struct StatusPageTests {
   private static let script = root.appending(path: "scripts/browse").path
 
   @Test(.enabled(if: hasChromium, "chromium is not there"), arguments: [390, 1280])
-  func `a browser shows what runs, as text, and has nothing to complain of`(width: Int) async throws {
+  func `a browser shows what runs, as text, and has nothing to complain of`(width: Int) async throws
+  {
     try await withRunning { pool, _ in
       let page = try await Page(pool)
       // The second load begins with what the first had to ask for.
@@ -263,10 +287,12 @@ struct StatusPageTests {
           [
             page.url("/"), "--width", "\(width)",
             "--until", "document.querySelector('#running progress')?.value === 50",
-            "--until", "document.querySelectorAll('#failures tbody th, #workers tbody th').length === 2",
+            "--until",
+            "document.querySelectorAll('#failures tbody th, #workers tbody th').length === 2",
             "--eval", "document.querySelector('#running tbody th .file').textContent",
             "--eval", "document.querySelector('#batches tbody th .name').textContent",
-            "--eval", "document.querySelector('#workers tbody th .name').textContent.includes('<img')",
+            "--eval",
+            "document.querySelector('#workers tbody th .name').textContent.includes('<img')",
             "--eval", "document.querySelector('#failures tbody td:last-child span').textContent",
             "--eval", "document.images.length + document.querySelectorAll('[onerror]').length",
             "--eval", "document.documentElement.scrollWidth <= innerWidth",
@@ -277,7 +303,8 @@ struct StatusPageTests {
         let hostile = "\"\(Self.hostile)\""
         #expect(
           output.standardOutput == [
-            hostile, hostile, "true", hostile, "0", "true", "\"Progress of a/\(Self.hostile)\"", "[]",
+            hostile, hostile, "true", hostile, "0", "true", "\"Progress of a/\(Self.hostile)\"",
+            "[]",
           ])
       }
     }

@@ -5,7 +5,6 @@ import Testing
 struct AccessTests {
   private static let secret = "0123456789abcdef"
   private static let now: Int64 = 1_800_000_000
-  private static let token = try? ListenToken(secret)
 
   private func request(
     _ path: String, _ method: String = "GET", _ fields: [HTTPRequest.Field: String] = [:],
@@ -28,45 +27,48 @@ struct AccessTests {
     ("127.0.0.1.example.org", false), ("10.0.0.1:9464", false), ("[::2]:9464", false),
     ("::1", false), ("127.0.0.1:9464:1", false), ("localhost:x", false), ("a@127.0.0.1", false),
   ])
-  func `only names of this machine itself are answered without a token`(host: String, isLocal: Bool) {
+  func `only names of this machine itself are answered without a token`(host: String, isLocal: Bool)
+  {
     #expect(AccessRules.isLocal(host: host) == isLocal)
     let verdict = AccessRules(token: nil).verdict(
       on: request("/", "GET", [.host: host]), now: Self.now)
     #expect((status(verdict) == nil) == isLocal)
   }
 
-  @Test(arguments: [
-    ("/", "GET", nil), ("/", "HEAD", nil), ("/metrics", "GET", nil), ("/healthz", "GET", nil),
-    ("/", "POST", 405), ("/metrics", "DELETE", 405), ("/api/state", "OPTIONS", 405),
-    ("/login", "GET", 404), ("/login", "POST", 404), ("/nothing", "GET", 404), ("", "GET", 404),
-    ("/metrics/", "GET", 404), ("/nothing", "POST", 404),
-  ] as [(String, String, UInt32?)])
+  @Test(
+    arguments: [
+      ("/", "GET", nil), ("/", "HEAD", nil), ("/metrics", "GET", nil), ("/healthz", "GET", nil),
+      ("/", "POST", 405), ("/metrics", "DELETE", 405), ("/api/state", "OPTIONS", 405),
+      ("/login", "GET", 404), ("/login", "POST", 404), ("/nothing", "GET", 404), ("", "GET", 404),
+      ("/metrics/", "GET", 404), ("/nothing", "POST", 404),
+    ] as [(String, String, UInt32?)])
   func `paths and methods without a token`(path: String, method: String, expected: UInt32?) {
     let verdict = AccessRules(token: nil).verdict(on: request(path, method), now: Self.now)
     #expect(status(verdict) == expected)
   }
 
-  @Test(arguments: [
-    ("/", "GET", [:], 303), ("/metrics", "GET", [:], 401), ("/api/state", "GET", [:], 401),
-    ("/metrics", "GET", [.authorization: "Bearer 0123456789abcdef"], nil),
-    ("/metrics", "GET", [.authorization: "bearer 0123456789abcdef"], nil),
-    ("/metrics", "GET", [.authorization: "Bearer 0123456789abcdeg"], 401),
-    ("/metrics", "GET", [.authorization: "Bearer "], 401),
-    ("/metrics", "GET", [.authorization: "Basic 0123456789abcdef"], 401),
-    ("/metrics", "GET", [.cookie: "haul_session=0123456789abcdef"], 401),
-    ("/login", "PUT", [:], 405), ("/healthz", "GET", [:], nil), ("/readyz", "GET", [:], nil),
-    // Who knows the token may come by any name.
-    ("/metrics", "GET", [.authorization: "Bearer 0123456789abcdef", .host: "example.org"], nil),
-  ] as [(String, String, [HTTPRequest.Field: String], UInt32?)])
+  @Test(
+    arguments: [
+      ("/", "GET", [:], 303), ("/metrics", "GET", [:], 401), ("/api/state", "GET", [:], 401),
+      ("/metrics", "GET", [.authorization: "Bearer 0123456789abcdef"], nil),
+      ("/metrics", "GET", [.authorization: "bearer 0123456789abcdef"], nil),
+      ("/metrics", "GET", [.authorization: "Bearer 0123456789abcdeg"], 401),
+      ("/metrics", "GET", [.authorization: "Bearer "], 401),
+      ("/metrics", "GET", [.authorization: "Basic 0123456789abcdef"], 401),
+      ("/metrics", "GET", [.cookie: "haul_session=0123456789abcdef"], 401),
+      ("/login", "PUT", [:], 405), ("/healthz", "GET", [:], nil), ("/readyz", "GET", [:], nil),
+      // Who knows the token may come by any name.
+      ("/metrics", "GET", [.authorization: "Bearer 0123456789abcdef", .host: "example.org"], nil),
+    ] as [(String, String, [HTTPRequest.Field: String], UInt32?)])
   func `what a token opens`(
     path: String, method: String, fields: [HTTPRequest.Field: String], expected: UInt32?
   ) throws {
-    let rules = AccessRules(token: try #require(Self.token))
+    let rules = AccessRules(token: try ListenToken(Self.secret))
     #expect(status(rules.verdict(on: request(path, method, fields), now: Self.now)) == expected)
   }
 
   @Test func `whoever knows no token is told nothing of why`() throws {
-    let rules = AccessRules(token: try #require(Self.token))
+    let rules = AccessRules(token: try ListenToken(Self.secret))
     #expect(
       rules.verdict(on: request("/readyz"), now: Self.now) == .serve(.readiness, isKnown: false))
     #expect(
@@ -75,7 +77,7 @@ struct AccessTests {
   }
 
   @Test func `a form with the token begins a session that ends`() throws {
-    let token = try #require(Self.token)
+    let token = try ListenToken(Self.secret)
     let rules = AccessRules(token: token)
     let form = [HTTPRequest.Field.contentType: "application/x-www-form-urlencoded"]
     let login = request("/login", "POST", form, body: "a=b&token=0123456789ab%63def")
@@ -93,30 +95,34 @@ struct AccessTests {
     #expect(status(other.verdict(on: look, now: Self.now)) == 303)
   }
 
-  @Test(arguments: ["token=wrong-wrong-wrong-wrong", "token=", "", "token", "nekot=0123456789abcdef"])
+  @Test(arguments: [
+    "token=wrong-wrong-wrong-wrong", "token=", "", "token", "nekot=0123456789abcdef",
+  ])
   func `a wrong form asks again`(body: String) throws {
-    let rules = AccessRules(token: try #require(Self.token))
+    let rules = AccessRules(token: try ListenToken(Self.secret))
     let form = [HTTPRequest.Field.contentType: "application/x-www-form-urlencoded; charset=utf-8"]
     let verdict = rules.verdict(on: request("/login", "POST", form, body: body), now: Self.now)
     #expect(verdict == .askToken(status: 403, "That is not the token."))
   }
 
   @Test func `a form of another kind or too long is refused`() throws {
-    let rules = AccessRules(token: try #require(Self.token))
-    var login = request("/login", "POST", [.contentType: "text/plain"], body: "token=\(Self.secret)")
+    let rules = AccessRules(token: try ListenToken(Self.secret))
+    var login = request(
+      "/login", "POST", [.contentType: "text/plain"], body: "token=\(Self.secret)")
     #expect(status(rules.verdict(on: login, now: Self.now)) == 415)
     login.isTooLong = true
     #expect(status(rules.verdict(on: login, now: Self.now)) == 413)
   }
 
   @Test func `no session is valid but as it was made`() throws {
-    let token = try #require(Self.token)
+    let token = try ListenToken(Self.secret)
     let session = token.session(now: Self.now)
     #expect(token.isSession(session, now: Self.now))
     let parts = session.split(separator: ".").map(String.init)
     let last = parts[1].last == "0" ? "1" : "0"
     for forged in [
-      "", ".", "\(parts[0]).", ".\(parts[1])", "\(parts[0])", "0\(session)", "+\(session)", session + "0",
+      "", ".", "\(parts[0]).", ".\(parts[1])", "\(parts[0])", "0\(session)", "+\(session)",
+      session + "0",
       "\(parts[0]).\(parts[1].dropLast())\(last)", "\(Self.now + 1).\(parts[1])",
       "\(session).\(parts[1])", "\(parts[0]).\(parts[1].uppercased())x",
     ] {
@@ -149,14 +155,15 @@ struct AccessTests {
     }
   }
 
-  @Test(arguments: [
-    ("127.0.0.1:9464", "127.0.0.1:9464", true), ("localhost:0", "127.0.0.1:0", true),
-    ("[::1]:80", "[::1]:80", true), ("0.0.0.0:9464", "0.0.0.0:9464", false),
-    ("[::]:9464", "[::]:9464", false), ("127.3.2.1:65535", "127.3.2.1:65535", true),
-    ("9464", nil, false), (":9464", nil, false), ("127.0.0.1", nil, false),
-    ("127.0.0.1:65536", nil, false), ("127.0.0.1:+80", nil, false), ("::1:80", nil, false),
-    ("example.org:80", nil, false), ("127.0.0.1:", nil, false), ("[127.0.0.1]:80", nil, false),
-  ] as [(String, String?, Bool)])
+  @Test(
+    arguments: [
+      ("127.0.0.1:9464", "127.0.0.1:9464", true), ("localhost:0", "127.0.0.1:0", true),
+      ("[::1]:80", "[::1]:80", true), ("0.0.0.0:9464", "0.0.0.0:9464", false),
+      ("[::]:9464", "[::]:9464", false), ("127.3.2.1:65535", "127.3.2.1:65535", true),
+      ("9464", nil, false), (":9464", nil, false), ("127.0.0.1", nil, false),
+      ("127.0.0.1:65536", nil, false), ("127.0.0.1:+80", nil, false), ("::1:80", nil, false),
+      ("example.org:80", nil, false), ("127.0.0.1:", nil, false), ("[127.0.0.1]:80", nil, false),
+    ] as [(String, String?, Bool)])
   func `addresses`(text: String, description: String?, isLoopback: Bool) {
     let address = ListenAddress(text)
     #expect(address.map { "\($0)" } == description)

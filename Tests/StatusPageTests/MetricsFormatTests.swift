@@ -5,7 +5,8 @@ import Testing
 struct MetricsFormatTests {
   private static let families = [
     MetricFamily("haul_up", "Whether it \"answers\",\nor \\ not.", 1),
-    MetricFamily("haul_attempts_total", "Attempts.", by: "result", [("failed", 3), ("a\"\\\nb", 0.5)]),
+    MetricFamily(
+      "haul_attempts_total", "Attempts.", by: "result", [("failed", 3), ("a\"\\\nb", 0.5)]),
     MetricFamily(
       "haul_build_info", "The version.",
       [MetricFamily.Sample(labels: [("version", "1"), ("commit", "")], value: 1)]),
@@ -47,27 +48,29 @@ struct MetricsFormatTests {
         """#)
   }
 
-  @Test(arguments: [
-    (nil, .prometheus), ("", .prometheus), ("*/*", .prometheus), ("text/html", .prometheus),
-    ("application/openmetrics-text", .openMetrics),
-    ("application/openmetrics-text; version=0.0.1", .prometheus),
-    ("text/plain, application/openmetrics-text;q=0.5", .prometheus),
-    ("text/plain;q=0.5,application/openmetrics-text;version=1.0.0", .openMetrics),
-    ("application/openmetrics-text;q=0", .prometheus),
-    // As Prometheus 2.42 asks.
-    (
-      "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-      .openMetrics
-    ),
-  ] as [(String?, MetricsFormat)])
+  @Test(
+    arguments: [
+      (nil, .prometheus), ("", .prometheus), ("*/*", .prometheus), ("text/html", .prometheus),
+      ("application/openmetrics-text", .openMetrics),
+      ("application/openmetrics-text; version=0.0.1", .prometheus),
+      ("text/plain, application/openmetrics-text;q=0.5", .prometheus),
+      ("text/plain;q=0.5,application/openmetrics-text;version=1.0.0", .openMetrics),
+      ("application/openmetrics-text;q=0", .prometheus),
+      // As Prometheus 2.42 asks.
+      (
+        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+        .openMetrics
+      ),
+    ] as [(String?, MetricsFormat)])
   func `the format that is liked best`(accept: String?, format: MetricsFormat) {
     #expect(MetricsFormat.preferred(accept: accept) == format)
   }
 
-  @Test(arguments: [
-    (0, "0"), (-3, "-3"), (1e15, "1000000000000000"), (0.25, "0.25"), (.nan, "NaN"),
-    (.infinity, "+Inf"), (-.infinity, "-Inf"),
-  ] as [(Double, String)])
+  @Test(
+    arguments: [
+      (0, "0"), (-3, "-3"), (1e15, "1000000000000000"), (0.25, "0.25"), (.nan, "NaN"),
+      (.infinity, "+Inf"), (-.infinity, "-Inf"),
+    ] as [(Double, String)])
   func `numbers`(value: Double, text: String) {
     #expect(MetricsFormat.number(value) == text)
   }

@@ -17,13 +17,16 @@ struct TemporaryFile {
 
 struct PageTests {
   private static var state: PageState {
-    PageState(up: false, trouble: "</script><img src=x onerror=alert(1)> & \"more\"", version: "1", leads: true)
+    PageState(
+      up: false, trouble: "</script><img src=x onerror=alert(1)> & \"more\"", version: "1",
+      leads: true)
   }
 
   @Test func `what others wrote stands in the page as text and data alone`() throws {
     let page = Page.html(Self.state)
     #expect(!page.contains("<img"))
-    #expect(page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; &amp; &quot;more&quot;"))
+    #expect(
+      page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; &amp; &quot;more&quot;"))
     let first = try #require(page.firstMatch(of: /id="first">(.*)<\/script>/)?.1)
     #expect(!first.contains("<"))
     let data = try JSONDecoder().decode([String: Text].self, from: Data(first.utf8))
@@ -32,15 +35,18 @@ struct PageTests {
 
   private struct Text: Decodable {
     let text: String?
-    init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }
+    init(from decoder: any Decoder) throws {
+      text = try? decoder.singleValueContainer().decode(String.self)
+    }
   }
 
   @Test func `nothing is left to fill in, and nothing is asked of anybody else`() {
     for page in [Page.html(Self.state), Page.login("Wrong.")] {
       #expect(!page.contains("{{"))
-      #expect(page.matches(of: /(?:src|href|action)="([^"]*)"/).allSatisfy { match in
-        ["#", "/login", "data:"].contains { match.1.hasPrefix($0) }
-      })
+      #expect(
+        page.matches(of: /(?:src|href|action)="([^"]*)"/).allSatisfy { match in
+          ["#", "/login", "data:"].contains { match.1.hasPrefix($0) }
+        })
       #expect(!page.contains("://"), "but for what names XML's own words")
     }
   }

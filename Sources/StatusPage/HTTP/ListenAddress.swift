@@ -52,7 +52,9 @@ package struct ListenAddress: Sendable, Hashable {
         let pointer = unsafe raw.assumingMemoryBound(to: sockaddr_in6.self)
         unsafe pointer[0].sin6_family = sa_family_t(AF_INET6)
         unsafe pointer[0].sin6_port = port.bigEndian
-        unsafe withUnsafeMutableBytes(of: &pointer[0].sin6_addr) { unsafe $0.copyBytes(from: bytes) }
+        unsafe withUnsafeMutableBytes(of: &pointer[0].sin6_addr) {
+          unsafe $0.copyBytes(from: bytes)
+        }
       }
     } else {
       length = MemoryLayout<sockaddr_in>.size

@@ -7,7 +7,8 @@ struct ListenSocket {
   let address: ListenAddress
 
   init(_ wanted: ListenAddress) throws(ListenError) {
-    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+    let type =
+      Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     descriptor = socket(wanted.isIPv6 ? AF_INET6 : AF_INET, type, 0)
     guard descriptor >= 0 else { throw .refused(wanted, errno: errno) }
     // A port whose last connections are still timing out may be listened on again.
