@@ -105,12 +105,12 @@ struct StatusPageTests {
       let page = try await Page(pool)
       for line in [
         "haul_up 1", "haul_running_jobs 1", "haul_unfinished_jobs 1",
-        "haul_jobs{queue=\"data\",state=\"running\"} 1",
-        "haul_jobs{queue=\"data\",state=\"queued\"} 0",
+        "haul_jobs{queue=\"default\",state=\"running\"} 1",
+        "haul_jobs{queue=\"default\",state=\"queued\"} 0",
         "haul_ended_jobs{state=\"failed\"} 1", "haul_failed_jobs{error=\"http_4xx\"} 1",
         "haul_workers{state=\"alive\"} 1", "haul_workers{state=\"dead\"} 0",
         "haul_attempts_total{result=\"failed\"} 1", "haul_hosts{state=\"blocked\"} 0",
-        "haul_queue_workers{queue=\"data\"} 1", "haul_jobs_ended_total{state=\"completed\"} 0",
+        "haul_queue_workers{queue=\"default\"} 1", "haul_jobs_ended_total{state=\"completed\"} 0",
       ] {
         try await eventually("\(line)") { try await page.ask("/metrics").body.contains(line) }
       }
