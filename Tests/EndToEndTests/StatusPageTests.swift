@@ -322,9 +322,11 @@ struct StatusPageTests {
           "--until", "document.getElementById('link').textContent.startsWith('Disconnected')",
           "--eval", "document.body.classList.contains('stale')",
         ])
-      try await browser.first("a live page") { $0.standardOutput.contains("\"live\"") ? () : nil }
+      try await browser.first("a live page", within: .seconds(60)) {
+        $0.standardOutput.contains("\"live\"") ? () : nil
+      }
       page.process.signal(SIGKILL)
-      let output = try await browser.result(within: .seconds(60))
+      let output = try await browser.result(within: .seconds(90))
       #expect(output.exit == .code(0) && output.standardOutput.dropFirst().first == "true")
     }
   }
