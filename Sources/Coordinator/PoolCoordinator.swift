@@ -8,6 +8,13 @@ package final class PoolCoordinator: Sendable {
   private let conninfo: String
   private let logger: Logger
   private let leadership = Mutex<Task<Void, Never>?>(nil)
+  private let housekeeper = Mutex<Leadership?>(nil)
+
+  /// Whether this process led in its last round.
+  package var isLeading: Bool { housekeeper.withLock { $0?.isLeading ?? false } }
+
+  /// How many rounds it has begun as leader.
+  package var rounds: Int { housekeeper.withLock { $0?.rounds ?? 0 } }
 
   /// Nothing runs yet; `conninfo` as libpq takes it.
   package init(conninfo: String, logger: Logger) {
@@ -38,6 +45,7 @@ package final class PoolCoordinator: Sendable {
       })
     logger.info(.coordinatorStarted)
     let housekeeper = Leadership(lock: session, work: session, logger: logger)
+    self.housekeeper.withLock { $0 = housekeeper }
     let task = leadership.withLock { running in
       let task = running ?? Task { await housekeeper.run() }
       running = task

@@ -34,6 +34,8 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case leaderStandby = "leader.standby"
   case rescueDone = "rescue.done"
   case promoteDone = "promote.done"
+  case pageListening = "page.listening"
+  case pageRefused = "page.refused"
   case storeClosed = "store.closed"
   case storeOpened = "store.opened"
   case janitorRemoved = "janitor.removed"

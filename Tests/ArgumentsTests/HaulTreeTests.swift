@@ -128,6 +128,7 @@ struct HaulTreeTests {
           batches                 List batches with what has become of their jobs.
           batch                   Show batches and wait for them.
           failures                List failed jobs by error class, host and hour.
+          metrics                 Print metrics of the pool once, for node_exporter.
 
         STEER:
           pause                   Hold waiting jobs and stop running ones with their
