@@ -31,7 +31,9 @@ struct Credential: Sendable {
   ) throws(SecretFile.Problem) {
     let values = try Self.values(in: text)
     func need(_ key: Key) throws(SecretFile.Problem) -> String {
-      guard let value = values[key] else { throw SecretFile.Problem("it has no '\(key.rawValue)'") }
+      guard let value = values[key], !value.isEmpty else {
+        throw SecretFile.Problem("it has no '\(key.rawValue)'")
+      }
       return value
     }
     /// The value itself, or the content of the file that `file` names, without the end of its line.

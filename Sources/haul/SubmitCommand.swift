@@ -34,7 +34,7 @@ struct SubmitCommand: HaulCommand {
       "haul submit -i list.txt --queue films --batch monday --wait",
       "A list, until all of it has ended; exits with 1 if some failed."),
     Example(
-      "haul submit https://example.org/b.iso --credential archive --header 'Accept: application/pdf'",
+      "haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'",
       "The workers prove who asks by what they know as archive."),
     Example(
       "haul submit -i list.txt --skip-bad --on-duplicate replace",

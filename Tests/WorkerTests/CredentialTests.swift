@@ -93,7 +93,8 @@ struct CredentialTests {
     let text = "type: bearer\norigins: https://h\ntoken: hunter2\n"
     let error = #expect(throws: TransferError.self) { try credential(text, mode: 0o640) }
     #expect(error?.message.contains("chmod 600") == true)
-    let directory = try CredentialDirectory(try directory(text).path)
+    let place = try directory(text)
+    let directory = try CredentialDirectory(place.path)
     for name in ["../c", "", ".", "c/../c", "none", "a b"] {
       let error = #expect(throws: TransferError.self) {
         try CredentialDirectory.credential(name, in: directory)
@@ -101,6 +102,8 @@ struct CredentialTests {
       #expect(error?.errorClass == .credential)
     }
     #expect(throws: TransferError.self) { try CredentialDirectory.credential("c", in: nil) }
+    #expect(try CredentialDirectory.credential("c", in: directory).fields.count == 1)
+    withExtendedLifetime(place) {}
     #expect(throws: SecretFile.Problem.self) { try CredentialDirectory("/nonexistent") }
   }
 }
