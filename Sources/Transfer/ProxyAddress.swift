@@ -18,7 +18,7 @@ package struct ProxyAddress: Sendable, Hashable {
       case .malformed:
         "a proxy is written such as http://proxy.example.org:3128 or socks5h://127.0.0.1:1080, with its port"
       case .holdsPassword:
-        "a proxy's user and password do not belong where others may see them: keep them in the file of --netrc, under 'machine HOST:PORT'"
+        "a proxy's user and password do not belong where others may see them: a netrc file has them, under 'machine HOST:PORT'"
       }
     }
   }

@@ -26,8 +26,7 @@ extension EasyHandle {
 }
 
 extension CurlEnd {
-  static let proxyWantsPassword =
-    "the proxy wants a user and a password (407), or other ones: the file of --netrc has them under 'machine HOST:PORT'"
+  static let proxyWantsPassword = "the proxy wants a user and a password, or other ones (407)"
 
   /// What goes wrong with a SOCKS proxy in between and is the host's trouble (RFC 1928 §6).
   private static let ofHost: [CURLproxycode] = [

@@ -119,7 +119,7 @@ final class RunningExchange {
       return false
     }
     if parsed?.head.status == 407, limits.proxy != nil {
-      ending = .failed(failure(.proxy, CurlEnd.proxyWantsPassword))
+      ending = .failed(failure(.proxy, CurlEnd.proxyWantsPassword, remedy: .proxyPassword))
       return false
     }
     guard let head = parsed?.head, order.sink.head(head) == .accept else {
@@ -233,7 +233,9 @@ final class RunningExchange {
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
       if let proxy = limits.proxy, let fault = finished.fault(of: proxy, easy.proxyProgress) {
-        return .failed(failure(fault.errorClass, fault.message))
+        let remedy =
+          fault.message == CurlEnd.proxyWantsPassword ? TransferError.Remedy.proxyPassword : nil
+        return .failed(failure(fault.errorClass, fault.message, remedy: remedy))
       }
       let errorClass = finished.errorClass(progress)
       return .failed(failure(errorClass, finished.message(errorClass)))

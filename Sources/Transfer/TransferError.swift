@@ -85,6 +85,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case digest
     /// ``DownloadOptions/acceptUnverifiedLength``.
     case acceptUnverifiedLength
+    /// The proxy's user and password in a netrc file.
+    case proxyPassword
   }
 
   /// An error made of its parts.
@@ -115,6 +117,7 @@ extension TransferError.Remedy: CustomStringConvertible {
     case .ifExists: "ifExists may be skip, replace or rename"
     case .digest: "a digest among the options overrules it"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
+    case .proxyPassword: "a netrc file has them under 'machine HOST:PORT'"
     }
   }
 }

@@ -205,6 +205,7 @@ extension TransferError {
     case .ifExists: "\(message); use --if-exists skip, replace or rename"
     case .digest: "\(message); --checksum with the right one overrules it"
     case .acceptUnverifiedLength: "\(message); --accept-unverified-length takes the first"
+    case .proxyPassword: "\(message); the file of --netrc has them under 'machine HOST:PORT'"
     }
   }
 }

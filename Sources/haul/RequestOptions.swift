@@ -65,7 +65,7 @@ struct RequestOptions: OptionGroup {
     do throws(ProxyAddress.Problem) {
       if let proxy { settings.proxy = try ProxyAddress(proxy) }
     } catch {
-      throw ExitError(.usage, "\(error).")
+      throw ExitError(.usage, "option '--proxy': \(error).")
     }
     if let caFile { try Self.requireCertificates(in: caFile) }
     settings.caFile = caFile

@@ -42,6 +42,8 @@ import Testing
       let list = try directory.write(
         "\(home.url("/b"))\n  out=b\n  header=X-Two: 2\n  header=Accept: a/b\n", to: "list.txt")
       try await pool.command("submit", "-q", "-i", list, "--header", "X-One: 1")
+      let shown = try await pool.command("job", "1", "--json")
+      #expect(shown[0].contains("\"headers\":[\"X-One: 1\",\"User-Agent: me\"]"), "\(shown)")
       let worker = try pool.worker("--exit-when-idle", "--contact", "ops@example.org")
       #expect(try await worker.exit() == .code(0))
       let requests = home.log.value.exchanges.map(\.request)
@@ -122,7 +124,7 @@ import Testing
         (["submit", "http://h/a", "--header", "Cookie: hunter2"], 64, "name a credential"),
         (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "for haul itself"),
         (["submit", "http://h/a", "--credential", "../x"], 64, "the name of a credential"),
-        (worker + ["--proxy", "http://me:hunter2@h:1"], 64, "--netrc"),
+        (worker + ["--proxy", "http://me:hunter2@h:1"], 64, "netrc"),
         (worker + ["--netrc", open], 78, "chmod 600"),
         (worker + ["--netrc", junk], 78, "no netrc file"),
         (worker + ["--cookies", junk], 78, "no cookie"),

@@ -120,7 +120,7 @@ struct SecretFileTests {
     let error = #expect(throws: ProxyAddress.Problem.self) {
       try ProxyAddress("http://me:hunter2@proxy:3128")
     }
-    #expect(error?.description.contains("--netrc") == true)
+    #expect(error?.description.contains("netrc") == true)
     #expect(error?.description.contains("hunter2") == false)
   }
 
