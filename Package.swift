@@ -46,7 +46,8 @@ let package = Package(
       plugins: ["EmbedTextPlugin"]),
     .target(name: "JobQueue", dependencies: ["Postgres", "Schema"], swiftSettings: strict),
     .target(
-      name: "Worker", dependencies: ["Coordinator", "JobQueue", "Postgres", "Transfer", "Log"],
+      name: "Worker",
+      dependencies: ["Coordinator", "JobQueue", "Postgres", "Transfer", "Log", "CLinux"],
       swiftSettings: strictC),
     .target(
       name: "Coordinator", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),

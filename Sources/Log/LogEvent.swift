@@ -26,6 +26,9 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case workerConfirmed = "worker.confirmed"
   case workerFenced = "worker.fenced"
   case leaseLost = "lease.lost"
+  case hookDone = "hook.done"
+  case hookFailed = "hook.failed"
+  case hookSkipped = "hook.skipped"
 
   case coordinatorStarted = "coordinator.started"
   case coordinatorStopped = "coordinator.stopped"

@@ -29,6 +29,7 @@ extension ExitError {
     case let error as StoreError: self.init(error)
     case let error as SubmissionError: self.init(.badInput, Self.sentence("\(error)"))
     case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")
+    case let problem as SecretFile.Problem: self.init(.configuration, "\(problem).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
     case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
     case let error as StandardStream.Failure:

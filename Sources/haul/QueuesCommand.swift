@@ -77,6 +77,7 @@ extension [String: QueueSettings.OptionValue] {
       case .number(let number): .init(key, .int(number))
       case .text(let text): .init(key, .string(text))
       case .flag(let flag): .init(key, .bool(flag))
+      case .texts(let texts): .init(key, .array(texts.map { .string($0) }))
       }
     }
   }
