@@ -43,6 +43,12 @@ package struct PoolSince: Sendable, Equatable {
   package var user: String
   /// A moment as the database writes it.
   package var minute: String
+
+  package init(database: String, user: String, minute: String) {
+    self.database = database
+    self.user = user
+    self.minute = minute
+  }
 }
 
 /// Whoever keeps house.

@@ -70,7 +70,7 @@ package struct KeyDecoder: Sendable {
     guard let second = bytes.dropFirst().first else { return nil }
     switch second {
     case UInt8(ascii: "O"):
-      return bytes.dropFirst(2).first.map { (3, arrow($0)) }
+      return bytes.dropFirst(2).first.map { (3, $0 == UInt8(ascii: "M") ? .enter : arrow($0)) }
     case UInt8(ascii: "["):
       let body = bytes.dropFirst(2)
       guard let end = body.firstIndex(where: { (0x40...0x7e).contains($0) }) else { return nil }
@@ -92,7 +92,6 @@ package struct KeyDecoder: Sendable {
     case UInt8(ascii: "H"): .home
     case UInt8(ascii: "F"): .end
     case UInt8(ascii: "Z"): .backTab
-    case UInt8(ascii: "M"): .enter
     default: nil
     }
   }

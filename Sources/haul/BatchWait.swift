@@ -48,13 +48,16 @@ struct BatchWait {
 
   private func sayAtInterruption() {
     StopSignals.beforeEnding { [display, label, jobs, isJudge] in
-      let command = isJudge ? "Wait again with: haul batch wait" : "Watch again with: haul watch"
+      let (word, command) =
+        isJudge
+        ? ("waiting", "Wait again with: haul batch wait")
+        : ("watching", "Watch again with: haul watch")
       let again =
         jobs.others.isEmpty
         ? "\(command) \(jobs.batches.map(shellWord).joined(separator: " "))"
         : "The same command waits for them again."
       display.finish()
-      display.say("\(label): no longer waiting; the jobs go on. \(again)", as: .error)
+      display.say("\(label): no longer \(word); the jobs go on. \(again)", as: .error)
     }
   }
 

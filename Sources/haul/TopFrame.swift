@@ -116,12 +116,12 @@ struct TopFrame {
   private var tabs: StyledLine {
     var left = StyledLine()
     for pane in TopPane.allCases {
-      if left.width > 0 { left.append(" ") }
+      if left.width > 0 { left.append("  ") }
       if pane == model.pane {
-        left.append(" \(pane.rawValue) \(pane.title) ", .reversed)
+        left.append("\(pane.rawValue) \(pane.title)", .reversed)
       } else {
-        left.append(" \(pane.rawValue) ", .dim)
-        left.append("\(pane.title) ")
+        left.append("\(pane.rawValue) ", .dim)
+        left.append(pane.title)
       }
     }
     return line(left, extent)

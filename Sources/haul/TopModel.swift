@@ -42,6 +42,8 @@ struct TopModel: Sendable {
   private(set) var message: Message?
   /// What is being done and has not yet ended.
   private(set) var current: TopAction?
+  /// The user wants to go although something is being done.
+  private var isLeaving = false
 
   private(set) var since: PoolSince?
   private(set) var figures: PoolFigures?
@@ -116,6 +118,7 @@ struct TopModel: Sendable {
   /// It is done, or was refused.
   mutating func finish(_ sentence: String, isError: Bool) {
     current = nil
+    isLeaving = false
     message = Message(text: sentence, style: isError ? .red : .green)
   }
 
@@ -146,7 +149,7 @@ struct TopModel: Sendable {
 
   private mutating func pressInList(_ key: Key) -> Request? {
     switch key {
-    case .character("q"), .character("Q"): return .quit
+    case .character("q"): return quit()
     case .character("?"), .character("h"): mode = .help
     case .character("/"): mode = .filter(before: list.filter)
     case .escape: change { $0.find("") }
@@ -184,6 +187,14 @@ struct TopModel: Sendable {
     case .character(let character): change { $0.find(filter + String(character)) }
     default: break
     }
+  }
+
+  /// At once, unless something is being done: it would stay half done.
+  private mutating func quit() -> Request? {
+    if current == nil || isLeaving { return .quit }
+    isLeaving = true
+    message = Message(text: "\(message?.text ?? ""); q again leaves it half done", style: .yellow)
+    return nil
   }
 
   private mutating func show(_ pane: TopPane) -> Request? {

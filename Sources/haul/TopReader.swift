@@ -148,8 +148,9 @@ final class TopReader: Sendable {
       let pane = pane.withLock { $0 }
       // The pane first: somebody is waiting for it.
       let sources = (pane == .running ? [] : [Source.pane(pane)]) + [.leader, .waiting]
-      for source in sources where clock.now >= due[source] ?? clock.now {
+      for source in sources {
         let start = clock.now
+        if let wait = due[source], start < wait { continue }
         try await attempt(session, pane) { try await self.read(source, from: $0) }
         let took = start.duration(to: clock.now)
         // A tick early counts as in time.

@@ -13,7 +13,7 @@ extension TransferRow {
     .init(Column("PATH", key: "path", isPath: true, value: { .string($0.path) }), 20...100, 0),
     .init(
       Column("", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),
-      8...30, 4, isBar: true),
+      6...16, 4, isBar: true),
     .init(
       Column(
         "%", key: "percent", .right,

@@ -71,6 +71,23 @@ final class ExampleScene: Sendable {
     }
   }
 
+  /// Runs a line in a terminal, sees a full screen, and quits.
+  func look(_ line: String) async throws {
+    let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
+    let screen = try await TerminalScreen(
+      columns: 80, rows: 24,
+      environment: [
+        "PATH": "\(program):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
+        "HAUL_DATABASE_URL": pool.database.conninfo,
+      ], "sh")
+    try await screen.type("\(line); echo \"exit $?\"", "Enter")
+    try await screen.wait(for: "a screen of '\(line)'") { content in
+      content.rows.first?.hasPrefix("haul top") == true && content.rows.count == 24
+    }
+    try await screen.type("q")
+    try await screen.wait(for: "the end of '\(line)'") { $0.rows.contains("exit 0") }
+  }
+
   /// Starts a line as a shell would.
   func start(_ line: String) throws -> ChildProcess {
     let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
