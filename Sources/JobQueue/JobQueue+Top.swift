@@ -40,13 +40,11 @@ package struct PoolFigures: Sendable, Equatable {
 /// Which database it is, and from which minute on a watcher counts what completes there.
 package struct PoolSince: Sendable, Equatable {
   package var database: String
-  package var user: String
   /// A moment as the database writes it.
   package var minute: String
 
-  package init(database: String, user: String, minute: String) {
+  package init(database: String, minute: String) {
     self.database = database
-    self.user = user
     self.minute = minute
   }
 }
@@ -108,9 +106,9 @@ extension JobQueue {
   /// The database, and the minute it is now.
   package func poolSince() async throws -> PoolSince {
     let row = try await rows(
-      "SELECT current_database(), current_user, date_trunc('minute', now())", [])[0]
+      "SELECT current_database(), date_trunc('minute', now())", [])[0]
     return PoolSince(
-      database: try row.decode(0), user: try row.decode(1), minute: try row.decode(2))
+      database: try row.decode(0), minute: try row.decode(1))
   }
 
   /// How the pool does; `running` and `rate` are those of `part`.

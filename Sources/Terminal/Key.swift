@@ -18,9 +18,6 @@ package struct KeyDecoder: Sendable {
 
   package init() {}
 
-  /// Whether ``flush()`` is to be called if nothing more comes for a moment.
-  package var isPending: Bool { !pending.isEmpty }
-
   /// The keys that are complete with these bytes.
   package mutating func keys(_ bytes: [UInt8]) -> [Key] {
     pending += bytes

@@ -32,7 +32,6 @@ struct KeyDecoderTests {
   func `bytes are keys, however they are cut`(bytes: String, keys: [Key]) {
     var decoder = KeyDecoder()
     #expect(decoder.keys(Array(bytes.utf8)) == keys)
-    #expect(!decoder.isPending)
     var found: [Key] = []
     for byte in bytes.utf8 { found += decoder.keys([byte]) }
     #expect(found == keys)
@@ -41,7 +40,6 @@ struct KeyDecoderTests {
   @Test func `an escape is a key when nothing follows it`() {
     var decoder = KeyDecoder()
     #expect(decoder.keys([0x1b]) == [])
-    #expect(decoder.isPending)
     #expect(decoder.flush() == [.escape])
     #expect(decoder.keys(Array("\u{1b}[".utf8)) == [])
     #expect(decoder.flush() == [])

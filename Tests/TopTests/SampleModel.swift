@@ -84,7 +84,7 @@ enum Sample {
   static func model(_ columns: Int, _ rows: Int, part: PoolPart = .all) throws -> TopModel {
     var model = TopModel(part: part)
     model.size = (columns, rows)
-    model.identify(PoolSince(database: "pool", user: "admin", minute: ""))
+    model.identify(PoolSince(database: "pool", minute: ""))
     model.leader = .some(.coordinator)
     model.waiting = 120_368
     for second in 0..<40 {
