@@ -53,7 +53,7 @@ package final class RawTerminal: Sendable {
       guard unsafe tcgetattr(Self.input, &settings) == 0 else { return }
       let before = settings
       settings.c_lflag &= ~tcflag_t(ECHO | ICANON | IEXTEN)
-      settings.c_iflag &= ~tcflag_t(IXON | ICRNL)
+      settings.c_iflag &= ~tcflag_t(IXON)
       unsafe withUnsafeMutableBytes(of: &settings.c_cc) { characters in
         unsafe characters[Int(VMIN)] = 1
         unsafe characters[Int(VTIME)] = 0

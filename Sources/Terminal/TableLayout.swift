@@ -72,7 +72,7 @@ package struct TableLayout: Sendable {
     widths = Self.grown(columns, shown, rows, room: width - least(shown))
   }
 
-  /// Shares `room` between those that want more, a column each at a time.
+  /// Shares `room` between those that want more, a column each at a time, and three for a path: its name tells rows apart.
   private static func grown(
     _ columns: [TableColumn], _ shown: Set<Int>, _ rows: [[TableCell]], room: Int
   ) -> [Int?] {
@@ -84,9 +84,11 @@ package struct TableLayout: Sendable {
         widths[index].map { $0 < wanted[index] } ?? false
       }
       if wanting.isEmpty { break }
-      for index in wanting where room > 0 {
-        widths[index]? += 1
-        room -= 1
+      for index in wanting {
+        let width = widths[index] ?? 0
+        let more = min(columns[index].isPath ? 3 : 1, wanted[index] - width, room)
+        widths[index] = width + more
+        room -= more
       }
     }
     return widths

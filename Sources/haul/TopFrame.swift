@@ -211,7 +211,7 @@ struct TopFrame {
   }
 
   private var hints: StyledLine {
-    let keys = [("q", "quit"), ("?", "help"), ("Tab", "next"), ("/", "filter"), ("s", "sort")]
+    let keys = [("q", "quit"), ("?", "help"), ("/", "filter"), ("s", "sort")]
     var line = StyledLine()
     for (key, name) in keys + model.pane.verbs.map({ (String($0.key.rawValue), $0.name) }) {
       if line.width > 0 { line.append("  ") }
@@ -236,12 +236,12 @@ enum TopHelp {
   private static let keys: [(keys: String, meaning: String)] = [
     ("1 to 6, Tab", "another list"),
     ("arrows, j k, PgUp PgDn, g G", "move"),
-    ("s S, i", "sort by the next column or the one before; turn the order round"),
-    ("/, Esc", "show only rows that contain a text; show all"),
-    ("p", "pause a job, a queue or a batch; block a host"),
-    ("u", "resume a queue or a batch; unblock a host"),
-    ("c", "cancel a job, or all jobs of a queue, a host or a batch"),
-    ("r", "retry what failed of a queue, a host, a batch, or so"),
+    ("s, S, i", "sort by another column; turn the order round"),
+    ("/, Esc", "only rows that contain a text; all rows"),
+    ("p", "pause a job, queue or batch; block a host"),
+    ("u", "resume a queue or batch; unblock a host"),
+    ("c", "cancel a job, or all of a queue, host or batch"),
+    ("r", "retry what failed of a queue, host or batch"),
     ("d", "drain a worker: it hands over its work and exits"),
     ("Ctrl-L", "draw the screen again"),
     ("q, Ctrl-C", "quit"),

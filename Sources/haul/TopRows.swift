@@ -113,8 +113,9 @@ extension WorkerRow {
     Self.table.row(
       self, .worker(worker, name: name, running: running),
       detail: [
-        name, "version \(version)", "since \(HumanFormat.time(registeredAt))",
-        (stores ?? []).isEmpty ? nil : "stores \((stores ?? []).joined(separator: " "))", trouble,
+        name, trouble,
+        (stores ?? []).isEmpty ? nil : "stores \((stores ?? []).joined(separator: " "))",
+        "version \(version)", "since \(HumanFormat.time(registeredAt))",
       ])
   }
 }

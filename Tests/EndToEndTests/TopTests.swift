@@ -21,6 +21,7 @@ struct TopTests {
           "HAUL_DATABASE_URL": conninfo ?? pool.database.conninfo, "HAUL": HaulProcess.path,
           "DIR": directory.path,
         ], "sh")
+      try await screen.wait(for: "a prompt") { ["$", "#"].contains($0.rows.last) }
       try await screen.type("cd \"$DIR\"; stty -a > before; echo at home", "Enter")
       try await screen.wait(for: "the shell") { $0.rows.contains("at home") }
     }
@@ -122,7 +123,9 @@ struct TopTests {
       let screen = stage.screen
       try await screen.type("$HAUL top; echo \"exit $?\"", "Enter")
       try await stage.rows("three halves") { half($0) == 3 }
-      try await screen.type("2", "/def", "Enter", "p")
+      try await screen.type("2", "/def", "Enter")
+      try await stage.line(containing: "1 of 2")
+      try await screen.type("p")
       try await stage.line(containing: "queue default is paused; what runs runs on")
       #expect(try await pool.value("SELECT paused FROM haul.queues WHERE queue = 'default'"))
       try await screen.type("u")
@@ -140,7 +143,9 @@ struct TopTests {
       try await screen.type("y")
       try await stage.line(containing: "1 job queued again")
       #expect(try await pool.state(of: job) == "queued")
-      try await screen.type("5", "/mon", "Enter", "p")
+      try await screen.type("5", "/mon", "Enter")
+      try await stage.line(containing: "1 of 2")
+      try await screen.type("p")
       try await stage.line(containing: "3 jobs paused")
       try await eventually("three paused jobs") {
         try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'paused'") == 3

@@ -94,8 +94,8 @@ struct TableLayoutTests {
   ]
 
   static let table: [(width: Int, widths: [Int?])] = [
-    (100, [18, 8, 6, 6]), (44, [18, 8, 6, 6]), (40, [14, 8, 6, 6]), (36, [10, 8, 6, 6]),
-    (26, [6, 4, 6, 4]), (25, [9, 6, 6, nil]), (20, [6, 4, 6, nil]), (19, [11, nil, 6, nil]),
+    (100, [18, 8, 6, 6]), (44, [18, 8, 6, 6]), (40, [15, 7, 6, 6]), (36, [12, 6, 6, 6]),
+    (26, [6, 4, 6, 4]), (25, [10, 5, 6, nil]), (20, [6, 4, 6, nil]), (19, [11, nil, 6, nil]),
     (13, [13, nil, nil, nil]), (6, [6, nil, nil, nil]), (3, [6, nil, nil, nil]),
   ]
 
@@ -109,12 +109,12 @@ struct TableLayoutTests {
     let texts = [layout.heading(marked: 2, "▼").text] + rows.map { layout.line($0).text }
     #expect(
       texts == [
-        "NAME              SIZE▼  NOTE ",
-        "…/a.bin   ━━╸──    12 B  動画 ",
-        "…u001b[m            1 B       ",
+        "NAME               SIZE▼  NOTE",
+        "…/a.bin    ━━╸──    12 B  動画",
+        "…\\u001b[m            1 B      ",
       ])
     let ascii = TableLayout(columns, rows, width: 30, hasUnicode: false).line(rows[0]).text
-    #expect(ascii == "…/a.bin   ##=--    12 B  動画 ")
+    #expect(ascii == "…/a.bin    ##=--    12 B  動画")
   }
 }
 
