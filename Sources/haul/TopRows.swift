@@ -143,7 +143,7 @@ extension FailureRow {
   static let table = TopTable(
     columns + moreColumns,
     [
-      ("error", 14...20, 0), ("host", 16...50, 0), ("jobs", 7...10, 0), ("hour", 19...19, 1),
+      ("error", 14...20, 0), ("host", 14...50, 0), ("jobs", 7...10, 0), ("hour", 19...19, 1),
       ("first_job", 9...10, 3), ("message", 12...80, 2),
     ])
 

@@ -161,10 +161,14 @@ struct TopTests {
     try await withRunning { pool, worker, _ in
       let stage = try await Stage(pool)
       try await stage.screen.type(
-        "sh -c 'echo $$ > pid; exec $HAUL top'; echo \"exit $?\"", "Enter")
+        "sh -c 'echo $$ > pid; exec $HAUL top'", "Enter")
       try await stage.rows("three halves") { half($0) == 3 }
       let pid = try String(contentsOfFile: stage.directory.path("pid"), encoding: .utf8)
       kill(try #require(pid_t(pid.trimmingCharacters(in: .whitespacesAndNewlines))), number)
+      try await stage.screen.wait(for: "the shell") { content in
+        content.hasCursor && ["$", "#"].contains(content.rows.last)
+      }
+      try await stage.screen.type("echo \"exit $?\"", "Enter")
       try await stage.screen.wait(for: "the exit code") { $0.rows.contains("exit \(code)") }
       try await stage.expectHome()
       try await pool.stop(worker)
