@@ -25,7 +25,7 @@ struct TopFrame {
       let text = "too small: \(least.columns) x \(least.rows) is the least; q quits"
       return DisplayWidth.wrapped(text, to: width).map { StyledLine($0) }
     }
-    let top = [title, figures] + sparkline + [tabs]
+    let top = [title, figures.truncated(to: width)] + sparkline + [tabs]
     let body = model.mode == .help ? TopHelp.lines : table
     let room = layout.rows + 1
     let filled = (body + Array(repeating: StyledLine(), count: max(room - body.count, 0))).prefix(
