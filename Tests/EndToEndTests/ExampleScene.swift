@@ -76,11 +76,9 @@ final class ExampleScene: Sendable {
     let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
     let screen = try await TerminalScreen(
       columns: 80, rows: 24,
-      environment: [
-        "PATH": "\(program):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
-        "HAUL_DATABASE_URL": pool.database.conninfo,
-      ], "sh")
-    try await screen.type("\(line); echo \"exit $?\"", "Enter")
+      environment: ["BIN": program, "HAUL_DATABASE_URL": pool.database.conninfo], "sh")
+    // A login shell sets PATH itself.
+    try await screen.type("PATH=\"$BIN:$PATH\"; \(line); echo \"exit $?\"", "Enter")
     try await screen.wait(for: "a screen of '\(line)'") { content in
       content.rows.first?.hasPrefix("haul top") == true && content.rows.count == 24
     }
