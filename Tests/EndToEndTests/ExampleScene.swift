@@ -83,7 +83,9 @@ final class ExampleScene: Sendable {
       content.rows.first?.hasPrefix("haul top") == true && content.rows.count == 24
     }
     try await screen.type("q")
-    try await screen.wait(for: "the end of '\(line)'") { $0.rows.contains("exit 0") }
+    try await screen.wait(for: "the end of '\(line)'") { content in
+      content.rows.contains { $0.hasSuffix("exit 0") }
+    }
   }
 
   /// Starts a line as a shell would.
