@@ -116,6 +116,9 @@ let package = Package(
       name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
+      name: "TopTests", dependencies: ["haul", "JobQueue", "Terminal", "TestSupport"],
+      exclude: ["Golden"], swiftSettings: strict),
+    .testTarget(
       name: "EndToEndTests",
       dependencies: ["TestSupport", "EmbeddedPostgres", "JobQueue", "Postgres"],
       swiftSettings: strict),

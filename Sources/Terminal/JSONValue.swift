@@ -31,6 +31,26 @@ package enum JSONValue: Sendable, Equatable {
   /// Text, or null for nil.
   package static func text(_ value: String?) -> JSONValue { value.map(JSONValue.string) ?? .null }
 
+  /// Whether it stands before `other` in a sorted list: null and truth values first, then numbers, then text.
+  package func precedes(_ other: JSONValue) -> Bool {
+    switch (self, other) {
+    case (.int(let one), .int(let two)): one < two
+    case (.string(let one), .string(let two)): one < two
+    default: sortKey < other.sortKey
+    }
+  }
+
+  private var sortKey: (rank: Int, number: Double, text: String) {
+    switch self {
+    case .null: (0, 0, "")
+    case .bool(let flag): (1, flag ? 1 : 0, "")
+    case .int(let number): (2, Double(number), "")
+    case .double(let number): (2, number, "")
+    case .string(let text): (3, 0, text)
+    case .array, .object: (4, 0, line)
+    }
+  }
+
   /// On one line, without a line end; safe for a terminal, since control characters are escaped.
   package var line: String {
     var bytes: [UInt8] = []

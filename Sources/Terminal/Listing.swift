@@ -5,14 +5,15 @@ internal import Log
 package struct Listing<Row>: Sendable {
   /// One column.
   package struct Column: Sendable {
-    /// Which side of the column text keeps to.
-    package enum Alignment: Sendable { case left, right }
+    package typealias Alignment = TableColumn.Alignment
 
     let title: String
-    let key: String
+    /// The name of its JSON member.
+    package let key: String
     let alignment: Alignment
     let isPath: Bool
-    let value: @Sendable (Row) -> JSONValue
+    /// The value of its JSON member.
+    package let value: @Sendable (Row) -> JSONValue
     let text: @Sendable (Row) -> String
     let style: @Sendable (Row) -> Style?
 
@@ -33,6 +34,14 @@ package struct Listing<Row>: Sendable {
       self.text = text ?? { Self.plain(value($0)) }
       self.style = style
     }
+
+    /// The same column of a table that fills a screen.
+    package func column(width: ClosedRange<Int>, rank: Int) -> TableColumn {
+      TableColumn(title, alignment, width: width, rank: rank, isPath: isPath)
+    }
+
+    /// What stands there in it.
+    package func cell(_ row: Row) -> TableCell { .text(text(row), style(row)) }
 
     private static func plain(_ value: JSONValue) -> String {
       switch value {

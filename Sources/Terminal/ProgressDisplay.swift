@@ -160,7 +160,8 @@ package final class ProgressDisplay: Sendable {
   private func draw(_ state: inout State, messages: [String] = []) {
     let screen = Screen(stream, environment: environment)
     let columns = screen.width ?? 80
-    let layout = ProgressLayout(hasColors: screen.hasColors, hasUnicode: hasUnicode)
+    let layout = ProgressLayout(
+      hasColors: screen.hasColors, hasUnicode: Screen.hasUnicode(environment))
     state.height.settle(state.frame?.transfers.count ?? 0, at: .now)
     let frame = state.frame.map {
       layout.lines(
@@ -183,13 +184,6 @@ package final class ProgressDisplay: Sendable {
 
   private func write(_ text: String) {
     if !text.isEmpty { try? stream.write(text) }
-  }
-
-  /// Whether the locale's characters are UTF-8 (POSIX, environment variables: the first that is set counts).
-  private var hasUnicode: Bool {
-    let names = ["LC_ALL", "LC_CTYPE", "LANG"]
-    let locale = names.lazy.compactMap { self.environment[$0] }.first { !$0.isEmpty } ?? ""
-    return locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
   }
 }
 

@@ -17,7 +17,7 @@ package struct TransferProgress: Sendable, Equatable {
   }
 
   /// How much of it is there, 0...1; nil while its length is unknown.
-  var fraction: Double? { total.map { Fraction.of(bytes, $0) } }
+  package var fraction: Double? { total.map { Fraction.of(bytes, $0) } }
 
   /// At the rate of late; nil while that is 0 or the length is unknown.
   package var timeLeft: Duration? {

@@ -9,12 +9,12 @@ package struct ProgressLayout: Sendable {
   private static let fewestColumns = 12
 
   private let style: Screen
-  private let symbols: Symbols
+  private let bar: ProgressBar
 
   /// Without `hasUnicode` bars are drawn with ASCII alone.
   package init(hasColors: Bool = false, hasUnicode: Bool = true) {
     style = Screen(width: nil, hasColors: hasColors)
-    symbols = hasUnicode ? .unicode : .ascii
+    bar = ProgressBar(hasUnicode: hasUnicode)
   }
 
   /// Lines without trailing blanks, narrower than `columns` and fewer than `rows`, so that the cursor has a
@@ -36,7 +36,7 @@ package struct ProgressLayout: Sendable {
     let widths = ProgressColumns(width: columns - 1, widestName: widest)
     var lines = zip(shown, names).map { line(of: $0, name: $1, widths) }
     if hidden > 0 && room > 0 {
-      let text = shown.isEmpty ? "\(hidden) running" : "\(symbols.ellipsis) and \(hidden) more"
+      let text = shown.isEmpty ? "\(hidden) running" : "\(bar.ellipsis) and \(hidden) more"
       lines.append(style.paint(DisplayWidth.truncated(text, to: columns - 1), .dim))
     }
     let blank = max(min(height, room) - lines.count, 0)
@@ -62,7 +62,7 @@ package struct ProgressLayout: Sendable {
       bytes: HumanFormat.bytes(transfer.bytes, of: transfer.total), rate: transfer.rate,
       timeLeft: transfer.timeLeft)
     return line(row, widths) { width in
-      DisplayWidth.truncatedPath(name, to: width, ellipsis: symbols.ellipsis)
+      DisplayWidth.truncatedPath(name, to: width, ellipsis: bar.ellipsis)
     }
   }
 
@@ -102,7 +102,7 @@ package struct ProgressLayout: Sendable {
     let label = label(labelWidth)
     var line = style.paint(label, row.labelStyle)
     line += String(repeating: " ", count: max(labelWidth - DisplayWidth.of(label), 0))
-    if widths.bar > 0 { line += gap + bar(row.fraction, widths.bar) }
+    if widths.bar > 0 { line += gap + painted(bar: row.fraction, widths.bar) }
     line += (widths.bar > 0 ? " " : gap) + padded(measure, ProgressColumns.percent)
     if widths.hasBytes { line += gap + padded(row.bytes, ProgressColumns.bytes) }
     if widths.hasRate {
@@ -114,29 +114,15 @@ package struct ProgressLayout: Sendable {
     return line
   }
 
-  private func bar(_ fraction: Double?, _ width: Int) -> String {
+  private func painted(bar fraction: Double?, _ width: Int) -> String {
     guard let fraction else { return String(repeating: " ", count: width) }
-    let halves = Int(fraction * Double(2 * width))
-    let full =
-      String(repeating: symbols.full, count: halves / 2) + (halves % 2 == 1 ? symbols.half : "")
-    let rest = String(repeating: symbols.rest, count: width - (halves + 1) / 2)
-    return style.paint(full, .green) + style.paint(rest, .dim)
+    let parts = bar.parts(fraction, width)
+    return style.paint(parts.full, .green) + style.paint(parts.rest, .dim)
   }
 
   private func padded(_ text: String, _ width: Int) -> String {
     String(repeating: " ", count: max(width - text.utf8.count, 0)) + text
   }
-}
-
-/// What bars and cuts are drawn with.
-private struct Symbols {
-  let full: String
-  let half: String
-  let rest: String
-  let ellipsis: String
-
-  static let unicode = Symbols(full: "━", half: "╸", rest: "─", ellipsis: "…")
-  static let ascii = Symbols(full: "#", half: "=", rest: "-", ellipsis: "...")
 }
 
 extension TransferProgress {

@@ -33,6 +33,13 @@ package struct Screen: Sendable, Equatable {
       hasColors: !isDumb && environment["NO_COLOR", default: ""] == "")
   }
 
+  /// Whether the locale's characters are UTF-8 (POSIX, environment variables: the first that is set counts).
+  package static func hasUnicode(_ environment: [String: String]) -> Bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
+    return locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
+  }
+
   /// Whether this process may draw on the terminal behind `stream`, as a job in the foreground of its shell, or where there is
   /// nobody who would stand behind it. (tcgetpgrp(3))
   static func isInForeground(_ stream: StandardStream) -> Bool {
@@ -57,6 +64,7 @@ package struct Screen: Sendable, Equatable {
 package enum Style: Int, Sendable {
   case bold = 1
   case dim = 2
+  case reversed = 7
   case red = 31
   case green = 32
   case yellow = 33

@@ -43,9 +43,11 @@ struct BatchReport: Sendable {
     examples = tally.failed > 0 ? try await queue.failureExamples(of: jobs) : []
   }
 
-  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled. `selector` names all of them, where one can.
+  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled, where `isJudge`. `selector` names all of them, where one
+  ///   can.
   func tell(
-    label: String, selector: String?, to output: OutputOptions, _ display: ProgressDisplay
+    label: String, selector: String?, to output: OutputOptions, _ display: ProgressDisplay,
+    isJudge: Bool
   ) throws {
     for batch in batches {
       let lead = batches.count == 1 ? "" : "\(batch.name): "
@@ -59,7 +61,9 @@ struct BatchReport: Sendable {
     guard tally.failed + tally.cancelled > 0 else { return }
     let state = tally.failed > 0 ? "failed" : "cancelled"
     let selector = selector.map { "\($0) --state \(state)" } ?? "--state \(state)"
-    throw ExitError(.failed, "\(tally.failures) For more: haul jobs \(selector)")
+    let sentence = "\(tally.failures) For more: haul jobs \(selector)"
+    if isJudge { throw ExitError(.failed, sentence) }
+    display.say("\(label): \(sentence)", as: .error)
   }
 }
 

@@ -15,13 +15,15 @@ struct BatchWait {
   let database: DatabaseOptions
   let output: OutputOptions
   let display: ProgressDisplay
+  /// Whether the command fails where jobs have failed.
+  var isJudge = true
 
   /// Between two looks: as often as workers report progress.
   private static let interval = Duration.seconds(2)
   /// Between two pictures on a terminal.
   private static let repaint = Duration.milliseconds(500)
 
-  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled.
+  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled, where ``isJudge``.
   func run() async throws {
     sayAtInterruption()
     let session = Session(
@@ -36,7 +38,7 @@ struct BatchWait {
       let report = try await report(session)
       await session.close()
       display.finish()
-      try report.tell(label: label, selector: selector, to: output, display)
+      try report.tell(label: label, selector: selector, to: output, display, isJudge: isJudge)
     } catch {
       await session.close()
       display.finish()
@@ -45,13 +47,17 @@ struct BatchWait {
   }
 
   private func sayAtInterruption() {
-    StopSignals.beforeEnding { [display, label, jobs] in
+    StopSignals.beforeEnding { [display, label, jobs, isJudge] in
+      let (word, command) =
+        isJudge
+        ? ("waiting", "Wait again with: haul batch wait")
+        : ("watching", "Watch again with: haul watch")
       let again =
         jobs.others.isEmpty
-        ? "Wait again with: haul batch wait \(jobs.batches.map(shellWord).joined(separator: " "))"
+        ? "\(command) \(jobs.batches.map(shellWord).joined(separator: " "))"
         : "The same command waits for them again."
       display.finish()
-      display.say("\(label): no longer waiting; the jobs go on. \(again)", as: .error)
+      display.say("\(label): no longer \(word); the jobs go on. \(again)", as: .error)
     }
   }
 

@@ -24,18 +24,27 @@ struct BatchWaitCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
+    let names = try await database.batches(batches)
+    try await BatchWait(
+      jobs: AwaitedJobs(batches: names), label: "haul batch wait", database: database,
+      output: output, display: progress.display(label: "haul batch wait")
+    ).run()
+  }
+}
+
+extension DatabaseOptions {
+  /// Each of these batches once.
+  /// - Throws: `JobQueueError.noSuchName` for one that does not exist.
+  func batches(_ given: [String]) async throws -> [String] {
     var names: [String] = []
-    for name in batches where !names.contains(name) { names.append(name) }
-    try await database.withQueue { [names] queue in
+    for name in given where !names.contains(name) { names.append(name) }
+    try await withQueue { [names] queue in
       for name in names {
         var selector = JobSelector()
         selector.batch = name
         try await queue.requireNames(selector)
       }
     }
-    try await BatchWait(
-      jobs: AwaitedJobs(batches: names), label: "haul batch wait", database: database,
-      output: output, display: progress.display(label: "haul batch wait")
-    ).run()
+    return names
   }
 }

@@ -51,6 +51,7 @@ enum Haul {
       CommandSection(
         "WATCH",
         [
+          CommandNode(TopCommand.self), CommandNode(WatchCommand.self),
           CommandNode(JobsCommand.self), CommandNode(JobCommand.self),
           CommandNode(WorkersCommand.self), CommandNode(QueuesCommand.self),
           CommandNode(HostsCommand.self),

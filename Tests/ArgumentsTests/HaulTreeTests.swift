@@ -119,6 +119,8 @@ struct HaulTreeTests {
           drain                   Ask a worker to stop in order.
 
         WATCH:
+          top                     Watch and steer the pool on a full screen.
+          watch                   Follow a batch until all its jobs have ended.
           jobs                    List jobs with their states, the newest first.
           job                     Show all of one job, and its attempts.
           workers                 List workers and whether they live.

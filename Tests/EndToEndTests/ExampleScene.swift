@@ -72,6 +72,23 @@ final class ExampleScene: Sendable {
     }
   }
 
+  /// Runs a line in a terminal, sees a full screen, and quits.
+  func look(_ line: String) async throws {
+    let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
+    let screen = try await TerminalScreen(
+      columns: 80, rows: 24,
+      environment: ["BIN": program, "HAUL_DATABASE_URL": pool.database.conninfo], "sh")
+    // A login shell sets PATH itself.
+    try await screen.type("PATH=\"$BIN:$PATH\"; \(line); echo \"exit $?\"", "Enter")
+    try await screen.wait(for: "a screen of '\(line)'") { content in
+      content.rows.first?.hasPrefix("haul top") == true && content.rows.count == 24
+    }
+    try await screen.type("q")
+    try await screen.wait(for: "the end of '\(line)'") { content in
+      content.rows.contains { $0.hasSuffix("exit 0") }
+    }
+  }
+
   /// Starts a line as a shell would.
   func start(_ line: String) throws -> ChildProcess {
     let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path

@@ -1,32 +1,7 @@
-import Foundation
 import TestSupport
 import Testing
 
 @testable import Terminal
-
-/// A region in a real terminal, whose program copies what the test writes.
-private final class Pane: Sendable {
-  let screen: TerminalScreen
-  private let directory: TemporaryDirectory
-  private let input: FileHandle
-
-  init(columns: Int, rows: Int) async throws {
-    directory = try TemporaryDirectory()
-    let file = try directory.write("", to: "input")
-    input = try #require(FileHandle(forWritingAtPath: file))
-    screen = try await TerminalScreen(
-      columns: columns, rows: rows, "tail", ["--bytes=+1", "--follow", file])
-  }
-
-  func write(_ text: String) { input.write(Data(text.utf8)) }
-
-  /// Waits until exactly these rows stand there, and the cursor at the start of the next.
-  func expect(_ rows: [String], _ comment: String) async throws {
-    try await screen.wait(for: comment) {
-      $0.rows == rows && $0.cursorRow == rows.count && $0.hasCursor
-    }
-  }
-}
 
 struct ProgressRegionTests {
   private let layout = ProgressLayout(hasColors: true)

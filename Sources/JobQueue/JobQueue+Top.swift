@@ -1,0 +1,185 @@
+import Postgres
+
+/// What somebody looks at: the whole pool, one queue or one batch.
+package enum PoolPart: Sendable, Equatable {
+  case all
+  case queue(String)
+  case batch(String)
+
+  fileprivate var queue: String? { if case .queue(let name) = self { name } else { nil } }
+  fileprivate var batch: String? { if case .batch(let name) = self { name } else { nil } }
+}
+
+/// How a pool does at one moment.
+package struct PoolFigures: Sendable, Equatable {
+  /// Jobs under lease of the part looked at.
+  package var running: Int
+  /// Bytes a second that they report.
+  package var rate: Int64
+  /// Jobs of the whole pool that completed since the beginning of the minute that ``PoolSince`` names.
+  package var completed: Int64
+  /// Lengths of their files.
+  package var bytes: Int64
+  /// Jobs of the whole pool that failed in the last hour.
+  package var failed: Int64
+  /// The database's time of day in UTC, `15:04:05`.
+  package var time: String
+
+  package init(
+    running: Int, rate: Int64, completed: Int64, bytes: Int64, failed: Int64, time: String
+  ) {
+    self.running = running
+    self.rate = rate
+    self.completed = completed
+    self.bytes = bytes
+    self.failed = failed
+    self.time = time
+  }
+}
+
+/// Which database it is, and from which minute on a watcher counts what completes there.
+package struct PoolSince: Sendable, Equatable {
+  package var database: String
+  /// A moment as the database writes it.
+  package var minute: String
+
+  package init(database: String, minute: String) {
+    self.database = database
+    self.minute = minute
+  }
+}
+
+/// Whoever keeps house.
+package enum PoolLeader: String, Sendable {
+  case coordinator, worker
+  /// A session of another name.
+  case other
+}
+
+/// A row of `haul.running`, all of it.
+package struct TransferRow: Sendable, Equatable {
+  package var job: Int64
+  package var path: String
+  package var bytes: Int64
+  /// Complete length, where known.
+  package var total: Int64?
+  /// Bytes a second, lately.
+  package var rate: Int64
+  package var worker: Int64
+  package var machine: String
+  package var queue: String
+  package var host: String
+  package var batch: String?
+  package var attempt: Int
+  /// Bytes that would survive a crash of the worker now.
+  package var durable: Int64?
+  /// Since the lease began.
+  package var seconds: Double
+  /// `cancel` or `pause`, when that was asked for and is not yet done.
+  package var command: String?
+
+  package init(
+    job: Int64, path: String, bytes: Int64, total: Int64?, rate: Int64, worker: Int64,
+    machine: String,
+    queue: String, host: String, batch: String?, attempt: Int, durable: Int64?, seconds: Double,
+    command: String?
+  ) {
+    self.job = job
+    self.path = path
+    self.bytes = bytes
+    self.total = total
+    self.rate = rate
+    self.worker = worker
+    self.machine = machine
+    self.queue = queue
+    self.host = host
+    self.batch = batch
+    self.attempt = attempt
+    self.durable = durable
+    self.seconds = seconds
+    self.command = command
+  }
+}
+
+/// Reads of somebody who looks every second. But for ``waiting(in:)`` their cost grows with what runs, not with what waits.
+extension JobQueue {
+  /// The database, and the minute it is now.
+  package func poolSince() async throws -> PoolSince {
+    let row = try await rows(
+      "SELECT current_database(), date_trunc('minute', now())", [])[0]
+    return PoolSince(
+      database: try row.decode(0), minute: try row.decode(1))
+  }
+
+  /// How the pool does; `running` and `rate` are those of `part`.
+  package func poolFigures(of part: PoolPart, since: PoolSince) async throws -> PoolFigures {
+    let row = try await rows(
+      """
+      SELECT r.jobs, r.rate, t.completed, t.bytes, t.failed, to_char(now() AT TIME ZONE 'UTC', 'HH24:MI:SS')
+      FROM (
+        SELECT count(*) AS jobs, coalesce(sum(r.rate), 0)::bigint AS rate FROM haul.running r
+        WHERE ($1::text IS NULL OR r.queue = $1) AND ($2::text IS NULL OR r.batch = $2)) r
+      CROSS JOIN (
+        SELECT coalesce(sum(t.completed) FILTER (WHERE t.minute >= $3::timestamptz), 0)::bigint AS completed,
+          coalesce(sum(t.bytes) FILTER (WHERE t.minute >= $3::timestamptz), 0)::bigint AS bytes,
+          coalesce(sum(t.failed) FILTER (WHERE t.minute > now() - interval '1 hour'), 0)::bigint AS failed
+        FROM haul.throughput t WHERE t.minute >= least($3::timestamptz, now() - interval '1 hour')) t
+      """, [part.queue, part.batch, since.minute])[0]
+    return PoolFigures(
+      running: try row.decode(0), rate: try row.decode(1), completed: try row.decode(2),
+      bytes: try row.decode(3), failed: try row.decode(4), time: try row.decode(5))
+  }
+
+  /// Who holds the leader's lock (haul.session_lock(0)); nil where nobody does.
+  package func poolLeader() async throws -> PoolLeader? {
+    let names = try await rows(
+      """
+      SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+      WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+        AND l.classid = (x'48610000'::bigint)::oid AND l.objid = 0
+        AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+      """, [])
+    guard let name = try names.first?.decode(0, as: String?.self) else {
+      return names.isEmpty ? nil : .other
+    }
+    switch name {
+    case "haul-coordinator": return .coordinator
+    case "haul-worker", "haul-worker-control": return .worker
+    default: return .other
+    }
+  }
+
+  /// Jobs of `part` that neither run nor have ended, but for paused ones of queues. Counts what waits in queues, while the numbers
+  /// of batches are kept up.
+  package func waiting(in part: PoolPart) async throws -> Int64 {
+    if let batch = part.batch {
+      let row = try await batches(named: batch, limit: 1).first
+      return row.map { $0.unfinished - $0.running } ?? 0
+    }
+    return try await call(
+      """
+      SELECT coalesce(sum(q.queued + q.interrupted + q.scheduled), 0)::bigint FROM haul.queues q
+      WHERE $1::text IS NULL OR q.queue = $1
+      """, [part.queue])
+  }
+
+  /// What runs of `part`, the longest-running first, at most `limit`.
+  package func transfers(of part: PoolPart, limit: Int) async throws -> [TransferRow] {
+    let rows = try await rows(
+      """
+      SELECT r.job, r.path, r.bytes, r.total, r.rate, r.worker, r.machine, r.queue, r.host, r.batch, r.attempt,
+        r.durable, extract(epoch FROM now() - r.started_at)::float8, r.command
+      FROM haul.running r
+      WHERE ($1::text IS NULL OR r.queue = $1) AND ($2::text IS NULL OR r.batch = $2)
+      ORDER BY r.started_at, r.job LIMIT $3
+      """, [part.queue, part.batch, limit])
+    return try rows.map { row in
+      TransferRow(
+        job: try row.decode(0), path: try row.decode(1), bytes: try row.decode(2),
+        total: try row.decode(3), rate: try row.decode(4), worker: try row.decode(5),
+        machine: try row.decode(6), queue: try row.decode(7), host: try row.decode(8),
+        batch: try row.decode(9), attempt: try row.decode(10), durable: try row.decode(11),
+        seconds: try row.decode(12), command: try row.decode(13))
+    }
+  }
+}

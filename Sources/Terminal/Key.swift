@@ -1,0 +1,107 @@
+/// A key of a terminal, as a program that reads it raw gets it.
+package enum Key: Sendable, Equatable {
+  /// What can be printed, a blank included.
+  case character(Character)
+  /// With Ctrl, in lower case.
+  case control(Character)
+  case enter, escape, tab, backTab, backspace, delete
+  case up, down, left, right, pageUp, pageDown, home, end
+}
+
+/// Turns the bytes that a terminal sends into keys. Pure.
+///
+/// Sequences are those of ECMA-48 (CSI) and of a keypad in application mode (SS3), as xterm, tmux, screen and the Linux console send
+/// them; those of other keys are swallowed, and so is a key with Alt. A sequence may come in several pieces.
+package struct KeyDecoder: Sendable {
+  /// The beginning of what is not complete yet.
+  private var pending: [UInt8] = []
+
+  package init() {}
+
+  /// The keys that are complete with these bytes.
+  package mutating func keys(_ bytes: [UInt8]) -> [Key] {
+    pending += bytes
+    var keys: [Key] = []
+    while let (length, key) = Self.next(pending[...]) {
+      pending.removeFirst(length)
+      if let key { keys.append(key) }
+    }
+    return keys
+  }
+
+  /// Nothing more has come for a moment: an escape that stands alone is the key, anything else incomplete is dropped.
+  package mutating func flush() -> [Key] {
+    defer { pending = [] }
+    return pending == [0x1b] ? [.escape] : []
+  }
+
+  /// The length of the first key and the key, nil for what is none; nil while it is not complete.
+  private static func next(_ bytes: ArraySlice<UInt8>) -> (length: Int, key: Key?)? {
+    guard let first = bytes.first else { return nil }
+    switch first {
+    case 0x1b: return sequence(bytes)
+    case 0x0d, 0x0a: return (1, .enter)
+    case 0x09: return (1, .tab)
+    case 0x7f, 0x08: return (1, .backspace)
+    case 0x01...0x1a: return (1, .control(Character(Unicode.Scalar(first + 0x60))))
+    case 0x20..<0x7f: return (1, .character(Character(Unicode.Scalar(first))))
+    case 0x80...: return text(bytes)
+    default: return (1, nil)
+    }
+  }
+
+  /// One scalar of UTF-8 (RFC 3629 §3); a byte that begins none is skipped.
+  private static func text(_ bytes: ArraySlice<UInt8>) -> (length: Int, key: Key?)? {
+    let length = [0xc2...0xdf, 0xe0...0xef, 0xf0...0xf4].firstIndex {
+      $0.contains(bytes[bytes.startIndex])
+    }
+    guard let length = length.map({ $0 + 2 }) else { return (1, nil) }
+    if bytes.count < length { return nil }
+    guard let text = String(validating: bytes.prefix(length), as: UTF8.self),
+      let character = text.first
+    else { return (1, nil) }
+    return (length, .character(character))
+  }
+
+  private static func sequence(_ bytes: ArraySlice<UInt8>) -> (length: Int, key: Key?)? {
+    guard let second = bytes.dropFirst().first else { return nil }
+    switch second {
+    case UInt8(ascii: "O"):
+      return bytes.dropFirst(2).first.map { (3, $0 == UInt8(ascii: "M") ? .enter : arrow($0)) }
+    case UInt8(ascii: "["):
+      let body = bytes.dropFirst(2)
+      guard let end = body.firstIndex(where: { (0x40...0x7e).contains($0) }) else { return nil }
+      let length = end - bytes.startIndex + 1
+      let parameters = String(decoding: body[..<end], as: UTF8.self)
+      return (length, bytes[end] == UInt8(ascii: "~") ? numbered(parameters) : arrow(bytes[end]))
+    // Two in a row: the first stands alone.
+    case 0x1b: return (1, .escape)
+    default: return (2, nil)
+    }
+  }
+
+  private static func arrow(_ final: UInt8) -> Key? {
+    switch final {
+    case UInt8(ascii: "A"): .up
+    case UInt8(ascii: "B"): .down
+    case UInt8(ascii: "C"): .right
+    case UInt8(ascii: "D"): .left
+    case UInt8(ascii: "H"): .home
+    case UInt8(ascii: "F"): .end
+    case UInt8(ascii: "Z"): .backTab
+    default: nil
+    }
+  }
+
+  /// Keys of the form `CSI number ~`, whatever is held down with them.
+  private static func numbered(_ parameters: String) -> Key? {
+    switch parameters.prefix(while: { $0 != ";" }) {
+    case "1", "7": .home
+    case "3": .delete
+    case "4", "8": .end
+    case "5": .pageUp
+    case "6": .pageDown
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/// Amounts as columns of blocks, `▁▂▅█`, over one or more rows.
+package struct Sparkline: Sendable {
+  private static let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+  private static let marks = [".", ":", "|"]
+
+  private let steps: [String]
+
+  /// Without `hasUnicode` it is drawn with ASCII alone.
+  package init(hasUnicode: Bool = true) { steps = hasUnicode ? Self.blocks : Self.marks }
+
+  /// `rows` lines of `columns`, from the top: the newest of `values` at the right, one a column, the greatest of those shown
+  /// as high as there is room. Nothing is blank; what is more shows at least a little.
+  package func lines(_ values: [Double], columns: Int, rows: Int) -> [String] {
+    let shown = values.suffix(columns)
+    let greatest = shown.max() ?? 0
+    let heights = shown.map { value -> Int in
+      guard value > 0, greatest > 0 else { return 0 }
+      return max(Int((value / greatest * Double(rows * steps.count)).rounded()), 1)
+    }
+    let blank = String(repeating: " ", count: max(columns - shown.count, 0))
+    return (0..<rows).reversed().map { row in
+      blank
+        + heights.map { height in
+          let step = min(height - row * steps.count, steps.count)
+          return step > 0 ? steps[step - 1] : " "
+        }.joined()
+    }
+  }
+}

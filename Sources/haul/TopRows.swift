@@ -1,0 +1,155 @@
+import JobQueue
+import Terminal
+
+extension TransferRow {
+  typealias Column = Listing<TransferRow>.Column
+
+  private var progress: TransferProgress {
+    TransferProgress(name: path, bytes: bytes, total: total, rate: rate)
+  }
+
+  static let table = TopTable<TransferRow>([
+    .init(Column("JOB", key: "job", .right, value: { .number($0.job) }), 5...9, 6),
+    .init(Column("PATH", key: "path", isPath: true, value: { .string($0.path) }), 20...100, 0),
+    .init(
+      Column("", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),
+      6...16, 4, isBar: true),
+    .init(
+      Column(
+        "%", key: "percent", .right,
+        value: { $0.progress.fraction.map(JSONValue.double) ?? .null },
+        text: { $0.progress.fraction.map { "\(Int($0 * 100))%" } ?? "" }), 4...4, 0),
+    .init(
+      Column(
+        "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
+        text: { HumanFormat.bytes($0.bytes, of: $0.total) }), 13...13, 2),
+    .init(
+      Column(
+        "RATE", key: "rate", .right, value: { .number($0.rate) },
+        text: { $0.rate > 0 ? HumanFormat.rate($0.rate) : "-" }), 10...10, 1),
+    .init(
+      Column(
+        "LEFT", key: "time_left", .right,
+        value: { $0.progress.timeLeft.map { .double($0 / .seconds(1)) } ?? .null },
+        text: { $0.progress.timeLeft.flatMap(HumanFormat.timeLeft) ?? "" },
+        style: { _ in .dim }), 6...6, 3),
+    .init(
+      Column(
+        "WORKER", key: "worker", value: { .number($0.worker) },
+        text: { "\($0.worker) \($0.machine)" }),
+      6...20, 5),
+    .init(Column("QUEUE", key: "queue", value: { .string($0.queue) }), 7...18, 7),
+    .init(Column("HOST", key: "host", value: { .string($0.host) }), 10...30, 8),
+    .init(Column("BATCH", key: "batch", value: { .text($0.batch) }), 8...18, 9),
+  ])
+
+  var topRow: TopRow {
+    Self.table.row(
+      self, .job(job, path: path),
+      detail: [
+        path, command.map { "asked to \($0)" }, "from \(host)", batch.map { "batch \($0)" },
+        attempt > 1 ? "attempt \(attempt)" : nil, "for " + HumanFormat.duration(.seconds(seconds)),
+        durable.map { "\(HumanFormat.bytes($0)) safe" },
+      ])
+  }
+}
+
+extension QueueRow {
+  static let table = TopTable(
+    columns,
+    [
+      ("queue", 12...40, 0), ("store", 6...20, 5), ("queued", 7...12, 0), ("scheduled", 9...12, 4),
+      ("running", 7...14, 0), ("interrupted", 11...12, 7), ("held", 6...12, 6),
+      ("rate", 10...10, 1),
+      ("paused", 6...6, 2), ("workers", 7...7, 3),
+    ])
+
+  var topRow: TopRow {
+    Self.table.row(
+      self, .queue(queue),
+      detail: [
+        "queue \(queue)", paused ? "paused: nothing starts" : nil,
+        workers == 0 ? "no live worker mounts the store \(store)" : nil, Self.settings(self),
+      ])
+  }
+}
+
+extension HostRow {
+  static let table = TopTable(
+    columns,
+    [
+      ("host", 20...60, 0), ("running", 7...7, 0), ("cap", 4...9, 2), ("min_interval", 8...8, 4),
+      ("waiting", 7...7, 3), ("why_idle", 8...8, 0),
+    ])
+
+  var topRow: TopRow {
+    Self.table.row(
+      self, .host(host), detail: [host, Self.block(self) ?? whyIdle.flatMap(Self.reason)])
+  }
+
+  /// What `why_idle` means, in words; nil for what ``block(_:)`` tells.
+  private static func reason(_ whyIdle: String) -> String? {
+    switch whyIdle {
+    case "full": "as many run as may"
+    case "adaptive": "as many run as its refusals have left of its cap"
+    case "empty": "nothing waits for it"
+    case "paused": "all that waits for it is in paused queues"
+    case "interval": "the interval between two starts is not over"
+    default: nil
+    }
+  }
+}
+
+extension WorkerRow {
+  static let table = TopTable(
+    columns,
+    [
+      ("worker", 6...8, 0), ("machine", 10...40, 0), ("pid", 7...7, 4), ("version", 7...12, 6),
+      ("state", 8...8, 0), ("running", 7...7, 1), ("concurrency", 4...5, 2), ("rate", 10...10, 0),
+      ("silence", 8...8, 3), ("stores", 6...60, 5),
+    ])
+
+  var topRow: TopRow {
+    Self.table.row(
+      self, .worker(worker, name: name, running: running),
+      detail: [
+        name, trouble,
+        (stores ?? []).isEmpty ? nil : "stores \((stores ?? []).joined(separator: " "))",
+        "version \(version)", "since \(HumanFormat.time(registeredAt))",
+      ])
+  }
+}
+
+extension BatchRow {
+  static let table = TopTable(
+    columns,
+    [
+      ("batch", 12...60, 0), ("jobs", 6...10, 3), ("completed", 9...10, 0), ("failed", 6...8, 0),
+      ("cancelled", 9...9, 6), ("unfinished", 6...10, 0), ("bytes", 8...8, 5), ("rate", 10...10, 1),
+      ("time_left", 9...9, 2),
+    ])
+
+  var topRow: TopRow {
+    Self.table.row(
+      self, .batch(batch),
+      detail: [
+        "batch \(batch)", Self.word(self), counted(Int(running), "running job"),
+        "submitted \(HumanFormat.time(submittedAt))",
+      ])
+  }
+}
+
+extension FailureRow {
+  static let table = TopTable(
+    columns + moreColumns,
+    [
+      ("error", 14...20, 0), ("host", 14...50, 0), ("jobs", 7...10, 0), ("hour", 19...19, 1),
+      ("first_job", 9...10, 3), ("message", 12...80, 2),
+    ])
+
+  var topRow: TopRow {
+    Self.table.row(
+      self, .failures(error: error ?? "", host: host),
+      detail: ["\(error ?? "unknown") of \(host)", message, "first job \(firstJob)"])
+  }
+}

@@ -1,0 +1,49 @@
+import TestSupport
+import Testing
+
+/// `haul watch`, as far as it differs from `haul batch wait`.
+struct WatchTests {
+  private static let site = Site(["/a": Representation(seed: 1, length: 4096)])
+
+  @Test func `what has become of a batch is told, and failed jobs are no failure of it`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer(handler: Self.site.answer)
+      let worker = try pool.worker()
+      try await pool.command("submit", "--batch", "monday", origin.url("/a"), origin.url("/absent"))
+      let watch = try await pool.haul(["watch", "monday", "monday"])
+      #expect(watch.exit == .code(0))
+      #expect(watch.standardOutput == ["completed 1 job, 4.0 KiB"])
+      #expect(
+        watch.standardError.last
+          == "haul watch: 1 job failed (1 http_4xx). For more: haul jobs --batch monday --state failed"
+      )
+      let unknown = try await pool.haul(["watch", "tuesday"])
+      #expect(unknown.exit == .code(65))
+      #expect(unknown.standardError == [#"haul watch: there is no batch "tuesday"."#])
+      try await pool.stop(worker)
+    }
+  }
+
+  @Test func `interrupted it says how to look again`() async throws {
+    try await HaulPool.open { pool in
+      let file = try GatedFile()
+      let worker = try pool.worker()
+      try await pool.command("submit", file.origin.url("/file"), "--out", "f", "--batch", "monday")
+      _ = try await file.checkpoint(worker)
+      let watch = try pool.start(["watch", "monday"])
+      _ = try await watch.child.first("a line of progress") { output in
+        output.standardError.first { $0.hasPrefix("haul watch: 0 of 1 file, 1 running") }
+      }
+      watch.signal(2)
+      let end = try await watch.child.result()
+      #expect(end.exit == .signal(2))
+      #expect(
+        end.standardError.last
+          == "haul watch: no longer watching; the jobs go on. Watch again with: haul watch monday")
+      file.gate.open()
+      try await pool.stop(worker)
+    }
+  }
+}

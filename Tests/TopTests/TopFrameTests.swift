@@ -1,0 +1,123 @@
+import Foundation
+import JobQueue
+import Terminal
+import TestSupport
+import Testing
+
+@testable import haul
+
+struct TopFrameTests {
+  /// A file of this folder's Golden: what stands on the screen.
+  private func golden(_ name: String) throws -> [String] {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "Golden/\(name).txt")
+    let text = try String(contentsOf: file, encoding: .utf8)
+    return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+  }
+
+  private func frame(_ model: TopModel, at now: ContinuousClock.Instant = .sample) -> [StyledLine] {
+    var model = model
+    model.scroll()
+    return TopFrame(model, at: now).lines
+  }
+
+  private func text(_ model: TopModel, at now: ContinuousClock.Instant = .sample) -> String {
+    frame(model, at: now).map(\.text).joined(separator: "\n")
+  }
+
+  static let keys: [(name: String, keys: [Key])] = [
+    ("running", []), ("queues", [.character("2")]), ("hosts", [.character("3"), .down]),
+    ("workers", [.character("4"), .down]), ("batches", [.character("5")]),
+    ("failures", [.character("6")]),
+    ("help", [.character("?")]),
+  ]
+
+  @Test(arguments: keys, [(80, 24), (160, 45)])
+  func `what a real terminal shows`(
+    sample: (name: String, keys: [Key]), size: (columns: Int, rows: Int)
+  ) async throws {
+    var model = try Sample.model(size.columns, size.rows)
+    for key in sample.keys { _ = model.press(key) }
+    let pane = try await Pane(columns: size.columns, rows: size.rows)
+    var screen = FullScreen(hasColors: true)
+    // Something else stood there before.
+    pane.write(
+      screen.update(
+        frame(try Sample.model(size.columns, size.rows)), columns: size.columns, rows: size.rows))
+    pane.write(screen.update(frame(model), columns: size.columns, rows: size.rows))
+    let name = "\(sample.name)-\(size.columns)"
+    var wanted = try golden(name)
+    while wanted.last == "" { wanted.removeLast() }
+    try await pane.screen.wait(for: "the screen \(name)") { $0.rows == wanted }
+  }
+
+  @Test(arguments: [40, 41, 53, 60, 79, 80, 81, 100, 130, 160, 250])
+  func `no line is wider than the screen and no frame higher`(columns: Int) throws {
+    for rows in [10, 11, 24, 29, 30, 40, 60] {
+      for pane in TopPane.allCases {
+        var model = try Sample.model(columns, rows)
+        _ = model.press(.character(Character("\(pane.rawValue)")))
+        let lines = frame(model)
+        #expect(lines.count == rows, "\(columns)x\(rows)")
+        // The last says what can be done, and is cut where it is drawn.
+        for line in lines.dropLast() {
+          #expect(line.width <= columns, "\(columns)x\(rows): \(line.text)")
+        }
+      }
+    }
+  }
+
+  @Test func `a window that is too small says so`() throws {
+    #expect(text(try Sample.model(39, 24)).contains("too small"))
+    #expect(text(try Sample.model(80, 9)).contains("too small"))
+    #expect(!text(try Sample.model(40, 10)).contains("too small"))
+  }
+
+  @Test func `how fresh it is`() throws {
+    var model = try Sample.model(80, 24)
+    #expect(text(model).contains("a coordinator leads  14:22:07"))
+    #expect(text(model, at: .sample + .seconds(6)).contains("no answer for 7s"))
+    model.lose("gone", at: .sample)
+    #expect(text(model, at: .sample + .seconds(9)).contains("connection lost 9s ago, trying again"))
+    model.load(Sample.figures(rate: 1), at: .sample + .seconds(9))
+    model.leader = .some(nil)
+    #expect(text(model, at: .sample + .seconds(9)).contains("no leader  14:22:07"))
+    #expect(text(TopModel()).contains("connecting"))
+    #expect(text(TopModel()).contains("Reading."))
+  }
+
+  @Test func `a list that cannot be read says why, and an empty one that it is`() throws {
+    var model = TopModel()
+    model.fail("this needs the role haul_monitor.", of: .running)
+    #expect(text(model).contains("this needs the role haul_monitor."))
+    model.load([], of: .running, at: .sample)
+    #expect(text(model).contains("Nothing runs."))
+    model = try Sample.model(80, 24)
+    model.fail("the database takes longer than 30s to say this", of: .running)
+    #expect(text(model).contains("stream") && text(model).contains("takes longer than 30s"))
+  }
+
+  @Test func `what is narrowed leaves out what is only known of the pool`() throws {
+    let all = text(try Sample.model(80, 24))
+    #expect(all.contains("files/s") && all.contains("failed in 1h"))
+    let batch = text(try Sample.model(80, 24, part: .batch("monday")))
+    #expect(!batch.contains("files/s") && !batch.contains("failed in 1h"))
+    #expect(batch.contains("batch monday"))
+  }
+
+  @Test func `with ASCII alone`() throws {
+    var model = try Sample.model(160, 45)
+    model.load([Sample.row(1, "a", 1, 2, 1).topRow], of: .running, at: .sample)
+    _ = model.press(.character("s"))
+    model.scroll()
+    let lines = TopFrame(model, at: .sample, hasUnicode: false).lines
+    #expect(lines.allSatisfy { $0.text.utf8.allSatisfy { $0 < 0x80 } })
+  }
+
+  @Test(arguments: [
+    (0.04, "0.0"), (0.25, "0.3"), (12.34, "12.3"), (99.96, "100"), (1234.5, "1234"),
+  ])
+  func `a decimal where it says something`(value: Double, text: String) {
+    #expect(TopFrame.decimal(value) == text)
+  }
+}
