@@ -248,15 +248,14 @@ def _(world, fault, hold):
 @deed("disk full")
 def _(world, fault, hold):
     ballast = world.site.path("ram", "ballast")
-    with world.ledger.noted(world.ledger.full):
-        try:
-            with open(ballast, "wb") as file:
-                while True:
-                    file.write(bytes(1 << 20))
-        except OSError:
-            pass
-        hold()
-        os.remove(ballast)
+    try:
+        with open(ballast, "wb") as file:
+            while True:
+                file.write(bytes(1 << 20))
+    except OSError:
+        pass
+    hold()
+    os.remove(ballast)
 
 
 @deed("disk hangs")
@@ -264,8 +263,10 @@ def _(world, fault, hold):
     place = world.site.path("disk")
     with world.ledger.noted(world.ledger.frozen):
         subprocess.run(["fsfreeze", "-f", place], check=True)
-        hold()
-        subprocess.run(["fsfreeze", "-u", place], check=True)
+        try:
+            hold()
+        finally:
+            subprocess.run(["fsfreeze", "-u", place], check=True)
 
 
 @deed("loss of power")
@@ -295,7 +296,7 @@ def _(world, fault, hold):
 
 @deed("batch paused")
 def _(world, fault, hold):
-    batch = random.Random(fault.dice).choice(world.submitted)
+    batch = random.Random(fault.dice).choice(world.batches())
     world.persist("pause", "--batch", batch)
     hold()
     world.persist("resume", "--batch", batch)
@@ -303,7 +304,7 @@ def _(world, fault, hold):
 
 @deed("batch cancelled")
 def _(world, fault, hold):
-    batch = random.Random(fault.dice).choice(world.submitted)
+    batch = random.Random(fault.dice).choice(world.batches())
     world.persist("cancel", "--batch", batch)
     hold()
     # Most are wanted after all; those of an unlucky number stay cancelled.
@@ -317,7 +318,7 @@ def _(world, fault, hold):
 @deed("jobs prioritised")
 def _(world, fault, hold):
     dice = random.Random(fault.dice)
-    world.persist("prioritize", "--batch", dice.choice(world.submitted), "--priority", str(dice.randint(0, 9)))
+    world.persist("prioritize", "--batch", dice.choice(world.batches()), "--priority", str(dice.randint(0, 9)))
 
 
 @deed("haul migrate")

@@ -3,7 +3,7 @@
 It trusts nothing that Haul says of itself: no view, no function, no log; tables, and what the driver knows it did.
 
 Not looked at by anybody here: the order of priorities and the weights of queues, how long claims take (I6), adaptive caps
-beyond that they are no larger than the policy's, totals of batches, TLS, digests, and what NFS does to renames.
+beyond that they are no larger than the policy's, TLS, and what NFS does to renames.
 """
 
 import os
@@ -50,6 +50,21 @@ SELECT w.pid, w.id, extract(epoch FROM w.registered_at)::float8, extract(epoch F
   w.stopped_at IS NOT NULL, w.expires_at <= clock_timestamp(), (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id)
 FROM haul.worker w"""
 COMPLETED = "SELECT job FROM haul.outcome WHERE state = 'completed'"
+# What is counted of a batch, and what it says: what is added up already, and what is yet to be.
+TOTALS = """
+WITH there AS (
+  SELECT coalesce(j.batch, 0) AS batch, count(*) AS jobs, count(*) FILTER (WHERE o.state = 'completed') AS completed,
+    count(*) FILTER (WHERE o.state = 'failed') AS failed, count(*) FILTER (WHERE o.state = 'cancelled') AS cancelled,
+    coalesce(sum(o.bytes), 0) AS bytes
+  FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1
+), said AS (
+  SELECT t.batch, sum(t.jobs) AS jobs, sum(t.completed) AS completed, sum(t.failed) AS failed, sum(t.cancelled) AS cancelled,
+    sum(t.bytes) AS bytes
+  FROM (SELECT batch, jobs, completed, failed, cancelled, bytes FROM haul.batch_total
+    UNION ALL SELECT batch, jobs, completed, failed, cancelled, bytes FROM haul.batch_change) t GROUP BY 1)
+SELECT coalesce(t.batch, s.batch), t::text, s::text FROM there t FULL JOIN said s ON s.batch = t.batch
+WHERE (coalesce(t.jobs, 0), coalesce(t.completed, 0), coalesce(t.failed, 0), coalesce(t.cancelled, 0), coalesce(t.bytes, 0))
+  <> (coalesce(s.jobs, 0), coalesce(s.completed, 0), coalesce(s.failed, 0), coalesce(s.cancelled, 0), coalesce(s.bytes, 0))"""
 
 
 class Judge(threading.Thread):
@@ -64,7 +79,10 @@ class Judge(threading.Thread):
 
     def run(self):
         while not self.over.wait(1):
-            self.look()
+            try:
+                self.look()
+            except Exception as error:  # a judge that does not see must not look like a pool without fault
+                self.book.violation("judge", repr(error))
 
     def look(self):
         for program in self.world.pool.programs:
@@ -89,6 +107,8 @@ class Judge(threading.Thread):
         self.completed = completed
         for job, token, last in self.session.run(TOKENS):
             self.book.violation("token", f"job {job} has the token {token} after {last}")
+        for batch, there, said in self.session.run(TOTALS):
+            self.book.violation("batch totals", f"batch {batch} has {there}, and its totals are {said}")
         row = self.session.run("""
             SELECT (SELECT count(*) FROM haul.lease), (SELECT count(*) FROM haul.ready),
               (SELECT count(*) FROM haul.scheduled), (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.outcome)""")[0]

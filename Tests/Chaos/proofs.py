@@ -167,7 +167,7 @@ def _(stage):
 
 
 @scene("a hand in the database", "one state", "in flight", "once", "outcome", "token", "parked lane", "cap",
-       waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
+       "batch totals", "digest", waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
 def _(stage):
     stage.submit()
     until("small files", lambda: stage.sql("SELECT count(*) FROM haul.outcome") == [(10,)])
@@ -176,6 +176,8 @@ def _(stage):
     stage.sql("INSERT INTO haul.held SELECT id, queue, host, 0, 5, NULL, now() FROM haul.job WHERE path LIKE '%%/1'")
     stage.sql("DELETE FROM haul.outcome WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/2')")
     stage.sql("UPDATE haul.outcome SET state = 'failed', error = 'io' WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/3')")
+    stage.sql("UPDATE haul.outcome SET digest = 'sha-256=' || repeat('0', 64) WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/5')")
+    stage.sql("INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes) VALUES (1, now(), 1, 0, 0, 0, 0)")
     stage.sql("UPDATE haul.host SET in_flight = in_flight + 1 WHERE name = 'plain.test'")
     stage.sql("""INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at)
         SELECT job, token + 1000000, worker, 'released', false, started_at, now() FROM haul.lease LIMIT 1""")

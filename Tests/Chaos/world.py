@@ -139,7 +139,7 @@ class World:
     def persist(self, *arguments, text=None, limit=90):
         """Gives a command until it is carried out. That there is no database now is no fault of it."""
         deadline = time.time() + limit
-        while time.time() < deadline:
+        while time.time() < deadline or ledger.overlap(self.ledger.outages, time.time() - limit, time.time()):
             done = self.pool.haul(*arguments, text=text)
             if done.returncode == 0:
                 return True
@@ -161,14 +161,23 @@ class World:
             self.persist("host", "set", host, f"--{name}", str(value) if name == "cap" else f"{int(1000 * value)}ms")
             history.append((time.time(), value))
 
+    def batches(self):
+        """What has been submitted so far: at least one, which on a slow machine takes its time."""
+        while not self.submitted:
+            time.sleep(0.2)
+        return list(self.submitted)
+
     def submit(self):
         """Submits the waves, each at its time."""
         for wave in self.waves:
             time.sleep(max(0, self.ledger.begin + wave.at - time.time()))
             text = "\n".join(wave.lines())
-            if self.persist(
-                "submit", "--input", "-", "--format", "jsonl", "--batch", wave.batch, "--queue", wave.queue, text=text):
-                self.submitted.append(wave.batch)
+            try:
+                if self.persist(
+                    "submit", "--input", "-", "--format", "jsonl", "--batch", wave.batch, "--queue", wave.queue, text=text):
+                    self.submitted.append(wave.batch)
+            except Exception as error:
+                self.ledger.violation("driver", f"the submission of {wave.batch}: {error!r}")
 
     def power_loss(self):
         """Database and disk lose power together; what the one calls durable is looked for on the other."""
