@@ -175,7 +175,7 @@ extension FileDescriptor {
     do throws(TransferError) {
       try probeWriting()
       return false
-    } catch where error.errorClass == .diskFull {
+    } catch  where error.errorClass == .diskFull {
       return true
     }
   }
