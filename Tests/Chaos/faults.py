@@ -46,9 +46,8 @@ def _(world, fault, hold):
 
 @deed("worker's clock three hours fast")
 def _(world, fault, hold):
-    # Not for the whole run: faketime(1) has the kernel's timers by the true clock, and libdispatch asks them all the time.
     worker = world.pool.workers[fault.target]
-    shifted = {"LD_PRELOAD": pool.FAKETIME, "FAKETIME": "+3h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    shifted = {"LD_PRELOAD": world.site.path("wrong-clock.so")}
     true, worker.environment = worker.environment, worker.environment | shifted
     drain(world, worker, lambda: None, lambda worker: worker.signal(signal.SIGTERM, "drained"))
     hold()
@@ -247,13 +246,15 @@ def _(world, fault, hold):
 
 @deed("disk full")
 def _(world, fault, hold):
-    ballast = world.site.path("ram", "ballast")
-    try:
-        with open(ballast, "wb") as file:
-            while True:
-                file.write(bytes(1 << 20))
-    except OSError:
-        pass
+    ballast = world.site.path("small", "ballast")
+    with open(ballast, "wb") as file:
+        # Room that is set aside is not written (fallocate(2)): down to the last block, and nothing of it goes to the machine's disk.
+        for size in (64 << 20, 1 << 20, 4096):
+            try:
+                while True:
+                    os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, size)
+            except OSError:
+                pass
     hold()
     os.remove(ballast)
 
@@ -288,7 +289,7 @@ def _(world, fault, hold):
 
 @deed("queue paused")
 def _(world, fault, hold):
-    queue = random.Random(fault.dice).choice(["disk", "ram", "limited"])
+    queue = random.Random(fault.dice).choice(["disk", "small", "limited"])
     world.persist("queue", "pause", queue)
     hold()
     world.persist("queue", "resume", queue)

@@ -150,7 +150,7 @@ class Final:
 
     def check_names(self):
         """What stands under a final name and belongs to no completed job."""
-        wanted = {"disk": {"ballast"}, "ram": {"ballast"}}
+        wanted = {"disk": {"ballast"}, "small": {"ballast"}}
         for _, _, _, _, queue, state, _, placed, *_ in self.rows:
             if state == "completed":
                 wanted[workload.STORE[queue]].add(placed)

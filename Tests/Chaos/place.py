@@ -42,7 +42,7 @@ def leave(root):
 
 
 class Site:
-    def __init__(self, root, hosts):
+    def __init__(self, root, hosts, size):
         self.root = root
         run("ip", "link", "set", "lo", "up")
         run("ip", "link", "add", "lan", "type", "bridge")
@@ -55,7 +55,7 @@ class Site:
         with open(names, "w") as file:
             file.write("127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in hosts.items()))
         run("mount", "--bind", names, "/etc/hosts")
-        self.images = None
+        self.images = self.sharing("images", size)
 
     def path(self, *names):
         return os.path.join(self.root, *names)
@@ -63,12 +63,10 @@ class Site:
     def disk(self, name, size):
         """An ext4 in a file, which can be frozen and can lose power: its journal commits every ten minutes, so that what
         nobody syncs is lost for certain."""
-        if self.images is None:
-            self.images = self.sharing("images", 3 * size + (1 << 30))
         image, place = self.image(name), self.path(name)
         os.mkdir(place)
         run("truncate", "-s", str(size), image)
-        run("mkfs.ext4", "-q", "-F", image)
+        run("mkfs.ext4", "-q", "-F", "-m", "0", image)
         run("mount", "-o", "loop,commit=600", image, place)
         return place
 
@@ -96,13 +94,6 @@ class Site:
     def forget_power_loss(self, name):
         run("umount", self.path(f"{name}.lost"))
         os.remove(self.image(f"{name}.lost"))
-
-    def memory_disk(self, name, size):
-        """A tmpfs, to run out of space."""
-        place = self.path(name)
-        os.mkdir(place)
-        run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", place)
-        return place
 
 
 class Wire:

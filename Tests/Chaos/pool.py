@@ -1,6 +1,5 @@
 """The pool as an operator has it: workers, coordinators, and `haul` commands."""
 
-import glob
 import json
 import os
 import signal
@@ -9,8 +8,6 @@ import time
 
 import ledger
 import place
-
-FAKETIME = next(glob.iglob("/usr/lib/*/faketime/libfaketimeMT.so.1"), None)
 
 
 class Program:

@@ -161,7 +161,7 @@ def _(stage):
     os.remove(names[1])
     os.truncate(names[2], 4000)
     os.chmod(names[3], 0o600)
-    open(os.path.join(stage.stores["ram"], "stray"), "w").close()
+    open(os.path.join(stage.stores["small"], "stray"), "w").close()
     parts = next(place for place, _, _ in os.walk(os.path.join(stage.stores["disk"], ".haul", "parts")))
     open(os.path.join(parts, "99999.99999"), "w").close()
 
@@ -183,7 +183,7 @@ def _(stage):
         SELECT job, token + 1000000, worker, 'released', false, started_at, now() FROM haul.lease LIMIT 1""")
     stage.ledger.caps["large.test"] = [(0, 2)]
     stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'ram'")
-    stage.pool.must("submit", "--queue", "ram", "http://plain.test/nothing-here")
+    stage.pool.must("submit", "--queue", "small", "http://plain.test/nothing-here")
     stage.sql("UPDATE haul.lane SET next_at = NULL WHERE head IS NOT NULL")
     time.sleep(3)
     stage.sql("DELETE FROM haul.job WHERE path LIKE '%%/4'")

@@ -18,8 +18,8 @@ HOSTS = {
     "nginx.test": (None, 6, 0, (0, 300000), 0.149),
     "large.test": (3 << 19, 6, 0, (12 << 20, 40 << 20), 0.0),
 }
-QUEUES = {"disk": 0.5, "ram": 0.4, "limited": 0.1}
-STORE = {"disk": "disk", "ram": "ram", "limited": "disk"}
+QUEUES = {"disk": 0.5, "small": 0.4, "limited": 0.1}
+STORE = {"disk": "disk", "small": "small", "limited": "disk"}
 LIMIT = 5  # jobs of the queue `limited` at once
 
 

@@ -80,9 +80,9 @@ class World:
         size = sum(job.file.size for job in self.jobs)
         if in_memory:
             place.put_in_memory(root, 3 * size + (1 << 30))
-        self.site = place.Site(root, hosts)
+        self.site = place.Site(root, hosts, 4 * size + (2 << 30))
         self.stores = {
-            "disk": self.site.disk("disk", 2 * size + (256 << 20)), "ram": self.site.memory_disk("ram", size + (128 << 20))}
+            "disk": self.site.disk("disk", 2 * size + (256 << 20)), "small": self.site.disk("small", size + (256 << 20))}
         self.server = server.Server(self.site)
         self.driver_session, self.session_lock = self.server.session(), threading.Lock()
         # One fault after the other of those that need the same, however slow the machine is.
@@ -90,6 +90,8 @@ class World:
         self.relay = relay.Relay()
         # A copy: who builds meanwhile changes nothing here.
         program = shutil.copy2(haul_path, self.site.path("haul-program"))
+        place.run("clang", "-shared", "-fPIC", "-Werror", os.path.join(os.path.dirname(__file__), "wrong-clock.c"),
+                  "-o", self.site.path("wrong-clock.so"))
         self.pool = pool.Pool(self.site, self.ledger, program, self.server.conninfo)
         self.origin, self.nginx = Origin(self), Nginx(self.site)
         self.set_up(workers, environments or {})
