@@ -18,7 +18,7 @@ import workload
 # A worker that is well heartbeats every 2 s; one that is gone is given up after 15 s without, and by a round a second.
 HEARTBEAT, GIVEN_UP = 12, 25
 # After the database was away the rescuer gives everybody one expiry, and sessions take a while to come back.
-RECOVERY = 20
+RECOVERY, BACK = 20, 8
 
 STATES = """
 SELECT j.id, count(s.job), string_agg(s.state, '+') FROM haul.job j LEFT JOIN (
@@ -130,16 +130,19 @@ class Judge(threading.Thread):
         now = time.time()
         # Processes have numbers of their own here, and none is used again so soon.
         rows = {row[0]: row for row in self.session.run(WORKERS)}
-        now_or_before = ledger.overlap(self.book.outages, now - RECOVERY - GIVEN_UP, now)
+        may_be_heard = not ledger.overlap(self.book.outages, now - BACK - HEARTBEAT, now)
+        must_be_given_up = not ledger.overlap(self.book.outages, now - GIVEN_UP, now)
         for life in self.book.lives:
             row = rows.get(life.pid)
-            if life.address is None or now_or_before:
+            if life.address is None:
                 continue
-            if life.end is None and life.told is None:
+            if life.end is None and life.told is None and may_be_heard:
                 if now - life.begin > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
+                    self.book.checks["workers heard of"] += 1
                     if row is None or now - row[3] > HEARTBEAT:
                         self.book.violation("worker", f"{life.name} is alive, and the database last heard of it {row and now - row[3]} s ago")
-            elif life.end is not None and row is not None and now - life.end > GIVEN_UP:
+            elif life.end is not None and row is not None and now - life.end > GIVEN_UP and must_be_given_up:
+                self.book.checks["dead workers given up"] += 1
                 if not (row[4] or row[5]) or row[6]:
                     self.book.violation("worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {row[6]} leases")
 
