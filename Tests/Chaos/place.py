@@ -66,7 +66,7 @@ class Site:
         image, place = self.image(name), self.path(name)
         os.mkdir(place)
         run("truncate", "-s", str(size), image)
-        run("mkfs.ext4", "-q", "-F", "-m", "0", image)
+        run("mkfs.ext4", "-q", "-F", "-m", "0", "-i", "4096", image)
         run("mount", "-o", "loop,commit=600", image, place)
         return place
 

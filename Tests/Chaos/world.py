@@ -71,13 +71,14 @@ class Nginx:
 
 
 class World:
-    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True):
+    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True, size=None):
+        """`size`: bytes of all files, where it is not those of the waves."""
         self.seed, self.waves, self.ledger = seed, waves, ledger.Ledger()
         self.jobs = [job for wave in waves for job in wave.jobs]
         # What is submitted, as far as its command has ended well; batches that stay cancelled, and that were wanted again.
         self.submitted, self.cancelled, self.wanted = [], set(), set()
         hosts = {name: place.NGINX if name == "nginx.test" else place.ORIGIN for name in workload.HOSTS}
-        size = sum(job.file.size for job in self.jobs)
+        size = size or sum(job.file.size for job in self.jobs)
         if in_memory:
             place.put_in_memory(root, 3 * size + (1 << 30))
         self.site = place.Site(root, hosts, 4 * size + (2 << 30))
