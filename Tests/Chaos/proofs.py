@@ -182,7 +182,7 @@ def _(stage):
     stage.sql("""INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at)
         SELECT job, token + 1000000, worker, 'released', false, started_at, now() FROM haul.lease LIMIT 1""")
     stage.ledger.caps["large.test"] = [(0, 2)]
-    stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'ram'")
+    stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'small'")
     stage.pool.must("submit", "--queue", "small", "http://plain.test/nothing-here")
     stage.sql("UPDATE haul.lane SET next_at = NULL WHERE head IS NOT NULL")
     time.sleep(3)
