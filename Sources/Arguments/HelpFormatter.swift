@@ -14,13 +14,9 @@ struct HelpFormatter {
     var blocks = [wrapped("OVERVIEW: \(node.abstract)"), prose(node.discussion)]
     blocks.append(wrapped("USAGE: \(usage(of: node, path: path))"))
     blocks.append(
-      section("ARGUMENTS", node.operands.map { ("<\($0.name)>", describe($0)) }))
-    var titles: [String?] = []
-    for option in node.options where !titles.contains(option.section) {
-      titles.append(option.section)
-    }
-    for title in [nil] + titles.filter({ $0 != nil }) {
-      let rows = node.options.filter { $0.section == title }.map { (label($0), describe($0)) }
+      section("ARGUMENTS", node.operands.map { ("<\($0.name)>", Self.describe($0)) }))
+    for title in Self.titles(of: node) {
+      let rows = node.options.filter { $0.section == title }.map { (label($0), Self.describe($0)) }
       blocks.append(section(title ?? "OPTIONS", rows))
     }
     for group in node.sections {
@@ -48,16 +44,27 @@ struct HelpFormatter {
     return option.placeholder.map { "\(names) \($0)" } ?? names + (option.isDeniable ? "[=no]" : "")
   }
 
-  private func describe(_ operand: OperandSpec) -> String {
+  /// The headings of a command's options, its own first, which have none.
+  static func titles(of node: CommandNode) -> [String?] {
+    var titles: [String?] = [nil]
+    for option in node.options where !titles.contains(option.section) {
+      titles.append(option.section)
+    }
+    return titles
+  }
+
+  /// What an operand means, and what it may be.
+  static func describe(_ operand: OperandSpec) -> String {
     operand.help + notes(values: operand.candidates, default: "")
   }
 
-  private func describe(_ option: OptionSpec) -> String {
+  /// What an option means, what it may be, its default and its environment variable.
+  static func describe(_ option: OptionSpec) -> String {
     option.help + notes(values: option.candidates, default: option.defaultText)
       + (option.environment.map { " [env:\u{a0}\($0)]" } ?? "")
   }
 
-  private func notes(values: [String], default text: String) -> String {
+  private static func notes(values: [String], default text: String) -> String {
     var notes: [String] = []
     if !values.isEmpty { notes.append("values: \(values.joined(separator: ", "))") }
     if !text.isEmpty { notes.append("default: \(text)") }

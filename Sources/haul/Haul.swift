@@ -38,6 +38,7 @@ enum Haul {
               CommandNode(HostUnblockCommand.self),
             ]),
           CommandNode(CompletionCommand.self), CommandNode(CompleteCommand.self),
+          CommandNode(ManualCommand.self),
         ]),
       CommandSection(
         "RUN",

@@ -105,6 +105,7 @@ struct HaulTreeTests {
           queue                   Manage queues.
           host                    Manage hosts.
           completion              Print a shell's completion script.
+          manual                  Write the pages of the manual, one for each command.
 
         RUN:
           get                     Download URLs here and now, without any set-up.

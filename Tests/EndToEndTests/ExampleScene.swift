@@ -58,7 +58,7 @@ final class ExampleScene: Sendable {
     let places = [
       ("postgresql://admin@db.example.org/haul", "service=pool"),
       ("https://example.org/", origin.url("/")), ("/srv/", directory.path("srv/")),
-      ("/tmp/scratch", directory.path("scratch")),
+      ("/tmp/scratch", directory.path("scratch")), ("/usr/local/", directory.path("local/")),
     ]
     return places.reduce(line) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `haul.work` reads: a few rows, by index, however much waits.
+/// What `haul.work` and a step of a cancellation read: a few rows, by index, however much waits.
 ///
 /// Read from the plans of its statements as they ran, nested ones too, which auto_explain sends to the client. The session makes
 /// its plans while the tables are empty and keeps them, as that of a worker that came before the jobs.
@@ -43,6 +43,7 @@ struct PlanTests {
     ],
     "leases_of": ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"],
     "end_leases": ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"],
+    "batch_jobs": ["enable_seqscan=off", "enable_bitmapscan=off", "enable_sort=off", "jit=off"],
     "next_due": ["enable_seqscan=off", "enable_bitmapscan=off"],
     "add_jobs": ["enable_nestloop=off", "jit=off"],
   ]
@@ -75,9 +76,11 @@ struct PlanTests {
       \(fill)
       \(call(3))
       \(call(4))
+      \(cancelStep)
       ANALYZE;
       \(call(5))
       \(call(6))
+      \(cancelStep)
       """, to: "script.sql")
     let bin = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
     let output = try await ChildProcess.run(
@@ -106,12 +109,21 @@ struct PlanTests {
     """
   }
 
+  /// A step of the cancellation of all there is, which then is called off.
+  private static let cancelStep = """
+    SET auto_explain.log_min_duration = 0;
+    SELECT haul.cancel('{"batch": "all"}', 300) \\g /dev/null
+    SET auto_explain.log_min_duration = -1;
+    SELECT haul.end_sweep(b.id) FROM haul.batch b \\g /dev/null
+    """
+
   private static let fill = """
     SELECT haul.ensure_partitions(400000) \\g /dev/null
+    INSERT INTO haul.batch (name) VALUES ('all');
     INSERT INTO haul.host (name, cap, policy_cap, min_interval, in_flight)
     SELECT 'h' || n || '.test', 4, 4, '0', (n <= 6000)::integer FROM generate_series(1, 10000) n;
-    INSERT INTO haul.job (id, queue, host, priority, submitted_at, url, path, options)
-    SELECT nextval('haul.job_id'), q.id, h.id, 5, clock_timestamp(), 'https://' || h.name || '/' || n, h.name || '/' || n, '{}'
+    INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
+    SELECT nextval('haul.job_id'), q.id, h.id, 1, 5, clock_timestamp(), 'https://' || h.name || '/' || n, h.name || '/' || n, '{}'
     FROM haul.queue q, haul.host h, generate_series(1, 30) n WHERE q.name = '\(Pool.name)';
     INSERT INTO haul.lease (job, token, worker, call, queue, host, instance, priority, attempt, resumed_at, started_at)
     SELECT DISTINCT ON (j.host) j.id, nextval('haul.token'), 0, 1, j.queue, j.host, 1, 5, 1, 0, clock_timestamp()

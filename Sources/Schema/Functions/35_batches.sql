@@ -161,6 +161,17 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   UPDATE haul.batch SET sweep = NULL, swept = NULL, swept_at = NULL, sweep_below = NULL WHERE id = p_batch AND sweep IS NOT NULL
 $$;
 
+-- The first p_limit jobs of a batch above p_after, up to p_last, in the order of their ids. The plan is pinned: free to choose,
+-- on a table that nobody has analysed yet, the planner reads and sorts all of the batch for each step.
+CREATE OR REPLACE FUNCTION haul.batch_jobs(p_batch integer, p_after bigint, p_last bigint, p_limit integer) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+BEGIN
+  RETURN ARRAY(SELECT j.id FROM haul.job j WHERE j.batch = p_batch AND j.id > p_after AND j.id <= p_last
+    ORDER BY j.id LIMIT p_limit);
+END
+$$;
+
 -- Moves up to p_limit more jobs of a batch as begin_sweep() has said: waiting ones end or are held, running ones are told.
 -- `more` is false when the batch is through, and its flag is taken down.
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
@@ -178,10 +189,8 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  SELECT array_agg(t.id) INTO v_jobs FROM (
-    SELECT j.id FROM haul.job j WHERE j.batch = p_batch AND j.id > v_batch.swept AND j.id <= v_batch.sweep_below
-    ORDER BY j.id LIMIT p_limit) t;
-  IF v_jobs IS NULL THEN
+  v_jobs := haul.batch_jobs(p_batch, v_batch.swept, v_batch.sweep_below, p_limit);
+  IF v_jobs = '{}' THEN
     PERFORM haul.end_sweep(p_batch);
     more := false;
     RETURN;

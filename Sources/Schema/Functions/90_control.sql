@@ -74,27 +74,19 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan 
 #variable_conflict use_column
 DECLARE
   v_jobs bigint[];
-  v_places tid[];
-  v_hosts integer[];
-  v_queues integer[];
-  v_instances integer[];
 BEGIN
   SELECT array_agg(t.job) INTO v_jobs FROM (
     SELECT s.job FROM haul.scheduled s WHERE s.job = ANY (p_jobs) ORDER BY s.job FOR UPDATE) t;
   RETURN QUERY DELETE FROM haul.scheduled s WHERE s.job = ANY (v_jobs)
     RETURNING s.job, s.queue, s.host, s.instance, s.priority, s.run_at;
 
-  SELECT array_agg(r.job), array_agg(r.ctid), array_agg(r.host), array_agg(r.queue), array_agg(r.instance)
-  INTO v_jobs, v_places, v_hosts, v_queues, v_instances
-  FROM unnest(p_jobs) AS u(job) JOIN haul.ready r ON r.job = u.job;
   PERFORM FROM haul.lane l
   WHERE (l.host, l.queue, l.instance) IN (
-    SELECT k.host, k.queue, k.instance FROM unnest(v_hosts, v_queues, v_instances) AS k(host, queue, instance))
+    SELECT r.host, r.queue, r.instance FROM haul.ready r WHERE r.job = ANY (p_jobs))
   ORDER BY l.host, l.queue, l.instance FOR UPDATE;
-  -- A new statement: what a claim took meanwhile is gone; what came back since is left for the next call.
-  RETURN QUERY DELETE FROM haul.ready r
-    USING unnest(v_places, v_jobs, v_hosts, v_queues, v_instances) AS k(place, job, host, queue, instance)
-    WHERE r.ctid = k.place AND r.job = k.job AND r.host = k.host AND r.queue = k.queue AND r.instance = k.instance
+  -- A new statement: what a claim took meanwhile is gone. What came back meanwhile, to a lane that is not locked, goes too: a
+  -- claim that wants it at this moment waits and finds it gone.
+  RETURN QUERY DELETE FROM haul.ready r WHERE r.job = ANY (p_jobs)
     RETURNING r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz;
 END
 $$;

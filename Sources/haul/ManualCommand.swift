@@ -1,0 +1,43 @@
+import Arguments
+import FoundationEssentials
+import Glibc
+import Log
+
+struct ManualCommand: HaulCommand {
+  static let name = "manual"
+  static let abstract = "Write the pages of the manual, one for each command."
+  static let discussion = """
+    They say what --help says, for man(1), which finds them in the directory man1 below one of those that manpath(1) prints. \
+    Pages that are there are replaced.
+    """
+  static let examples = [
+    Example("haul manual ~/.local/share/man/man1", "Then 'man haul-get' shows one."),
+    Example("haul manual /usr/local/share/man/man1", "For all users, as root."),
+  ]
+  static let operands: [Operand<Self>] = [
+    .required("dir", \.directory, "The directory, made where it is missing.").from(.directories)
+  ]
+
+  var directory = ""
+
+  func perform() async throws {
+    var now: [UInt8] = []
+    WallTime.now().appendDateTime(to: &now)
+    let pages = Haul.tree.manualPages(date: String(decoding: now.prefix(10), as: UTF8.self))
+    do {
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+      for page in pages {
+        try Data(page.text.utf8).write(to: URL(filePath: "\(directory)/\(page.fileName)"))
+      }
+    } catch {
+      // The system's reason, where there is one: Foundation's own are for developers.
+      let reason = ((error as? CocoaError)?.underlying as? POSIXError).map {
+        unsafe String(cString: strerror($0.code.rawValue))
+      }
+      throw ExitError(
+        .inputOutput, "cannot write the manual to \(directory): \(reason ?? "\(error)")")
+    }
+    try StandardStream.output.write("\(counted(pages.count, "page")) written to \(directory)\n")
+  }
+}
