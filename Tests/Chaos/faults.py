@@ -10,6 +10,10 @@ import pool
 import workload
 
 DEEDS = {}
+# Of the pool: neither the driver's and the judge's nor what the server starts to help with their statements.
+SESSIONS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = 'haul' AND application_name <> 'chaos' AND backend_type = 'client backend' ORDER BY pid"""
 
 
 def deed(kind):
@@ -156,8 +160,7 @@ def _(world, fault, hold):
 @deed("sessions terminated")
 def _(world, fault, hold):
     dice = random.Random(fault.dice)
-    sessions = world.sql(
-        "SELECT pid FROM pg_stat_activity WHERE datname = 'haul' AND application_name <> 'chaos' ORDER BY pid")
+    sessions = world.sql(SESSIONS)
     with world.ledger.noted(world.ledger.breaks):
         for (pid,) in sessions or []:
             if dice.random() < 0.4:
@@ -167,8 +170,7 @@ def _(world, fault, hold):
 @deed("one backend kill -9")
 def _(world, fault, hold):
     with world.outage():
-        sessions = world.sql(
-            "SELECT pid FROM pg_stat_activity WHERE datname = 'haul' AND application_name <> 'chaos' ORDER BY pid")
+        sessions = world.sql(SESSIONS)
         if sessions:
             world.server.kill_backend(random.Random(fault.dice).choice(sessions)[0])
         hold()
