@@ -24,6 +24,9 @@ let package = Package(
     .systemLibrary(
       name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(
+      name: "CLibmicrohttpd", pkgConfig: "libmicrohttpd",
+      providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     // The rooms, lowest first.
@@ -34,19 +37,24 @@ let package = Package(
       swiftSettings: strictC),
     .target(
       name: "EmbeddedPostgres", dependencies: ["Postgres", "CLinux"], swiftSettings: strictC),
-    .executableTarget(name: "EmbedSQL", swiftSettings: strict),
-    .plugin(name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"]),
+    .executableTarget(name: "EmbedText", swiftSettings: strict),
+    .plugin(name: "EmbedTextPlugin", capability: .buildTool(), dependencies: ["EmbedText"]),
     .target(
       name: "Schema",
       exclude: ["Migrations", "Functions", "Views", "Roles"],
       swiftSettings: strict,
-      plugins: ["EmbedSQLPlugin"]),
+      plugins: ["EmbedTextPlugin"]),
     .target(name: "JobQueue", dependencies: ["Postgres", "Schema"], swiftSettings: strict),
     .target(
-      name: "Worker", dependencies: ["Coordinator", "JobQueue", "Postgres", "Transfer", "Log"],
+      name: "Worker",
+      dependencies: ["Coordinator", "JobQueue", "Postgres", "Transfer", "Log", "CLinux"],
       swiftSettings: strictC),
     .target(
       name: "Coordinator", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),
+    .target(
+      name: "StatusPage",
+      dependencies: ["JobQueue", "Postgres", "Log", "CLibmicrohttpd", "CLibcrypto", "CLinux"],
+      exclude: ["Page"], swiftSettings: strictC, plugins: ["EmbedTextPlugin"]),
     .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
     .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
@@ -60,9 +68,8 @@ let package = Package(
     .executableTarget(
       name: "haul",
       dependencies: [
-        "LocalPool", "Worker", "Coordinator", "JobQueue", "Postgres", "EmbeddedPostgres",
-        "Transfer",
-        "ListFormats", "Arguments", "Terminal", "Log",
+        "LocalPool", "Worker", "Coordinator", "StatusPage", "JobQueue", "Postgres",
+        "EmbeddedPostgres", "Transfer", "ListFormats", "Arguments", "Terminal", "Log",
       ],
       swiftSettings: strictC,
       // The other linker warns of a call to mktemp(3) in the toolchain's own static library.
@@ -90,10 +97,14 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
-      swiftSettings: strict),
+      exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
       dependencies: ["Worker", "Coordinator", "Transfer", "Postgres", "Log", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "StatusPageTests",
+      dependencies: ["StatusPage", "JobQueue", "Postgres", "Log", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",

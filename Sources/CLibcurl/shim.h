@@ -55,6 +55,11 @@ static inline CURLcode haul_easy_get_pointer(CURL *easy, CURLINFO info, void **v
   return curl_easy_getinfo(easy, info, value);
 }
 
+/// curl_easy_getinfo(3) for information that is a long.
+static inline CURLcode haul_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
 /// curl_easy_getinfo(3) for information that is a 64-bit number.
 static inline CURLcode haul_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(easy, info, value);

@@ -82,6 +82,8 @@ struct haul_program {
   int input;
   /// Standard output and error.
   int output;
+  /// Whether nobody else may read what it writes (umask 077); else as the caller's.
+  int is_private;
   /// Whether it runs as the user below instead of the caller's; only root can ask for that.
   int drops;
   uid_t user;
@@ -107,7 +109,7 @@ static inline int haul_become(const struct haul_program *program) {
        syscall(SYS_setresgid, program->group, program->group, program->group) != 0 ||
        syscall(SYS_setresuid, program->user, program->user, program->user) != 0))
     return errno;
-  umask(077);
+  if (program->is_private) umask(077);
   if (chdir(program->directory) != 0) return errno;
   struct sigaction action = {.sa_handler = SIG_DFL};
   for (int number = 1; number < NSIG; number++) sigaction(number, &action, NULL);

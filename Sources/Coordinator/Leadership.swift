@@ -41,6 +41,9 @@ package final class Leadership: Sendable {
   /// Whether this process led in its last round.
   package var isLeading: Bool { state.withLock { $0.heldBy != nil } }
 
+  /// How many rounds this process has begun as leader.
+  package var rounds: Int { state.withLock { $0.rounds } }
+
   /// Rounds, one a second from `first` on, until the task is cancelled or a session is closed. Trouble with the database
   /// is logged and the round tried again.
   package func run(from first: ContinuousClock.Instant = .now) async {

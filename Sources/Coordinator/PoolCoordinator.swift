@@ -8,6 +8,13 @@ package final class PoolCoordinator: Sendable {
   private let conninfo: String
   private let logger: Logger
   private let leadership = Mutex<Task<Void, Never>?>(nil)
+  private let housekeeper = Mutex<Leadership?>(nil)
+
+  /// Whether this process led in its last round.
+  package var isLeading: Bool { housekeeper.withLock { $0?.isLeading ?? false } }
+
+  /// How many rounds it has begun as leader.
+  package var rounds: Int { housekeeper.withLock { $0?.rounds ?? 0 } }
 
   /// Nothing runs yet; `conninfo` as libpq takes it.
   package init(conninfo: String, logger: Logger) {
@@ -16,12 +23,14 @@ package final class PoolCoordinator: Sendable {
   }
 
   /// Runs until ``stop()``.
-  /// - Throws: at the start what keeps it from the database, such as a schema that is too new. Later trouble is
+  /// - Throws: at the start what keeps it from the database, such as a schema that is too new, or a missing role. Later trouble is
   ///   logged and waited out.
   package func run() async throws {
     let first = try await Connection.connect(
       ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"))
     try await JobQueue(first).requireSchema()
+    // Adds nothing up: whether this user may keep house shows now, and not in the log of every round.
+    _ = try await JobQueue(first).rollUp(limit: 0)
     await first.close()
 
     let session = Session(
@@ -36,6 +45,7 @@ package final class PoolCoordinator: Sendable {
       })
     logger.info(.coordinatorStarted)
     let housekeeper = Leadership(lock: session, work: session, logger: logger)
+    self.housekeeper.withLock { $0 = housekeeper }
     let task = leadership.withLock { running in
       let task = running ?? Task { await housekeeper.run() }
       running = task

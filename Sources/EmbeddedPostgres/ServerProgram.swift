@@ -107,7 +107,8 @@ final class ServerProgram: Sendable {
           unsafe directory.withCString { directory in
             var program = unsafe haul_program(
               path: arguments[0], arguments: arguments, environment: environment,
-              directory: directory, input: input, output: output, drops: user.isForRoot ? 1 : 0,
+              directory: directory, input: input, output: output, is_private: 1,
+              drops: user.isForRoot ? 1 : 0,
               user: user.id, group: user.group, groups: groups.baseAddress,
               group_count: groups.count)
             return unsafe haul_start(&program, &pid)

@@ -16,6 +16,7 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
     case number(Int64)
     case text(String)
     case flag(Bool)
+    case texts([String])
 
     package init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
@@ -23,6 +24,8 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
         self = .flag(flag)
       } else if let number = try? container.decode(Int64.self) {
         self = .number(number)
+      } else if let texts = try? container.decode([String].self) {
+        self = .texts(texts)
       } else {
         self = .text(try container.decode(String.self))
       }
@@ -34,6 +37,7 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
       case .number(let number): try container.encode(number)
       case .text(let text): try container.encode(text)
       case .flag(let flag): try container.encode(flag)
+      case .texts(let texts): try container.encode(texts)
       }
     }
   }

@@ -39,14 +39,15 @@ extension JobQueue {
       """, [job])
   }
 
-  /// Workers in the order of their registration: all that ever were, or only those that neither stopped nor died.
-  package func workers(includingGone: Bool) async throws -> [WorkerRow] {
+  /// At most `limit` workers (nil: all) in the order of their registration: all that ever were, or only those that neither
+  /// stopped nor died.
+  package func workers(includingGone: Bool, limit: Int? = nil) async throws -> [WorkerRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
-        FROM haul.workers w WHERE $1 OR w.state NOT IN ('stopped', 'dead') ORDER BY w.worker) v
-      """, [includingGone])
+        FROM haul.workers w WHERE $1 OR w.state NOT IN ('stopped', 'dead') ORDER BY w.worker LIMIT $2) v
+      """, [includingGone, limit])
   }
 
   /// How many workers stopped or died.
@@ -90,9 +91,9 @@ extension JobQueue {
   }
 
   /// All queues by name.
-  package func queues() async throws -> [QueueRow] {
+  package func queues(limit: Int? = nil) async throws -> [QueueRow] {
     try await view(
-      "SELECT to_json(v) FROM (SELECT q.* FROM haul.queues q ORDER BY q.queue) v", [])
+      "SELECT to_json(v) FROM (SELECT q.* FROM haul.queues q ORDER BY q.queue LIMIT $1) v", [limit])
   }
 
   /// All instances of stores, by name and id.
@@ -117,14 +118,16 @@ extension JobQueue {
       [pattern])
   }
 
-  /// At most `limit` hosts: those that run most first, then those with jobs waiting, then by name.
-  package func hosts(limit: Int) async throws -> [HostRow] {
+  /// At most `limit` hosts, of those that start nothing more for the reason `idle`, where that is given: those that run most
+  /// first, then those with jobs waiting, then by name.
+  package func hosts(idle: String? = nil, limit: Int) async throws -> [HostRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT h.*, extract(epoch FROM h.min_interval) AS interval FROM haul.hosts h
-        ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $1) v
-      """, [limit])
+        WHERE $1::text IS NULL OR h.why_idle = $1
+        ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $2) v
+      """, [idle, limit])
   }
 
   /// At most `limit` batches that have jobs, the newest first; or that of `name`, also without.
@@ -138,14 +141,18 @@ extension JobQueue {
       """, [name, limit])
   }
 
-  /// At most `limit` groups of jobs that failed alike, the latest hours first; reads all failed jobs.
-  package func failures(limit: Int) async throws -> [FailureRow] {
+  /// At most `limit` groups of jobs that failed alike, the latest hours first, of one class or host where that is given; reads
+  /// all failed jobs.
+  package func failures(error: String? = nil, host: String? = nil, limit: Int) async throws
+    -> [FailureRow]
+  {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT f.* FROM haul.failures f
-        ORDER BY f.hour DESC, f.jobs DESC, f.error, f.host LIMIT $1) v
-      """, [limit])
+        WHERE ($1::text IS NULL OR f.error = $1) AND ($2::text IS NULL OR f.host = $2)
+        ORDER BY f.hour DESC, f.jobs DESC, f.error, f.host LIMIT $3) v
+      """, [error, host, limit])
   }
 
   /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist; for a host

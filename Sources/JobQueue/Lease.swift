@@ -24,6 +24,10 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var stallTimeout: Int?
   /// Give the file the time at which the source says that it was modified.
   package var remoteTime: Bool?
+  /// Headers to ask with, each `Name: value`. Those of a line stand in place of those of its submission.
+  package var headers: [String]?
+  /// The name by which the worker knows what proves who asks.
+  package var credential: String?
 
   /// No wishes.
   package init(
@@ -57,6 +61,7 @@ package struct Lease: Sendable, Decodable, Equatable {
   /// Fencing token: larger than that of any earlier lease; each later write carries it.
   package let token: Int64
   package let queue: String
+  package let batch: String?
   /// Name of the store where the file ends up.
   package let store: String
   /// The worker's own instance of that store.

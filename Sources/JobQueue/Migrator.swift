@@ -74,7 +74,7 @@ package enum Migrator {
     for group in Schema.repeatables {
       if try await isApplied(group, connection) { continue }
       try await connection.transaction { connection in
-        try await connection.script("SET LOCAL ROLE haul_admin")
+        try await connection.script("\(ownNamesOnly); SET LOCAL ROLE haul_admin")
         try await connection.script(group.sql)
         try await connection.execute(
           """
@@ -95,6 +95,9 @@ package enum Migrator {
   }
 
   private static func apply(_ connection: Connection, _ sql: String) async throws {
-    try await connection.transaction { try await $0.script(sql) }
+    try await connection.transaction { try await $0.script("\(ownNamesOnly); \(sql)") }
   }
+
+  /// Names in views and functions mean PostgreSQL's own objects, whatever somebody has put into `public`.
+  private static let ownNamesOnly = "SET LOCAL search_path = pg_catalog, pg_temp"
 }

@@ -1,4 +1,4 @@
-internal import Log
+internal import Transfer
 
 /// `ListFormat.aria2`: a line of URLs, separated by tabs, then indented lines with one option each (aria2 manual, "Input
 /// File"). Not `isCertain`, it reads lines of URLs, which may be indented, as well.
@@ -109,9 +109,18 @@ struct Aria2Lines: ListParser {
     case "checksum":
       entry.digest = String(value)
       open = .success(entry)
-    case "header": fail(line, Self.refusal(ofHeader: value))
+    case "header":
+      do throws(RequestField.Problem) {
+        entry.headers = (entry.headers ?? []) + [try RequestField(String(value)).text]
+        open = .success(entry)
+      } catch {
+        fail(line, "\(error)")
+      }
     case let key where Self.holdsSecret(key):
-      fail(line, "\(key) holds a secret, which the database would keep; leave it out")
+      fail(
+        line,
+        "\(key) holds a secret, which the database would keep; leave it out, and name a credential instead"
+      )
     default:
       let key = String(key)
       if !unknown.contains(key) { unknown.append(key) }
@@ -132,18 +141,5 @@ struct Aria2Lines: ListParser {
 
   private static func holdsSecret(_ key: Substring) -> Bool {
     key.hasSuffix("passwd") || key.hasSuffix("-proxy") || key == "load-cookies"
-  }
-
-  private static let credentials: Set<String> = [
-    "authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token",
-  ]
-
-  private static func refusal(ofHeader header: Substring) -> String {
-    let name = header.prefix { $0 != ":" }.lowercased()
-    if credentials.contains(name) || name.contains("token") || name.contains("secret") {
-      return
-        "the header \(SafeText.visible(name)) holds a secret, which the database would keep; leave it out"
-    }
-    return "the header \(SafeText.visible(name)) cannot be sent: jobs have no headers of their own"
   }
 }

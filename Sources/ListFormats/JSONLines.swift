@@ -27,8 +27,9 @@ private struct JSONEntry: Decodable {
 
   private enum Value {
     case text(String)
+    case texts([String])
     case null
-    /// An array, an object, or a number that is not whole.
+    /// Another array, an object, or a number that is not whole.
     case other
   }
 
@@ -44,6 +45,8 @@ private struct JSONEntry: Decodable {
         value = .text(String(number))
       } else if let flag = try? container.decode(Bool.self, forKey: key) {
         value = .text(flag ? "true" : "false")
+      } else if let texts = try? container.decode([String].self, forKey: key) {
+        value = .texts(texts)
       } else {
         value = (try? container.decodeNil(forKey: key)) == true ? .null : .other
       }
@@ -58,6 +61,7 @@ private struct JSONEntry: Decodable {
       switch value {
       case .null: break
       case .text(let text): try field.put(text, into: &entry)
+      case .texts(let texts): try field.put(texts, into: &entry)
       case .other: throw ListFault("\(name) is no text, whole number, true or false")
       }
     }

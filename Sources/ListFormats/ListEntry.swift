@@ -30,6 +30,9 @@ package struct ListEntry: Sendable, Equatable {
   package var connectTimeout: Int?
   /// Seconds.
   package var stallTimeout: Int?
+  /// Each `Name: value`.
+  package var headers: [String]?
+  package var credential: String?
 
   /// An entry with what nearly every format says of it.
   package init(

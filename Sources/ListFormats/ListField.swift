@@ -13,16 +13,19 @@ package enum ListField: String, CaseIterable, Sendable {
   case remoteTime = "remote_time"
   case connectTimeout = "connect_timeout"
   case stallTimeout = "stall_timeout"
+  case headers, credential
 
   /// A field's value as JSON has it.
   enum Value: Equatable {
     case text(String)
     case number(Int64)
     case flag(Bool)
+    case texts([String])
 
-    /// As CSV has it.
+    /// As CSV has it: of several texts, none of which holds a tab, each ends at one.
     var text: String {
       switch self {
+      case .texts(let texts): texts.joined(separator: "\t")
       case .text(let text): text
       case .number(let number): String(number)
       case .flag(let flag): flag ? "true" : "false"
@@ -35,6 +38,7 @@ package enum ListField: String, CaseIterable, Sendable {
     case whole(WritableKeyPath<ListEntry, Int?>)
     case bytes(WritableKeyPath<ListEntry, Int64?>)
     case flag(WritableKeyPath<ListEntry, Bool?>)
+    case texts(WritableKeyPath<ListEntry, [String]?>)
     case url
   }
 
@@ -55,6 +59,8 @@ package enum ListField: String, CaseIterable, Sendable {
     case .remoteTime: .flag(\.remoteTime)
     case .connectTimeout: .whole(\.connectTimeout)
     case .stallTimeout: .whole(\.stallTimeout)
+    case .headers: .texts(\.headers)
+    case .credential: .text(\.credential)
     }
   }
 
@@ -74,7 +80,16 @@ package enum ListField: String, CaseIterable, Sendable {
         throw ListFault("\(rawValue) is '\(SafeText.visible(text))', and neither true nor false")
       }
       entry[keyPath: path] = flag
+    case .texts: try put(text.split(separator: "\t").map(String.init), into: &entry)
     }
+  }
+
+  /// Puts a value of several texts where it belongs.
+  func put(_ texts: [String], into entry: inout ListEntry) throws(ListFault) {
+    guard case .texts(let path) = place else {
+      throw ListFault("\(rawValue) is no text, whole number, true or false")
+    }
+    entry[keyPath: path] = texts
   }
 
   private func noNumber(_ text: String) -> ListFault {
@@ -89,6 +104,7 @@ package enum ListField: String, CaseIterable, Sendable {
     case .whole(let path): entry[keyPath: path].map { .number(Int64($0)) }
     case .bytes(let path): entry[keyPath: path].map { .number($0) }
     case .flag(let path): entry[keyPath: path].map { .flag($0) }
+    case .texts(let path): entry[keyPath: path].map { .texts($0) }
     }
   }
 

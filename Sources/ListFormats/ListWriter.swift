@@ -24,6 +24,7 @@ package struct ListWriter: Sendable {
     case .plain: "\(entry.url)\n"
     case .aria2:
       "\(entry.url)\n" + option("out", entry.path) + option("checksum", entry.digest)
+        + (entry.headers ?? []).map { option("header", $0) }.joined()
     case .tsv:
       "\(entry.url)\t\(entry.length.map(String.init) ?? "")\t\(Self.md5(entry.digest) ?? "")\n"
     case .jsonl:
@@ -50,7 +51,14 @@ package struct ListWriter: Sendable {
   }
 
   private static func json(_ value: ListField.Value) -> String {
-    guard case .text(let text) = value else { return value.text }
+    switch value {
+    case .number, .flag: value.text
+    case .text(let text): quoted(text)
+    case .texts(let texts): "[\(texts.map(quoted).joined(separator: ","))]"
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
     var written = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

@@ -46,6 +46,12 @@ package enum SubmissionCheck {
     if let attempts = entry.maxAttempts, !(1...1000).contains(attempts) {
       throw .maxAttempts(attempts)
     }
+    if let name = entry.credential, !CredentialName.isOne(name) { throw .credentialName(name) }
+    do throws(RequestField.Problem) {
+      _ = try RequestField.all(entry.headers ?? [])
+    } catch {
+      throw .header(error)
+    }
   }
 
   /// C0, DEL or C1: all that Unicode calls control characters, and that will never be others.

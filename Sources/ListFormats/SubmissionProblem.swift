@@ -1,4 +1,5 @@
 internal import Log
+package import Transfer
 
 /// Why a URL or path cannot be submitted. Each description is one sentence without its final full
 /// stop, holds no secret and is safe to print.
@@ -20,6 +21,8 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case priority(Int)
   case unknownPolicy(String)
   case maxAttempts(Int)
+  case header(RequestField.Problem)
+  case credentialName(String)
 
   package var description: String {
     switch self {
@@ -37,7 +40,7 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "the path '\(SafeText.visible(path))' is in .haul, which belongs to the store"
     case .controlCharacterInURL: "the URL has a control character"
     case .userInfoInURL:
-      "the URL holds a user name or password; submit it without: the database would keep it"
+      "the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks"
     case .unknownDigest(let digest):
       "'\(SafeText.visible(digest))' is no digest such as sha-256=… in hexadecimal or base64"
     case .priority(let priority): "the priority is \(priority), and must be from 0 to 9"
@@ -45,6 +48,9 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "if_exists is '\(SafeText.visible(policy))', and must be fail, skip, replace or rename"
     case .maxAttempts(let attempts):
       "max_attempts is \(attempts), and must be from 1 to 1000"
+    case .header(let problem): "\(problem)"
+    case .credentialName(let name):
+      "'\(SafeText.visible(name))' is no name of a credential: letters, digits, '.', '_' and '-', at most 63"
     }
   }
 }

@@ -19,6 +19,8 @@ package struct GetOrder: Sendable {
   package var allowedNetworks: [CIDR]
   /// The most bytes a second that are read of all files together; nil for no limit.
   package var rateLimit: RateLimit?
+  /// What goes along with its requests, and the way they take.
+  package var requests = RequestSettings()
   /// The program's version.
   package var version: String
 
@@ -161,6 +163,7 @@ package final class GetRun: Sendable {
       concurrency: order.concurrency, leases: leases, allowedNetworks: order.allowedNetworks,
       version: order.version)
     configuration.rateLimit = order.rateLimit
+    configuration.requests = order.requests
     configuration.allowsOwnOrigins = true
     configuration.onSettled = { [observe] in observe(.settled($0)) }
     configuration.onStoreClosed = { [observe, weak self] _, reason in

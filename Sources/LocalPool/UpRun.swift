@@ -20,6 +20,8 @@ package struct UpOrder: Sendable {
   package var allowedNetworks: [CIDR]
   /// The most bytes a second that are read of all files together; nil for no limit.
   package var rateLimit: RateLimit?
+  /// What goes along with the workers' requests, and the way they take.
+  package var requests = RequestSettings()
   /// The program's version.
   package var version: String
 
@@ -183,6 +185,7 @@ package final class UpRun: Sendable {
       concurrency: order.concurrency, allowedNetworks: order.allowedNetworks,
       version: order.version)
     configuration.rateLimit = order.rateLimit
+    configuration.requests = order.requests
     configuration.onSettled = { [observe] in observe(.settled($0)) }
     var workers: [PoolWorker] = []
     for number in 0..<order.workers {

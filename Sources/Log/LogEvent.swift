@@ -26,6 +26,9 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case workerConfirmed = "worker.confirmed"
   case workerFenced = "worker.fenced"
   case leaseLost = "lease.lost"
+  case hookDone = "hook.done"
+  case hookFailed = "hook.failed"
+  case hookSkipped = "hook.skipped"
 
   case coordinatorStarted = "coordinator.started"
   case coordinatorStopped = "coordinator.stopped"
@@ -34,6 +37,8 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case leaderStandby = "leader.standby"
   case rescueDone = "rescue.done"
   case promoteDone = "promote.done"
+  case pageListening = "page.listening"
+  case pageRefused = "page.refused"
   case storeClosed = "store.closed"
   case storeOpened = "store.opened"
   case janitorRemoved = "janitor.removed"

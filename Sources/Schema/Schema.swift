@@ -26,10 +26,10 @@ package enum Schema {
   package static let version = migrations.last?.version ?? 0
 
   /// Roles: belongs to the cluster, applied before all else.
-  package static let roles = sqlFiles["Roles/roles.sql"] ?? ""
+  package static let roles = textFiles["Roles/roles.sql"] ?? ""
 
   /// The schema and its record of what has been applied.
-  package static let base = sqlFiles["Roles/schema.sql"] ?? ""
+  package static let base = textFiles["Roles/schema.sql"] ?? ""
 
   /// Functions, views and grants, one group: a new function is open to everyone until the grants at the
   /// end have been applied, so none is ever applied without the others.
@@ -40,7 +40,7 @@ package enum Schema {
   ]
 
   private static func files(in folder: String) -> [(path: String, sql: String)] {
-    sqlFiles.filter { $0.key.hasPrefix(folder + "/") }.map { (path: $0.key, sql: $0.value) }
+    textFiles.filter { $0.key.hasPrefix(folder + "/") }.map { (path: $0.key, sql: $0.value) }
       .sorted { $0.path < $1.path }
   }
 }

@@ -51,6 +51,10 @@ internal import CLibcurl
     try unsafe check(
       haul_easy_set_long(raw, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.milliseconds),
       CURLOPT_CONNECTTIMEOUT_MS)
+    try unsafe check(
+      haul_easy_set_string(raw, CURLOPT_SSLCERT, request.certificate?.path), CURLOPT_SSLCERT)
+    try unsafe check(
+      haul_easy_set_string(raw, CURLOPT_SSLKEY, request.certificate?.keyPath), CURLOPT_SSLKEY)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
       CURLOPT_PREREQDATA,
@@ -99,16 +103,29 @@ internal import CLibcurl
       // Nothing from the environment, no credentials but the caller's.
       (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
       (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+      // What is for the origin is not for the proxy, nor the other way round.
+      (CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE)), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
       (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 128 * 1024), (CURLOPT_NOPROGRESS, 1),
     ]
     for (option, value) in numbers {
       try unsafe check(haul_easy_set_long(raw, option, value), option)
     }
-    var strings: [(CURLoption, String)] = [
+    // An empty proxy, and an empty list of exceptions: else libcurl asks the environment.
+    var strings: [(CURLoption, String?)] = [
       (CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.sorted().joined(separator: ",")),
-      (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, configuration.userAgent),
+      (CURLOPT_PROXY, configuration.proxy?.url ?? ""), (CURLOPT_NOPROXY, ""),
+      (CURLOPT_USERAGENT, configuration.userAgent),
     ]
-    if let caFile = configuration.caFile { strings.append((CURLOPT_CAINFO, caFile)) }
+    if let proxy = configuration.proxy, let entry = configuration.netrc?.entry(of: proxy.host) {
+      strings += [(CURLOPT_PROXYUSERNAME, entry.login), (CURLOPT_PROXYPASSWORD, entry.password)]
+    }
+    if let caFile = configuration.caFile {
+      // The directory of the system's certificates would count besides.
+      strings += [
+        (CURLOPT_CAINFO, caFile), (CURLOPT_CAPATH, nil), (CURLOPT_PROXY_CAINFO, caFile),
+        (CURLOPT_PROXY_CAPATH, nil),
+      ]
+    }
     for (option, value) in strings {
       try unsafe check(haul_easy_set_string(raw, option, value), option)
     }

@@ -28,6 +28,13 @@ public final class Engine: Sendable {
     public var userAgent = "haul/0.1"
     /// Certificates to trust instead of the system's (PEM).
     public var caFile: String?
+    /// What all connections go through; nothing of the environment counts. Then the address policy judges the addresses that
+    /// URLs spell out; of names only the proxy knows where they lead.
+    package var proxy: ProxyAddress?
+    /// Users and passwords by host, that of ``proxy`` among them.
+    package var netrc: Netrc?
+    /// Cookies by host.
+    package var cookies: CookieFile?
     /// Which addresses may be connected to, unless a request has its own.
     public var addressPolicy = AddressPolicy.publicOnly
     /// In lower case.
@@ -40,11 +47,13 @@ public final class Engine: Sendable {
   }
 
   private let mailbox: EngineMailbox
+  let configuration: Configuration
 
   /// Starts the thread.
   ///
   /// - Throws: `.io` when libcurl or the system cannot provide what an engine needs.
   package init(_ configuration: Configuration = Configuration()) throws(TransferError) {
+    self.configuration = configuration
     mailbox = try EngineThread.start(configuration)
   }
 

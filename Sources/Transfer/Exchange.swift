@@ -8,6 +8,8 @@ package struct ExchangeRequest: Sendable {
   package var addressPolicy: AddressPolicy?
   /// The most bytes a second that are read of the body, besides what the engine allows; nil for no limit.
   package var rateLimit: RateLimit?
+  /// What proves who asks, where the server wants to know it in the TLS handshake.
+  package var certificate: ClientCertificate?
   /// Overrides the engine's ``Engine/Configuration/connectTimeout``.
   package var connectTimeout: Duration?
   /// Overrides both the engine's ``Engine/Configuration/responseTimeout`` and its ``Engine/Configuration/stallTime``.

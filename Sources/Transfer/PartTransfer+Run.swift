@@ -106,13 +106,24 @@ extension PartTransfer {
     }
   }
 
-  /// What goes to the job's own origin goes to no other.
+  /// What goes to the job's own origin goes to no other. What the engine knows of a host goes to that host.
   private func request(
     to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field]
   ) -> ExchangeRequest {
+    var fields = fields
+    if isHome { fields += order.fields.map(\.field) + order.credentials }
+    if !isHome || order.credentials.isEmpty,
+      let field = engine.configuration.netrc?.authorization(for: url, isHome: isHome)
+    {
+      fields.append(field)
+    }
+    if let field = engine.configuration.cookies?.field(for: url, now: HTTPDate.now.seconds) {
+      fields.append(field)
+    }
     var request = ExchangeRequest(
-      url: url.text, fields: isHome ? fields + order.credentials : fields,
-      addressPolicy: isHome ? order.addressPolicy : nil, rateLimit: order.rateLimit)
+      url: url.text, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
+      rateLimit: order.rateLimit)
+    request.certificate = isHome ? order.certificate : nil
     request.connectTimeout = order.connectTimeout
     request.stallTimeout = order.stallTimeout
     return request

@@ -13,9 +13,13 @@ package struct TransferOrder: Sendable {
   /// What the source said of a finished file that stands where this one is to go: if it still has the same, the transfer
   /// ends as ``TransferOutcome/unchanged``. Of no account where there is something to resume.
   package var present: SourceRecord?
+  /// Headers that the job asks with; they go where ``credentials`` do.
+  package var fields: [RequestField] = []
   /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
-  /// left it.
+  /// left it. Where there are some, the engine's ``Engine/Configuration/netrc`` is not asked for that origin.
   package var credentials: [ResponseHead.Field] = []
+  /// As ``credentials``, for the TLS handshake.
+  package var certificate: ClientCertificate?
   /// Which addresses the URL's own origin may have; nil takes the engine's policy. Redirects to other
   /// origins always fall under the engine's.
   package var addressPolicy: AddressPolicy?

@@ -73,6 +73,7 @@ final class RunningExchange {
 
   /// - Returns: false if the exchange is to end.
   func mayConnect(to address: IPAddress?) -> Bool {
+    if limits.proxy != nil { return true }
     guard let address, policy.allows(address) else {
       refused = address
       return false
@@ -94,9 +95,11 @@ final class RunningExchange {
   ///
   /// - Returns: false if the exchange is to end.
   func maySend(to text: String, remotePort: UInt16, localPort: UInt16) -> Bool {
-    guard let address = IPAddress(text), policy.allows(address) else {
-      refused = IPAddress(text)
-      return false
+    if limits.proxy == nil {
+      guard let address = IPAddress(text), policy.allows(address) else {
+        refused = IPAddress(text)
+        return false
+      }
     }
     sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
     connectedTo = text
@@ -113,6 +116,10 @@ final class RunningExchange {
       ending =
         parsed == nil
         ? .failed(failure(error.errorClass, error.message)) : .truncated(error.message)
+      return false
+    }
+    if parsed?.head.status == 407, limits.proxy != nil {
+      ending = .failed(failure(.proxy, CurlEnd.proxyWantsPassword, remedy: .proxyPassword))
       return false
     }
     guard let head = parsed?.head, order.sink.head(head) == .accept else {
@@ -225,6 +232,11 @@ final class RunningExchange {
       }
       let progress: CurlEnd.Progress =
         connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
+      if let proxy = limits.proxy, let fault = finished.fault(of: proxy, easy.proxyProgress) {
+        let remedy =
+          fault.message == CurlEnd.proxyWantsPassword ? TransferError.Remedy.proxyPassword : nil
+        return .failed(failure(fault.errorClass, fault.message, remedy: remedy))
+      }
       let errorClass = finished.errorClass(progress)
       return .failed(failure(errorClass, finished.message(errorClass)))
     }

@@ -40,6 +40,12 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case blockedAddress = "blocked_address"
     /// The URL or a redirect cannot be read, has a scheme that is not allowed, or holds credentials.
     case blockedURL = "blocked_url"
+    /// The credential that the job names may not be sent where its URL leads.
+    case blockedCredential = "blocked_credential"
+    /// The credential that the job names is not here, or cannot be read or used.
+    case credential
+    /// The proxy that all connections go through does not answer, or refuses.
+    case proxy
     /// The server redirects again and again.
     case redirects
     /// A file stands under the final name.
@@ -79,6 +85,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case digest
     /// ``DownloadOptions/acceptUnverifiedLength``.
     case acceptUnverifiedLength
+    /// The proxy's user and password in a netrc file.
+    case proxyPassword
   }
 
   /// An error made of its parts.
@@ -109,6 +117,7 @@ extension TransferError.Remedy: CustomStringConvertible {
     case .ifExists: "ifExists may be skip, replace or rename"
     case .digest: "a digest among the options overrules it"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
+    case .proxyPassword: "a netrc file has them under 'machine HOST:PORT'"
     }
   }
 }

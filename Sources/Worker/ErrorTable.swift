@@ -10,6 +10,9 @@ package enum ErrorTable {
     case job
     /// Trouble of the host: nothing is asked of it for a while, and the download is not to blame.
     case host
+    /// Trouble of the worker that tried: again after a while, by whichever worker has the download then, and the download is
+    /// not to blame.
+    case worker
     /// Asking again from here will not change it, but it is no fault of the download, and somebody may go on
     /// with what is durable.
     case kept
@@ -142,8 +145,23 @@ extension ErrorTable {
     case .blockedURL:
       .init(
         .never,
-        "The URL or a redirect cannot be read, has another scheme than http and https, or holds credentials.",
-        "Submit another URL.")
+        "The URL or a redirect cannot be read, has another scheme than http and https, or holds credentials; or a header of the job's may not be sent.",
+        "Submit another URL, or other headers.")
+    case .blockedCredential:
+      .init(
+        .kept,
+        "The credential that the job names is not for the origin of its URL, as the worker knows it.",
+        "Submit it with another --credential, or add the origin to the credential's file; then 'haul retry'."
+      )
+    case .credential:
+      .init(
+        .worker, "The worker has no credential of the name that the job says, or cannot use it.",
+        "Put it into the directory of 'haul worker --credentials'; the job then goes on by itself.")
+    case .proxy:
+      .init(
+        .worker, "The worker's proxy does not answer, or refuses.",
+        "Look at the proxy, and at the worker's --proxy and --netrc; the job then goes on by itself."
+      )
     case .redirects:
       .init(
         .never, "The server redirects again and again.",
@@ -187,6 +205,7 @@ extension TransferError {
     case .ifExists: "\(message); use --if-exists skip, replace or rename"
     case .digest: "\(message); --checksum with the right one overrules it"
     case .acceptUnverifiedLength: "\(message); --accept-unverified-length takes the first"
+    case .proxyPassword: "\(message); the file of --netrc has them under 'machine HOST:PORT'"
     }
   }
 }

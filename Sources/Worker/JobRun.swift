@@ -9,6 +9,8 @@ struct RunEnvironment: Sendable {
   let stores: [String: Store]
   let pool: String
   let allowsOwnOrigins: Bool
+  /// nil where the worker has none.
+  let credentials: CredentialDirectory?
   let checkpoints: CheckpointWriter
   let slots: TransferSlots
   let watch: StoreWatch
@@ -121,10 +123,14 @@ final class JobRun: Sendable {
     guard let path = try? RelativePath(lease.destination) else {
       throw TransferError(.pathConflict, "\(lease.destination) is not a path below a store")
     }
+    let identity = try await identity(for: url, store)
     let parts = try await store.parts(pool: environment.pool, job: lease.job)
     let takeOver = TakeOver(lease: lease, parts: parts, store: store, path: path)
     var order = TransferOrder(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
+    order.fields = identity.fields
+    order.credentials = identity.credential?.fields ?? []
+    order.certificate = identity.credential?.certificate
     switch try await takeOver.look() {
     case .published(let published, let bytes, let digest):
       logger.info(
@@ -178,6 +184,28 @@ final class JobRun: Sendable {
       try store.destination.open(path)?.size()
     }
     return size == bytes ? SourceRecord(fields: source) : nil
+  }
+
+  /// What the job asks with, and what it names to prove who asks.
+  private func identity(
+    for url: WebURL, _ store: Store
+  ) async throws(TransferError) -> (fields: [RequestField], credential: Credential?) {
+    let fields: [RequestField]
+    do throws(RequestField.Problem) {
+      fields = try RequestField.all(lease.options.headers ?? [])
+    } catch {
+      throw TransferError(.blockedURL, "\(error)")
+    }
+    guard let name = lease.options.credential else { return (fields, nil) }
+    let credential = try await store.io.run { [environment] () throws(TransferError) in
+      try CredentialDirectory.credential(name, in: environment.credentials)
+    }
+    guard credential.maySend(to: url) else {
+      throw TransferError(
+        .blockedCredential,
+        "the credential \(name) of this worker is not for \(url.scheme)://\(url.hostKey)")
+    }
+    return (fields, credential)
   }
 
   /// The order completed by the job's wishes.

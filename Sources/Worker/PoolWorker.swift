@@ -12,6 +12,7 @@ import Transfer
 package final class PoolWorker: Sendable {
   private struct State {
     var loop: WorkLoop?
+    var hook: CompletionHook?
     var keeper: LeaseKeeper?
     var isDraining = false
     var stopsWhenIdle = false
@@ -37,10 +38,12 @@ package final class PoolWorker: Sendable {
 
   /// Stops claiming, saves what is durable, gives everything back; ``run()`` then returns. From any thread; again is no error.
   package func drain() {
-    state.withLock { state in
-      state.isDraining = true
-      return state.loop
-    }?.drain()
+    let (loop, hook) = state.withLock { state in
+      defer { state.isDraining = true }
+      return (state.loop, state.isDraining ? nil : state.hook)
+    }
+    loop?.drain()
+    hook?.hurry()
   }
 
   /// Pauses the transfers with their sockets open, for a process that is about to be stopped: no pause counts as a slow source.
@@ -83,7 +86,7 @@ package final class PoolWorker: Sendable {
 
     var engineConfiguration = Engine.Configuration()
     engineConfiguration.addressPolicy = AddressPolicy(allowing: configuration.allowedNetworks)
-    engineConfiguration.userAgent = "haul/\(configuration.version)"
+    configuration.requests.apply(to: &engineConfiguration, version: configuration.version)
     engineConfiguration.maxConnections = configuration.concurrency * 2
     engineConfiguration.rateLimit = configuration.rateLimit
     let engine = try Engine(engineConfiguration)
@@ -114,19 +117,27 @@ package final class PoolWorker: Sendable {
     let environment = RunEnvironment(
       engine: engine, stores: stores, pool: registration.pool,
       allowsOwnOrigins: configuration.allowsOwnOrigins,
+      credentials: configuration.requests.credentials,
       checkpoints: CheckpointWriter(database),
       slots: slots, watch: watch, keeper: keeper, logger: logger)
+    let hook = configuration.onComplete.map {
+      CompletionHook($0, stores: configuration.stores, logger: logger)
+    }
     let loop = WorkLoop(
-      database, configuration, board: board, environment: environment, logger: logger)
+      database, configuration, board: board, environment: environment, hook: hook, logger: logger)
     let janitor = Janitor(
       database: database, stores: stores, registration: registration, logger: logger)
     let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
     let (isDraining, stopsWhenIdle) = state.withLock { state in
       state.loop = loop
+      state.hook = hook
       state.keeper = keeper
       return (state.isDraining, state.stopsWhenIdle)
     }
-    if isDraining { loop.drain() }
+    if isDraining {
+      loop.drain()
+      hook?.hurry()
+    }
     if stopsWhenIdle { loop.stopWhenIdle() }
 
     // The first round before the first claim: then nothing of this worker's can look like a gap.
@@ -157,6 +168,7 @@ package final class PoolWorker: Sendable {
       await database.close()
     }
     await engine.shutdown()
+    await hook?.finish()
     logger.info(.workerStopped)
   }
 

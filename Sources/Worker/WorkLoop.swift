@@ -25,18 +25,20 @@ final class WorkLoop: Sendable {
   private let configuration: WorkerConfiguration
   private let board: Board
   private let environment: RunEnvironment
+  private let hook: CompletionHook?
   private let logger: Logger
   private let wake = Wake()
   private let state: Mutex<State>
 
   init(
     _ database: Database, _ configuration: WorkerConfiguration, board: Board,
-    environment: RunEnvironment, logger: Logger
+    environment: RunEnvironment, hook: CompletionHook?, logger: Logger
   ) {
     self.database = database
     self.configuration = configuration
     self.board = board
     self.environment = environment
+    self.hook = hook
     self.logger = logger
     state = Mutex(State(stopsWhenIdle: configuration.exitWhenIdle))
   }
@@ -164,11 +166,13 @@ final class WorkLoop: Sendable {
   }
 
   private func tell(_ reply: WorkReply, _ endings: [Ending]) {
-    guard let onSettled = configuration.onSettled else { return }
+    let onSettled = configuration.onSettled
+    if onSettled == nil, hook == nil { return }
     let states = Dictionary(
       reply.settled.map { ($0.token, $0) }, uniquingKeysWith: { first, _ in first })
     for ending in endings {
-      guard let settled = states[ending.token] else { continue }
+      hook?.settled(ending.token, isCompleted: states[ending.token]?.state == "completed")
+      guard let onSettled, let settled = states[ending.token] else { continue }
       onSettled(
         SettledLease(
           ending: ending, state: settled.state, cause: settled.cause,
@@ -179,6 +183,7 @@ final class WorkLoop: Sendable {
   private func start(_ run: JobRun) {
     Task {
       let ending = await run.run()
+      if let ending { hook?.ended(run.lease, ending) }
       board.end(run.lease.token, with: ending)
       state.withLock { $0.isClaimDue = true }
       wake.post()

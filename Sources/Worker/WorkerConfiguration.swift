@@ -32,6 +32,10 @@ package struct WorkerConfiguration: Sendable {
   /// A job's own origin may have any address; redirects to other origins still fall under `allowedNetworks`. For
   /// URLs that the person at this terminal has typed.
   package var allowsOwnOrigins = false
+  /// What goes along with its requests, and the way they take.
+  package var requests = RequestSettings()
+  /// What is run after each job that has completed; nil for nothing.
+  package var onComplete: String?
   /// Called with each lease that was settled, on a Swift thread.
   package var onSettled: (@Sendable (SettledLease) -> Void)?
   /// Called when a store is closed: it is full, cannot be written or hangs, as the sentence says. Nothing is claimed for it until it is

@@ -14,17 +14,16 @@ struct BatchesCommand: HaulCommand {
     Example("haul batches --limit 100000 --json", "All of them for a program."),
   ]
   static let options: [Option<Self>] =
-    [.value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")]
-    + group(\.output) + group(\.database)
+    group(\.limit) + group(\.output) + group(\.database)
 
-  var limit = 50
+  var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.batches(limit: limit + 1) }
+    let rows = try await database.withQueue { try await $0.batches(limit: limit.asked) }
     try output.print(
-      rows, upTo: limit, label: "haul batches", BatchRow.columns, json: BatchRow.moreColumns,
+      rows, upTo: limit.limit, label: "haul batches", BatchRow.columns, json: BatchRow.moreColumns,
       note: BatchRow.word)
   }
 }

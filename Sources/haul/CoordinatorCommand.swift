@@ -1,5 +1,7 @@
 import Arguments
 import Coordinator
+import Log
+import StatusPage
 
 struct CoordinatorCommand: HaulCommand {
   static let name = "coordinator"
@@ -7,13 +9,19 @@ struct CoordinatorCommand: HaulCommand {
   static let discussion = """
     Any number may run; one leads, the others stand by. A pool without one works too, since workers \
     take its place. SIGTERM or SIGINT ends it in order.
+
+    With --listen it serves a page to watch the pool on, and metrics for Prometheus.
     """
   static let examples = [
     Example("haul coordinator", "Keeps house until it is told to stop."),
+    Example(
+      "haul coordinator --listen 127.0.0.1:9464",
+      "The same, and http://127.0.0.1:9464/ shows the pool."),
     Example("haul coordinator --log-format json", "The same with a log for programs."),
   ]
-  static let options: [Option<Self>] = group(\.database) + group(\.log)
+  static let options: [Option<Self>] = group(\.listen) + group(\.database) + group(\.log)
 
+  var listen = ListenOptions()
   var database = DatabaseOptions()
   var log = LogOptions()
 
@@ -21,7 +29,20 @@ struct CoordinatorCommand: HaulCommand {
     try await database.withConninfo { conninfo in
       let coordinator = PoolCoordinator(conninfo: conninfo, logger: log.logger("coordinator"))
       StopSignals.handle { coordinator.stop() }
-      try await coordinator.run()
+      let token = try listen.token()
+      let page = try listen.address.map { address throws(ListenError) in
+        try StatusServer(
+          on: address, token: token, conninfo: conninfo, version: Haul.version,
+          leader: { LeaderFacts(isLeading: coordinator.isLeading, rounds: coordinator.rounds) },
+          logger: log.logger("page"))
+      }
+      do {
+        try await coordinator.run()
+      } catch {
+        await page?.stop()
+        throw error
+      }
+      await page?.stop()
     }
   }
 }

@@ -5,6 +5,7 @@ import ListFormats
 import LocalPool
 import Log
 import Postgres
+import StatusPage
 import Transfer
 import Worker
 
@@ -24,9 +25,11 @@ extension ExitError {
     case let error as PostgresError: self.init(error)
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
+    case let error as ListenError: self.init(error)
     case let error as StoreError: self.init(error)
     case let error as SubmissionError: self.init(.badInput, Self.sentence("\(error)"))
     case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")
+    case let problem as SecretFile.Problem: self.init(.configuration, "\(problem).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
     case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
     case let error as StandardStream.Failure:
@@ -49,6 +52,16 @@ extension ExitError {
       case .refused: .badInput
       // Its row was cleared away while it was cut off; it registers anew when it is started again.
       case .unknownWorker, .busy: .tryAgain
+      }
+    self.init(code, Self.sentence("\(error)"))
+  }
+
+  /// A port may be free again soon; what else is wrong with an address stays so.
+  private init(_ error: ListenError) {
+    let code: ExitCode =
+      switch error {
+      case .inUse, .noRoom: .unavailable
+      case .refused, .needsToken, .token: .configuration
       }
     self.init(code, Self.sentence("\(error)"))
   }

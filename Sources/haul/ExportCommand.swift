@@ -8,7 +8,7 @@ struct ExportCommand: HaulCommand {
   static let abstract = "Write jobs as a list that 'haul submit -i' takes."
   static let discussion = """
     JSON lines and CSV have all that a job was submitted with but its batch and queue; an input file of aria2 has \
-    path and digest, TsvHttpData-1.0 length and MD5, plain lines the URLs alone. Signed URLs are written \
+    path, digest and headers, TsvHttpData-1.0 length and MD5, plain lines the URLs alone. Signed URLs are written \
     whole. 'haul export --state failed | haul submit -i -' tries again what has failed. The list is written as it is read, in the order of submission.
     """
   static let examples = [
@@ -70,5 +70,7 @@ extension ListEntry {
     remoteTime = job.options.remoteTime
     connectTimeout = job.options.connectTimeout
     stallTimeout = job.options.stallTimeout
+    headers = job.options.headers
+    credential = job.options.credential
   }
 }

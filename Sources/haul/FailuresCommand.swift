@@ -12,19 +12,31 @@ struct FailuresCommand: HaulCommand {
   static let examples = [
     Example("haul failures", "What fails lately, and where."),
     Example("haul failures --limit 1000 --json", "The same for a program."),
+    Example("haul failures --error http_4xx", "Only answers that say no."),
   ]
   static let options: [Option<Self>] =
-    [.value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")]
-    + group(\.output) + group(\.database)
+    [
+      .value("error", "<class>", \.error, "Only this class of error."),
+      .value("host", "<name>", \.host, "Only this host, with its port if unusual.")
+        .from(.names("host")),
+    ] + group(\.limit) + group(\.output) + group(\.database)
 
-  var limit = 50
+  var error: ErrorClassArgument?
+  var host: String?
+  var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.failures(limit: limit + 1) }
+    let rows = try await database.withQueue { queue in
+      var selector = JobSelector()
+      selector.host = host
+      if host != nil { try await queue.requireNames(selector) }
+      return try await queue.failures(
+        error: error?.argument, host: host, limit: limit.asked)
+    }
     try output.print(
-      rows, upTo: limit, label: "haul failures", FailureRow.columns,
+      rows, upTo: limit.limit, label: "haul failures", FailureRow.columns,
       json: FailureRow.moreColumns, note: \.message)
   }
 }

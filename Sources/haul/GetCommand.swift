@@ -55,7 +55,7 @@ struct GetCommand: HaulCommand {
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
-    ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.log)
+    ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.requests) + group(\.log)
   static let operands: [Operand<Self>] = [
     .repeated("url", \.urls, isRequired: false, "http or https URLs.")
   ]
@@ -85,6 +85,7 @@ struct GetCommand: HaulCommand {
   var progress = ProgressOptions()
   var result = OutputOptions()
   var choices = JobChoices()
+  var requests = RequestOptions()
   var log = LogOptions(level: .error)
 
   /// A host that cannot be reached, or does not want to serve, is waited for so long.
@@ -92,15 +93,17 @@ struct GetCommand: HaulCommand {
 
   func perform() async throws {
     try checkUsage()
+    let settings = try requests.settings()
+    var options = try choices.options()
     let display = progress.display(label: "haul get")
     let lines = try await readLines(display)
     if lines.isEmpty { return try conclude(GetTally(lines: 0, now: .now)) }
     try requireDirectory(lines)
-    var options = choices.options
     options.maxHostWait = Self.maxHostWait
-    let order = GetOrder(
+    var order = GetOrder(
       lines: lines, directory: output, concurrency: concurrency, options: options,
       allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
+    order.requests = settings
     let screen = GetProgress(lines, on: display)
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),

@@ -58,7 +58,7 @@ enum Haul {
           CommandNode(
             group: "batch", "Show batches and wait for them.",
             [CommandNode(BatchShowCommand.self), CommandNode(BatchWaitCommand.self)]),
-          CommandNode(FailuresCommand.self),
+          CommandNode(FailuresCommand.self), CommandNode(MetricsCommand.self),
         ]),
       CommandSection(
         "STEER",

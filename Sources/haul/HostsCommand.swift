@@ -2,6 +2,11 @@ import Arguments
 import JobQueue
 import Terminal
 
+/// Why a host starts nothing more, as the view `hosts` spells it.
+enum IdleReason: String, CaseIterable, OptionValue {
+  case blocked, full, adaptive, empty, paused, interval
+}
+
 struct HostsCommand: HaulCommand {
   static let name = "hosts"
   static let abstract = "List hosts, and why each starts nothing."
@@ -13,19 +18,24 @@ struct HostsCommand: HaulCommand {
   static let examples = [
     Example("haul hosts", "The busiest hosts."),
     Example("haul hosts --limit 100000 --json", "All of them for a program."),
+    Example("haul hosts --why blocked", "Those that are left alone for a while."),
   ]
   static let options: [Option<Self>] =
-    [.value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")]
-    + group(\.output) + group(\.database)
+    [
+      .value("why", "<reason>", \.reason, "Only those that start nothing more for this reason.")
+    ] + group(\.limit) + group(\.output) + group(\.database)
 
-  var limit = 50
+  var reason: IdleReason?
+  var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.hosts(limit: limit + 1) }
+    let rows = try await database.withQueue {
+      try await $0.hosts(idle: reason?.rawValue, limit: limit.asked)
+    }
     try output.print(
-      rows, upTo: limit, label: "haul hosts", HostRow.columns, json: HostRow.moreColumns,
+      rows, upTo: limit.limit, label: "haul hosts", HostRow.columns, json: HostRow.moreColumns,
       note: HostRow.block)
   }
 }

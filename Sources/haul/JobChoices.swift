@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Transfer
 
 /// What to do when a file stands under a job's final name.
 enum CollisionPolicy: String, CaseIterable, OptionValue { case fail, skip, replace, rename }
@@ -8,6 +9,10 @@ enum CollisionPolicy: String, CaseIterable, OptionValue { case fail, skip, repla
 struct JobChoices: OptionGroup {
   static let title: String? = "JOB OPTIONS"
   static let options: [Option<Self>] = [
+    .values(
+      "header", "<header>", \.headers,
+      "A header to ask with, such as 'Referer: https://example.org/'; may be repeated. Not to other origins that a redirect leads to."
+    ),
     .value("max-attempts", "<n>", \.maxAttempts, in: 1...1000, "Fail after so many failures."),
     .value("max-bytes", "<size>", \.maxBytes, "Fail a job whose file is larger."),
     .value(
@@ -26,6 +31,8 @@ struct JobChoices: OptionGroup {
       "How long the source may go without sending, the answer's head included; without it: 60s."),
   ]
 
+  /// Not yet read: a refusal of one that holds a secret must not repeat it.
+  var headers: [String] = []
   var maxAttempts: Int?
   var maxBytes: ByteCount?
   var ifExists: CollisionPolicy?
@@ -38,10 +45,17 @@ struct JobChoices: OptionGroup {
   static let timeouts = Duration.seconds(1)...Duration.seconds(86_400)
 
   /// As the queue takes them.
-  var options: JobOptions {
+  ///
+  /// - Throws: where a header may not be sent.
+  func options() throws(ExitError) -> JobOptions {
     var options = JobOptions(
       ifExists: ifExists?.rawValue, maxAttempts: maxAttempts, maxBytes: maxBytes?.bytes,
       acceptUnverifiedLength: acceptUnverifiedLength)
+    do throws(RequestField.Problem) {
+      if !headers.isEmpty { options.headers = try RequestField.all(headers).map(\.text) }
+    } catch {
+      throw ExitError(.usage, "\(error).")
+    }
     options.remoteTime = remoteTime
     options.connectTimeout = connectTimeout?.wholeSeconds
     options.stallTimeout = stallTimeout?.wholeSeconds

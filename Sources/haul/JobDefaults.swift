@@ -8,6 +8,9 @@ struct JobDefaults: OptionGroup {
 
   static let title: String? = "JOB OPTIONS"
   static let options: [Option<Self>] = [
+    .value(
+      "credential", "<name>", \.credential,
+      "What proves who asks, by the name that workers know it by."),
     .value("max-attempts", "<n>", \.maxAttempts, in: 1...1000, "Fail after so many failures."),
     .value("max-bytes", "<size>", \.maxBytes, "Fail a job whose file is larger."),
     .value(
@@ -31,6 +34,7 @@ struct JobDefaults: OptionGroup {
       "How long a source may go without sending, the answer's head included."),
   ]
 
+  var credential: Settable<CredentialArgument>?
   var maxAttempts: Settable<Int>?
   var maxBytes: Settable<ByteCount>?
   var ifExists: Settable<CollisionPolicy>?
@@ -53,6 +57,7 @@ struct JobDefaults: OptionGroup {
       case .value(let given): settings.updateValue(value(given), forKey: key)
       }
     }
+    add("credential", credential) { .text($0.argument) }
     add("max_attempts", maxAttempts) { .number(Int64($0)) }
     add("max_bytes", maxBytes) { .number($0.bytes) }
     add("if_exists", ifExists) { .text($0.rawValue) }

@@ -13,13 +13,12 @@ struct JobsCommand: HaulCommand {
     Example("haul jobs --json --limit 1000", "The last thousand jobs for a program."),
   ]
   static let options: [Option<Self>] =
-    [.value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")]
-    + group(\.selectors) + group(\.output) + group(\.database)
+    group(\.limit) + group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
   ]
 
-  var limit = 50
+  var limit = LimitOptions()
   var ids: [Int64] = []
   var selectors = SelectorOptions()
   var output = OutputOptions()
@@ -27,10 +26,10 @@ struct JobsCommand: HaulCommand {
 
   func perform() async throws {
     let rows = try await database.withQueue {
-      try await $0.jobs(selectors.selector(ids: ids), limit: limit + 1)
+      try await $0.jobs(selectors.selector(ids: ids), limit: limit.asked)
     }
     try output.print(
-      rows, upTo: limit, label: "haul jobs", JobRow.columns, json: JobRow.moreColumns,
+      rows, upTo: limit.limit, label: "haul jobs", JobRow.columns, json: JobRow.moreColumns,
       note: JobRow.due)
   }
 }

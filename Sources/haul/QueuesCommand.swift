@@ -14,15 +14,18 @@ struct QueuesCommand: HaulCommand {
   static let examples = [
     Example("haul queues", "All queues."), Example("haul queues --json", "For a program."),
   ]
-  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let options: [Option<Self>] =
+    group(\.limit) + group(\.output) + group(\.database)
 
+  var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.queues() }
+    let rows = try await database.withQueue { try await $0.queues(limit: limit.asked) }
     try output.print(
-      rows, QueueRow.columns, json: QueueRow.moreColumns, note: QueueRow.settings)
+      rows, upTo: limit.limit, label: "haul queues", QueueRow.columns, json: QueueRow.moreColumns,
+      note: QueueRow.settings)
   }
 }
 
@@ -74,6 +77,7 @@ extension [String: QueueSettings.OptionValue] {
       case .number(let number): .init(key, .int(number))
       case .text(let text): .init(key, .string(text))
       case .flag(let flag): .init(key, .bool(flag))
+      case .texts(let texts): .init(key, .array(texts.map { .string($0) }))
       }
     }
   }

@@ -204,6 +204,8 @@ extension JobOptions {
     remoteTime = entry.remoteTime
     connectTimeout = entry.connectTimeout
     stallTimeout = entry.stallTimeout
+    headers = entry.headers
+    credential = entry.credential
     if self == JobOptions() { return nil }
   }
 }

@@ -21,16 +21,21 @@ struct SubmitCommand: HaulCommand {
     source has then. A damaged file is fetched anew by 'haul verify --requeue JOB'.
 
     A list has one URL a line; blank lines and lines that start with # are skipped. It may also be an input file \
-    of aria2 (out, dir and checksum count), TsvHttpData-1.0, JSON lines, or CSV with a header. The last two \
-    know the fields \(ListField.allCases.map(\.rawValue).joined(separator: ", ")). Without --format the name's ending \
+    of aria2 (out, dir, checksum and header count), TsvHttpData-1.0, JSON lines, or CSV with a header. The last two \
+    know the fields \(ListField.allCases.map(\.rawValue).joined(separator: ", ")); headers is a list of texts in JSON, and \
+    with a tab between in CSV. Without --format the name's ending \
     (.jsonl, .ndjson, .csv, .tsv) or the first line tells. A file of another length or digest than \
-    the list says fails. No user name, password or token may be in a list: the database would keep it.
+    the list says fails. No user name, password or token may be in a list, a URL or a header: the database would keep it. \
+    Name a credential instead, which is a file of the workers'.
     """
   static let examples = [
     Example("haul submit https://example.org/a.iso --out a.iso", "One file under a chosen name."),
     Example(
       "haul submit -i list.txt --queue films --batch monday --wait",
       "A list, until all of it has ended; exits with 1 if some failed."),
+    Example(
+      "haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'",
+      "The workers prove who asks by what they know as archive."),
     Example(
       "haul submit -i list.txt --skip-bad --on-duplicate replace",
       "A list without its wrong lines; what is there already becomes what it says now."),
@@ -61,6 +66,9 @@ struct SubmitCommand: HaulCommand {
       .deniableFlag(
         "record-digest", \.recordDigest, "Keep the SHA-256 of each file for 'haul verify'."),
       .value(
+        "credential", "<name>", \.credential,
+        "What proves who asks, by the name that workers know it by (haul worker --credentials)."),
+      .value(
         "limit-rate", "<size>", \.limitRate,
         "At most so many bytes a second, each job by itself."),
       .value(
@@ -85,6 +93,7 @@ struct SubmitCommand: HaulCommand {
   var out: String?
   var checksum: ExpectedDigest?
   var recordDigest: Bool?
+  var credential: CredentialArgument?
   var limitRate: RateArgument?
   var notBefore: NotBefore?
   var wait = false
@@ -95,6 +104,7 @@ struct SubmitCommand: HaulCommand {
 
   func perform() async throws {
     try checkUsage()
+    let options = try options()
     let batch = batch ?? (wait ? Self.inventBatch() : nil)
     let display = progress.display(label: "haul submit")
     defer { display.finish() }
@@ -146,9 +156,10 @@ struct SubmitCommand: HaulCommand {
     return .list(pieces)
   }
 
-  private var options: JobOptions {
-    var options = choices.options
+  private func options() throws(ExitError) -> JobOptions {
+    var options = try choices.options()
     options.recordDigest = recordDigest
+    options.credential = credential?.argument
     options.maxRate = limitRate?.rate.bytes
     return options
   }

@@ -43,29 +43,33 @@ struct UpCommand: HaulCommand {
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Also connect to these addresses, such as 10.0.0.0/8; may be repeated."),
-    ] + group(\.log)
+    ] + group(\.credentials) + group(\.requests) + group(\.log)
 
   var workers = 1
   var directory: String?
   var concurrency = 16
   var limitRate: RateArgument?
   var networks: [CIDR] = []
+  var credentials = CredentialOptions()
+  var requests = RequestOptions()
   var log = LogOptions()
 
   func perform() async throws {
     let location = try ClusterLocation.standard(environment: ProcessInfo.processInfo.environment)
-    let order = UpOrder(
+    var order = UpOrder(
       directory: directory, workers: workers, concurrency: concurrency, allowedNetworks: networks,
       rateLimit: limitRate?.limit, version: Haul.version)
+    order.requests = try requests.settings(credentials)
     let voices = LogVoices(log)
     let database = voices.logger("db")
     let failures = Mutex(FailureTally())
+    let isChosen = directory != nil
     let run = UpRun(order, at: location, logger: { voices.logger($0) }) { event in
       switch event {
       case .database(let step): database.info(.databaseStarting, (.state, LogValue("\(step)")))
       case .ready(let conninfo, let directory):
         database.info(.databaseStarted, (.path, LogValue(location.directory)))
-        Self.greet(conninfo, directory, isFirst: order.directory != nil || Self.isHere(directory))
+        Self.greet(conninfo, directory, isFirst: isChosen || Self.isHere(directory))
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         Self.say(

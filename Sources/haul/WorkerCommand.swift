@@ -9,7 +9,25 @@ struct WorkerCommand: HaulCommand {
     SIGTERM or SIGINT drains it: it claims no more, saves the progress of what runs, hands it back \
     and exits with 0. A second signal ends it at once with 75; others then take over within seconds.
 
-    Private, loopback and link-local addresses are refused unless --allow-net names them.
+    Private, loopback and link-local addresses are refused unless --allow-net names them. http_proxy and its like \
+    are not read: --proxy says it.
+
+    A credential is a file that its owner alone may read, such as these lines:
+
+    type: bearer
+    origins: https://example.org, https://*.example.org
+    token-file: example.token
+
+    type is bearer (token or token-file), basic (user, and password or password-file), header (header: Name: value) or \
+    client-certificate (certificate and key, in PEM). It goes to a job's own URL where that is of one of the origins, and no \
+    further than to the first redirect to another origin. It is read anew for each job. What a job names and this worker lacks another may have: \
+    the job waits for it, for a day. The files of --netrc and --cookies are read once, at the start.
+
+    --on-complete runs its command at most once for each job, once the database has it that the job is completed, four at \
+    a time. It learns of the job by HAUL_JOB, HAUL_FILE (the file's whole path), HAUL_PATH (below the store), HAUL_STORE, HAUL_QUEUE, \
+    HAUL_BATCH, HAUL_HOST, HAUL_URL (what signs it blanked), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST; what it prints goes to standard \
+    error. Transfers do not wait for it: it is left out, which is logged as hook.skipped, where 10,000 jobs wait for \
+    their turn. It is killed after ten minutes, and 20 seconds after the beginning of a drain.
     """
   static let examples = [
     Example(
@@ -18,6 +36,9 @@ struct WorkerCommand: HaulCommand {
     Example(
       "haul worker --store films=/srv/films --exit-when-idle --allow-net 10.0.0.0/8",
       "Runs until nothing is left; may connect to a private network."),
+    Example(
+      "haul worker --store films=/srv/films --exit-when-idle --on-complete 'logger \"$HAUL_FILE\"'",
+      "Tells the system's log of each file."),
   ]
   static let options: [Option<Self>] =
     [
@@ -41,7 +62,10 @@ struct WorkerCommand: HaulCommand {
       .flag(
         "exit-when-idle", \.exitWhenIdle,
         "Stop when nothing is queued, scheduled, interrupted or running in the queues."),
-    ] + group(\.database) + group(\.log)
+      .value(
+        "on-complete", "<command>", \.onComplete, environment: "HAUL_ON_COMPLETE",
+        "Run this by /bin/sh after each job that has completed."),
+    ] + group(\.credentials) + group(\.requests) + group(\.database) + group(\.log)
   static let codeOfUnknownName = ExitCode.configuration
 
   var stores: [MountArgument] = []
@@ -50,11 +74,15 @@ struct WorkerCommand: HaulCommand {
   var limitRate: RateArgument?
   var networks: [CIDR] = []
   var exitWhenIdle = false
+  var onComplete: String?
+  var credentials = CredentialOptions()
+  var requests = RequestOptions()
   var database = DatabaseOptions()
   var log = LogOptions()
 
   func perform() async throws {
     try stores.requireOneEach()
+    let settings = try requests.settings(credentials)
     try DescriptorLimit.raise(leases: concurrency, stores: stores.count)
     try await database.withConninfo { conninfo in
       var configuration = WorkerConfiguration(
@@ -62,6 +90,8 @@ struct WorkerCommand: HaulCommand {
         queues: queues.isEmpty ? nil : queues.map(\.argument), concurrency: concurrency,
         allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
       configuration.rateLimit = limitRate?.limit
+      configuration.requests = settings
+      configuration.onComplete = onComplete
       let worker = try PoolWorker(configuration, logger: log.logger("worker"))
       StopSignals.handle { worker.drain() }
       StopSignals.aroundSuspension({ worker.suspend() })

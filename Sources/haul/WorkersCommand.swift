@@ -16,17 +16,23 @@ struct WorkersCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [.flag("all", \.all, "Also those that stopped or died.")]
-    + group(\.output) + group(\.database)
+    + group(\.limit) + group(\.output) + group(\.database)
 
   var all = false
+  var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
     let (rows, gone) = try await database.withQueue { queue in
-      (try await queue.workers(includingGone: all), all ? 0 : try await queue.goneWorkers())
+      (
+        try await queue.workers(includingGone: all, limit: limit.asked),
+        all ? 0 : try await queue.goneWorkers()
+      )
     }
-    try output.print(rows, WorkerRow.columns, json: WorkerRow.moreColumns)
+    try output.print(
+      rows, upTo: limit.limit, label: "haul workers", WorkerRow.columns,
+      json: WorkerRow.moreColumns)
     if gone > 0 {
       try StandardStream.error.write(
         "haul workers: \(counted(gone, "worker")) stopped or died; --all lists them too\n")

@@ -12,10 +12,7 @@ private func commands(
   return node.children.flatMap { commands(in: $0, path: "\(path) \($0.name)") }
 }
 
-/// The words of a line, as a shell cuts it where only single quotation marks are used.
-private func words(_ line: String) -> [String] {
-  line.split(separator: " ").map { $0.filter { $0 != "'" } }
-}
+private func words(_ line: String) -> [String] { ShellWords.split(line) }
 
 private func help(_ line: String) -> String? {
   let resolution = Haul.tree.resolve(words(line), environment: [:])
@@ -53,8 +50,10 @@ struct HaulTreeTests {
 
   @Test func `a queue takes every option of its jobs, and none for it`() {
     let settable = Set(QueueSetCommand.options.map(\.spec.long))
-    let submitted = JobChoices.options.map(\.spec.long) + ["record-digest", "limit-rate"]
-    #expect(Set(submitted).subtracting(settable) == [])
+    let submitted =
+      JobChoices.options.map(\.spec.long) + ["record-digest", "limit-rate", "credential"]
+    // Of the hosts that a queue's jobs name no header is right for all.
+    #expect(Set(submitted).subtracting(settable) == ["header"])
     for (line, says) in [
       ("--max-running none --limit-rate none --remote-time none", nil),
       ("--max-running 0", "'--max-running' must be a whole number from 1 to 1000000, or none"),
@@ -128,6 +127,7 @@ struct HaulTreeTests {
           batches                 List batches with what has become of their jobs.
           batch                   Show batches and wait for them.
           failures                List failed jobs by error class, host and hour.
+          metrics                 Print metrics of the pool once, for node_exporter.
 
         STEER:
           pause                   Hold waiting jobs and stop running ones with their
@@ -176,14 +176,16 @@ struct HaulTreeTests {
         damaged file is fetched anew by 'haul verify --requeue JOB'.
 
         A list has one URL a line; blank lines and lines that start with # are skipped.
-        It may also be an input file of aria2 (out, dir and checksum count),
+        It may also be an input file of aria2 (out, dir, checksum and header count),
         TsvHttpData-1.0, JSON lines, or CSV with a header. The last two know the fields
         url, path, digest, length, priority, if_exists, max_attempts, max_bytes,
         max_rate, max_host_wait, accept_unverified_length, record_digest, remote_time,
-        connect_timeout, stall_timeout. Without --format the name's ending (.jsonl,
-        .ndjson, .csv, .tsv) or the first line tells. A file of another length or digest
-        than the list says fails. No user name, password or token may be in a list: the
-        database would keep it.
+        connect_timeout, stall_timeout, headers, credential; headers is a list of texts
+        in JSON, and with a tab between in CSV. Without --format the name's ending
+        (.jsonl, .ndjson, .csv, .tsv) or the first line tells. A file of another length
+        or digest than the list says fails. No user name, password or token may be in a
+        list, a URL or a header: the database would keep it. Name a credential instead,
+        which is a file of the workers'.
 
         USAGE: haul submit [<options>] [<url> ...]
 
@@ -207,6 +209,8 @@ struct HaulTreeTests {
           -o, --out <path>        Where a single URL's file goes in the store.
           --checksum <alg=digest> The digest that a single URL's file must have.
           --record-digest[=no]    Keep the SHA-256 of each file for 'haul verify'.
+          --credential <name>     What proves who asks, by the name that workers know it
+                                  by (haul worker --credentials).
           --limit-rate <size>     At most so many bytes a second, each job by itself.
           --not-before <when>     Start no earlier: 90s, 1h30m, or an RFC 3339 time.
           --wait                  Wait until these jobs have ended, those that were in
@@ -216,6 +220,9 @@ struct HaulTreeTests {
           -h, --help              Show help information.
 
         JOB OPTIONS:
+          --header <header>       A header to ask with, such as 'Referer:
+                                  https://example.org/'; may be repeated. Not to other
+                                  origins that a redirect leads to.
           --max-attempts <n>      Fail after so many failures.
           --max-bytes <size>      Fail a job whose file is larger.
           --if-exists <policy>    What to do when a file stands under the final name
@@ -244,6 +251,8 @@ struct HaulTreeTests {
               One file under a chosen name.
           haul submit -i list.txt --queue films --batch monday --wait
               A list, until all of it has ended; exits with 1 if some failed.
+          haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'
+              The workers prove who asks by what they know as archive.
           haul submit -i list.txt --skip-bad --on-duplicate replace
               A list without its wrong lines; what is there already becomes what it says
               now.

@@ -146,9 +146,10 @@ struct ListTests {
   }
 
   @Test(arguments: [
-    ("http://h/\n  header=Authorization: Bearer x\n", "the header authorization holds a secret"),
-    ("http://h/\n  header=Cookie: x\n", "the header cookie holds a secret"),
-    ("http://h/\n  header=Referer: x\n", "the header referer cannot be sent"),
+    ("http://h/\n  header=Authorization: Bearer x\n", "the header Authorization holds a secret"),
+    ("http://h/\n  header=Cookie: x\n", "the header Cookie holds a secret"),
+    ("http://h/\n  header=Range: bytes=0-\n", "the header Range is for haul itself"),
+    ("http://h/\n  header=Referer\n", "a header is written 'Name: value'"),
     ("http://h/\n  http-passwd=x\n", "http-passwd holds a secret"),
     ("http://h/\n  all-proxy=http://u:p@h\n", "all-proxy holds a secret"),
   ])

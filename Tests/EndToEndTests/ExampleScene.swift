@@ -59,6 +59,7 @@ final class ExampleScene: Sendable {
       ("postgresql://admin@db.example.org/haul", "service=pool"),
       ("https://example.org/", origin.url("/")), ("/srv/", directory.path("srv/")),
       ("/tmp/scratch", directory.path("scratch")), ("/usr/local/", directory.path("local/")),
+      ("127.0.0.1:9464", "127.0.0.1:0"),
     ]
     return places.reduce(line) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }

@@ -17,7 +17,7 @@ import Testing
     #expect(refused.exit == .code(65))
     #expect(
       refused.said == [
-        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it.",
+        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks.",
         "\(list):4: line 1 would become \"one\" too; with --tree each keeps its host and directories.",
         "haul get: 2 lines are wrong. Nothing was downloaded.",
       ])

@@ -110,7 +110,7 @@ struct ListFormatTests {
         """, to: "list.jsonl")
       let wrong = [
         "\(list):1: job 1 already brings another URL to the path \"x\". Give this line another path.",
-        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it.",
+        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks.",
         "\(list):4: line 3 already brings another URL to the path \"y\". Give this line another path.",
       ]
       let refused = try await pool.haul(["submit", "-q", "-i", list])
@@ -188,7 +188,8 @@ struct ListFormatTests {
       let list = try directory.write(
         """
         {"url":"http://h/a?sig=secret","path":"p, q","digest":"\(digest)","length":5,"priority":2}
-        {"url":"http://h/b","max_bytes":7,"if_exists":"skip","remote_time":true}
+        {"url":"http://h/b","max_bytes":7,"if_exists":"skip","remote_time":true,"headers":["A: b, \\"c\\"","D: e"]}
+        {"url":"http://h/d","headers":"Referer: x","credential":"archive"}
         {"url":"http://h/c"}
         """, to: "list.jsonl")
       try await pool.command("submit", "-q", "-i", list)
@@ -197,14 +198,14 @@ struct ListFormatTests {
       let exported = try await pool.command("export", "--format", format)
       let file = try directory.write(exported.joined(separator: "\n") + "\n", to: "out")
       let again = try await pool.command("submit", "-q", "-i", file)
-      #expect(again == ["submitted 0 jobs, 3 already there, 0 queued again"])
+      #expect(again == ["submitted 0 jobs, 4 already there, 0 queued again"])
 
       try await pool.command("cancel", "--state", "queued")
       let left = try await pool.command("export", "--left", "--format", format)
       let cancelled = try await pool.command("export", "--state", "cancelled", "--format", format)
       #expect(left == exported && cancelled == exported)
       let requeued = try await pool.command("submit", "-q", "-i", file)
-      #expect(requeued == ["submitted 0 jobs, 0 already there, 3 queued again"])
+      #expect(requeued == ["submitted 0 jobs, 0 already there, 4 queued again"])
       #expect(try await pool.values(jobs) == before)
     }
   }

@@ -303,6 +303,9 @@ struct BatchTests {
       #expect(rows.map(\.firstJob) == [1, 3])
       #expect(rows.map(\.message) == ["trouble: http_4xx", "trouble: http_4xx"])
       #expect(try await pool.jobs.failures(limit: 1).count == 1)
+      #expect(try await pool.jobs.failures(host: "b.test", limit: 9).map(\.jobs) == [1])
+      #expect(try await pool.jobs.failures(error: "http_4xx", limit: 9).count == 2)
+      #expect(try await pool.jobs.failures(error: "tls", host: "a.test", limit: 9).isEmpty)
     }
   }
 }

@@ -29,7 +29,7 @@ struct Decision: Sendable, CustomTestStringConvertible {
       + " progressed \(progressed) resumable \(resumable) dice \(dice) → \(state)"
   }
 
-  static let table: [Decision] = endings + commands + permanent + backoff + hosts
+  static let table: [Decision] = endings + commands + permanent + backoff + hosts + workers
 
   private static let endings = [
     Decision(result: "completed", state: "completed"),
@@ -65,10 +65,24 @@ struct Decision: Sendable, CustomTestStringConvertible {
       command: "pause", error: "http_4xx", state: "failed", charged: true, cause: "http_4xx"),
   ]
 
-  private static let permanent = ["http_4xx", "exists", "digest", "blocked_address", "unheard_of"]
-    .map {
-      Decision(error: $0, retryAfter: 60, state: "failed", charged: true, cause: $0)
-    }
+  private static let workers = [
+    Decision(error: "credential", state: "scheduled", delay: 0.5, cause: "credential"),
+    Decision(
+      error: "proxy", failures: 99, dice: 0.999, state: "scheduled", delay: 0.9995, cause: "proxy"),
+    Decision(error: "credential", trouble: 40, state: "scheduled", delay: 20, cause: "credential"),
+    Decision(
+      error: "credential", trouble: 86400, state: "scheduled", delay: 150, cause: "credential"),
+    Decision(error: "credential", trouble: 86401, state: "failed", cause: "credential"),
+    Decision(command: "pause", error: "proxy", state: "paused", delay: 0.5, cause: "proxy"),
+    Decision(command: "cancel", error: "proxy", state: "cancelled", cause: "proxy"),
+  ]
+
+  private static let permanent = [
+    "http_4xx", "exists", "digest", "blocked_address", "blocked_credential", "unheard_of",
+  ]
+  .map {
+    Decision(error: $0, retryAfter: 60, state: "failed", charged: true, cause: $0)
+  }
 
   private static let backoff =
     ["timeout", "interrupted", "http_5xx", "range", "source_changed", "disk_full", "tls"]

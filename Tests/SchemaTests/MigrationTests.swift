@@ -162,7 +162,7 @@ struct MigrationTests {
         onDisk[path] = try String(contentsOf: root.appending(path: path), encoding: .utf8)
       }
     }
-    #expect(onDisk == sqlFiles)
+    #expect(onDisk == textFiles)
     #expect(Schema.migrations.map(\.version) == Array(1...Schema.version))
   }
 }

@@ -131,6 +131,8 @@ struct PolitenessTests {
       #expect(try await cap(pool) == 2)
       #expect(try await worker.claim(9).count == 1)
       #expect(try await pool.jobs.hosts(limit: 1).map(\.whyIdle) == ["full"])
+      #expect(try await pool.jobs.hosts(idle: "full", limit: 9).count == 1)
+      #expect(try await pool.jobs.hosts(idle: "blocked", limit: 9).isEmpty)
     }
   }
 

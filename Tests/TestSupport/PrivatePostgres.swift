@@ -2,30 +2,60 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A PostgreSQL server of a test's own, which may be crashed: fsync is on, and only its Unix socket is open.
+/// A PostgreSQL server of a test's own, which may be crashed: fsync is on, and only its Unix socket is open unless it is
+/// given a port.
 ///
 /// It ends with this object, and its data with it.
 package final class PrivatePostgres: Sendable {
   /// Its database `postgres`.
   package let database: TestDatabase
   private let root: TemporaryDirectory
+  /// Where it listens on 127.0.0.1 besides.
+  private let port: UInt16?
   private let process = Mutex<ChildProcess?>(nil)
 
   /// A new cluster, running.
   package convenience init() async throws {
-    try await self.init(root: TemporaryDirectory())
+    try await self.init(root: TemporaryDirectory(), port: nil)
+    try await make()
+    try await start()
+  }
+
+  /// A new cluster that also listens on `port` of 127.0.0.1, with `settings` added to its postgresql.conf, `access` put in
+  /// front of its pg_hba.conf, and copies of `files` in its data directory that nobody else can read.
+  package convenience init(
+    port: UInt16, settings: String, access: String, files: [String]
+  ) async throws {
+    try await self.init(root: TemporaryDirectory(), port: port)
+    try await make()
+    for file in files {
+      try await command(
+        "install", "--mode", "600", "--owner", getuid() == 0 ? "postgres" : "\(getuid())", file,
+        data)
+    }
+    // In place, so that they stay the server's.
+    let (configuration, accessFile) = (data + "/postgresql.conf", data + "/pg_hba.conf")
+    try (String(contentsOfFile: configuration, encoding: .utf8) + "\n" + settings + "\n")
+      .write(toFile: configuration, atomically: false, encoding: .utf8)
+    try (access + "\n" + String(contentsOfFile: accessFile, encoding: .utf8))
+      .write(toFile: accessFile, atomically: false, encoding: .utf8)
+    try await start()
+  }
+
+  private func make() async throws {
     let options = ["--username", "postgres", "--auth", "trust", "--no-sync"]
     let initdb = try ChildProcess(
       "setpriv", Self.asOwner("initdb", ["--pgdata", data, "--locale", "C.UTF-8"] + options))
     guard try await initdb.exit(within: .seconds(60)) == .code(0) else {
       throw CommandFailed(description: initdb.output.value.standardError.joined(separator: "\n"))
     }
-    try await start()
   }
 
-  private init(root: TemporaryDirectory) async throws {
+  private init(root: TemporaryDirectory, port: UInt16?) async throws {
     self.root = root
-    database = TestDatabase(name: "postgres", server: "host=\(root.path) user=postgres")
+    self.port = port
+    let number = port.map { " port=\($0)" } ?? ""
+    database = TestDatabase(name: "postgres", server: "host=\(root.path) user=postgres\(number)")
     chmod(root.path, 0o777)
   }
 
@@ -33,12 +63,16 @@ package final class PrivatePostgres: Sendable {
     process.withLock { $0 }?.signal(SIGQUIT)
   }
 
+  /// The directory of its socket.
+  package var directory: String { root.path }
+
   private var data: String { root.path("data") }
 
   /// Starts the server; returns when it accepts connections, crash recovery included.
   package func start() async throws {
     let settings = [
-      "listen_addresses=", "unix_socket_directories=\(root.path)", "shared_buffers=32MB",
+      "listen_addresses=\(port == nil ? "" : "127.0.0.1")", "port=\(port ?? 5432)",
+      "unix_socket_directories=\(root.path)", "shared_buffers=32MB",
       "log_min_messages=log",
     ]
     let server = try ChildProcess(
@@ -70,7 +104,7 @@ package final class PrivatePostgres: Sendable {
 
   /// A server on a copy of the data of this one, which must not be running: running, recovered.
   package func copy() async throws -> PrivatePostgres {
-    let copy = try await PrivatePostgres(root: TemporaryDirectory())
+    let copy = try await PrivatePostgres(root: TemporaryDirectory(), port: nil)
     try await command("cp", "--archive", data, copy.data)
     try? FileManager.default.removeItem(atPath: copy.data + "/postmaster.pid")
     try await copy.start()

@@ -5,6 +5,8 @@ import TestSupport
 final class TLSOrigin: Sendable {
   /// The certificate, to be trusted or not (PEM).
   let caFile: String
+  /// The certificate's key; both are good for a client, too.
+  let keyFile: String
   let port: UInt16
   private let directory: TemporaryDirectory
   private let nginx: ChildProcess
@@ -16,6 +18,7 @@ final class TLSOrigin: Sendable {
       try Data(content).write(to: URL(fileURLWithPath: directory.path(name)))
     }
     caFile = directory.path("cert.pem")
+    keyFile = directory.path("key.pem")
     try await makeCertificate(in: directory)
     port = try OriginProgram.freePort()
     try directory.write(Self.configuration(port), to: "nginx.conf")
@@ -46,6 +49,8 @@ final class TLSOrigin: Sendable {
       server {
         listen 127.0.0.1:\(port) ssl http2;
         ssl_certificate cert.pem; ssl_certificate_key key.pem;
+        ssl_client_certificate cert.pem; ssl_verify_client optional;
+        add_header X-Client $ssl_client_verify;
         root .;
       }
     }

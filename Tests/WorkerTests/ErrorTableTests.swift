@@ -54,6 +54,7 @@ struct ErrorTableTests {
     case .never: "no"
     case .job: "yes"
     case .host: "when the host is well"
+    case .worker: "when a worker can"
     case .kept: "no; `haul retry` goes on"
     }
   }

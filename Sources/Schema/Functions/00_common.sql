@@ -62,7 +62,7 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT 1 $$;
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
-LANGUAGE sql IMMUTABLE AS $$ SELECT interval '3 seconds' $$;
+LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
 
 -- How long an interrupted job waits for a worker with its part file before anyone may start it from zero.
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
@@ -80,9 +80,8 @@ $$;
 
 -- Bytes in a multirange.
 CREATE OR REPLACE FUNCTION haul.range_bytes(p_ranges int8multirange) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT AS $$
-  SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r
-$$;
+LANGUAGE sql IMMUTABLE STRICT
+RETURN (SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r);
 
 -- How many transfers a host may see now. One that could not be reached gets one at first, to try.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer

@@ -3,23 +3,23 @@
 --   permanent: asking again will not change it; the job fails
 --   job:       the job's own trouble; back off, counted against max_attempts
 --   host:      the host's trouble; the host that answered is blocked, the job's attempts are not used up
+--   worker:    the trouble of the worker that tried; again after a while, by whichever worker claims it then, not counted
 --   kept:      asking again from here will not change it; the job fails, but through no fault of its own
 CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE
-    WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
-    WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
-      'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
-    WHEN p_error IN ('blocked_address', 'host_unreachable', 'rescued_too_often') THEN 'kept'
-    ELSE 'permanent'
-  END
-$$;
+LANGUAGE sql IMMUTABLE
+RETURN CASE
+  WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
+  WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
+    'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
+  WHEN p_error IN ('credential', 'proxy') THEN 'worker'
+  WHEN p_error IN ('blocked_address', 'blocked_credential', 'host_unreachable', 'rescued_too_often') THEN 'kept'
+  ELSE 'permanent'
+END;
 
 -- Whether what is durable of a job that has failed so stays, for a retry to go on with. A full disk is better off without it.
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-  SELECT coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false)
-$$;
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 
 -- The retry decision, pure: what becomes of a job whose lease ends. All durations as intervals; p_dice in [0, 1).
 --   p_result      completed | failed | released (by the worker) | rescued (from a dead one)
@@ -27,8 +27,8 @@ $$;
 --   p_failures, p_rescues   charged ones before this
 --   p_progressed  this attempt made durable progress
 --   p_resumable   there is a checkpoint
---   p_trouble     for how long the host has been in trouble; NULL = it was not
---   p_max_host_wait  longer than this nobody waits for a host; nor where it says itself that it will take longer
+--   p_trouble     for how long the host, or the workers that tried, have been in trouble; NULL = they were not
+--   p_max_host_wait  longer than this nobody waits for a host or a worker; nor where it says itself that it will take longer
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
   p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
@@ -70,6 +70,14 @@ BEGIN
         delay := greatest(p_retry_after, least(
           least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10)) * (0.5 + p_dice / 2),
           greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second')));
+      END IF;
+    WHEN haul.disposition(p_error) = 'worker' THEN
+      IF p_trouble > p_max_host_wait THEN
+        state := 'failed';
+      ELSE
+        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
+        -- About as long again as it has waited already: soon at first, in case another worker is better off.
+        delay := greatest(interval '1 second', least(interval '5 minutes', coalesce(p_trouble, '0'))) * (0.5 + p_dice / 2);
       END IF;
     ELSE
       charged := true;

@@ -189,7 +189,7 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  v_jobs := haul.batch_jobs(p_batch, v_batch.swept, v_batch.sweep_below, p_limit);
+  v_jobs := haul.batch_jobs(p_batch, v_batch.swept, v_batch.sweep_below, greatest(p_limit, 1));
   IF v_jobs = '{}' THEN
     PERFORM haul.end_sweep(p_batch);
     more := false;

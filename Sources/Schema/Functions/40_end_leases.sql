@@ -59,7 +59,7 @@ BEGIN
     SELECT n.*, d.state, d.charged, d.delay, d.error AS cause, d.rescues,
       -- Its own host has answered, whatever it said.
       n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
-        AND coalesce(haul.disposition(n.error) <> 'host', true) AS answered,
+        AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true) AS answered,
       CASE WHEN n.resumable THEN n.part_instance ELSE 0 END AS wait_instance
     FROM ended n
     -- Of what has completed there is nothing to decide: two function calls less a row.
@@ -127,17 +127,17 @@ BEGIN
 END
 $$;
 
--- What a job's earlier attempts say: charged failures, charged rescues, and for how long its host has been in trouble
--- without anything else in between.
+-- What a job's earlier attempts say: charged failures, charged rescues, and for how long its host, or the workers that tried
+-- it, have been in trouble without anything else in between.
 CREATE OR REPLACE FUNCTION haul.past_of(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
     count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
-    clock_timestamp() - min(a.ended_at) FILTER (WHERE haul.disposition(a.error) = 'host' AND a.token > coalesce(
+    clock_timestamp() - min(a.ended_at) FILTER (WHERE haul.disposition(a.error) IN ('host', 'worker') AND a.token > coalesce(
       (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
-       AND haul.disposition(o.error) IS DISTINCT FROM 'host'), 0))
+       AND coalesce(haul.disposition(o.error) NOT IN ('host', 'worker'), true)), 0))
   INTO failures, rescues, trouble
   FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven;
 END

@@ -210,7 +210,8 @@ BEGIN
     WHERE q.id = ANY (ARRAY(SELECT DISTINCT l.queue FROM leases l))
   )
   SELECT coalesce(jsonb_agg(jsonb_build_object(
-    'job', l.job, 'token', l.token, 'queue', q.name, 'store', q.store, 'instance', l.instance,
+    'job', l.job, 'token', l.token, 'queue', q.name,
+    'batch', (SELECT b.name FROM haul.batch b WHERE b.id = j.batch), 'store', q.store, 'instance', l.instance,
     'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt)
     -- Of a first attempt there is no more to say.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'

@@ -30,8 +30,14 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_
 DECLARE
   v_missing text;
 BEGIN
-  IF p_selector = '{}' THEN
+  IF p_selector IS NULL OR p_selector = '{}' OR jsonb_typeof(p_selector) <> 'object' THEN
     RAISE EXCEPTION 'name the jobs: ids, a batch, a queue, a host, a state or an error class' USING ERRCODE = 'HA004';
+  END IF;
+  -- What is misspelt would not narrow, and all jobs would be meant.
+  SELECT k INTO v_missing FROM jsonb_object_keys(p_selector) AS k
+  WHERE k NOT IN ('ids', 'batch', 'queue', 'host', 'state', 'error') LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'jobs are not selected by "%"', v_missing USING ERRCODE = 'HA004';
   END IF;
   SELECT 'batch "' || (p_selector ->> 'batch') || '"' INTO v_missing WHERE p_selector ? 'batch'
     AND NOT EXISTS (SELECT FROM haul.batch WHERE name = p_selector ->> 'batch')

@@ -9,6 +9,14 @@ BEGIN
       EXIT WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = v_role);
       BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
+        IF v_role = 'haul_admin' THEN
+          BEGIN
+            -- So that haul.vitals says who holds a snapshot. Once: whoever takes it away does not get it back.
+            GRANT pg_read_all_stats TO haul_admin;
+          EXCEPTION WHEN insufficient_privilege THEN
+            NULL;  -- haul.vitals says what is missing
+          END;
+        END IF;
       EXCEPTION WHEN duplicate_object OR unique_violation OR internal_error THEN
         NULL;  -- made by another migration between the look and the act
       END;

@@ -1,12 +1,15 @@
 -- The monitoring interface. Views run with their owner's rights and show no credentials; every SELECT reads a
--- snapshot and takes no lock that a claim waits for.
+-- snapshot and takes no lock that a claim waits for. What they show is a contract: columns are added at the end, and none
+-- changes its meaning.
+--
+-- Functions that a view calls run with its reader's rights and search path. So they are RETURN expressions, whose names
+-- are looked up once, here: else a reader's own regexp_replace() would be given what redacted() is to hide.
 
 -- A URL for people: no userinfo, values of parameters that sign or authorise blanked.
 CREATE OR REPLACE FUNCTION haul.redacted(p_url text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT AS $$
-  SELECT regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]*@', '\1'),
-    '([?&][^=&#]*(?:sig|token|key|secret|password|credential|auth|expires|policy)[^=&#]*=)[^&#]*', '\1…', 'gi')
-$$;
+LANGUAGE sql IMMUTABLE STRICT
+RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]*@', '\1'),
+  '([?&][^=&#]*(?:sig|token|key|secret|password|credential|auth|expires|policy)[^=&#]*=)[^&#]*', '\1…', 'gi');
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
@@ -22,7 +25,7 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   coalesce(o.path, j.path) AS path, haul.redacted(j.url) AS url, j.submitted_at,
   coalesce(s.run_at, d.run_at) AS run_at, o.finished_at, l.worker, l.token,
   coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
-  haul.range_bytes(c.durable) AS durable, o.digest, o.error, o.message,
+  haul.range_bytes(c.durable) AS durable, o.digest, f.error, f.message,
   CASE WHEN o.job IS NULL THEN (
     SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options
 FROM haul.job j
@@ -30,13 +33,15 @@ JOIN haul.queue q ON q.id = j.queue
 JOIN haul.host h ON h.id = j.host
 LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id
+-- The same row once more, for whoever asks for an error class: its index knows only these.
+LEFT JOIN haul.outcome f ON f.job = j.id AND f.state <> 'completed'
 LEFT JOIN haul.lease l ON l.job = j.id
 LEFT JOIN haul.scheduled s ON s.job = j.id
 LEFT JOIN haul.held d ON d.job = j.id
 LEFT JOIN haul.ready r ON r.job = j.id
 LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token;
-COMMENT ON VIEW haul.jobs IS 'Every job with its state. Filter by job, batch or queue, or use LIMIT, on large pools.';
+COMMENT ON VIEW haul.jobs IS 'Every job with its state. On a large pool name a job, batch, queue, host, worker or error class, or use LIMIT: by state alone, millions may be read to find a few. Running ones are in running too.';
 COMMENT ON COLUMN haul.jobs.job IS 'Id; grows in the order of submission.';
 COMMENT ON COLUMN haul.jobs.queue IS 'Name of its queue.';
 COMMENT ON COLUMN haul.jobs.batch IS 'Name it was submitted under, if any.';
@@ -135,15 +140,20 @@ CREATE OR REPLACE VIEW haul.queues AS
 SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance = 0) AS queued,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance <> 0) AS interrupted,
-  (SELECT count(*) FROM haul.scheduled d WHERE d.queue = q.id) AS scheduled,
-  (SELECT count(*) FROM haul.held d WHERE d.queue = q.id) AS held,
-  (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id) AS running,
-  (SELECT coalesce(sum(p.rate), 0)::bigint FROM haul.progress p JOIN haul.lease l ON l.job = p.job AND l.token = p.token
-   WHERE l.queue = q.id) AS rate,
+  coalesce(d.scheduled, 0) AS scheduled, coalesce(h.held, 0) AS held, coalesce(l.running, 0) AS running,
+  coalesce(l.rate, 0) AS rate,
   haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) AS workers,
   q.max_running, q.weight, q.defaults
-FROM haul.queue q JOIN haul.store s ON s.id = q.store WHERE q.deleted_at IS NULL;
-COMMENT ON VIEW haul.queues IS 'Queues with what waits and runs in them.';
+FROM haul.queue q JOIN haul.store s ON s.id = q.store
+-- No index leads from a queue to these: each is read once for all queues. One that is not asked for is not read.
+LEFT JOIN (SELECT n.queue, count(*) AS scheduled FROM haul.scheduled n GROUP BY n.queue) d ON d.queue = q.id
+LEFT JOIN (SELECT n.queue, count(*) AS held FROM haul.held n GROUP BY n.queue) h ON h.queue = q.id
+LEFT JOIN (
+  SELECT n.queue, count(*) AS running, sum(p.rate)::bigint AS rate
+  FROM haul.lease n LEFT JOIN haul.progress p ON p.job = n.job AND p.token = n.token GROUP BY n.queue) l ON l.queue = q.id
+WHERE q.deleted_at IS NULL;
+COMMENT ON VIEW haul.queues IS
+  'Queues with what waits and runs in them, counted exactly: of millions that wait, queued takes some tenths of a second a million. A column that is not selected is not counted.';
 COMMENT ON COLUMN haul.queues.queue IS 'Name.';
 COMMENT ON COLUMN haul.queues.store IS 'Name of the store where its files end up.';
 COMMENT ON COLUMN haul.queues.paused IS 'Nothing is claimed from it while true.';
@@ -199,9 +209,10 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
   h.policy_cap, h.min_interval, h.burst
 FROM haul.host h
 CROSS JOIN LATERAL (
-  SELECT coalesce(bool_or(l.head IS NOT NULL), false) AS waiting,
-    coalesce(bool_and(q.paused) FILTER (WHERE l.head IS NOT NULL), false) AS all_paused
-  FROM haul.lane l JOIN haul.queue q ON q.id = l.queue WHERE l.host = h.id) w;
+  SELECT count(*) > 0 AS waiting,
+    -- Looked up once, not for each of many lanes.
+    coalesce(bool_and(l.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))), false) AS all_paused
+  FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL) w;
 COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
 COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';
@@ -228,14 +239,16 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.c
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts
 FROM haul.batch b
+LEFT JOIN haul.batch_total k ON k.batch = b.id
+-- What the leader has not added up yet, in one pass for all batches.
+LEFT JOIN (
+  SELECT n.batch, sum(n.jobs)::bigint AS jobs, sum(n.completed)::bigint AS completed, sum(n.failed)::bigint AS failed,
+    sum(n.cancelled)::bigint AS cancelled, sum(n.bytes)::bigint AS bytes
+  FROM haul.batch_change n GROUP BY n.batch) d ON d.batch = b.id
 CROSS JOIN LATERAL (
-  SELECT coalesce(sum(n.jobs), 0)::bigint AS jobs, coalesce(sum(n.completed), 0)::bigint AS completed,
-    coalesce(sum(n.failed), 0)::bigint AS failed, coalesce(sum(n.cancelled), 0)::bigint AS cancelled,
-    coalesce(sum(n.bytes), 0)::bigint AS bytes
-  FROM (
-    SELECT s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s WHERE s.batch = b.id
-    UNION ALL
-    SELECT c.jobs, c.completed, c.failed, c.cancelled, c.bytes FROM haul.batch_change c WHERE c.batch = b.id) n) t
+  SELECT coalesce(k.jobs, 0) + coalesce(d.jobs, 0) AS jobs, coalesce(k.completed, 0) + coalesce(d.completed, 0) AS completed,
+    coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed, coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
+    coalesce(k.bytes, 0) + coalesce(d.bytes, 0) AS bytes) t
 LEFT JOIN (
   SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate, sum(p.bytes)::bigint AS bytes,
     coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
@@ -296,10 +309,14 @@ COMMENT ON COLUMN haul.throughput.cancelled IS 'Jobs that were cancelled.';
 COMMENT ON COLUMN haul.throughput.bytes IS 'Lengths of the files that were completed.';
 
 CREATE OR REPLACE VIEW haul.attempts AS
-SELECT a.job, row_number() OVER (PARTITION BY a.job ORDER BY a.token) AS attempt, a.token, a.worker, w.machine, a.result,
-  a.charged AND NOT a.forgiven AS charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message
-FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker;
-COMMENT ON VIEW haul.attempts IS 'History: one row for every lease that has ended. Filter by job.';
+SELECT a.job,
+  -- Not row_number(): whoever asks for a worker or a time would have all attempts numbered first.
+  (SELECT count(*) FROM haul.attempt e WHERE e.job = a.job AND e.token <= a.token) AS attempt, a.token, a.worker, w.machine, a.result,
+  a.charged AND NOT a.forgiven AS charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message,
+  h.name AS host
+FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker
+LEFT JOIN haul.job j ON j.id = a.job LEFT JOIN haul.host h ON h.id = j.host;
+COMMENT ON VIEW haul.attempts IS 'History: one row for every lease that has ended. By job it is found at once; by worker, time or error all are read.';
 COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.attempts.attempt IS '1 for the first lease of the job, 2 for the second, …';
 COMMENT ON COLUMN haul.attempts.token IS 'Fencing token of the lease.';
@@ -316,18 +333,21 @@ COMMENT ON COLUMN haul.attempts.changes IS 'How often the source turned out to h
 COMMENT ON COLUMN haul.attempts.status IS 'The last HTTP status, where there was an answer.';
 COMMENT ON COLUMN haul.attempts.error IS 'Error class.';
 COMMENT ON COLUMN haul.attempts.message IS 'What went wrong, in a sentence.';
+COMMENT ON COLUMN haul.attempts.host IS 'The origin that its job counts against.';
 
 CREATE OR REPLACE VIEW haul.handoffs AS
-SELECT n.job, p.worker AS from_worker, n.worker AS to_worker, p.result AS how, p.ended_at AS released_at,
+SELECT p.job, p.worker AS from_worker, n.worker AS to_worker, p.result AS how, p.ended_at AS released_at,
   n.started_at AS taken_at, n.started_at - p.ended_at AS waited, n.resumed_at AS bytes_resumed,
   greatest(p.resumed_at + p.fetched - n.resumed_at, 0) AS bytes_refetched
-FROM (
-  SELECT a.job, a.token, a.worker, a.started_at, a.resumed_at FROM haul.attempt a
-  UNION ALL
-  SELECT l.job, l.token, l.worker, l.started_at, l.resumed_at FROM haul.lease l) n
-JOIN LATERAL (
-  SELECT a.* FROM haul.attempt a WHERE a.job = n.job AND a.token < n.token ORDER BY a.token DESC LIMIT 1) p
-  ON p.result IN ('released', 'rescued');
+-- From the earlier lease to the next one: few have ended so, while nearly every attempt is the first of its job.
+FROM haul.attempt p
+CROSS JOIN LATERAL (
+  SELECT s.worker, s.started_at, s.resumed_at FROM (
+    SELECT a.token, a.worker, a.started_at, a.resumed_at FROM haul.attempt a WHERE a.job = p.job AND a.token > p.token
+    UNION ALL
+    SELECT l.token, l.worker, l.started_at, l.resumed_at FROM haul.lease l WHERE l.job = p.job AND l.token > p.token) s
+  ORDER BY s.token LIMIT 1) n
+WHERE p.result IN ('released', 'rescued');
 COMMENT ON VIEW haul.handoffs IS 'Jobs that one worker gave up, or lost, and another went on with.';
 COMMENT ON COLUMN haul.handoffs.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.handoffs.from_worker IS 'The worker that had it.';
@@ -389,7 +409,89 @@ FROM haul.checkpoint c WHERE EXISTS (
 UNION ALL
 SELECT 'refresh_of_completed', count(*), 'jobs that have completed and count as asked for again'
 FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
-COMMENT ON VIEW haul.health IS 'Invariants; every count should be 0. Reads everything: for tests and for trouble.';
+COMMENT ON VIEW haul.health IS
+  'Invariants; every count should be 0, whatever the pool is doing. Reads everything, so that it takes minutes on many millions of jobs: for tests and for trouble. What may be large for good reasons is in vitals.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
 COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';
 COMMENT ON COLUMN haul.health.meaning IS 'What they are.';
+
+-- Who keeps dead rows of this database from being cleared away, and for how long. Of sessions of others haul_admin sees so
+-- much only as a member of pg_read_all_stats.
+CREATE OR REPLACE FUNCTION haul.held_snapshots() RETURNS TABLE (holder text, age interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT format('process %s (%s, %s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), a.usename),
+    clock_timestamp() - a.xact_start
+  FROM pg_stat_activity a
+  WHERE (a.datname = current_database() OR a.datname IS NULL) AND a.xact_start IS NOT NULL
+    AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+    AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
+  UNION ALL
+  SELECT format('prepared transaction %s (%s)', p.gid, p.owner), clock_timestamp() - p.prepared
+  FROM pg_prepared_xacts p WHERE p.database = current_database()
+$$;
+
+-- Whether held_snapshots() sees those of all sessions.
+CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+$$;
+
+CREATE OR REPLACE VIEW haul.vitals AS
+SELECT 'dead_rows' AS vital, s.relname::text AS subject, s.n_dead_tup::double precision AS value, 'rows' AS unit,
+  s.n_dead_tup > 100000 + s.n_live_tup / 2 AS alarming,
+  'deleted or replaced rows of a hot table that VACUUM has not cleared away; claims step over them' AS meaning
+FROM pg_stat_all_tables s
+WHERE s.schemaname = 'haul' AND s.relname IN ('ready', 'lease', 'lane', 'host', 'scheduled', 'held', 'progress', 'checkpoint',
+  'worker', 'worker_call', 'batch_change', 'batch_total')
+UNION ALL
+SELECT 'oldest_snapshot', o.holder, coalesce(extract(epoch FROM o.age), 0)::double precision, 'seconds',
+  coalesce(o.age > interval '5 minutes', false),
+  CASE WHEN haul.sees_all_sessions() THEN 'since when somebody keeps dead rows from being cleared away; 0 = nobody does'
+    ELSE 'since when a session keeps dead rows from being cleared away, of the few that haul_admin may see: GRANT pg_read_all_stats TO haul_admin shows all'
+  END
+FROM (SELECT) one LEFT JOIN LATERAL (SELECT n.* FROM haul.held_snapshots() n ORDER BY n.age DESC LIMIT 1) o ON true
+UNION ALL
+SELECT 'notify_queue', NULL, pg_notification_queue_usage(), 'of 1', pg_notification_queue_usage() > 0.5,
+  'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that listens and stays in a transaction keeps it from emptying'
+UNION ALL
+SELECT 'partition_room', NULL, p.room, 'jobs', coalesce(p.room < 500000, false),
+  'how many more jobs the partitions have room for; whoever keeps house and whoever submits makes new ones'
+FROM (
+  SELECT (max(substr(c.relname, 5)::bigint) + 1) * 1048576 - (SELECT d.last_value FROM haul.job_id d) AS room
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
+UNION ALL
+SELECT 'stranded_lanes', q.name, coalesce(sum(k.lanes), 0), 'lanes', coalesce(sum(k.lanes), 0) > 0,
+  'lanes of a queue, not paused, where jobs wait that no live worker could write: none mounts the store, or all have trouble with it'
+FROM haul.queue q LEFT JOIN (
+  SELECT l.queue, l.instance, count(*) AS lanes FROM haul.lane l WHERE l.head IS NOT NULL GROUP BY l.queue, l.instance) k
+  ON k.queue = q.id AND NOT q.paused AND NOT EXISTS (
+    SELECT FROM haul.worker w JOIN haul.store_instance i ON i.id = ANY (w.instances)
+    WHERE i.store = q.store AND k.instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+      AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
+WHERE q.deleted_at IS NULL GROUP BY q.name
+UNION ALL
+SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::double precision, 'seconds',
+  coalesce(p.round_at < clock_timestamp() - interval '10 seconds', true),
+  'since the last round of housekeeping (rescue, promotion, totals); a worker or a coordinator keeps one every second'
+FROM (SELECT) one LEFT JOIN haul.pulse p ON true
+UNION ALL
+SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,
+  'changes to totals of batches that housekeeping has not added up, counted up to 100,001'
+FROM (SELECT count(*) AS changes FROM (SELECT FROM haul.batch_change LIMIT 100001) n) c
+UNION ALL
+SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'how many of the server''s connections are in use'
+FROM (SELECT sum(d.numbackends)::double precision / current_setting('max_connections')::integer AS used
+  FROM pg_stat_database d) c
+UNION ALL
+SELECT 'frozen_age', NULL, age(d.datfrozenxid), 'transactions', age(d.datfrozenxid) > 1000000000,
+  'since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database refuses to write'
+FROM pg_database d WHERE d.datname = current_database();
+COMMENT ON VIEW haul.vitals IS
+  'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 is right there and not here. Filter by alarming.';
+COMMENT ON COLUMN haul.vitals.vital IS
+  'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, connections or frozen_age.';
+COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
+COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
+COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';
+COMMENT ON COLUMN haul.vitals.alarming IS 'Whether somebody should look into it now.';
+COMMENT ON COLUMN haul.vitals.meaning IS 'What it is.';

@@ -1,5 +1,8 @@
 -- Who may call and see what: functions and views, no tables (staging takes inserts of whoever knows a submission's key).
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA haul FROM PUBLIC;
+-- What an earlier version had granted besides goes.
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA haul FROM PUBLIC, haul_worker, haul_submitter, haul_monitor;
+REVOKE ALL ON TYPE haul.job_state, haul.attempt_result FROM PUBLIC;
+GRANT USAGE ON TYPE haul.job_state, haul.attempt_result TO haul_worker, haul_submitter, haul_monitor;
 GRANT USAGE ON SCHEMA haul TO haul_worker, haul_submitter, haul_monitor;
 
 GRANT EXECUTE ON FUNCTION haul.schema_version() TO haul_worker, haul_submitter, haul_monitor;
@@ -42,9 +45,10 @@ GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_su
 
 GRANT EXECUTE ON FUNCTION
   haul.redacted(text), haul.range_bytes(int8multirange), haul.session_grace(), haul.live_workers(integer[]),
+  haul.held_snapshots(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.queues, haul.stores, haul.hosts, haul.policies, haul.attempts,
-  haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health
+  haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health, haul.vitals
 TO haul_monitor, haul_submitter, haul_worker;

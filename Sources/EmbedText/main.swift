@@ -1,20 +1,20 @@
-// Writes SQL files out as one Swift source: `EmbedSQL OUTPUT FILE…`.
+// Writes text files out as one Swift source: `EmbedText OUTPUT FILE…`.
 //
 // Run by the build-tool plugin of the same name. A raw string literal with three number signs
 // compiles hundreds of times faster than the byte array that `.embedInCode` makes, and needs no
-// escaping: `"""###` cannot occur in SQL.
+// escaping: `"""###` occurs in none of them.
 
 import FoundationEssentials
 
 let arguments = CommandLine.arguments.dropFirst()
 guard let output = arguments.first else {
-  fatalError("usage: EmbedSQL OUTPUT FILE…")
+  fatalError("usage: EmbedText OUTPUT FILE…")
 }
 var source = """
-  // Made by EmbedSQL from the .sql files beside Schema.swift.
+  // Made by EmbedText from files in folders of this target.
 
-  /// The text of each .sql file by folder and name: `Functions/claim.sql`.
-  package let sqlFiles: [String: String] = [
+  /// The text of each file by folder and name: `Functions/claim.sql`.
+  package let textFiles: [String: String] = [
 
   """
 for path in arguments.dropFirst().sorted() {

@@ -1,0 +1,54 @@
+-- Numbers of the whole pool, for metrics and the status page: one row, or one a class.
+
+CREATE OR REPLACE VIEW haul.totals AS
+SELECT t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
+  t.bytes AS completed_bytes, r.running, r.rate, (SELECT p.round_at FROM haul.pulse p) AS leader_round_at
+FROM (
+  SELECT coalesce(sum(n.jobs), 0)::bigint AS jobs, coalesce(sum(n.completed), 0)::bigint AS completed,
+    coalesce(sum(n.failed), 0)::bigint AS failed, coalesce(sum(n.cancelled), 0)::bigint AS cancelled,
+    coalesce(sum(n.bytes), 0)::bigint AS bytes
+  FROM (
+    SELECT s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s
+    UNION ALL
+    SELECT c.jobs, c.completed, c.failed, c.cancelled, c.bytes FROM haul.batch_change c) n) t
+CROSS JOIN (
+  SELECT count(*) AS running, coalesce(sum(p.rate), 0)::bigint AS rate
+  FROM haul.lease l LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token) r;
+COMMENT ON VIEW haul.totals IS 'All jobs of the pool, in numbers that are kept up and not counted: one row, cheap however many there are.';
+COMMENT ON COLUMN haul.totals.jobs IS 'How many jobs.';
+COMMENT ON COLUMN haul.totals.completed IS 'How many have completed.';
+COMMENT ON COLUMN haul.totals.failed IS 'How many have failed.';
+COMMENT ON COLUMN haul.totals.cancelled IS 'How many were cancelled.';
+COMMENT ON COLUMN haul.totals.unfinished IS 'How many have not ended.';
+COMMENT ON COLUMN haul.totals.completed_bytes IS 'Lengths of the files of completed jobs.';
+COMMENT ON COLUMN haul.totals.running IS 'How many are under lease now.';
+COMMENT ON COLUMN haul.totals.rate IS 'Bytes a second over all transfers, lately.';
+COMMENT ON COLUMN haul.totals.leader_round_at IS 'When the leader, whoever that is, last took back the work of dead workers; NULL = never since the server started.';
+
+CREATE OR REPLACE VIEW haul.attempt_results AS
+SELECT a.result, count(*) AS attempts, coalesce(sum(a.fetched), 0)::bigint AS fetched,
+  count(*) FILTER (WHERE a.result IN ('released', 'rescued') AND (
+    EXISTS (SELECT FROM haul.lease l WHERE l.job = a.job AND l.token > a.token)
+    OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over
+FROM haul.attempt a GROUP BY a.result;
+COMMENT ON VIEW haul.attempt_results IS 'Attempts that have ended, by how. Reads all of them.';
+COMMENT ON COLUMN haul.attempt_results.result IS 'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
+COMMENT ON COLUMN haul.attempt_results.attempts IS 'How many.';
+COMMENT ON COLUMN haul.attempt_results.fetched IS 'Bytes they received over the network.';
+COMMENT ON COLUMN haul.attempt_results.taken_over IS 'Of those released or rescued, how many another attempt went on with.';
+
+CREATE OR REPLACE VIEW haul.failure_classes AS
+SELECT f.error, f.jobs, f.last_job, h.name AS last_host, o.message AS last_message, o.finished_at AS last_at
+FROM (SELECT e.error, count(*) AS jobs, max(e.job) AS last_job FROM haul.outcome e WHERE e.state = 'failed' GROUP BY e.error) f
+JOIN haul.outcome o ON o.job = f.last_job
+JOIN haul.job j ON j.id = f.last_job
+JOIN haul.host h ON h.id = j.host;
+COMMENT ON VIEW haul.failure_classes IS 'Failed jobs by error class, with the last submitted of each. Reads all failed jobs.';
+COMMENT ON COLUMN haul.failure_classes.error IS 'Error class.';
+COMMENT ON COLUMN haul.failure_classes.jobs IS 'How many jobs are failed with it now.';
+COMMENT ON COLUMN haul.failure_classes.last_job IS 'Id of the one submitted last.';
+COMMENT ON COLUMN haul.failure_classes.last_host IS 'The origin of its URL.';
+COMMENT ON COLUMN haul.failure_classes.last_message IS 'What went wrong with it, in a sentence.';
+COMMENT ON COLUMN haul.failure_classes.last_at IS 'When it failed.';
+
+GRANT SELECT ON haul.totals, haul.attempt_results, haul.failure_classes TO haul_monitor, haul_submitter, haul_worker;

@@ -1,0 +1,130 @@
+/// What can be asked for.
+enum Endpoint: String, CaseIterable, Sendable {
+  case page = "/"
+  case state = "/api/state"
+  case metrics = "/metrics"
+  case health = "/healthz"
+  case readiness = "/readyz"
+  case login = "/login"
+}
+
+/// Who may ask for what: decided from the request alone.
+struct AccessRules: Sendable {
+  /// What is to be done with a request.
+  enum Verdict: Sendable, Equatable {
+    /// To be answered. `isKnown`: whoever asks may see everything.
+    case serve(Endpoint, isKnown: Bool)
+    /// The form, with a sentence where the last try was wrong.
+    case askToken(status: UInt32, String?)
+    /// The token was right: a session begins.
+    case begin(session: String)
+    case answer(HTTPResponse)
+  }
+
+  static let cookie = "haul_session"
+
+  /// nil: only this machine can ask, and anybody on it may.
+  let token: ListenToken?
+
+  /// The verdict at `now`, in seconds since 1970.
+  func verdict(on request: HTTPRequest, now: Int64) -> Verdict {
+    if token == nil, !Self.isLocal(host: request.fields[.host] ?? "") {
+      return .answer(
+        .sentence(403, "Only localhost and addresses of this machine's own are answered here."))
+    }
+    guard let endpoint = Endpoint(rawValue: request.path), endpoint != .login || token != nil else {
+      return .answer(.sentence(404, "There is no such page."))
+    }
+    let isForm = endpoint == .login && request.method == "POST"
+    guard isForm || request.method == "GET" || request.method == "HEAD" else {
+      let allowed = endpoint == .login ? "GET, HEAD, POST" : "GET, HEAD"
+      return .answer(.sentence(405, "Nothing can be changed here.", fields: ["Allow": allowed]))
+    }
+    if isForm { return login(request, now: now) }
+    if endpoint == .login { return .askToken(status: 200, nil) }
+    let isKnown = isKnown(request, now: now)
+    if isKnown || endpoint == .health || endpoint == .readiness {
+      return .serve(endpoint, isKnown: isKnown)
+    }
+    if endpoint == .page {
+      return .answer(.sentence(303, "Log in first.", fields: ["Location": Endpoint.login.rawValue]))
+    }
+    return .answer(
+      .sentence(
+        401, "A token is needed.", fields: ["WWW-Authenticate": "Bearer realm=\"haul\""]))
+  }
+
+  private func isKnown(_ request: HTTPRequest, now: Int64) -> Bool {
+    guard let token else { return true }
+    if let field = request.fields[.authorization] {
+      let words = field.split(separator: " ", maxSplits: 1)
+      return words.count == 2 && words[0].lowercased() == "bearer" && token.matches("\(words[1])")
+    }
+    guard let session = Self.cookie(Self.cookie, in: request.fields[.cookie] ?? "") else {
+      return false
+    }
+    return token.isSession(session, now: now)
+  }
+
+  private func login(_ request: HTTPRequest, now: Int64) -> Verdict {
+    guard let token, !request.isTooLong else { return .answer(.sentence(413, "That is too long.")) }
+    let type = request.fields[.contentType]?.split(separator: ";").first?.lowercased()
+    guard type == "application/x-www-form-urlencoded" else {
+      return .answer(.sentence(415, "Send the form."))
+    }
+    let given = Self.formValue("token", in: String(decoding: request.body, as: UTF8.self))
+    guard token.matches(given ?? "") else {
+      return .askToken(status: 403, "That is not the token.")
+    }
+    return .begin(session: token.session(now: now))
+  }
+
+  /// Whether a Host field names this machine by itself, so that no name of somebody else's was made to lead here
+  /// (DNS rebinding).
+  static func isLocal(host: String) -> Bool {
+    var name = host.lowercased()
+    if let end = name.lastIndex(of: ":"), name.last != "]",
+      name[name.index(after: end)...].allSatisfy(\.isNumber)
+    {
+      name = String(name[..<end])
+    }
+    return name == "localhost" || ListenAddress("\(name):0")?.isLoopback == true
+  }
+
+  /// The value of a cookie (RFC 6265 §4.2.1); the first of several of that name.
+  static func cookie(_ name: String, in field: String) -> String? {
+    for pair in field.split(separator: ";") {
+      let sides = pair.split(separator: "=", maxSplits: 1)
+      if sides.count == 2, sides[0].filter({ $0 != " " }) == name {
+        return String(sides[1])
+      }
+    }
+    return nil
+  }
+
+  /// The value of a field of a form as browsers send it (WHATWG URL, "application/x-www-form-urlencoded").
+  static func formValue(_ name: String, in form: String) -> String? {
+    for pair in form.split(separator: "&") {
+      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if sides.count == 2, sides[0] == name { return decoded(sides[1]) }
+    }
+    return nil
+  }
+
+  private static func decoded(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+      if byte == UInt8(ascii: "%"), digits.count == 2, digits.allSatisfy(\.isHexDigit),
+        let value = UInt8(digits, radix: 16)
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,73 @@
+import CLibcrypto
+import FoundationEssentials
+
+/// What whoever may look at the page knows, and what is made of it: nothing here tells how much of a guess was right.
+package struct ListenToken: Sendable {
+  /// A session's life, in seconds.
+  static let sessionSeconds: Int64 = 12 * 3600
+  /// A shorter one could be guessed.
+  private static let shortest = 16
+  private static let longestFile = 4096
+
+  private let bytes: [UInt8]
+
+  /// Reads the first line of a file, without blanks around it.
+  /// - Throws: `token` where the file cannot be read, or holds no such line of 16 printable characters or more.
+  package init(file path: String) throws(ListenError) {
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      throw .token(path: path, "cannot be read")
+    }
+    guard data.count <= Self.longestFile, let line = data.split(separator: 10).first,
+      let text = String(validating: line, as: UTF8.self)
+    else { throw .token(path: path, "holds no line of text") }
+    try self.init(text.filter { $0 != "\r" && $0 != " " && $0 != "\t" }, path: path)
+  }
+
+  init(_ text: String, path: String = "") throws(ListenError) {
+    guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+      throw .token(path: path, "holds something other than printable ASCII characters")
+    }
+    guard text.utf8.count >= Self.shortest else {
+      throw .token(
+        path: path,
+        "holds fewer than \(Self.shortest) characters; 'openssl rand -hex 32' makes a good one")
+    }
+    bytes = Array(text.utf8)
+  }
+
+  /// Whether `guess` is the token.
+  func matches(_ guess: String) -> Bool { areEqual(sign("token \(guess)"), sign(secret)) }
+
+  /// What a browser keeps for a session that begins at `now`, in seconds since 1970: its end, signed.
+  func session(now: Int64) -> String {
+    let end = now + Self.sessionSeconds
+    return "\(end).\(hex(sign("session \(end)")))"
+  }
+
+  /// Whether `value` was made by ``session(now:)`` and has not ended at `now`.
+  func isSession(_ value: String, now: Int64) -> Bool {
+    let parts = value.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, let end = Int64(parts[0]), "\(end)" == parts[0] else { return false }
+    let isOurs = areEqual(Array(hex(sign("session \(end)")).utf8), Array(parts[1].utf8))
+    return isOurs && end > now && end <= now + Self.sessionSeconds
+  }
+
+  private var secret: String { "token " + String(decoding: bytes, as: UTF8.self) }
+
+  /// HMAC-SHA-256 with the token as its key (RFC 2104), so that all there is to compare has one length.
+  private func sign(_ text: String) -> [UInt8] {
+    var digest = [UInt8](repeating: 0, count: 32)
+    let message = Array(text.utf8)
+    _ = unsafe HMAC(EVP_sha256(), bytes, Int32(bytes.count), message, message.count, &digest, nil)
+    return digest
+  }
+
+  /// In a time that does not depend on where they differ (CRYPTO_memcmp(3)).
+  private func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+  }
+
+  private func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,196 @@
+import CLibmicrohttpd
+import Glibc
+import Postgres
+import Synchronization
+
+/// libmicrohttpd with one thread of its own: takes requests, has each answered by a task, and sends what that returns.
+///
+/// A connection is suspended while its answer is made, so a slow one keeps nobody else waiting.
+/// Every connection that is suspended is resumed once; the daemon is stopped when none is (libmicrohttpd: MHD_stop_daemon).
+@safe final class HTTPServer: Sendable {
+  typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
+
+  /// As many viewers and programs as one page may reasonably have, and what they may use.
+  private static var limits: haul_http_limits {
+    haul_http_limits(connections: 128, idle_seconds: 20, memory: 16 << 10)
+  }
+
+  private let desk: Desk
+  private let daemon: Daemon
+
+  /// Answers on `socket`, which is the server's from now on, until ``stop()``.
+  init(_ socket: ListenSocket, handler: @escaping Handler) throws(ListenError) {
+    desk = Desk(handler)
+    // The daemon's callbacks use it until `stop` has returned, which holds `self` and so the desk.
+    let context = unsafe Unmanaged.passUnretained(desk).toOpaque()
+    guard
+      let pointer = unsafe haul_http_start(
+        socket.descriptor, Self.limits, receivePiece, endExchange, context)
+    else {
+      close(socket.descriptor)
+      throw .noRoom
+    }
+    daemon = unsafe Daemon(pointer: pointer)
+  }
+
+  /// Takes no more requests, waits for the answers under way and closes all connections.
+  func stop() async {
+    let listening = unsafe MHD_quiesce_daemon(daemon.pointer)
+    for answer in desk.close() { await answer.value }
+    // Joins the daemon's thread: nothing for one of Swift's.
+    await withCheckedContinuation { continuation in
+      let stop: @Sendable () -> Void = { [daemon] in
+        unsafe MHD_stop_daemon(daemon.pointer)
+        continuation.resume()
+      }
+      if !DetachedThread.start(stop) { stop() }
+    }
+    if listening >= 0 { Glibc.close(listening) }
+  }
+}
+
+/// The daemon's handle: its calls are safe from any thread (libmicrohttpd: "Thread safety").
+@safe private struct Daemon: @unchecked Sendable {
+  let pointer: OpaquePointer
+}
+
+/// A connection's handle, used by the daemon's thread, and by an answer to resume it.
+@safe private struct ConnectionHandle: @unchecked Sendable {
+  let pointer: OpaquePointer
+}
+
+/// Where requests are handed to tasks.
+private final class Desk: Sendable {
+  private struct State {
+    var isClosed = false
+    var next = 0
+    var answers: [Int: Task<Void, Never>] = [:]
+  }
+
+  private let handler: HTTPServer.Handler
+  private let state = Mutex(State())
+
+  init(_ handler: @escaping HTTPServer.Handler) { self.handler = handler }
+
+  /// Has `exchange` answered, and its connection, which is suspended, resumed then. Returns false, and does nothing, once
+  /// the desk is closed.
+  func take(_ exchange: Exchange, suspending connection: ConnectionHandle) -> Bool {
+    state.withLock { state in
+      if state.isClosed { return false }
+      unsafe MHD_suspend_connection(connection.pointer)
+      let number = state.next
+      state.next += 1
+      state.answers[number] = Task { [self] in
+        exchange.settle(await handler(exchange.request))
+        unsafe MHD_resume_connection(connection.pointer)
+        forget(number)
+      }
+      return true
+    }
+  }
+
+  /// Takes no more, and returns the answers under way, which are cancelled.
+  func close() -> [Task<Void, Never>] {
+    let answers = state.withLock { state in
+      state.isClosed = true
+      return Array(state.answers.values)
+    }
+    answers.forEach { $0.cancel() }
+    return answers
+  }
+
+  private func forget(_ number: Int) { state.withLock { $0.answers[number] = nil } }
+}
+
+/// One request and what is answered. Its pieces come on the daemon's thread, the answer from a task.
+private final class Exchange: Sendable {
+  private struct State {
+    var request: HTTPRequest
+    var response: HTTPResponse?
+  }
+
+  private let state: Mutex<State>
+
+  init(_ request: HTTPRequest) { state = Mutex(State(request: request)) }
+
+  var request: HTTPRequest { state.withLock { $0.request } }
+  var response: HTTPResponse? { state.withLock { $0.response } }
+
+  func settle(_ response: HTTPResponse) { state.withLock { $0.response = response } }
+
+  func receive(_ piece: some Collection<UInt8>) {
+    state.withLock { state in
+      let room = HTTPRequest.longestBody - state.request.body.count
+      if piece.count > room { state.request.isTooLong = true }
+      state.request.body += piece.prefix(room)
+    }
+  }
+}
+
+/// MHD_AccessHandlerCallback: called when a head has come, for each piece of a body, at the end, and once more when the
+/// answer is there.
+private let receivePiece:
+  @convention(c) (
+    UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
+    UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafeMutablePointer<Int>?,
+    UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+  ) -> MHD_Result = { context, connection, url, method, _, upload, uploadSize, slot in
+    guard let context = unsafe context, let connection = unsafe connection,
+      let slot = unsafe slot, let uploadSize = unsafe uploadSize
+    else { return .NO }
+    guard let held = unsafe slot.pointee else {
+      let exchange = Exchange(unsafe request(connection, method: method, url: url))
+      // Released by `endExchange`.
+      unsafe slot.pointee = Unmanaged.passRetained(exchange).toOpaque()
+      return .YES
+    }
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(held).takeUnretainedValue()
+    if let response = exchange.response { return unsafe send(response, on: connection) }
+    if unsafe uploadSize.pointee > 0 {
+      unsafe exchange.receive(UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee))
+      unsafe uploadSize.pointee = 0
+      return .YES
+    }
+    let desk = unsafe Unmanaged<Desk>.fromOpaque(context).takeUnretainedValue()
+    let isTaken = desk.take(exchange, suspending: unsafe ConnectionHandle(pointer: connection))
+    return isTaken ? .YES : .NO
+  }
+
+/// MHD_RequestCompletedCallback: the request is over, in whatever way.
+private let endExchange:
+  @convention(c) (
+    UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    MHD_RequestTerminationCode
+  ) -> Void = { _, _, slot, _ in
+    guard let held = unsafe slot?.pointee else { return }
+    unsafe Unmanaged<Exchange>.fromOpaque(held).release()
+    unsafe slot?.pointee = nil
+  }
+
+private func request(
+  _ connection: OpaquePointer, method: UnsafePointer<CChar>?, url: UnsafePointer<CChar>?
+) -> HTTPRequest {
+  var request = HTTPRequest(
+    method: unsafe method.map { unsafe String(cString: $0) } ?? "",
+    path: unsafe url.map { unsafe String(cString: $0) } ?? "")
+  for field in HTTPRequest.Field.allCases {
+    if let value = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, field.rawValue) {
+      request.fields[field] = unsafe String(cString: value)
+    }
+  }
+  return request
+}
+
+private func send(_ answer: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
+  var bytes = Array(answer.body.utf8)
+  let made = unsafe bytes.withUnsafeMutableBytes {
+    unsafe MHD_create_response_from_buffer($0.count, $0.baseAddress, .RESPMEM_MUST_COPY)
+  }
+  guard let response = unsafe made else { return .NO }
+  defer { unsafe MHD_destroy_response(response) }
+  unsafe MHD_add_response_header(response, "Content-Type", answer.contentType)
+  for (name, value) in answer.fields {
+    unsafe MHD_add_response_header(response, name, value)
+  }
+  return unsafe MHD_queue_response(connection, answer.status, response)
+}

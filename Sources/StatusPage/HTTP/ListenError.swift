@@ -1,0 +1,30 @@
+import CLinux
+
+/// Why nobody can be answered at an address, or may be.
+package enum ListenError: Error, Sendable, Equatable {
+  /// Another program has the port, or had it a moment ago.
+  case inUse(ListenAddress)
+  /// The kernel refuses it, by its error number: no such address here, or no right to the port.
+  case refused(ListenAddress, errno: Int32)
+  /// The address can be reached from other machines, and nothing keeps strangers away.
+  case needsToken(ListenAddress)
+  /// The file of the token cannot be used; says why, never what is in it.
+  case token(path: String, String)
+  /// No thread or memory for the server.
+  case noRoom
+}
+
+extension ListenError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .inUse(let address):
+      "another program listens on \(address) already; choose another port with --listen"
+    case .refused(let address, let number):
+      "cannot listen on \(address): \(unsafe String(cString: haul_error_text(number)))"
+    case .needsToken(let address):
+      "\(address) can be reached from other machines: name a file with a token by --listen-token-file, or listen on 127.0.0.1"
+    case .token(let path, let reason): "the token file \(path) \(reason)"
+    case .noRoom: "there is no thread or memory left for the status page"
+    }
+  }
+}

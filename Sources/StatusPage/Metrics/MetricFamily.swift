@@ -1,0 +1,52 @@
+/// One metric with its samples.
+struct MetricFamily: Sendable, Equatable {
+  enum Kind: String, Sendable {
+    /// Goes up and down.
+    case gauge
+    /// Only grows, or begins anew at 0; its samples end in `_total`.
+    case counter
+    /// Says what something is, by labels; its sample is 1 and ends in `_info`.
+    case info
+  }
+
+  struct Sample: Sendable, Equatable {
+    /// Names and values, in order.
+    var labels: [(name: String, value: String)] = []
+    var value: Double
+
+    static func == (left: Sample, right: Sample) -> Bool {
+      left.value == right.value && left.labels.elementsEqual(right.labels, by: ==)
+    }
+  }
+
+  /// As its samples are called, ending included: `haul_jobs`, `haul_attempts_total`.
+  var name: String
+  /// One or two sentences.
+  var help: String
+  var samples: [Sample]
+
+  /// By the ending of its name.
+  var kind: Kind {
+    if name.hasSuffix("_total") { return .counter }
+    return name.hasSuffix("_info") ? .info : .gauge
+  }
+
+  /// One without labels; without a value it has no sample.
+  init(_ name: String, _ help: String, _ value: Double?) {
+    self.init(name, help, value.map { [Sample(value: $0)] } ?? [])
+  }
+
+  init(_ name: String, _ help: String, _ samples: [Sample]) {
+    self.name = name
+    self.help = help
+    self.samples = samples
+  }
+
+  /// Of one label's values.
+  init(
+    _ name: String, _ help: String, by label: String, _ values: [(label: String, value: Double)]
+  ) {
+    self.init(
+      name, help, values.map { Sample(labels: [(label, $0.label)], value: $0.value) })
+  }
+}

@@ -1,0 +1,74 @@
+import CLibcrypto
+import FoundationEssentials
+
+/// The page and the form before it: each whole in itself, so that a browser asks nothing of anybody else.
+enum Page {
+  /// What the page may load and do (CSP Level 3): its own style and script by their digests, its own data, nothing else.
+  static let policy = policy(style: file("page.css"), script: file("page.js"))
+  static let formPolicy = policy(style: file("page.css"), script: nil)
+  /// For all that is no page.
+  static let closedPolicy = "default-src 'none'; frame-ancestors 'none'"
+
+  /// The page with what it shows at first, before its script asks for more.
+  static func html(_ state: PageState) -> String {
+    filled(
+      file("page.html"),
+      [
+        "icon": iconURL, "style": file("page.css"), "script": file("page.js"),
+        "first": state.json, "summary": escaped(summary(state)), "version": escaped(state.version),
+      ])
+  }
+
+  /// The form that asks for the token, with a sentence where the last try was wrong.
+  static func login(_ sentence: String?) -> String {
+    filled(
+      file("login.html"),
+      [
+        "icon": iconURL, "style": file("page.css"),
+        "sentence": sentence.map { "<p class=\"wrong\" role=\"alert\">\(escaped($0))</p>" } ?? "",
+      ])
+  }
+
+  /// For whoever runs no scripts.
+  private static func summary(_ state: PageState) -> String {
+    guard let totals = state.totals else { return state.trouble ?? "" }
+    return
+      "\(totals.running) running, \(totals.unfinished - totals.running) waiting, "
+      + "\(totals.completed) completed, \(totals.failed) failed, \(totals.cancelled) cancelled."
+  }
+
+  private static let iconURL =
+    "data:image/svg+xml;base64," + Data(file("icon.svg").utf8).base64EncodedString()
+
+  /// Replaces each `{{name}}`, once, and in nothing that was put in.
+  private static func filled(_ template: String, _ values: [String: String]) -> String {
+    var text = ""
+    var rest = template[...]
+    while let begin = rest.firstRange(of: "{{"), let end = rest.firstRange(of: "}}") {
+      text +=
+        rest[..<begin.lowerBound] + (values[String(rest[begin.upperBound..<end.lowerBound])] ?? "")
+      rest = rest[end.upperBound...]
+    }
+    return text + rest
+  }
+
+  static func escaped(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+      .replacing("\"", with: "&quot;")
+  }
+
+  private static func file(_ name: String) -> String { textFiles["Page/\(name)"] ?? "" }
+
+  private static func policy(style: String, script: String?) -> String {
+    let script = script.map { "script-src 'sha256-\(digest($0))'; connect-src 'self'; " } ?? ""
+    return "default-src 'none'; style-src 'sha256-\(digest(style))'; \(script)img-src data:; "
+      + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  }
+
+  private static func digest(_ text: String) -> String {
+    let bytes = Array(text.utf8)
+    var digest = [UInt8](repeating: 0, count: 32)
+    _ = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
+    return Data(digest).base64EncodedString()
+  }
+}

@@ -1,0 +1,174 @@
+import JobQueue
+import Log
+import Postgres
+import Synchronization
+
+/// Reads the pool for everybody who looks, over connections of its own, however many they are: never more often than
+/// ``liveInterval``, and what counts rows so rarely that it keeps the database busy for 2 % of the time at most.
+actor PoolReader {
+  /// What was read, and how old it is.
+  struct Reading: Sendable {
+    /// nil where the database did not answer in time; `trouble` says why.
+    var live: LiveFacts?
+    var trouble: String?
+    /// The last there was, however the database is now.
+    var counted: CountedFacts?
+    var countedAge: Duration?
+    var countedSeconds: Double?
+    var ended: EndedCounter
+  }
+
+  private struct Count {
+    let facts: CountedFacts
+    let at: ContinuousClock.Instant
+    let took: Duration
+
+    /// When counting again is worth it.
+    var isDue: Bool { at.duration(to: .now) > max(PoolReader.countInterval, took * 50) }
+    /// Whether it is so quick that whoever asks may wait for it.
+    var isQuick: Bool { took < .milliseconds(200) }
+  }
+
+  static let liveInterval = Duration.milliseconds(900)
+  static let countInterval = Duration.seconds(2)
+  /// How long anybody waits for an answer of the database.
+  private static let patience = Duration.seconds(3)
+
+  private let session: Session
+  /// A connection of its own, since counting may take long.
+  private let counting: Session
+  private let lastError: LastError
+  private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?
+  private var liveTask: Task<Result<LiveFacts, any Error>, Never>?
+  private var count: Count?
+  private var countTask: Task<Void, Never>?
+  private var ended = EndedCounter()
+
+  /// Connects when somebody looks; `conninfo` as libpq takes it.
+  init(conninfo: String) {
+    let configuration = ConnectionConfiguration(
+      conninfo: conninfo, applicationName: "haul-page", queryTimeout: .seconds(60))
+    let lastError = LastError()
+    // Compiling a count takes longer than counting (measured, 400,000 attempts).
+    let prepare: @Sendable (Connection) async throws -> Void = {
+      try await $0.execute("SET jit = off")
+    }
+    session = Session(configuration, onConnect: prepare, observe: { lastError.note($0) })
+    counting = Session(configuration, onConnect: prepare)
+    self.lastError = lastError
+  }
+
+  func close() async {
+    liveTask?.cancel()
+    countTask?.cancel()
+    await session.close()
+    await counting.close()
+  }
+
+  /// What is known now.
+  func read() async -> Reading {
+    let live = await readLive()
+    if case .success = live { await readCount() }
+    var reading = Reading(
+      live: try? live.get(), counted: count?.facts, countedAge: count?.at.duration(to: .now),
+      countedSeconds: count.map { $0.took / .seconds(1) }, ended: ended)
+    if case .failure(let error) = live { reading.trouble = sentence(error) }
+    return reading
+  }
+
+  private func readLive() async -> Result<LiveFacts, any Error> {
+    if let live, live.at.duration(to: .now) < Self.liveInterval { return live.reading }
+    if let liveTask { return await liveTask.value }
+    let since = ended.since
+    let task = Task { [session] in
+      await Self.within(Self.patience) {
+        try await session.withConnection { connection in
+          try await LiveFacts(reading: JobQueue(connection), since: { min(since($0), $0 - 3660) })
+        }
+      }
+    }
+    liveTask = task
+    let result = await task.value
+    liveTask = nil
+    if case .success(let facts) = result { ended.see(facts.minutes) }
+    live = (result, .now)
+    return result
+  }
+
+  /// Has rows counted where that is due, and waits for it where it was quick the last time, or never was done.
+  private func readCount() async {
+    if let count, !count.isDue { return }
+    let task = countTask ?? Task { await self.countRows() }
+    countTask = task
+    guard count?.isQuick != false else { return }
+    await Self.wait(for: task, atMost: Self.patience)
+  }
+
+  private func countRows() async {
+    let start = ContinuousClock.now
+    let facts = try? await counting.withConnection { connection in
+      try await CountedFacts(reading: JobQueue(connection))
+    }
+    if let facts { count = Count(facts: facts, at: .now, took: start.duration(to: .now)) }
+    countTask = nil
+  }
+
+  private func sentence(_ error: any Error) -> String {
+    let text = error is TooLate ? lastError.text ?? "\(error)" : "\(error)"
+    return text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".")
+  }
+
+  /// Returns when `task` has ended, or that time is over.
+  private static func wait(for task: Task<Void, Never>, atMost limit: Duration) async {
+    let (stream, input) = AsyncStream.makeStream(of: Never.self)
+    let timer = Task {
+      try? await Task.sleep(for: limit)
+      input.finish()
+    }
+    Task {
+      await task.value
+      input.finish()
+    }
+    for await _ in stream {}
+    timer.cancel()
+  }
+
+  /// The result of `body`, which is cancelled once that time is over.
+  private static func within<Value: Sendable>(
+    _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
+  ) async -> Result<Value, any Error> {
+    await withTaskGroup(of: Result<Value, any Error>.self) { group in
+      group.addTask {
+        do { return .success(try await body()) } catch { return .failure(error) }
+      }
+      group.addTask {
+        try? await Task.sleep(for: limit)
+        return .failure(TooLate())
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? .failure(TooLate())
+    }
+  }
+}
+
+/// The database did not answer in time.
+private struct TooLate: Error, CustomStringConvertible {
+  let description = "the database does not answer"
+}
+
+/// Why there is no connection, while there is none.
+private final class LastError: Sendable {
+  private let state = Mutex<String?>(nil)
+
+  var text: String? { state.withLock { $0 } }
+
+  func note(_ event: Session.Event) {
+    state.withLock { text in
+      switch event {
+      case .connected: text = nil
+      case .lost(let error): text = "\(error)"
+      case .retrying(_, let error): text = "\(error)"
+      }
+    }
+  }
+}

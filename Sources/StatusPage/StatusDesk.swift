@@ -1,0 +1,83 @@
+import Glibc
+import Log
+
+/// Answers requests.
+struct StatusDesk: Sendable {
+  let rules: AccessRules
+  let reader: PoolReader
+  let version: String
+  let leader: @Sendable () -> LeaderFacts
+  let logger: Logger
+
+  /// What every answer carries, whatever it is: nothing is kept, guessed, framed or told to others.
+  private static let fields = [
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store", "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Content-Security-Policy": Page.closedPolicy,
+  ]
+
+  func answer(_ request: HTTPRequest) async -> HTTPResponse {
+    var response =
+      switch rules.verdict(on: request, now: Int64(time(nil))) {
+      case .answer(let response): response
+      case .serve(let endpoint, let isKnown): await serve(endpoint, request, isKnown: isKnown)
+      case .begin(let session): Self.begin(session)
+      case .askToken(let status, let sentence): ask(status, sentence)
+      }
+    response.fields.merge(Self.fields) { own, _ in own }
+    return response
+  }
+
+  private func serve(
+    _ endpoint: Endpoint, _ request: HTTPRequest, isKnown: Bool
+  ) async -> HTTPResponse {
+    switch endpoint {
+    case .health, .login: return .sentence(200, "alive")
+    case .readiness:
+      let reading = await reader.read()
+      if reading.live != nil { return .sentence(200, "ready") }
+      let reason = isKnown ? reading.trouble : nil
+      return .sentence(503, reason ?? "The database cannot be used.")
+    case .metrics: return await metrics(request)
+    case .state:
+      return HTTPResponse(200, "application/json", await state().json + "\n")
+    case .page:
+      return HTTPResponse(
+        200, "text/html; charset=utf-8", Page.html(await state()),
+        fields: ["Content-Security-Policy": Page.policy])
+    }
+  }
+
+  private func state() async -> PageState {
+    PageState(await reader.read(), leader: leader(), version: version)
+  }
+
+  private func metrics(_ request: HTTPRequest) async -> HTTPResponse {
+    let start = ContinuousClock.now
+    let reading = await reader.read()
+    let metrics = PoolMetrics(
+      version: version, live: reading.live, counted: reading.counted,
+      process: PoolMetrics.ProcessFacts(
+        leader: leader(), ended: reading.ended,
+        countedAge: reading.countedAge.map { $0 / .seconds(1) },
+        countedSeconds: reading.countedSeconds,
+        scrapeSeconds: start.duration(to: .now) / .seconds(1)))
+    let format = MetricsFormat.preferred(accept: request.fields[.accept])
+    return HTTPResponse(200, format.contentType, format.text(metrics.families))
+  }
+
+  private func ask(_ status: UInt32, _ sentence: String?) -> HTTPResponse {
+    if sentence != nil { logger.warning(.pageRefused, (.reason, "wrong token")) }
+    return HTTPResponse(
+      status, "text/html; charset=utf-8", Page.login(sentence),
+      fields: ["Content-Security-Policy": Page.formPolicy])
+  }
+
+  private static func begin(_ session: String) -> HTTPResponse {
+    let cookie =
+      "\(AccessRules.cookie)=\(session); Path=/; Max-Age=\(ListenToken.sessionSeconds); HttpOnly; SameSite=Strict"
+    return .sentence(
+      303, "Welcome.", fields: ["Location": Endpoint.page.rawValue, "Set-Cookie": cookie])
+  }
+}

@@ -1,0 +1,9 @@
+import FoundationEssentials
+
+extension ResponseHead.Field {
+  /// Authorization by user and password (RFC 7617).
+  package static func basic(user: String, password: String) -> ResponseHead.Field {
+    let text = Data("\(user):\(password)".utf8).base64EncodedString()
+    return ResponseHead.Field("Authorization", "Basic \(text)")
+  }
+}

@@ -1,0 +1,17 @@
+/// The name of what proves who asks, by which a job says what it needs.
+package enum CredentialName {
+  /// Letters, digits, `.`, `_` and `-`, at most 63, the first a letter or a digit: it is the name of a file and of nothing else.
+  package static func isOne(_ name: String) -> Bool {
+    (1...63).contains(name.utf8.count) && name.utf8.first.map(isWord) == true
+      && name.utf8.allSatisfy { isWord($0) || "._-".utf8.contains($0) }
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: false
+    }
+  }
+}

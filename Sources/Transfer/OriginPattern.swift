@@ -1,0 +1,24 @@
+/// An origin, or all those of the hosts below a name: `https://example.org`, `https://*.example.org:8443`.
+package struct OriginPattern: Sendable, Hashable {
+  private let scheme: String
+  private let host: String
+  private let port: Int
+  private let isForSubdomains: Bool
+
+  /// nil for what is none.
+  package init?(_ text: String) {
+    guard let start = text.firstRange(of: "://") else { return nil }
+    let rest = text[start.upperBound...]
+    isForSubdomains = rest.hasPrefix("*.")
+    let plain = text[..<start.upperBound] + (isForSubdomains ? rest.dropFirst(2) : rest)
+    guard let url = try? WebURL(String(plain)), !url.hasCredentials, url.path == "/",
+      url.query == nil, !url.host.contains("*")
+    else { return nil }
+    (scheme, host, port) = (url.scheme, url.host, url.port)
+  }
+
+  package func contains(_ url: WebURL) -> Bool {
+    let isHost = isForSubdomains ? url.host.hasSuffix(".\(host)") : url.host == host
+    return url.scheme == scheme && url.port == port && isHost
+  }
+}

@@ -1,0 +1,83 @@
+internal import CLibcurl
+
+/// How far an exchange has come with its proxy.
+struct ProxyProgress {
+  /// Whether the proxy has taken the connection.
+  var isConnected: Bool
+  /// What the proxy answered to CONNECT; nil where it did not.
+  var connectStatus: Int?
+  /// What a SOCKS proxy said; CURLPX_OK for nothing.
+  var code: CURLproxycode
+}
+
+extension EasyHandle {
+  /// Of the exchange that has just ended (libcurl: CURLINFO_CONNECT_TIME_T, CURLINFO_HTTP_CONNECTCODE, CURLINFO_PROXY_ERROR).
+  var proxyProgress: ProxyProgress {
+    var time: curl_off_t = 0
+    _ = unsafe haul_easy_get_offset(raw, CURLINFO_CONNECT_TIME_T, &time)
+    var status = 0
+    _ = unsafe haul_easy_get_long(raw, CURLINFO_HTTP_CONNECTCODE, &status)
+    var code = 0
+    _ = unsafe haul_easy_get_long(raw, CURLINFO_PROXY_ERROR, &code)
+    return ProxyProgress(
+      isConnected: time > 0, connectStatus: status > 0 ? status : nil,
+      code: CURLproxycode(UInt32(code)))
+  }
+}
+
+extension CurlEnd {
+  static let proxyWantsPassword = "the proxy wants a user and a password, or other ones (407)"
+
+  /// What goes wrong with a SOCKS proxy in between and is the host's trouble (RFC 1928 §6).
+  private static let ofHost: [CURLproxycode] = [
+    CURLPX_RESOLVE_HOST, CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_NETWORK_UNREACHABLE,
+    CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_TTL_EXPIRED,
+  ]
+
+  /// The failure of an exchange without a head, where the proxy has to do with it; nil where it is as without one.
+  func fault(
+    of proxy: ProxyAddress, _ progress: ProxyProgress
+  ) -> (errorClass: TransferError.Class, message: String)? {
+    // The handshake before CONNECT is with the proxy.
+    if proxy.url.hasPrefix("https:"), progress.connectStatus == nil, errorClass(.connecting) == .tls
+    {
+      return (.proxy, "the proxy: \(message(.tls))")
+    }
+    switch (code, progress.connectStatus) {
+    case (CURLE_COULDNT_RESOLVE_PROXY, _): return (.proxy, "the proxy's name cannot be resolved")
+    case (_, 407?): return (.proxy, Self.proxyWantsPassword)
+    // It asked the host, which did not answer.
+    case (_, let status?) where (500...599).contains(status):
+      return (.connect, "the proxy cannot connect to the host (\(status))")
+    case (_, let status?) where status >= 300:
+      return (.proxy, "the proxy refuses to connect to the host (\(status))")
+    case (CURLE_PROXY, _):
+      return Self.ofHost.contains(progress.code)
+        ? (.connect, "the proxy cannot connect to the host: \(sentence)")
+        : (.proxy, "the proxy refuses: \(sentence)")
+    case (CURLE_COULDNT_CONNECT, _), (CURLE_OPERATION_TIMEDOUT, _):
+      return progress.isConnected ? nil : (.proxy, "the proxy cannot be connected to: \(sentence)")
+    default: return nil
+    }
+  }
+}
+
+extension Engine.Configuration {
+  /// Behind a proxy no address is seen but those that URLs spell out.
+  ///
+  /// - Throws: `blocked_address` for one that the policy refuses.
+  func requireAllowedHost(of request: ExchangeRequest) throws(TransferError) {
+    guard proxy != nil, let url = try? WebURL(request.url, schemes: allowedSchemes) else { return }
+    let host = url.host.hasSuffix(".") ? String(url.host.dropLast()) : url.host
+    // RFC 6761 §6.3.
+    let isLocal = host == "localhost" || host.hasSuffix(".localhost")
+    let text =
+      isLocal
+      ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }.prefix { $0 != "%" }.description
+    guard let address = IPAddress(text), !(request.addressPolicy ?? addressPolicy).allows(address)
+    else { return }
+    throw TransferError(
+      .blockedAddress, "the address \(address) is not public", remedy: .allow(CIDR(address)),
+      host: url.hostKey)
+  }
+}

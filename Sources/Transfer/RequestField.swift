@@ -1,0 +1,107 @@
+/// A header that a job asks with, besides those that the transfer itself decides on.
+///
+/// It goes to the origin that the job names and to no other. It holds no secret: the database keeps it and shows it.
+package struct RequestField: Sendable, Hashable {
+  package let name: String
+  package let value: String
+
+  /// Why a text is no such header. The description is a clause without its full stop that holds no value.
+  package enum Problem: Error, Sendable, Hashable {
+    case malformed
+    case controlCharacter(String)
+    case tooLong(String)
+    /// It would change what is asked for, or how the answer is framed.
+    case reserved(String)
+    /// It proves who asks.
+    case secret(String)
+    case twice(String)
+    case tooMany
+  }
+
+  /// Of a value, in bytes.
+  static let longest = 4096
+  /// Of one job.
+  static let most = 32
+
+  /// Reads `Name: value` (RFC 9110 §5.1, §5.5); white space around the value is dropped.
+  package init(_ text: String) throws(Problem) {
+    let halves = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard halves.count == 2, !halves[0].isEmpty, halves[0].utf8.allSatisfy(Self.isTokenByte) else {
+      throw .malformed
+    }
+    name = String(halves[0])
+    var value = halves[1]
+    while value.first == " " { value.removeFirst() }
+    while value.last == " " { value.removeLast() }
+    self.value = String(value)
+    let isControl = { (scalar: Unicode.Scalar) in
+      scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+    }
+    if value.unicodeScalars.contains(where: isControl) { throw .controlCharacter(name) }
+    if value.utf8.count > Self.longest || name.utf8.count > 255 { throw .tooLong(name) }
+    let lower = name.lowercased()
+    if Self.isSecret(lower) { throw .secret(name) }
+    if Self.reserved.contains(lower) || lower.hasPrefix("if-") { throw .reserved(name) }
+  }
+
+  /// Reads those of one job, of which none has the name of another.
+  package static func all(_ texts: [String]) throws(Problem) -> [RequestField] {
+    if texts.count > most { throw .tooMany }
+    var fields: [RequestField] = []
+    for text in texts {
+      let field = try RequestField(text)
+      if fields.contains(where: { $0.name.lowercased() == field.name.lowercased() }) {
+        throw .twice(field.name)
+      }
+      fields.append(field)
+    }
+    return fields
+  }
+
+  /// `Name: value`.
+  package var text: String { "\(name): \(value)" }
+
+  var field: ResponseHead.Field { ResponseHead.Field(name, value) }
+
+  /// RFC 9110 §5.6.2.
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+
+  /// In lower case. What begins with `if-` is reserved, too.
+  private static let reserved: Set<String> = [
+    "host", "range", "accept-encoding", "content-length", "content-encoding", "transfer-encoding",
+    "te", "trailer", "connection", "proxy-connection", "keep-alive", "upgrade", "http2-settings",
+    "expect", "want-content-digest", "want-repr-digest",
+  ]
+
+  /// Whether what the field of that name, in lower case, says is known to prove who asks.
+  package static func isSecret(_ name: String) -> Bool {
+    name.hasPrefix("x-auth") || secretParts.contains { name.contains($0) }
+  }
+
+  private static let secretParts = [
+    "authorization", "cookie", "token", "secret", "password", "passwd", "api-key", "apikey",
+    "api_key", "access-key", "auth-key", "credential", "signature",
+  ]
+}
+
+extension RequestField.Problem: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .malformed: "a header is written 'Name: value'"
+    case .controlCharacter(let name): "the header \(name) has a control character"
+    case .tooLong(let name): "the header \(name) is longer than \(RequestField.longest) bytes"
+    case .reserved(let name): "the header \(name) is for haul itself to send"
+    case .secret(let name):
+      "the header \(name) holds a secret, which the database would keep: name a credential instead, which the worker has"
+    case .twice(let name): "the header \(name) is there twice"
+    case .tooMany: "there are more than \(RequestField.most) headers"
+    }
+  }
+}

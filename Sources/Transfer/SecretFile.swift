@@ -1,0 +1,47 @@
+internal import CLinux
+internal import Glibc
+
+/// A small file with secrets in it, which nobody but its owner may read.
+package enum SecretFile {
+  /// Why it is not taken. The description is a clause without its full stop; nothing of the content is in it.
+  package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+  }
+
+  /// In bytes.
+  private static let largest = 1 << 20
+
+  /// The content. Blocks.
+  package static func read(_ path: String) throws(Problem) -> String {
+    let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard raw >= 0 else {
+      throw Problem("\(path) cannot be read: \(unsafe String(cString: haul_error_text(errno)))")
+    }
+    let file = FileDescriptor(owning: raw)
+    var found = stat()
+    guard unsafe fstat(raw, &found) == 0, found.st_mode & S_IFMT == S_IFREG else {
+      throw Problem("\(path) is not a file")
+    }
+    guard found.st_mode & 0o077 == 0 else {
+      throw Problem("\(path) holds secrets and others may read it: run 'chmod 600 \(path)'")
+    }
+    guard found.st_size <= largest else { throw Problem("\(path) is larger than 1 MiB") }
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: largest) { buffer, count in
+      while true {
+        let rest = unsafe UnsafeMutableRawBufferPointer(
+          rebasing: unsafe UnsafeMutableRawBufferPointer(buffer)[count...])
+        let got = unsafe Glibc.read(raw, rest.baseAddress, rest.count)
+        if got < 0 && errno == EINTR { continue }
+        if got <= 0 { break }
+        count += got
+      }
+    }
+    withExtendedLifetime(file) {}
+    guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else {
+      throw Problem("\(path) is not text in UTF-8")
+    }
+    return text
+  }
+}

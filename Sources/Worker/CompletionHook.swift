@@ -1,0 +1,195 @@
+import FoundationEssentials
+import Glibc
+import JobQueue
+import Log
+import Synchronization
+import Transfer
+
+/// Runs the operator's command after each job that has completed, beside the transfers.
+///
+/// At most once a job, after the database has it that the job is completed: a worker that dies in between runs nothing. Transfers
+/// never wait for it: where ``most`` jobs wait for their turn, the command is left out for those that come, and the log says so.
+final class CompletionHook: Sendable {
+  /// Commands at once.
+  static let concurrency = 4
+  /// Jobs that wait for theirs.
+  static let most = 10_000
+  /// A command that runs longer is killed.
+  static let limit = Duration.seconds(600)
+  /// From the beginning of a drain on; what has not ended by then is killed, and what has not begun left out.
+  static let drainTime = Duration.seconds(20)
+
+  /// What a command is told of.
+  private struct Completed: Sendable {
+    let job: Int64
+    let path: String
+    let environment: [String: String]
+  }
+
+  private struct State {
+    /// Ended here, and not yet in the database, by token.
+    var unsettled: [Int64: Completed] = [:]
+    /// In the order in which they were settled, from `first` on.
+    var waiting: [Completed] = []
+    var first = 0
+    var running: [Int64: HookProcess] = [:]
+    /// Of those that run, and of those that are about to.
+    var places = 0
+    var isOver = false
+    var waiter: CheckedContinuation<Void, Never>?
+
+    var isIdle: Bool { places == 0 && first == waiting.count }
+  }
+
+  private let command: String
+  /// The directory of each store, absolute.
+  private let directories: [String: String]
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  init(_ command: String, stores: [StoreMount], logger: Logger) {
+    self.command = command
+    self.logger = logger
+    directories = Dictionary(
+      stores.map { ($0.name, Self.absolute($0.directory)) }, uniquingKeysWith: { first, _ in first }
+    )
+  }
+
+  /// The file of a job is there; the database does not have it yet.
+  func ended(_ lease: Lease, _ ending: Ending) {
+    guard ending.result == .completed else { return }
+    let completed = Completed(
+      job: lease.job, path: ending.path ?? lease.path, environment: environment(lease, ending))
+    state.withLock { $0.unsettled[lease.token] = completed }
+  }
+
+  /// What the database says to an ending. Only what is completed counts: whoever has lost the lease runs nothing.
+  func settled(_ token: Int64, isCompleted: Bool) {
+    let skipped = state.withLock { state -> Completed? in
+      guard let completed = state.unsettled.removeValue(forKey: token), isCompleted else {
+        return nil
+      }
+      if state.isOver || state.waiting.count - state.first >= Self.most { return completed }
+      state.waiting.append(completed)
+      return nil
+    }
+    if let skipped { skip(skipped, "too many wait for their turn, or the worker stops") }
+    startNext()
+  }
+
+  /// The worker is drained: ``finish()`` returns within ``drainTime`` from now.
+  func hurry() {
+    Task {
+      try? await Task.sleep(for: Self.drainTime)
+      let (left, running, waiter) = state.withLock { state in
+        let left = Array(state.waiting[state.first...])
+        (state.waiting, state.first, state.isOver) = ([], 0, true)
+        let waiter = state.places == 0 ? state.waiter : nil
+        if waiter != nil { state.waiter = nil }
+        return (left, Array(state.running.values), waiter)
+      }
+      left.forEach { skip($0, "the worker stops") }
+      running.forEach { $0.kill() }
+      waiter?.resume()
+    }
+  }
+
+  /// Returns once nothing runs and nothing waits. To be called once.
+  func finish() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        if !state.isIdle { state.waiter = continuation }
+        return state.isIdle
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  // MARK: - One after another
+
+  private func startNext() {
+    while let next = takeNext() { run(next) }
+  }
+
+  private func takeNext() -> Completed? {
+    state.withLock { state in
+      guard state.places < Self.concurrency, state.first < state.waiting.count else { return nil }
+      defer {
+        state.first += 1
+        state.places += 1
+        if state.first == state.waiting.count { (state.waiting, state.first) = ([], 0) }
+      }
+      return state.waiting[state.first]
+    }
+  }
+
+  private func run(_ completed: Completed) {
+    let line = logger.with((.job, LogValue(completed.job)), (.path, LogValue(completed.path)))
+    let began = ContinuousClock.now
+    let process: HookProcess
+    do throws(HookProcess.Failure) {
+      process = try HookProcess(command, completed.environment)
+    } catch {
+      line.warning(.hookFailed, (.reason, LogValue("it cannot be started: \(error.reason)")))
+      return leave(completed)
+    }
+    let isOver = state.withLock { state in
+      state.running[completed.job] = process
+      return state.isOver
+    }
+    if isOver { process.kill() }
+    Task {
+      let limit = Task {
+        if (try? await Task.sleep(for: Self.limit)) != nil { process.kill() }
+      }
+      let exit = await process.exit()
+      limit.cancel()
+      let time = (LogField.seconds, LogValue(ContinuousClock.now - began))
+      switch exit {
+      case .code(0): line.info(.hookDone, time)
+      case .code(let code): line.warning(.hookFailed, (.code, LogValue(code)), time)
+      case .signal(let number): line.warning(.hookFailed, (.signal, LogValue(number)), time)
+      }
+      leave(completed)
+      startNext()
+    }
+  }
+
+  private func leave(_ completed: Completed) {
+    state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.running[completed.job] = nil
+      state.places -= 1
+      guard state.isIdle else { return nil }
+      defer { state.waiter = nil }
+      return state.waiter
+    }?.resume()
+  }
+
+  private func skip(_ completed: Completed, _ reason: String) {
+    logger.warning(
+      .hookSkipped, (.job, LogValue(completed.job)), (.path, LogValue(completed.path)),
+      (.reason, LogValue(reason)))
+  }
+
+  // MARK: - What it is told
+
+  /// Nothing of it is secret: the URL is redacted.
+  private func environment(_ lease: Lease, _ ending: Ending) -> [String: String] {
+    let path = ending.path ?? lease.path
+    var variables = [
+      "HAUL_JOB": "\(lease.job)", "HAUL_QUEUE": lease.queue, "HAUL_STORE": lease.store,
+      "HAUL_HOST": lease.host, "HAUL_PATH": path, "HAUL_BATCH": lease.batch ?? "",
+      "HAUL_URL": (try? WebURL(lease.url))?.redacted ?? "",
+      "HAUL_DIGEST": ending.digest ?? "", "HAUL_BYTES": "\(ending.bytes ?? 0)",
+      "HAUL_FETCHED": "\(ending.fetched ?? 0)",
+    ]
+    if let directory = directories[lease.store] { variables["HAUL_FILE"] = "\(directory)/\(path)" }
+    return variables
+  }
+
+  private static func absolute(_ directory: String) -> String {
+    guard let found = unsafe realpath(directory, nil) else { return directory }
+    defer { unsafe free(found) }
+    return unsafe String(cString: found)
+  }
+}

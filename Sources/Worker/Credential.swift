@@ -1,0 +1,112 @@
+import Transfer
+
+/// What proves who asks, with the origins that it may be sent to.
+///
+/// It is bound to origins because anybody who may submit jobs names both the credential and the host.
+struct Credential: Sendable {
+  private(set) var fields: [ResponseHead.Field] = []
+  private(set) var certificate: ClientCertificate?
+  private let origins: [OriginPattern]
+
+  /// What a credential's file may say, one a line as `key: value`.
+  private enum Key: String, CaseIterable {
+    case type, origins, token, user, password, header, certificate, key
+    case tokenFile = "token-file"
+    case passwordFile = "password-file"
+  }
+
+  private enum Kind: String, CaseIterable {
+    case bearer, basic, header
+    case clientCertificate = "client-certificate"
+  }
+
+  func maySend(to url: WebURL) -> Bool { origins.contains { $0.contains(url) } }
+
+  /// Reads a file's text; other files that it names are read by `content`, whose paths are `path`'s business.
+  ///
+  /// - Throws: what is wrong, without any of the content.
+  init(
+    _ text: String, path: (String) -> String,
+    content: (String) throws(SecretFile.Problem) -> String
+  ) throws(SecretFile.Problem) {
+    let values = try Self.values(in: text)
+    func need(_ key: Key) throws(SecretFile.Problem) -> String {
+      guard let value = values[key], !value.isEmpty else {
+        throw SecretFile.Problem("it has no '\(key.rawValue)'")
+      }
+      return value
+    }
+    /// The value itself, or the content of the file that `file` names, without the end of its line.
+    func secret(_ key: Key, _ file: Key) throws(SecretFile.Problem) -> String {
+      guard let name = values[file] else { return try need(key) }
+      var secret = try content(path(name))[...]
+      while let last = secret.last, last.isNewline { secret.removeLast() }
+      return String(secret)
+    }
+    origins = try Self.origins(try need(.origins))
+    var used: Set<Key>
+    switch Kind(rawValue: try need(.type)) {
+    case .bearer?:
+      fields = [.init("Authorization", "Bearer \(try secret(.token, .tokenFile))")]
+      used = [.token, .tokenFile]
+    case .basic?:
+      fields = [.basic(user: try need(.user), password: try secret(.password, .passwordFile))]
+      used = [.user, .password, .passwordFile]
+    case .header?:
+      let halves = try need(.header).split(separator: ":", maxSplits: 1)
+      guard halves.count == 2 else {
+        throw SecretFile.Problem("its 'header' is written 'header: Name: value'")
+      }
+      let value = halves[1].drop { $0 == " " }
+      fields = [.init(String(halves[0]), String(value))]
+      used = [.header]
+    case .clientCertificate?:
+      certificate = ClientCertificate(
+        path: path(try need(.certificate)), keyPath: path(try need(.key)))
+      used = [.certificate, .key]
+      // Only to find out that it may be read, and by nobody else.
+      _ = try content(path(try need(.key)))
+    case nil:
+      let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
+      throw SecretFile.Problem("its 'type' is none of \(kinds)")
+    }
+    used.formUnion([.type, .origins])
+    if let stray = Key.allCases.first(where: { values[$0] != nil && !used.contains($0) }) {
+      throw SecretFile.Problem("'\(stray.rawValue)' does not belong to its type")
+    }
+    guard fields.allSatisfy({ $0.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } }) else {
+      throw SecretFile.Problem("what it sends has a control character")
+    }
+  }
+
+  private static func values(in text: String) throws(SecretFile.Problem) -> [Key: String] {
+    var values: [Key: String] = [:]
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    for (index, line) in lines.enumerated() {
+      let content = line.drop(while: \.isWhitespace)
+      if content.isEmpty || content.hasPrefix("#") { continue }
+      let halves = content.split(separator: ":", maxSplits: 1)
+      guard halves.count == 2, let key = Key(rawValue: String(halves[0])), values[key] == nil else {
+        let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
+        throw SecretFile.Problem(
+          "its line \(index + 1) is no 'key: value', each key once, with a key of \(keys)")
+      }
+      var value = halves[1].drop(while: \.isWhitespace)
+      while value.last?.isWhitespace == true { value.removeLast() }
+      values[key] = String(value)
+    }
+    return values
+  }
+
+  private static func origins(_ text: String) throws(SecretFile.Problem) -> [OriginPattern] {
+    var origins: [OriginPattern] = []
+    for word in text.split(whereSeparator: { $0 == " " || $0 == "," }) {
+      guard let origin = OriginPattern(String(word)) else {
+        throw SecretFile.Problem(
+          "its 'origins' are written such as https://example.org, https://*.example.org:8443")
+      }
+      origins.append(origin)
+    }
+    return origins
+  }
+}

@@ -1,0 +1,44 @@
+import Glibc
+package import Transfer
+
+/// The directory where a worker finds the credentials that jobs name, each in a file of its name.
+package struct CredentialDirectory: Sendable {
+  let path: String
+
+  /// - Throws: where it is no directory that can be read. What is in it is looked at when a job names it, so that a credential can
+  ///   be added and renewed while the worker runs.
+  package init(_ path: String) throws(SecretFile.Problem) {
+    guard unsafe access(path, R_OK | X_OK) == 0, (try? FileDescriptor.directory(path)) != nil else {
+      throw SecretFile.Problem("\(path) is not a directory of credentials that can be read")
+    }
+    self.path = path
+  }
+
+  /// The credential of that name. Blocks.
+  ///
+  /// - Throws: `credential`, where this worker has none of that name, or it cannot be used. The sentence holds nothing of it.
+  static func credential(
+    _ name: String, in directory: CredentialDirectory?
+  ) throws(TransferError) -> Credential {
+    guard CredentialName.isOne(name) else {
+      throw TransferError(.credential, "'\(name.prefix(63))' is no name of a credential")
+    }
+    guard let directory else {
+      throw TransferError(
+        .credential,
+        "the job needs the credential \(name), and this worker was started without --credentials")
+    }
+    let path = "\(directory.path)/\(name)"
+    guard unsafe access(path, F_OK) == 0 else {
+      throw TransferError(.credential, "this worker has no credential \(name)")
+    }
+    do throws(SecretFile.Problem) {
+      return try Credential(
+        try SecretFile.read(path),
+        path: { $0.hasPrefix("/") ? $0 : "\(directory.path)/\($0)" },
+        content: { file throws(SecretFile.Problem) in try SecretFile.read(file) })
+    } catch {
+      throw TransferError(.credential, "the credential \(name) cannot be used: \(error)")
+    }
+  }
+}

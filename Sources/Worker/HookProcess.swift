@@ -1,0 +1,108 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import Postgres
+import Synchronization
+
+/// A command run by /bin/sh, in a session of its own: what is typed at the terminal does not reach it. What it writes goes to this
+/// process's standard error.
+final class HookProcess: Sendable {
+  enum Exit: Sendable {
+    case code(Int32)
+    case signal(Int32)
+  }
+
+  struct Failure: Error {
+    let reason: String
+  }
+
+  private enum Life {
+    /// Somebody may wait for its end. May become ended.
+    case running(CheckedContinuation<Exit, Never>?)
+    case ended(Exit)
+  }
+
+  private let pid: pid_t
+  private let life = Mutex(Life.running(nil))
+
+  /// Starts it with this process's environment and `variables`.
+  init(_ command: String, _ variables: [String: String]) throws(Failure) {
+    let environment = ProcessInfo.processInfo.environment.merging(variables) { _, new in new }
+    pid = try Self.spawn(["/bin/sh", "-c", command], environment.map { "\($0)=\($1)" })
+    // A thread of its own, which waits as long as the command runs.
+    guard DetachedThread.start({ [self] in collect() }) else {
+      _ = Glibc.kill(-pid, SIGKILL)
+      throw Failure(reason: "there is no thread to wait for it")
+    }
+  }
+
+  /// Kills it and what it has started.
+  func kill() {
+    life.withLock { life in
+      // While it is not collected its number is nobody else's.
+      if case .running = life { _ = Glibc.kill(-pid, SIGKILL) }
+    }
+  }
+
+  /// Waits for its end. To be called once.
+  func exit() async -> Exit {
+    await withCheckedContinuation { waiter in
+      let exit = life.withLock { life -> Exit? in
+        if case .ended(let exit) = life { return exit }
+        life = .running(waiter)
+        return nil
+      }
+      if let exit { waiter.resume(returning: exit) }
+    }
+  }
+
+  private func collect() {
+    var information = unsafe siginfo_t()
+    // WNOWAIT: it stays to be collected until nobody can signal it any more.
+    while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    let (waiter, exit) = life.withLock { life in
+      var status: Int32 = 0
+      while unsafe waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+      let signal = status & 0x7f
+      let exit = signal == 0 ? Exit.code((status >> 8) & 0xff) : .signal(signal)
+      defer { life = .ended(exit) }
+      if case .running(let waiter) = life { return (waiter, exit) }
+      return (nil, exit)
+    }
+    waiter?.resume(returning: exit)
+  }
+
+  private static func spawn(
+    _ arguments: [String], _ environment: [String]
+  ) throws(Failure) -> pid_t {
+    var started: pid_t = 0
+    let code = unsafe withCStrings(arguments) { arguments in
+      unsafe withCStrings(environment) { environment in
+        unsafe ".".withCString { here in
+          var program = unsafe haul_program(
+            path: arguments[0], arguments: arguments, environment: environment, directory: here,
+            input: -1, output: STDERR_FILENO, is_private: 0, drops: 0, user: 0, group: 0,
+            groups: nil, group_count: 0)
+          return unsafe haul_start(&program, &started)
+        }
+      }
+    }
+    guard code == 0 else { throw Failure(reason: unsafe String(cString: haul_error_text(code))) }
+    return started
+  }
+
+  /// Swift strings as the array that execve(2) takes, with its null pointer at the end.
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+  ) -> Result {
+    let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    return unsafe copies.withUnsafeBufferPointer { copies in
+      // Not empty, so there is an address.
+      guard let start = copies.baseAddress else {
+        preconditionFailure("no null pointer at the end")
+      }
+      return unsafe body(start)
+    }
+  }
+}

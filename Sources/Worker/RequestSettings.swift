@@ -1,0 +1,28 @@
+package import Transfer
+
+/// What goes along with the requests of a worker, and the way they take.
+package struct RequestSettings: Sendable {
+  /// Where jobs' credentials are found; nil for none.
+  package var credentials: CredentialDirectory?
+  /// Users and passwords by host.
+  package var netrc: Netrc?
+  /// Cookies by host.
+  package var cookies: CookieFile?
+  /// What all connections go through.
+  package var proxy: ProxyAddress?
+  /// Certificates to trust instead of the system's (PEM).
+  package var caFile: String?
+  /// A mail address or a URL by which whoever runs a server finds out whose requests these are.
+  package var contact: String?
+
+  /// None of these.
+  package init() {}
+
+  func apply(to engine: inout Engine.Configuration, version: String) {
+    engine.userAgent = "haul/\(version)" + (contact.map { " (+\($0))" } ?? "")
+    engine.netrc = netrc
+    engine.cookies = cookies
+    engine.proxy = proxy
+    engine.caFile = caFile
+  }
+}

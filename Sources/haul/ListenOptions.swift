@@ -1,0 +1,36 @@
+import Arguments
+import StatusPage
+
+extension ListenAddress: OptionValue {
+  package static var expected: String {
+    "an address and a port, such as 127.0.0.1:9464 or [::1]:9464"
+  }
+  package init?(argument: String) { self.init(argument) }
+  package var argument: String { description }
+}
+
+/// Where metrics and the status page are served.
+struct ListenOptions: OptionGroup {
+  static let title: String? = "PAGE OPTIONS"
+  static let options: [Option<Self>] = [
+    .value(
+      "listen", "<address:port>", \.address, environment: "HAUL_LISTEN",
+      """
+      Serve a live page (/), metrics (/metrics), /healthz and /readyz there. Other than on a loopback \
+      address a token is needed.
+      """),
+    .value(
+      "listen-token-file", "<file>", \.tokenFile, environment: "HAUL_LISTEN_TOKEN_FILE",
+      "A file whose first line whoever asks must know: programs as a bearer token, people once, in a form."
+    ).from(.files),
+  ]
+
+  var address: ListenAddress?
+  var tokenFile: String?
+
+  /// The token; nil where none is asked for.
+  func token() throws(ListenError) -> ListenToken? {
+    guard let tokenFile else { return nil }
+    return try ListenToken(file: tokenFile)
+  }
+}

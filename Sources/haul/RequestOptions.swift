@@ -1,0 +1,113 @@
+import Arguments
+import FoundationEssentials
+import Transfer
+import Worker
+
+/// Where jobs' credentials are.
+struct CredentialOptions: OptionGroup {
+  static let title: String? = RequestOptions.title
+  static let options: [Option<Self>] = [
+    .value(
+      "credentials", "<dir>", \.directory, environment: "HAUL_CREDENTIALS",
+      "The credentials that jobs may name, each in a file of its name.")
+  ]
+
+  var directory: String?
+}
+
+/// What goes along with requests, and the way they take.
+struct RequestOptions: OptionGroup {
+  static let title: String? = "REQUEST OPTIONS"
+  static let options: [Option<Self>] = [
+    .value(
+      "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
+      "Users and passwords by host, as ~/.netrc has them; 'machine HOST:PORT' for another port than the scheme's own."
+    ).from(.files),
+    .value(
+      "cookies", "<file>", \.cookies, environment: "HAUL_COOKIES",
+      "Cookies in the format of Netscape; the file is not written."
+    ).from(.files),
+    .value(
+      "proxy", "<url>", \.proxy, environment: "HAUL_PROXY",
+      """
+      Connect through this proxy alone: http, https, socks5 or socks5h, with its port. Its user and password \
+      are in the file of --netrc. Private addresses are refused only where a URL spells one out: where a name leads, the proxy \
+      decides.
+      """),
+    .value(
+      "ca-file", "<file>", \.caFile, environment: "HAUL_CA_FILE",
+      "Trust the certificates in this file (PEM) instead of the system's."
+    ).from(.files),
+    .value(
+      "contact", "<mail|url>", \.contact, environment: "HAUL_CONTACT",
+      "Tell servers whom to turn to: haul/\(Haul.version) (+CONTACT) as User-Agent."),
+  ]
+
+  var netrc: String?
+  var cookies: String?
+  /// Not yet read: a refusal of one with a password must not repeat it.
+  var proxy: String?
+  var caFile: String?
+  var contact: ContactArgument?
+
+  /// With the files read.
+  ///
+  /// - Throws: `SecretFile.Problem`; `ExitError` for certificates that are none.
+  func settings(_ credentials: CredentialOptions = CredentialOptions()) throws -> RequestSettings {
+    var settings = RequestSettings()
+    settings.credentials = try credentials.directory.map { path throws(SecretFile.Problem) in
+      try CredentialDirectory(path)
+    }
+    settings.netrc = try netrc.map { path throws(SecretFile.Problem) in try Netrc(path: path) }
+    settings.cookies = try cookies.map { path throws(SecretFile.Problem) in
+      try CookieFile(path: path)
+    }
+    do throws(ProxyAddress.Problem) {
+      if let proxy { settings.proxy = try ProxyAddress(proxy) }
+    } catch {
+      throw ExitError(.usage, "option '--proxy': \(error).")
+    }
+    if let caFile { try Self.requireCertificates(in: caFile) }
+    settings.caFile = caFile
+    settings.contact = contact?.argument
+    return settings
+  }
+
+  private static func requireCertificates(in path: String) throws(ExitError) {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+      throw ExitError(.configuration, "\(path) cannot be read.")
+    }
+    guard
+      text.contains("-----BEGIN CERTIFICATE-----")
+        || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
+    else { throw ExitError(.configuration, "\(path) holds no certificate in PEM.") }
+  }
+}
+
+/// The name of a credential.
+struct CredentialArgument: OptionValue {
+  static let expected =
+    "the name of a credential: letters, digits, '.', '_' and '-', at most 63"
+
+  let argument: String
+
+  init?(argument: String) {
+    guard CredentialName.isOne(argument) else { return nil }
+    self.argument = argument
+  }
+}
+
+/// A mail address or a URL, without what would end the comment that it stands in.
+struct ContactArgument: OptionValue {
+  static let expected = "a mail address or a URL"
+
+  let argument: String
+
+  init?(argument: String) {
+    let isVisible = argument.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && !"()\\".utf8.contains($0) }
+    guard isVisible, (3...200).contains(argument.utf8.count),
+      argument.contains("@") || argument.contains("://")
+    else { return nil }
+    self.argument = argument
+  }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// docs/guide.md as it stands there: its certificates, its server's settings, its logins, and then its commands in one
+/// shell, in their order. Only addresses, ports and directories are replaced; what would run for ever goes to the background.
+struct GuideTests {
+  private static let page = ReadmeTests.readme.deletingLastPathComponent()
+    .appending(path: "docs/guide.md")
+  private static let password = "password of "
+
+  /// Home of whoever runs the commands, with the guide's services and passwords and the list that is submitted.
+  private let home: TemporaryDirectory
+  private let origin: OriginServer
+  private let port: UInt16
+
+  init() throws {
+    home = try TemporaryDirectory()
+    let file = Representation(seed: 1, length: 300_000)
+    origin = try OriginServer(handler: Site(["/a.iso": file]).answer)
+    port = try OriginProgram.freePort()
+    try home.write("\(origin.url("/a.iso"))\n\(origin.url("/missing"))\n", to: "urls.txt")
+    try FileManager.default.createDirectory(
+      atPath: home.path("store"), withIntermediateDirectories: false)
+  }
+
+  private func block(_ language: String) throws -> String {
+    let blocks = try ReadmeTests.blocks(language, of: Self.page)
+    return try #require(blocks.first, "\(language)")
+  }
+
+  /// The guide's places, as they are here.
+  private func rewritten(_ text: String) -> String {
+    [
+      ("host=db.example.org", "host=db.example.org\nhostaddr=127.0.0.1\nport=\(port)"),
+      (" example.org", " 127.0.0.1:\(origin.port)"), ("/etc/haul/", home.path + "/"),
+      ("/srv/haul", home.path("store")), ("10.0.0.0/8", "127.0.0.0/8"),
+    ].reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+  }
+
+  /// What `bash` says of these lines; it ends with the first that fails.
+  private func run(_ lines: [String], on server: PrivatePostgres?) async throws
+    -> ChildProcess.Output
+  {
+    let bin = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
+    let programs = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    let output = try await ChildProcess.run(
+      "bash", ["-euxc", lines.joined(separator: "\n")],
+      environment: [
+        "PATH": "\(programs):\(bin):\(path)", "HOME": home.path, "HAUL_ALLOW_NET": "127.0.0.0/8",
+        "PGHOST": server?.directory ?? "", "PGPORT": "\(port)", "PGUSER": "postgres",
+      ], directory: home.path, within: .seconds(90))
+    #expect(output.exit == .code(0), "\(output.standardError.joined(separator: "\n"))")
+    return output
+  }
+
+  /// A server as the guide wants it, with the database and its logins.
+  private func server(_ blocks: [String]) async throws -> PrivatePostgres {
+    _ = try await run([blocks[1]], on: nil)
+    try home.write(rewritten(try block("ini")), to: ".pg_service.conf")
+    let passwords = try home.write(try block("pgpass"), to: ".pgpass")
+    #expect(chmod(passwords, 0o600) == 0)
+    let server = try await PrivatePostgres(
+      port: port, settings: try block("conf"), access: rewritten(try block("hba")),
+      files: ["server.crt", "server.key", "ca.crt"].map { home.path($0) })
+    _ = try await run([blocks[0]], on: server)
+    let admin = try await Connection.connect(
+      ConnectionConfiguration(
+        conninfo: "\(server.database.conninfo) dbname=haul", applicationName: "haul-tests"))
+    try await admin.script(try block("sql"))
+    for line in try block("psql").split(separator: "\n") {
+      let login = try #require(line.split(separator: " ").last)
+      try await admin.execute("ALTER ROLE \(login) PASSWORD '\(Self.password)\(login)'")
+    }
+    await admin.close()
+    return server
+  }
+
+  @Test func `the guide's commands make a pool, steer it, back it up and upgrade it`() async throws
+  {
+    let blocks = try ReadmeTests.blocks("sh", of: Self.page)
+    let server = try await server(blocks)
+    var lines: [String] = []
+    for line in blocks.dropFirst(2).joined(separator: "\n").split(separator: "\n") {
+      let command = rewritten(
+        String(line.prefix { $0 != "#" }).trimmingCharacters(in: .whitespaces))
+      if command.hasSuffix("haul coordinator") {
+        lines.append("\(command) & coordinator=$!")
+      } else if command.contains("haul worker ") {
+        lines.append("\(command) & worker=$!")
+      } else if command.hasSuffix("haul batch wait monday") {
+        // One of the two files is not there.
+        lines += ["\(command) || [ $? -eq 1 ]", "! ps -ww -eo args | grep '[p]assword of haul'"]
+      } else if command.hasPrefix("haul drain") {
+        lines += [command, "wait $worker"]
+      } else {
+        lines.append(command)
+      }
+    }
+    for command in [
+      "haul submit", "haul retry", "haul host unblock", "pg_restore", "haul queue set",
+    ] {
+      #expect(lines.contains { $0.contains(command) }, "\(command)")
+    }
+    let output = try await run(lines + ["kill $coordinator; wait $coordinator"], on: server)
+    #expect(!output.standardError.contains { $0.contains(Self.password) })
+    #expect(try FileTree.files(below: home.path("store")).contains { $0.hasSuffix("/a.iso") })
+    // Of the pool that was restored; the invariants of both were looked at by `haul check`.
+    #expect(output.standardOutput.contains { $0.hasPrefix("ok") && $0.contains("invariants hold") })
+    try await isClosed(server)
+  }
+
+  /// Who brings no certificate, comes without TLS, or meets another server than the named one.
+  private func isClosed(_ server: PrivatePostgres) async throws {
+    for (change, words) in [
+      ("", nil), ("user=haul_submit_1", nil),
+      ("sslcert=/nonexistent", "connection requires a valid client certificate"),
+      ("sslmode=disable", "rejects connection"),
+      ("user=grafana sslmode=disable", "rejects connection"),
+      ("host=other.example.org", "does not match host name"),
+    ] {
+      let output = try await ChildProcess.run(
+        HaulProcess.path, ["check", "--database", "service=haul_worker \(change)"],
+        environment: ["HOME": home.path])
+      let said = output.standardOutput.joined(separator: "\n")
+      #expect(
+        output.exit == .code(0) ? words == nil : words.map { said.contains($0) } == true,
+        "\(change): \(said)")
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+/// What jobs ask for, and with what identity, from the command line to the origin.
+@Suite struct RequestTests {
+  private func origin(_ address: String = "127.0.0.1", redirect: String? = nil) throws
+    -> OriginServer
+  {
+    try OriginServer(address: address) { request, reply in
+      if let redirect, request.path == "/away" {
+        return try reply.head("HTTP/1.1 302 Found\nLocation: \(redirect)\nContent-Length: 0")
+      }
+      try Representation(seed: 1, length: 1000).answer(request, reply)
+    }
+  }
+
+  private func secret(_ text: String, _ name: String, in directory: TemporaryDirectory) throws
+    -> String
+  {
+    let path = try directory.write(text, to: name)
+    chmod(path, 0o600)
+    return path
+  }
+
+  private func bearer(
+    _ origins: String, named name: String, in directory: TemporaryDirectory
+  ) throws {
+    _ = try secret("type: bearer\norigins: \(origins)\ntoken: hunter2\n", name, in: directory)
+  }
+
+  @Test func `headers go to the job's own origin alone`() async throws {
+    let other = try origin("127.0.0.2")
+    let home = try origin(redirect: other.url("/there"))
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      try await pool.command(
+        "submit", home.url("/away"), "--header", "X-One: 1", "--header", "User-Agent: me", "--out",
+        "a")
+      let list = try directory.write(
+        "\(home.url("/b"))\n  out=b\n  header=X-Two: 2\n  header=Accept: a/b\n", to: "list.txt")
+      try await pool.command("submit", "-q", "-i", list, "--header", "X-One: 1")
+      let shown = try await pool.command("job", "1", "--json")
+      #expect(shown[0].contains("\"headers\":[\"X-One: 1\",\"User-Agent: me\"]"), "\(shown)")
+      let worker = try pool.worker("--exit-when-idle", "--contact", "ops@example.org")
+      #expect(try await worker.exit() == .code(0))
+      let requests = home.log.value.exchanges.map(\.request)
+      let away = try #require(requests.first { $0.path == "/away" })
+      #expect(away[field: "X-One"] == "1" && away[field: "User-Agent"] == "me")
+      let b = try #require(requests.first { $0.path == "/b" })
+      #expect(b[field: "X-Two"] == "2" && b[field: "Accept"] == "a/b" && b[field: "X-One"] == nil)
+      #expect(b[field: "User-Agent"] == "haul/0.1.0 (+ops@example.org)")
+      let there = try #require(other.log.value.exchanges.first?.request)
+      #expect(
+        there[field: "X-One"] == nil && there[field: "User-Agent"]?.hasPrefix("haul/") == true)
+      #expect(
+        try FileTree.files(below: pool.directory).filter { !$0.hasPrefix(".haul") } == ["a", "b"])
+    }
+  }
+
+  @Test func `a credential goes to its origins, and no redirect takes it along`() async throws {
+    let other = try origin("127.0.0.2")
+    let home = try origin(redirect: other.url("/there"))
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      try bearer("http://\(home.host)", named: "archive", in: directory)
+      try await pool.command("submit", home.url("/away"), "--credential", "archive", "--out", "a")
+      try await pool.command("submit", other.url("/b"), "--credential", "archive", "--out", "b")
+      let worker = try pool.worker("--exit-when-idle", "--credentials", directory.path)
+      #expect(try await worker.exit() == .code(0))
+      #expect(
+        home.log.value.exchanges.map { $0.request[field: "Authorization"] } == ["Bearer hunter2"])
+      #expect(other.log.value.exchanges.map(\.request.path) == ["/there"])
+      #expect(other.log.value.exchanges[0].request[field: "Authorization"] == nil)
+      let rows: [String] = try await pool.values(
+        "SELECT path || ' ' || state || ' ' || coalesce(error, '') FROM haul.jobs ORDER BY path")
+      #expect(rows == ["a completed ", "b failed blocked_credential"])
+    }
+  }
+
+  @Test func `a job waits for a worker that has its credential, and pays nothing for it`()
+    async throws
+  {
+    let home = try origin()
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      try await pool.command("queue", "set", "data", "--credential", "archive")
+      try await pool.command(
+        "submit", home.url("/a"), "--queue", "data", "--out", "a", "--max-attempts", "1")
+      let job: Int64 = try await pool.value("SELECT id FROM haul.job")
+      let poor = try pool.worker()
+      let retry = try await poor.event("job.retry")
+      #expect(retry[field: "error"] == "credential")
+      #expect(retry[field: "message"]?.contains("without --credentials") == true)
+      poor.signal(SIGTERM)
+      #expect(try await poor.exit() == .code(0))
+      #expect(try await pool.value("SELECT count(*) FROM haul.attempt WHERE charged") == 0)
+      #expect(
+        try await pool.value("SELECT failures FROM haul.host WHERE name = $1", [home.host]) == 0)
+      #expect(home.log.value.exchanges.isEmpty)
+
+      try bearer("http://\(home.host)", named: "archive", in: directory)
+      let rich = try pool.worker("--credentials", directory.path)
+      try await pool.wait(for: job, toBe: "completed", within: .seconds(60))
+      #expect(home.log.value.exchanges[0].request[field: "Authorization"] == "Bearer hunter2")
+      rich.signal(SIGTERM)
+      #expect(try await rich.exit() == .code(0))
+      #expect(try await pool.violations() == [])
+    }
+  }
+
+  @Test func `what is wrong with an option ends the command, and no secret is repeated`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let open = try directory.write("machine h login u password hunter2", to: "open")
+      chmod(open, 0o644)
+      let junk = try secret("hunter2", "junk", in: directory)
+      let worker = ["worker", "--store", "data=\(pool.directory)"]
+      let cases: [([String], Int32, String)] = [
+        (["submit", "http://h/a", "--header", "Cookie: hunter2"], 64, "name a credential"),
+        (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "for haul itself"),
+        (["submit", "http://h/a", "--credential", "../x"], 64, "the name of a credential"),
+        (worker + ["--proxy", "http://me:hunter2@h:1"], 64, "netrc"),
+        (worker + ["--netrc", open], 78, "chmod 600"),
+        (worker + ["--netrc", junk], 78, "no netrc file"),
+        (worker + ["--cookies", junk], 78, "no cookie"),
+        (worker + ["--ca-file", junk], 78, "no certificate"),
+        (worker + ["--ca-file", "/nonexistent"], 78, "cannot be read"),
+        (worker + ["--credentials", "/nonexistent"], 78, "not a directory"),
+        (worker + ["--contact", "me"], 64, "mail address"),
+      ]
+      for (arguments, code, says) in cases {
+        let output = try await pool.haul(arguments)
+        let said = output.standardError.joined(separator: "\n")
+        #expect(output.exit == .code(code), "\(arguments): \(said)")
+        #expect(said.contains(says) && !said.contains("hunter2"), "\(arguments): \(said)")
+      }
+      let list = try directory.write(
+        "{\"url\":\"http://h/a\",\"headers\":[\"Authorization: hunter2\"]}\n", to: "list.jsonl")
+      let output = try await pool.haul(["submit", "-i", list])
+      #expect(output.exit == .code(65))
+      #expect(
+        output.standardError.contains { $0.contains("the header Authorization holds a secret") })
+      #expect(!output.standardError.contains { $0.contains("hunter2") })
+    }
+  }
+
+  @Test func `a worker behind a proxy asks nobody else, whatever the environment says`()
+    async throws
+  {
+    let home = try origin()
+    let proxy = try ProxyServer(.http, password: "me:hunter2")
+    let closed = try ClosedPort()
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let environment = [
+        "http_proxy": "http://127.0.0.1:\(closed.port)",
+        "all_proxy": "http://127.0.0.1:\(closed.port)",
+        "no_proxy": "*",
+      ]
+      try await pool.submit(home.url("/direct"), to: "direct")
+      let direct = try pool.worker("--exit-when-idle", environment: environment)
+      #expect(try await direct.exit() == .code(0))
+      #expect(try await pool.value("SELECT state::text FROM haul.jobs") == "completed")
+
+      let netrc = try secret(
+        "machine 127.0.0.1:\(proxy.port) login me password hunter2", "netrc", in: directory)
+      let url = "http://name.test:\(home.port)/through"
+      let job = try await pool.submit(url, to: "through")
+      let through = try pool.worker(
+        "--exit-when-idle", "--proxy", "http://127.0.0.1:\(proxy.port)", "--netrc", netrc,
+        environment: environment)
+      #expect(try await through.exit() == .code(0))
+      #expect(try await pool.state(of: job) == "completed")
+      #expect(proxy.asked.value.map(\.target) == ["GET \(url)"])
+    }
+  }
+}
+
+@Suite(.serialized) struct GetRequestTests {
+  @Test func `get takes headers, cookies and a netrc along`() async throws {
+    let place = try await GetPlace()
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 1, length: 1000).answer(request, reply)
+    }
+    let directory = try TemporaryDirectory()
+    let netrc = try directory.write(
+      "machine \(origin.host) login me password word default login x password y", to: "netrc")
+    let cookies = try directory.write("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tme\n", to: "cookies")
+    for path in [netrc, cookies] { chmod(path, 0o600) }
+    let output = try await place.get(
+      "--header", "X-One: 1", "--netrc", netrc, "--cookies", cookies, "--contact",
+      "https://example.org/", origin.url("/a"))
+    #expect(output.exit == .code(0), "\(output.standardError)")
+    let request = try #require(origin.log.value.exchanges.first?.request)
+    #expect(request[field: "X-One"] == "1")
+    #expect(request[field: "Authorization"] == "Basic bWU6d29yZA==")
+    #expect(request[field: "Cookie"] == "id=me")
+    #expect(request[field: "User-Agent"] == "haul/0.1.0 (+https://example.org/)")
+  }
+}

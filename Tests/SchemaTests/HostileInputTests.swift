@@ -1,0 +1,200 @@
+import Foundation
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// Text that would do harm if any function took it for SQL, a format or a pattern.
+struct HostileInputTests {
+  static let texts = [
+    "'; DROP TABLE haul.lease; --", "\"; DROP SCHEMA haul CASCADE; --",
+    #"\'; DROP TABLE haul.lease; --"#,
+    "$$; DROP TABLE haul.lease; $$", "' OR '1'='1",
+    "'||(SELECT string_agg(secret_digest::text, '') FROM haul.worker)||'",
+    "%s %I %L %1$s %n %", #"\"#, "'", "\"", "{}", "{\"", "NULL", "", " ", "\n\r\t\u{1}", "*", ".*",
+    "(", "[", "é\u{202e}",
+    String(repeating: "x'\"\\", count: 50_000),
+  ]
+
+  /// Refused input, never a statement that went wrong: data exceptions, broken constraints, Haul's own, and numbers and
+  /// texts that are too large.
+  private static let mayEnd = ["22", "23", "HA", "54"]
+
+  /// A fingerprint of all that the schema is made of, and of who may do what.
+  private func schema(_ connection: Connection) async throws -> String {
+    try await connection.query(
+      """
+      SELECT md5(string_agg(t.x, ' ' ORDER BY t.x)) FROM (
+        SELECT format('%s %s %s', c.relname, c.relkind, c.relacl) AS x FROM pg_class c WHERE c.relnamespace = 'haul'::regnamespace
+        UNION ALL SELECT format('%s %s %s', a.attrelid::regclass, a.attname, a.atttypid::regtype) FROM pg_attribute a
+          JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = 'haul'::regnamespace
+        UNION ALL SELECT format('%s %s %s %s', p.proname, p.prosrc, p.proconfig, p.proacl) FROM pg_proc p WHERE p.pronamespace = 'haul'::regnamespace
+        UNION ALL SELECT format('%s %s', r.rolname, r.rolsuper) FROM pg_roles r WHERE r.rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')) t
+      """)[0].decode(0)
+  }
+
+  /// What calls a function in the catalogue gets in the place of one parameter.
+  private struct Parameter: Sendable {
+    let name: String
+    let type: String
+  }
+
+  private struct Function: Sendable {
+    let name: String
+    let parameters: [Parameter]
+
+    /// `SELECT haul.NAME($1::type, …)`
+    var call: String {
+      let list = parameters.enumerated().map { "$\($0.offset + 1)::\($0.element.type)" }
+      return "SELECT * FROM haul.\(name)(\(list.joined(separator: ", ")))"
+    }
+  }
+
+  private func functions(of role: String, _ connection: Connection) async throws -> [Function] {
+    let rows = try await connection.query(
+      """
+      SELECT p.proname, array_agg(coalesce(p.proargnames[t.place], '') ORDER BY t.place),
+        array_agg(format_type(t.type, NULL) ORDER BY t.place)
+      FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargtypes::oid[]) WITH ORDINALITY AS t(type, place)
+      WHERE p.pronamespace = 'haul'::regnamespace AND has_function_privilege($1, p.oid, 'EXECUTE')
+      GROUP BY p.oid, p.proname ORDER BY p.proname
+      """, [role])
+    return try rows.map { row in
+      let names: [String] = try row.decode(1)
+      let types: [String] = try row.decode(2)
+      return Function(
+        name: try row.decode(0), parameters: zip(names, types).map { Parameter(name: $0, type: $1) }
+      )
+    }
+  }
+
+  /// A value that lets a call get far: that of `known` by name, else one of the type.
+  private func ordinary(_ parameter: Parameter, _ known: [String: String]) -> String? {
+    if let value = known[parameter.name] { return value }
+    switch parameter.type {
+    case "jsonb": return "{}"
+    case "uuid": return "00000000-0000-0000-0000-000000000000"
+    case "boolean": return "true"
+    case "interval": return "0"
+    case "timestamp with time zone": return "2026-01-01"
+    case "int8multirange", "bigint[]", "integer[]", "text[]": return "{}"
+    case "text": return "data"
+    default: return "1"
+    }
+  }
+
+  /// The hostile values of a parameter; none where its type takes no text.
+  private func hostile(_ parameter: Parameter, _ lease: Lease) throws -> [String] {
+    switch parameter.type {
+    case "text": return Self.texts
+    case "text[]": return Self.texts.map { [$0].postgresText }
+    case "jsonb":
+      return try Self.texts.flatMap { text in
+        let quoted = try String(decoding: JSONEncoder().encode(text), as: UTF8.self)
+        let keys = ["batch", "queue", "host", "state", "error"]
+        return keys.map { "{\"\($0)\": \(quoted)}" } + [
+          "{\"ids\": [\(quoted)]}", quoted, "{\(quoted): 1}", "[{\(quoted): 1}]",
+          "[{\"job\": \(lease.job), \"token\": \(lease.token), \"result\": \(quoted)}]",
+          "[{\"job\": \(lease.job), \"token\": \(lease.token), \"resume\": \(quoted), \"durable\": \(quoted), \"instance\": 1}]",
+          "[{\"job\": \(quoted), \"token\": \(quoted), \"bytes\": \(quoted), \"store\": \(quoted), \"marker\": \(quoted)}]",
+        ]
+      } + [#"{"batch": "a\u0000b"}"#]
+    default: return []
+    }
+  }
+
+  @Test(arguments: GrantTests.roles)
+  func `text in any parameter of any function is only text`(role: String) async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3, batch: "batch")
+      let before = try await schema(pool.admin)
+      try await pool.database.withLogin(role) { login in
+        let connection = try await login.connect()
+        let registration = try await pool.jobs.register(
+          program: "test", machine: "machine", pid: 1, concurrency: 9,
+          stores: [JobQueue.StoreMarker(store: Pool.name, marker: pool.marker)])
+        let worker = TestWorker(
+          caller: JobQueue.Caller(registration), work: pool.admin, life: pool.patient)
+        let lease = try await worker.claimOne()
+        var known = [
+          "p_worker": "\(registration.worker)", "p_secret": registration.secret,
+          "p_call": "1000000",
+          "p_queues": "{data}", "p_version": "1", "p_on_duplicate": "skip", "p_room": "0",
+          "p_options": "{}",
+        ]
+        if role == "haul_submitter" {
+          known["p_submission"] = try await connection.stage(
+            [Pool.line(1, "https://a.test/x", "a.test/x")], queue: Pool.name)
+        }
+        var calls = 0
+        for function in try await functions(of: role, pool.admin) {
+          for (index, parameter) in function.parameters.enumerated() {
+            for value in try hostile(parameter, lease) {
+              var values = function.parameters.map { ordinary($0, known) }
+              values[index] = value
+              // Ids and calls only grow.
+              known["p_call"] = "\(1_000_000 + calls)"
+              calls += 1
+              do {
+                _ = try await connection.query(function.call, values)
+              } catch let error as PostgresError {
+                let state = error.sqlState?.rawValue ?? "\(error)"
+                #expect(
+                  Self.mayEnd.contains { state.hasPrefix($0) },
+                  "\(function.name) \(parameter.name) \(value.prefix(60)): \(error)")
+              }
+            }
+          }
+        }
+        // A monitor has but the names and selectors that lists are asked by.
+        #expect(calls > (role == "haul_monitor" ? 100 : 300))
+        await connection.close()
+      }
+      #expect(try await schema(pool.admin) == before)
+    }
+  }
+
+  /// What is stored comes out as it went in.
+  @Test func `hostile names, paths and messages are kept as they are`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      for (index, text) in Self.texts.enumerated() where (1...200).contains(text.utf8.count) {
+        let line = SubmitLine(
+          line: 1, url: "https://a.test/\(index)?q=\(text)", host: text, path: "\(index)/\(text)")
+        _ = try await pool.jobs.submit(Submission(queue: Pool.name, batch: text), [line])
+        let lease = try await worker.claimOne()
+        #expect(lease.path == line.path && lease.host == text && lease.url == line.url)
+        var ending = Ending(job: lease.job, token: lease.token, result: .failed)
+        ending.error = text
+        ending.message = text
+        try await worker.call([ending])
+        let row = try await pool.admin.query(
+          "SELECT batch, host, path, error, message FROM haul.jobs WHERE job = $1", [lease.job])[0]
+        for column in 0...4 {
+          #expect(try row.decode(column, as: String.self) == (column == 2 ? line.path : text))
+        }
+      }
+    }
+  }
+
+  /// What is misspelt, or is no selector, used to mean all jobs of the pool.
+  @Test(arguments: ["NULL", "'[]'", "'\"batch\"'", "'1'", "'null'", "'{}'", #"'{"bacth": "b"}'"#])
+  func `what is no selector selects nothing`(selector: String) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1, batch: "b")[0]
+      try await pool.database.withLogin("haul_submitter") { login in
+        let connection = try await login.connect()
+        for call in ["cancel", "pause", "resume", "retry"].map({ "\($0)(\(selector))" })
+          + ["prioritize(\(selector), 1::smallint)", "check_selector(\(selector))"]
+        {
+          let refused = await #expect(throws: PostgresError.self, "\(call)") {
+            try await connection.query("SELECT haul.\(call)")
+          }
+          #expect(refused?.sqlState?.rawValue == "HA004", "\(call)")
+        }
+        await connection.close()
+      }
+      #expect(try await pool.state(job) == "queued")
+    }
+  }
+}
