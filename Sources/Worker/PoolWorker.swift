@@ -151,6 +151,7 @@ package final class PoolWorker: Sendable {
       group.addTask { await watch.run() }
       group.addTask { await Self.listen(database, loop, keeper, worker: worker) }
       do {
+        await watch.closeFull()
         try await loop.run()
         await janitor.sweep()
       } catch {

@@ -42,10 +42,13 @@ package struct Store: Sendable {
   let io: IOPool
   /// The directories of part files that are open.
   let shards = OpenShards()
+  /// Nothing could be written there when it was opened, because its disk was full.
+  let wasFull: Bool
 
   private static let markerPath = ".haul/store.json"
 
-  /// Opens a directory that was initialised before, and makes sure that it can be written.
+  /// Opens a directory that was initialised before, and makes sure that it can be written. A full disk is no error: there
+  /// will be room again.
   package init(_ mount: StoreMount, ioThreads: Int = 1) throws(StoreError) {
     guard let root = try? FileDescriptor.directory(mount.directory) else {
       throw .noDirectory(mount.directory)
@@ -56,7 +59,7 @@ package struct Store: Sendable {
       _ = try root.makeDirectories(".haul/parts")
       let own = try root.makeDirectories(".haul")
       try own.removeTrials()
-      try own.probeWriting()
+      wasFull = try own.isFull()
       io = try IOPool(threads: ioThreads)
     } catch {
       throw .unwritable(mount.directory, reason: error.message)
@@ -162,6 +165,19 @@ package struct Store: Sendable {
   static func shard(_ job: Int64) -> String {
     let digits = String(job >> 10 & 0xff, radix: 16)
     return digits.utf8.count == 1 ? "0" + digits : digits
+  }
+}
+
+extension FileDescriptor {
+  /// Whether a small file finds no room in this directory.
+  /// - Throws: what else keeps one from being written.
+  fileprivate func isFull() throws(TransferError) -> Bool {
+    do throws(TransferError) {
+      try probeWriting()
+      return false
+    } catch  where error.errorClass == .diskFull {
+      return true
+    }
   }
 }
 

@@ -61,6 +61,11 @@ final class StoreWatch: Sendable {
     return true
   }
 
+  /// Closes the stores that were found full when they were opened; to be called before anything is claimed.
+  func closeFull() async {
+    for (name, store) in stores where store.wasFull { await close(name, because: .full) }
+  }
+
   /// Looks at stores in use and at closed ones, until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: Self.interval)) != nil {

@@ -32,6 +32,7 @@ def arguments():
     parser.add_argument("--seed", type=int, metavar="N", help="replays the faults of another run")
     parser.add_argument("--jobs", type=int, metavar="N", help="how many (800 a minute)")
     parser.add_argument("--large", type=int, metavar="N", help="how many of them are large files (8 a minute)")
+    parser.add_argument("--record", metavar="FILE", help="also appends what the run came to to this file, for --table")
     parser.add_argument("--prove-judge", action="store_true", help="break Haul on purpose, and see that the judge finds it")
     parser.add_argument("--only", metavar="WORDS", help="with --prove-judge: scenes whose name has them")
     parser.add_argument("--soak", type=float, metavar="N", help="half of what the pool can do for N minutes, without faults")
@@ -65,7 +66,10 @@ def run(options, root):
         thread.join()
     print(f"chaos: all is healed after {time.time() - stage.ledger.begin:.0f} s", flush=True)
     final.finish(stage, watcher, 60, 240 + seconds)
-    report.report(stage, watcher, options.seed, time.time() - begin)
+    record = report.record(stage, watcher, options.seed, options.minutes, time.time() - begin)
+    report.report(record)
+    if options.record:
+        report.append(options.record, record)
     return 1 if stage.ledger.violations else 0
 
 

@@ -10,6 +10,10 @@ import pool
 import workload
 
 DEEDS = {}
+# Of the pool: neither the driver's and the judge's nor what the server starts to help with their statements.
+SESSIONS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = 'haul' AND application_name <> 'chaos' AND backend_type = 'client backend' ORDER BY pid"""
 
 
 def deed(kind):
@@ -46,9 +50,8 @@ def _(world, fault, hold):
 
 @deed("worker's clock three hours fast")
 def _(world, fault, hold):
-    # Not for the whole run: faketime(1) has the kernel's timers by the true clock, and libdispatch asks them all the time.
     worker = world.pool.workers[fault.target]
-    shifted = {"LD_PRELOAD": pool.FAKETIME, "FAKETIME": "+3h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    shifted = {"LD_PRELOAD": world.site.path("wrong-clock.so")}
     true, worker.environment = worker.environment, worker.environment | shifted
     drain(world, worker, lambda: None, lambda worker: worker.signal(signal.SIGTERM, "drained"))
     hold()
@@ -157,8 +160,7 @@ def _(world, fault, hold):
 @deed("sessions terminated")
 def _(world, fault, hold):
     dice = random.Random(fault.dice)
-    sessions = world.sql(
-        "SELECT pid FROM pg_stat_activity WHERE datname = 'haul' AND application_name <> 'chaos' ORDER BY pid")
+    sessions = world.sql(SESSIONS)
     with world.ledger.noted(world.ledger.breaks):
         for (pid,) in sessions or []:
             if dice.random() < 0.4:
@@ -168,8 +170,7 @@ def _(world, fault, hold):
 @deed("one backend kill -9")
 def _(world, fault, hold):
     with world.outage():
-        sessions = world.sql(
-            "SELECT pid FROM pg_stat_activity WHERE datname = 'haul' AND application_name <> 'chaos' ORDER BY pid")
+        sessions = world.sql(SESSIONS)
         if sessions:
             world.server.kill_backend(random.Random(fault.dice).choice(sessions)[0])
         hold()
@@ -247,16 +248,17 @@ def _(world, fault, hold):
 
 @deed("disk full")
 def _(world, fault, hold):
-    ballast = world.site.path("ram", "ballast")
-    with world.ledger.noted(world.ledger.full):
-        try:
-            with open(ballast, "wb") as file:
+    ballast = world.site.path("small", "ballast")
+    with open(ballast, "wb") as file:
+        # Room that is set aside is not written (fallocate(2)): down to the last block, and nothing of it goes to the machine's disk.
+        for size in (64 << 20, 1 << 20, 4096):
+            try:
                 while True:
-                    file.write(bytes(1 << 20))
-        except OSError:
-            pass
-        hold()
-        os.remove(ballast)
+                    os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, size)
+            except OSError:
+                pass
+    hold()
+    os.remove(ballast)
 
 
 @deed("disk hangs")
@@ -264,8 +266,10 @@ def _(world, fault, hold):
     place = world.site.path("disk")
     with world.ledger.noted(world.ledger.frozen):
         subprocess.run(["fsfreeze", "-f", place], check=True)
-        hold()
-        subprocess.run(["fsfreeze", "-u", place], check=True)
+        try:
+            hold()
+        finally:
+            subprocess.run(["fsfreeze", "-u", place], check=True)
 
 
 @deed("loss of power")
@@ -287,7 +291,7 @@ def _(world, fault, hold):
 
 @deed("queue paused")
 def _(world, fault, hold):
-    queue = random.Random(fault.dice).choice(["disk", "ram", "limited"])
+    queue = random.Random(fault.dice).choice(["disk", "small", "limited"])
     world.persist("queue", "pause", queue)
     hold()
     world.persist("queue", "resume", queue)
@@ -295,7 +299,7 @@ def _(world, fault, hold):
 
 @deed("batch paused")
 def _(world, fault, hold):
-    batch = random.Random(fault.dice).choice(world.submitted)
+    batch = random.Random(fault.dice).choice(world.batches())
     world.persist("pause", "--batch", batch)
     hold()
     world.persist("resume", "--batch", batch)
@@ -303,7 +307,7 @@ def _(world, fault, hold):
 
 @deed("batch cancelled")
 def _(world, fault, hold):
-    batch = random.Random(fault.dice).choice(world.submitted)
+    batch = random.Random(fault.dice).choice(world.batches())
     world.persist("cancel", "--batch", batch)
     hold()
     # Most are wanted after all; those of an unlucky number stay cancelled.
@@ -317,7 +321,7 @@ def _(world, fault, hold):
 @deed("jobs prioritised")
 def _(world, fault, hold):
     dice = random.Random(fault.dice)
-    world.persist("prioritize", "--batch", dice.choice(world.submitted), "--priority", str(dice.randint(0, 9)))
+    world.persist("prioritize", "--batch", dice.choice(world.batches()), "--priority", str(dice.randint(0, 9)))
 
 
 @deed("haul migrate")

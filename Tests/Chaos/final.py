@@ -1,5 +1,6 @@
 """The judge when all has settled: every job, every file, every part file, every process."""
 
+import hashlib
 import os
 import re
 import time
@@ -14,7 +15,7 @@ import workload
 JOBS = """
 SELECT j.id, j.url, j.path, b.name, q.name, o.state::text, o.bytes, o.path, o.error, o.message,
   (SELECT count(*) FROM haul.attempt a WHERE a.job = j.id AND a.result = 'rescued' AND a.charged),
-  extract(epoch FROM o.finished_at)::float8
+  extract(epoch FROM o.finished_at)::float8, o.digest
 FROM haul.job j JOIN haul.queue q ON q.id = j.queue LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id"""
 UNFINISHED = """
@@ -66,7 +67,10 @@ def finish(world, watcher, limit, longest=300):
     settle(world, limit, longest)
     last = Final(world)
     last.check()
+    check_totals(world, last.session)
     watcher.stop()
+    # Once more, now that nothing changes any more.
+    watcher.look()
     check_processes(world, watcher)
     world.ledger.figures["replies lost"] = world.relay.lost
     world.pool.stop()
@@ -97,7 +101,7 @@ class Final:
         submitted = {(job.url, job.path): job for job in self.world.jobs if job.batch in self.world.submitted}
         seen = set()
         states = self.book.figures["jobs"] = {}
-        for number, url, path, batch, queue, state, length, placed, error, message, rescues, _ in self.rows:
+        for number, url, path, batch, queue, state, length, placed, error, message, rescues, _, digest in self.rows:
             states[state] = states.get(state, 0) + 1
             if (url, path) in seen:
                 self.book.violation("once", f"{url} was submitted once, and is there twice")
@@ -109,7 +113,7 @@ class Final:
             job = submitted.get((url, path))
             if state == "completed":
                 if job is not None:
-                    self.check_file(number, job, length, placed)
+                    self.check_file(number, job, length, placed, digest)
             elif state == "cancelled" and batch in self.world.cancelled:
                 pass
             elif state == "failed" and error == "rescued_too_often" and rescues >= 4:
@@ -119,7 +123,7 @@ class Final:
         for url, path in set(submitted) - seen:
             self.book.violation("once", f"{url} was submitted, and is not there")
 
-    def check_file(self, number, job, length, placed):
+    def check_file(self, number, job, length, placed, digest):
         name = os.path.join(self.world.stores[workload.STORE[job.queue]], job.path)
         self.book.checks["files compared"] += 1
         if placed != job.path:
@@ -132,6 +136,12 @@ class Final:
             self.book.violation("file", f"{job.path} is no version of {job.url} that its origin has had")
         elif os.path.getsize(name) != length:
             self.book.violation("file", f"{job.path} has {os.path.getsize(name)} bytes, and its job says {length}")
+        if job.records_digest or job.digest:
+            self.book.checks["digests compared"] += 1
+            with open(name, "rb") as file:
+                found = hashlib.file_digest(file, "sha256").digest()
+            if digest_of(digest) != found:
+                self.book.violation("digest", f"{job.path} has the SHA-256 {found.hex()}, and its job says {digest}")
         self.book.figures["bytes"] = self.book.figures.get("bytes", 0) + os.path.getsize(name)
         # The rename changes the inode's time of change (rename(2) on ext4 and tmpfs): was there a lease then?
         renamed = os.stat(name).st_ctime
@@ -140,8 +150,8 @@ class Final:
 
     def check_names(self):
         """What stands under a final name and belongs to no completed job."""
-        wanted = {"disk": {"ballast"}, "ram": {"ballast"}}
-        for _, url, path, _, queue, state, _, placed, *_ in self.rows:
+        wanted = {"disk": {"ballast"}, "small": {"ballast"}}
+        for _, _, _, _, queue, state, _, placed, *_ in self.rows:
             if state == "completed":
                 wanted[workload.STORE[queue]].add(placed)
         owner = {(workload.STORE[row[4]], row[2]): row for row in self.rows}
@@ -231,6 +241,21 @@ class Final:
                     if after[3]:
                         figures["hand-offs resumed"] = figures.get("hand-offs resumed", 0) + 1
                         figures["bytes resumed"] = figures.get("bytes resumed", 0) + after[3]
+
+
+def digest_of(text):
+    """The bytes of a SHA-256 as Haul records it; None for anything else."""
+    match = re.fullmatch(r"sha-256=([0-9a-f]{64})", text or "")
+    return bytes.fromhex(match[1]) if match else None
+
+
+def check_totals(world, session):
+    """The changes of batches are all added up soon after the last of them."""
+    deadline = time.time() + 30
+    while (count := session.run("SELECT count(*) FROM haul.batch_change")[0][0]) and time.time() < deadline:
+        time.sleep(0.5)
+    if count:
+        world.ledger.violation("batch totals", f"{count} changes are not added up 30 s after the last job has ended")
 
 
 def check_processes(world, watcher):

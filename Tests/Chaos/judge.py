@@ -3,10 +3,11 @@
 It trusts nothing that Haul says of itself: no view, no function, no log; tables, and what the driver knows it did.
 
 Not looked at by anybody here: the order of priorities and the weights of queues, how long claims take (I6), adaptive caps
-beyond that they are no larger than the policy's, totals of batches, TLS, digests, and what NFS does to renames.
+beyond that they are no larger than the policy's, TLS, and what NFS does to renames.
 """
 
 import os
+import re
 import threading
 import time
 
@@ -18,7 +19,7 @@ import workload
 # A worker that is well heartbeats every 2 s; one that is gone is given up after 15 s without, and by a round a second.
 HEARTBEAT, GIVEN_UP = 12, 25
 # After the database was away the rescuer gives everybody one expiry, and sessions take a while to come back.
-RECOVERY = 20
+RECOVERY, BACK = 20, 8
 
 STATES = """
 SELECT j.id, count(s.job), string_agg(s.state, '+') FROM haul.job j LEFT JOIN (
@@ -50,6 +51,21 @@ SELECT w.pid, w.id, extract(epoch FROM w.registered_at)::float8, extract(epoch F
   w.stopped_at IS NOT NULL, w.expires_at <= clock_timestamp(), (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id)
 FROM haul.worker w"""
 COMPLETED = "SELECT job FROM haul.outcome WHERE state = 'completed'"
+# What is counted of a batch, and what it says: what is added up already, and what is yet to be.
+TOTALS = """
+WITH there AS (
+  SELECT coalesce(j.batch, 0) AS batch, count(*) AS jobs, count(*) FILTER (WHERE o.state = 'completed') AS completed,
+    count(*) FILTER (WHERE o.state = 'failed') AS failed, count(*) FILTER (WHERE o.state = 'cancelled') AS cancelled,
+    coalesce(sum(o.bytes), 0) AS bytes
+  FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1
+), said AS (
+  SELECT t.batch, sum(t.jobs) AS jobs, sum(t.completed) AS completed, sum(t.failed) AS failed, sum(t.cancelled) AS cancelled,
+    sum(t.bytes) AS bytes
+  FROM (SELECT batch, jobs, completed, failed, cancelled, bytes FROM haul.batch_total
+    UNION ALL SELECT batch, jobs, completed, failed, cancelled, bytes FROM haul.batch_change) t GROUP BY 1)
+SELECT coalesce(t.batch, s.batch), t::text, s::text FROM there t FULL JOIN said s ON s.batch = t.batch
+WHERE (coalesce(t.jobs, 0), coalesce(t.completed, 0), coalesce(t.failed, 0), coalesce(t.cancelled, 0), coalesce(t.bytes, 0))
+  <> (coalesce(s.jobs, 0), coalesce(s.completed, 0), coalesce(s.failed, 0), coalesce(s.cancelled, 0), coalesce(s.bytes, 0))"""
 
 
 class Judge(threading.Thread):
@@ -64,7 +80,10 @@ class Judge(threading.Thread):
 
     def run(self):
         while not self.over.wait(1):
-            self.look()
+            try:
+                self.look()
+            except Exception as error:  # a judge that does not see must not look like a pool without fault
+                self.book.violation("judge", repr(error))
 
     def look(self):
         for program in self.world.pool.programs:
@@ -89,6 +108,8 @@ class Judge(threading.Thread):
         self.completed = completed
         for job, token, last in self.session.run(TOKENS):
             self.book.violation("token", f"job {job} has the token {token} after {last}")
+        for batch, there, said in self.session.run(TOTALS):
+            self.book.violation("batch totals", f"batch {batch} has {there}, and its totals are {said}")
         row = self.session.run("""
             SELECT (SELECT count(*) FROM haul.lease), (SELECT count(*) FROM haul.ready),
               (SELECT count(*) FROM haul.scheduled), (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.outcome)""")[0]
@@ -110,16 +131,19 @@ class Judge(threading.Thread):
         now = time.time()
         # Processes have numbers of their own here, and none is used again so soon.
         rows = {row[0]: row for row in self.session.run(WORKERS)}
-        now_or_before = ledger.overlap(self.book.outages, now - RECOVERY - GIVEN_UP, now)
+        may_be_heard = not ledger.overlap(self.book.outages, now - BACK - HEARTBEAT, now)
+        must_be_given_up = not ledger.overlap(self.book.outages, now - GIVEN_UP, now)
         for life in self.book.lives:
             row = rows.get(life.pid)
-            if life.address is None or now_or_before:
+            if life.address is None:
                 continue
-            if life.end is None and life.told is None:
+            if life.end is None and life.told is None and may_be_heard:
                 if now - life.begin > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
+                    self.book.checks["workers heard of"] += 1
                     if row is None or now - row[3] > HEARTBEAT:
                         self.book.violation("worker", f"{life.name} is alive, and the database last heard of it {row and now - row[3]} s ago")
-            elif life.end is not None and row is not None and now - life.end > GIVEN_UP:
+            elif life.end is not None and row is not None and now - life.end > GIVEN_UP and must_be_given_up:
+                self.book.checks["dead workers given up"] += 1
                 if not (row[4] or row[5]) or row[6]:
                     self.book.violation("worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {row[6]} leases")
 
@@ -131,7 +155,7 @@ class Judge(threading.Thread):
         try:
             with open(f"/proc/{life.pid}/status") as file:
                 fields = dict(line.split(":", 1) for line in file)
-            descriptors = len(os.listdir(f"/proc/{life.pid}/fd"))
+            descriptors = open_files(life.pid)
         except (OSError, ValueError):
             return
         if "VmRSS" in fields:
@@ -141,6 +165,19 @@ class Judge(threading.Thread):
     def stop(self):
         self.over.set()
         self.join()
+
+
+def open_files(pid):
+    """Descriptors of a process. The directories of part files, one for 1024 jobs and at most 256 a store, stay open: they count
+    where one is open twice."""
+    links = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except FileNotFoundError:
+            continue  # closed meanwhile
+    kept = [link for link in links if re.search(r"/\.haul/parts/[^/]+/[0-9a-f]{2}$", link)]
+    return len(links) - len(set(kept))
 
 
 def largest(history, begin, end, most=max):

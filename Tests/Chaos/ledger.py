@@ -40,8 +40,8 @@ class Ledger:
         self.outages = []
         # When single connections to it were broken.
         self.breaks = []
-        # When a disk was full, and when one stood still.
-        self.full, self.frozen = [], []
+        # When a disk stood still.
+        self.frozen = []
         self.versions = collections.Counter()
         self.figures = {}
 
@@ -64,8 +64,10 @@ class Ledger:
         """Notes in one of the lists when this began and ended."""
         entry = [time.time(), None]
         windows.append(entry)
-        yield
-        entry[1] = time.time()
+        try:
+            yield
+        finally:
+            entry[1] = time.time()
 
 
 def overlap(windows, begin, end):

@@ -263,7 +263,7 @@ async def main():
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
     await asyncio.start_server(origin.serve, sock=listener)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, origin.end)
-    orders = asyncio.StreamReader()
+    orders = asyncio.StreamReader(limit=1 << 26)  # the versions of all files are one line
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
     print("ready", flush=True)
     while line := await orders.readline():

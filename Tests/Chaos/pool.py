@@ -1,6 +1,5 @@
 """The pool as an operator has it: workers, coordinators, and `haul` commands."""
 
-import glob
 import json
 import os
 import signal
@@ -9,8 +8,6 @@ import time
 
 import ledger
 import place
-
-FAKETIME = next(glob.iglob("/usr/lib/*/faketime/libfaketimeMT.so.1"), None)
 
 
 class Program:
@@ -74,16 +71,13 @@ class Program:
         if self.life.told is not None:
             return
         book = self.pool.ledger
-        # There was no database to begin with, or no room: it says so and ends, and whoever started it does so again.
+        # There was no database to begin with: it says so and ends, and whoever started it does so again.
         with open(self.life.log, errors="replace") as file:
             said = file.read()
         has_begun = '"worker.started"' in said or '"coordinator.started"' in said
         if not has_begun and self.process.returncode in (69, 75) and ledger.overlap(
             book.outages + book.breaks, self.life.begin, self.life.end):
             book.figures["started without a database"] = book.figures.get("started without a database", 0) + 1
-            self.start()
-        elif not has_begun and self.process.returncode == 74 and ledger.overlap(book.full, self.life.begin - 3, self.life.end):
-            book.figures["started on a full disk"] = book.figures.get("started on a full disk", 0) + 1
             self.start()
         else:
             book.violation("ended", f"{self.life.name} ended by itself with {self.process.returncode}: {said[-600:]}")

@@ -161,13 +161,13 @@ def _(stage):
     os.remove(names[1])
     os.truncate(names[2], 4000)
     os.chmod(names[3], 0o600)
-    open(os.path.join(stage.stores["ram"], "stray"), "w").close()
+    open(os.path.join(stage.stores["small"], "stray"), "w").close()
     parts = next(place for place, _, _ in os.walk(os.path.join(stage.stores["disk"], ".haul", "parts")))
     open(os.path.join(parts, "99999.99999"), "w").close()
 
 
 @scene("a hand in the database", "one state", "in flight", "once", "outcome", "token", "parked lane", "cap",
-       waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
+       "batch totals", "digest", waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
 def _(stage):
     stage.submit()
     until("small files", lambda: stage.sql("SELECT count(*) FROM haul.outcome") == [(10,)])
@@ -176,12 +176,14 @@ def _(stage):
     stage.sql("INSERT INTO haul.held SELECT id, queue, host, 0, 5, NULL, now() FROM haul.job WHERE path LIKE '%%/1'")
     stage.sql("DELETE FROM haul.outcome WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/2')")
     stage.sql("UPDATE haul.outcome SET state = 'failed', error = 'io' WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/3')")
+    stage.sql("UPDATE haul.outcome SET digest = 'sha-256=' || repeat('0', 64) WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/5')")
+    stage.sql("INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes) VALUES (1, now(), 1, 0, 0, 0, 0)")
     stage.sql("UPDATE haul.host SET in_flight = in_flight + 1 WHERE name = 'plain.test'")
     stage.sql("""INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at)
         SELECT job, token + 1000000, worker, 'released', false, started_at, now() FROM haul.lease LIMIT 1""")
     stage.ledger.caps["large.test"] = [(0, 2)]
-    stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'ram'")
-    stage.pool.must("submit", "--queue", "ram", "http://plain.test/nothing-here")
+    stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'small'")
+    stage.pool.must("submit", "--queue", "small", "http://plain.test/nothing-here")
     stage.sql("UPDATE haul.lane SET next_at = NULL WHERE head IS NOT NULL")
     time.sleep(3)
     stage.sql("DELETE FROM haul.job WHERE path LIKE '%%/4'")

@@ -1,4 +1,15 @@
-"""What a run came to, for the person at the terminal."""
+"""What a run came to: for the person at the terminal, and as a record for the table of several."""
+
+import json
+import os
+import time
+
+BYTES = {
+    "bytes": "in completed files", "bytes sent": "sent by the origins", "bytes sent twice": "of large files sent twice",
+    "bytes resumed": "resumed at hand-offs"}
+COUNTS = [
+    "requests", "hand-offs", "hand-offs resumed", "transfers that a kill broke off", "leases lost", "late renames",
+    "rescued too often", "replies lost", "started without a database"]
 
 
 def megabytes(count):
@@ -12,25 +23,44 @@ def table(title, rows):
         print(f"  {name:<{width}}  {value:>10}")
 
 
-def report(world, judge, seed, seconds):
+def record(world, judge, seed, minutes, seconds):
+    """All that a run came to, as JSON can have it."""
     book, figures = world.ledger, world.ledger.figures
-    table("faults", sorted(book.faults.items()) + [("all", sum(book.faults.values()))])
-    jobs = figures.get("jobs", {})
-    table("jobs", [(str(state), count) for state, count in sorted(jobs.items(), key=str)] + [("all", sum(jobs.values()))])
-    names = {
-        "bytes": "in completed files", "bytes sent": "sent by the origins", "bytes sent twice": "of large files sent twice",
-        "bytes resumed": "resumed at hand-offs"}
-    table("bytes", [(name, megabytes(figures.get(key, 0))) for key, name in names.items()])
-    counts = ["requests", "hand-offs", "hand-offs resumed", "transfers that a kill broke off", "leases lost", "late renames", "rescued too often",
-              "replies lost", "started without a database", "started on a full disk"]
-    table("counts", [(name, figures.get(name, 0)) for name in counts] + [("processes started", len(book.lives))])
-    table("checks", sorted(book.checks.items()))
-    peaks = [max(s[1] for s in samples) for name, samples in judge.samples.items() if name.startswith("worker")]
-    table("a worker's most", [("memory", megabytes(max(peaks, default=0)))] + [
-        (what, max((s[index] for n, samples in judge.samples.items() if n.startswith("worker") for s in samples), default=0))
-        for index, what in ((2, "descriptors"), (3, "threads"))])
-    print(f"\nviolations: {len(book.violations)}; seed {seed}; {seconds:.0f} s")
-    for moment, check, text in book.violations:
+    workers = [sample for name, samples in judge.samples.items() if name.startswith("worker") for sample in samples]
+    return {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()), "seed": seed, "minutes": minutes, "seconds": round(seconds),
+        "machine": machine(), "load": round(os.getloadavg()[2], 1), "faults": dict(book.faults),
+        "jobs": {str(state): count for state, count in figures.get("jobs", {}).items()},
+        "bytes": {name: figures.get(key, 0) for key, name in BYTES.items()},
+        "counts": {name: figures.get(name, 0) for name in COUNTS} | {"processes started": len(book.lives)},
+        "checks": dict(book.checks),
+        "most": {what: max((sample[index] for sample in workers), default=0)
+                 for index, what in ((1, "bytes of memory"), (2, "descriptors"), (3, "threads"))},
+        "violations": book.violations}
+
+
+def machine():
+    with open("/etc/os-release") as file:
+        names = dict(line.rstrip().split("=", 1) for line in file if "=" in line)
+    system = "Debian " + names["VERSION_ID"].strip('"') if names.get("ID") == "debian" else names.get("PRETTY_NAME", "").strip('"')
+    return f"{os.cpu_count()} cores, {system}"
+
+
+def report(run):
+    table("faults", sorted(run["faults"].items()) + [("all", sum(run["faults"].values()))])
+    table("jobs", sorted(run["jobs"].items()) + [("all", sum(run["jobs"].values()))])
+    table("bytes", [(name, megabytes(count)) for name, count in run["bytes"].items()])
+    table("counts", run["counts"].items())
+    table("checks", sorted(run["checks"].items()))
+    most = dict(run["most"])
+    table("a worker's most", [("memory", megabytes(most.pop("bytes of memory"))), *most.items()])
+    print(f"\nviolations: {len(run['violations'])}; seed {run['seed']}; {run['seconds']} s")
+    for moment, check, text in run["violations"]:
         print(f"  {moment:6.1f} s  {check}: {text}")
-    if book.violations:
-        print(f"\nThe same faults again: scripts/chaos --seed {seed}")
+    if run["violations"]:
+        print(f"\nThe same faults again: scripts/chaos --minutes {run['minutes']:g} --seed {run['seed']}")
+
+
+def append(path, run):
+    with open(path, "a") as file:
+        file.write(json.dumps(run) + "\n")

@@ -34,7 +34,7 @@ KINDS = {
     "storm of 503": ("odd.test", 4, 8, 1),
     "large files reset": ("large.test", 2, 5, 2),
     "files replaced": ("versions", 0, 0, 3),
-    "disk full": ("ram", 6, 12, 1),
+    "disk full": ("small", 6, 12, 1),
     "disk hangs": ("disk", 3, 9, 1),
     "loss of power": ("server", 4, 4, 2),
     "cap changed": ("cap", 0, 0, 4),

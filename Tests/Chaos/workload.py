@@ -1,6 +1,7 @@
 """What the pool has to do: waves of jobs, from the seed alone."""
 
 import dataclasses
+import hashlib
 import json
 import os
 import random
@@ -17,8 +18,8 @@ HOSTS = {
     "nginx.test": (None, 6, 0, (0, 300000), 0.149),
     "large.test": (3 << 19, 6, 0, (12 << 20, 40 << 20), 0.0),
 }
-QUEUES = {"disk": 0.5, "ram": 0.4, "limited": 0.1}
-STORE = {"disk": "disk", "ram": "ram", "limited": "disk"}
+QUEUES = {"disk": 0.5, "small": 0.4, "limited": 0.1}
+STORE = {"disk": "disk", "small": "small", "limited": "disk"}
 LIMIT = 5  # jobs of the queue `limited` at once
 
 
@@ -37,6 +38,25 @@ class Job:
     def path(self):
         return f"{self.batch}/{self.file.number}"
 
+    @property
+    def records_digest(self):
+        return self.file.number % 4 == 1
+
+    @property
+    def digest(self):
+        """What it demands of the file, where that is never replaced."""
+        if self.host != "plain.test" or self.file.number % 8 != 3:
+            return None
+        return "sha-256=" + hashlib.sha256(self.file.piece(0, 0, self.file.size)).hexdigest()
+
+    def line(self):
+        line = {"url": self.url, "path": self.path, "if_exists": "fail"}
+        if self.records_digest:
+            line["record_digest"] = True
+        if self.digest:
+            line["digest"] = self.digest
+        return json.dumps(line)
+
 
 @dataclasses.dataclass(frozen=True)
 class Wave:
@@ -47,7 +67,7 @@ class Wave:
     missing: tuple  # URLs that no origin has
 
     def lines(self):
-        yield from (json.dumps({"url": job.url, "path": job.path, "if_exists": "fail"}) for job in self.jobs)
+        yield from (job.line() for job in self.jobs)
         yield from (json.dumps({"url": url, "path": f"{self.batch}/missing-{i}"}) for i, url in enumerate(self.missing))
 
 

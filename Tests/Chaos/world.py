@@ -71,18 +71,19 @@ class Nginx:
 
 
 class World:
-    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True):
+    def __init__(self, root, haul_path, seed, waves, workers=6, environments=None, in_memory=True, size=None):
+        """`size`: bytes of all files, where it is not those of the waves."""
         self.seed, self.waves, self.ledger = seed, waves, ledger.Ledger()
         self.jobs = [job for wave in waves for job in wave.jobs]
         # What is submitted, as far as its command has ended well; batches that stay cancelled, and that were wanted again.
         self.submitted, self.cancelled, self.wanted = [], set(), set()
         hosts = {name: place.NGINX if name == "nginx.test" else place.ORIGIN for name in workload.HOSTS}
-        size = sum(job.file.size for job in self.jobs)
+        size = size or sum(job.file.size for job in self.jobs)
         if in_memory:
             place.put_in_memory(root, 3 * size + (1 << 30))
-        self.site = place.Site(root, hosts)
+        self.site = place.Site(root, hosts, 4 * size + (2 << 30))
         self.stores = {
-            "disk": self.site.disk("disk", 2 * size + (256 << 20)), "ram": self.site.memory_disk("ram", size + (128 << 20))}
+            "disk": self.site.disk("disk", 2 * size + (256 << 20)), "small": self.site.disk("small", size + (256 << 20))}
         self.server = server.Server(self.site)
         self.driver_session, self.session_lock = self.server.session(), threading.Lock()
         # One fault after the other of those that need the same, however slow the machine is.
@@ -90,6 +91,8 @@ class World:
         self.relay = relay.Relay()
         # A copy: who builds meanwhile changes nothing here.
         program = shutil.copy2(haul_path, self.site.path("haul-program"))
+        place.run("clang", "-shared", "-fPIC", "-Werror", os.path.join(os.path.dirname(__file__), "wrong-clock.c"),
+                  "-o", self.site.path("wrong-clock.so"))
         self.pool = pool.Pool(self.site, self.ledger, program, self.server.conninfo)
         self.origin, self.nginx = Origin(self), Nginx(self.site)
         self.set_up(workers, environments or {})
@@ -139,7 +142,7 @@ class World:
     def persist(self, *arguments, text=None, limit=90):
         """Gives a command until it is carried out. That there is no database now is no fault of it."""
         deadline = time.time() + limit
-        while time.time() < deadline:
+        while time.time() < deadline or ledger.overlap(self.ledger.outages, time.time() - limit, time.time()):
             done = self.pool.haul(*arguments, text=text)
             if done.returncode == 0:
                 return True
@@ -161,31 +164,42 @@ class World:
             self.persist("host", "set", host, f"--{name}", str(value) if name == "cap" else f"{int(1000 * value)}ms")
             history.append((time.time(), value))
 
+    def batches(self):
+        """What has been submitted so far: at least one, which on a slow machine takes its time."""
+        while not self.submitted:
+            time.sleep(0.2)
+        return list(self.submitted)
+
     def submit(self):
         """Submits the waves, each at its time."""
         for wave in self.waves:
             time.sleep(max(0, self.ledger.begin + wave.at - time.time()))
             text = "\n".join(wave.lines())
-            if self.persist(
-                "submit", "--input", "-", "--format", "jsonl", "--batch", wave.batch, "--queue", wave.queue, text=text):
-                self.submitted.append(wave.batch)
+            try:
+                if self.persist(
+                    "submit", "--input", "-", "--format", "jsonl", "--batch", wave.batch, "--queue", wave.queue, text=text):
+                    self.submitted.append(wave.batch)
+            except Exception as error:
+                self.ledger.violation("driver", f"the submission of {wave.batch}: {error!r}")
 
     def power_loss(self):
         """Database and disk lose power together; what the one calls durable is looked for on the other."""
-        with self.turns["disk", 0], self.outage():
-            # The database first: a commit that was let through had its bytes synced before, so they are in the copy.
-            self.server.stop()
-            moment = time.time()
-            # Nobody writes while the copy is made, as nobody does without power: a journal that moves on meanwhile is none.
-            workers = [w for w in self.pool.workers if w.is_running and not w.life.troubled(moment, moment)]
-            for worker in workers:
-                worker.trouble("stopped")
-                worker.signal(signal.SIGSTOP)
-            lost = self.site.after_power_loss("disk")
-            for worker in workers:
-                worker.signal(signal.SIGCONT)
-                worker.over()
-            self.server.start()
+        with self.turns["disk", 0]:
+            with self.outage():
+                # The database first: a commit that was let through had its bytes synced before, so they are in the copy.
+                self.server.stop()
+                moment = time.time()
+                # Nobody writes while the copy is made, as nobody does without power: a journal that moves on meanwhile is none.
+                workers = [w for w in self.pool.workers if w.is_running and not w.life.troubled(moment, moment)]
+                for worker in workers:
+                    worker.trouble("stopped")
+                    worker.signal(signal.SIGSTOP)
+                lost = self.site.after_power_loss("disk")
+                for worker in workers:
+                    worker.signal(signal.SIGCONT)
+                    worker.over()
+                self.server.start()
+                time.sleep(3)  # programs connect again each in its own time
             powerloss.compare(self, lost, moment)
             self.site.forget_power_loss("disk")
 

@@ -77,6 +77,29 @@ struct FaultOfStoreTests {
     }
   }
 
+  @Test func `a worker begins although one of its disks is full`() async throws {
+    let (origin, disk) = (try origin(), try await TestFileSystem(tmpfs: 16 << 20))
+    let other = try TemporaryDirectory()
+    try await HaulPool.open { pool in
+      try await pool.initialise(disk.path)
+      try await pool.command("store", "init", "other", other.path)
+      let filler = disk.fill()
+      try await submit("small/1", of: origin, to: pool, "--max-attempts", "1")
+      try await submit("small/2", of: origin, to: pool, "--queue", "other")
+      let worker = try pool.worker(
+        "--store", "other=\(other.path)", "--exit-when-idle", on: disk.path)
+      let closed = try await worker.event("store.closed")
+      #expect(closed[field: "reason"] == "its disk is full")
+      try await worker.event("job.completed")
+      #expect(FileManager.default.fileExists(atPath: "\(other.path)/small/2"))
+      #expect(try await pool.value("SELECT count(*) FROM haul.attempts") == 1)
+      try FileManager.default.removeItem(atPath: filler)
+      try await worker.event("store.opened")
+      #expect(try await worker.exit(within: .seconds(60)) == .code(0))
+      try await expectDone(["small/1"], on: disk.path, pool, of: 2)
+    }
+  }
+
   /// The disk fills up while a file is on its way, on a file system that could not set its room aside.
   @Test func `what is durable when the disk fills up is not fetched again`() async throws {
     let full = Gate("the disk is full")
