@@ -14,9 +14,9 @@ struct WorkerCommand: HaulCommand {
 
     A credential is a file that its owner alone may read, such as these lines:
 
-    type: bearer
-    origins: https://example.org, https://*.example.org
-    token-file: example.token
+      type: bearer
+      origins: https://example.org, https://*.example.org
+      token-file: example.token
 
     type is bearer (token or token-file), basic (user, and password or password-file), header (header: Name: value) or \
     client-certificate (certificate and key, in PEM). It goes to a job's own URL where that is of one of the origins, and no \
