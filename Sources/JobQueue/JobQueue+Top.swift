@@ -130,7 +130,7 @@ extension JobQueue {
       bytes: try row.decode(3), failed: try row.decode(4), time: try row.decode(5))
   }
 
-  /// Who holds the leader's lock (haul.session_lock(0)); nil where nobody does.
+  /// Who holds the leader's lock (session_lock(0) in 20_register.sql); nil where nobody does.
   package func poolLeader() async throws -> PoolLeader? {
     let names = try await rows(
       """
