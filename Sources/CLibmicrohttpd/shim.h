@@ -8,6 +8,8 @@
 struct haul_http_limits {
   /// Open connections at once, in all.
   unsigned connections;
+  /// Of these from one address.
+  unsigned connections_per_address;
   /// Seconds without a byte after which a connection is closed.
   unsigned idle_seconds;
   /// Bytes of a request's head and of the buffers of its connection.
@@ -23,6 +25,7 @@ static inline struct MHD_Daemon *haul_http_start(int listening, struct haul_http
   return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
                           answer, context, MHD_OPTION_LISTEN_SOCKET, listening,
                           MHD_OPTION_CONNECTION_LIMIT, limits.connections,
+                          MHD_OPTION_PER_IP_CONNECTION_LIMIT, limits.connections_per_address,
                           MHD_OPTION_CONNECTION_TIMEOUT, limits.idle_seconds,
                           MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.memory,
                           MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, completed,

@@ -95,7 +95,7 @@ struct PageState: Encodable, Sendable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes]
     guard let data = try? encoder.encode(self) else { return "{}" }
-    return String(decoding: data, as: UTF8.self).replacing("<", with: "\\u003c")
+    return String(decoding: data, as: UTF8.self).replacing(scalars: ["<": "\\u003c"])
   }
 }
 

@@ -19,7 +19,8 @@ actor PoolReader {
   }
 
   private struct Count {
-    let facts: CountedFacts
+    /// nil where counting has failed.
+    let facts: CountedFacts?
     let at: ContinuousClock.Instant
     let took: Duration
 
@@ -40,7 +41,9 @@ actor PoolReader {
   private let lastError: LastError
   private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?
   private var liveTask: Task<Result<LiveFacts, any Error>, Never>?
+  /// The last count, and the last that did not fail.
   private var count: Count?
+  private var counted: Count?
   private var countTask: Task<Void, Never>?
   private var ended = EndedCounter()
 
@@ -70,8 +73,8 @@ actor PoolReader {
     let live = await readLive()
     if case .success = live { await readCount() }
     var reading = Reading(
-      live: try? live.get(), counted: count?.facts, countedAge: count?.at.duration(to: .now),
-      countedSeconds: count.map { $0.took / .seconds(1) }, ended: ended)
+      live: try? live.get(), counted: counted?.facts, countedAge: counted?.at.duration(to: .now),
+      countedSeconds: counted.map { $0.took / .seconds(1) }, ended: ended)
     if case .failure(let error) = live { reading.trouble = sentence(error) }
     return reading
   }
@@ -109,7 +112,8 @@ actor PoolReader {
     let facts = try? await counting.withConnection { connection in
       try await CountedFacts(reading: JobQueue(connection))
     }
-    if let facts { count = Count(facts: facts, at: .now, took: start.duration(to: .now)) }
+    count = Count(facts: facts, at: .now, took: start.duration(to: .now))
+    if facts != nil { counted = count }
     countTask = nil
   }
 

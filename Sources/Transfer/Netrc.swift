@@ -44,10 +44,11 @@ package struct Netrc: Sendable {
   /// The first entry of a machine, by its host as ``WebURL/hostKey`` spells it.
   func entry(of machine: String) -> Entry? { entries.first { $0.machine == machine } }
 
-  /// What goes along to `url`: Basic, as RFC 7617 has it. `isHome`: the URL is of the origin that the job names; a redirect gets it
-  /// over https alone.
+  /// What goes along to `url`: Basic, as RFC 7617 has it. `isHome`: the URL is of the origin that the job names. Over http only
+  /// there, and to a port that the entry names: whoever submits jobs writes the scheme.
   func authorization(for url: WebURL, isHome: Bool) -> ResponseHead.Field? {
-    guard isHome || url.scheme == "https", let entry = entry(of: url.hostKey) else { return nil }
+    guard url.scheme == "https" || isHome && url.port != 80, let entry = entry(of: url.hostKey)
+    else { return nil }
     return .basic(user: entry.login, password: entry.password)
   }
 

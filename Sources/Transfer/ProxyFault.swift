@@ -74,10 +74,23 @@ extension Engine.Configuration {
     let text =
       isLocal
       ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }.prefix { $0 != "%" }.description
+    if IPAddress(text) == nil, Self.endsInNumber(text) {
+      throw TransferError(
+        .blockedURL, "\(host) is neither a name nor an address that is written out",
+        host: url.hostKey)
+    }
     guard let address = IPAddress(text), !(request.addressPolicy ?? addressPolicy).allows(address)
     else { return }
     throw TransferError(
       .blockedAddress, "the address \(address) is not public", remedy: .allow(CIDR(address)),
       host: url.hostKey)
+  }
+
+  /// Whether a host is meant as an address, however it is spelled: `127.1`, `0x7f.0.0.1`, `2130706433`. A proxy may read it so.
+  /// (WHATWG URL, "ends in a number".)
+  private static func endsInNumber(_ host: String) -> Bool {
+    guard let last = host.lowercased().split(separator: ".").last else { return false }
+    let hex = last.hasPrefix("0x") ? last.dropFirst(2) : nil
+    return last.allSatisfy { ("0"..."9").contains($0) } || hex?.allSatisfy(\.isHexDigit) == true
   }
 }

@@ -77,7 +77,8 @@ package struct RequestField: Sendable, Hashable {
   private static let reserved: Set<String> = [
     "host", "range", "accept-encoding", "content-length", "content-encoding", "transfer-encoding",
     "te", "trailer", "connection", "proxy-connection", "keep-alive", "upgrade", "http2-settings",
-    "expect", "want-content-digest", "want-repr-digest",
+    "expect", "want-content-digest", "want-repr-digest", "x-http-method", "x-http-method-override",
+    "x-method-override", "x-original-url", "x-rewrite-url",
   ]
 
   /// Whether what the field of that name, in lower case, says is known to prove who asks.
@@ -87,7 +88,7 @@ package struct RequestField: Sendable, Hashable {
 
   private static let secretParts = [
     "authorization", "cookie", "token", "secret", "password", "passwd", "api-key", "apikey",
-    "api_key", "access-key", "auth-key", "credential", "signature",
+    "api_key", "access-key", "auth-key", "credential", "signature", "jwt", "session", "passphrase",
   ]
 }
 

@@ -117,7 +117,11 @@ final class CompletionHook: Sendable {
       defer {
         state.first += 1
         state.places += 1
-        if state.first == state.waiting.count { (state.waiting, state.first) = ([], 0) }
+        // What is through goes, before it is more than what waits.
+        if state.first * 2 >= state.waiting.count {
+          state.waiting.removeSubrange(..<state.first)
+          state.first = 0
+        }
       }
       return state.waiting[state.first]
     }

@@ -25,9 +25,11 @@ final class HookProcess: Sendable {
   private let pid: pid_t
   private let life = Mutex(Life.running(nil))
 
-  /// Starts it with this process's environment and `variables`.
+  /// Starts it with this process's environment, but for what leads into the database, and `variables`.
   init(_ command: String, _ variables: [String: String]) throws(Failure) {
-    let environment = ProcessInfo.processInfo.environment.merging(variables) { _, new in new }
+    let environment = ProcessInfo.processInfo.environment.filter {
+      $0.key != "HAUL_DATABASE_URL" && !$0.key.hasPrefix("PG")
+    }.merging(variables) { _, new in new }
     pid = try Self.spawn(["/bin/sh", "-c", command], environment.map { "\($0)=\($1)" })
     // A thread of its own, which waits as long as the command runs.
     guard DetachedThread.start({ [self] in collect() }) else {

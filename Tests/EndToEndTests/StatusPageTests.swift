@@ -203,19 +203,14 @@ struct StatusPageTests {
     }
   }
 
-  @Test func `the page and the metrics need no more than the rights of a monitor`() async throws {
+  /// The page reads what the metrics are made of; its coordinator needs the rights to keep house besides.
+  @Test func `the metrics need no more than the rights of a monitor`() async throws {
     try await HaulPool.open { pool in
       let role = "monitor_\(pool.database.name)"
       try await pool.admin.script(
         "CREATE ROLE \"\(role)\" LOGIN; GRANT haul_monitor TO \"\(role)\"")
       let conninfo = "\(pool.database.conninfo) user=\(role)"
       #expect(try await pool.command("metrics", "--database", conninfo).contains("haul_up 1"))
-      // Its housekeeping is refused, and so it says; what it shows is not.
-      let page = try await Page(pool, ["--database", conninfo])
-      let state = try await page.ask("/api/state").body.joined()
-      #expect(state.contains("\"up\":true") && state.contains("\"queues\":["))
-      page.process.signal(SIGTERM)
-      _ = try await page.process.exit()
       try await pool.admin.script("DROP ROLE \"\(role)\"")
     }
   }

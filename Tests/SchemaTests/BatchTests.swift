@@ -291,6 +291,16 @@ struct BatchTests {
     }
   }
 
+  @Test func `the same word again means what was submitted since`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(9, batch: "b")
+      try await pool.step("pause", limit: 3)
+      try await pool.submit(4, batch: "b")
+      #expect(try await pool.jobs.control(.pause, Pool.batch("b")) == 10)
+      #expect(try await pool.states() == ["paused": 13])
+    }
+  }
+
   @Test func `failures are counted by class, host and hour`() async throws {
     try await Pool.open { pool in
       try await pool.submit(2, to: "a.test")

@@ -33,6 +33,22 @@ struct PageTests {
     #expect(data["trouble"]?.text == "</script><img src=x onerror=alert(1)> & \"more\"")
   }
 
+  /// U+0600 is drawn together with what follows: `<` after it is no character by itself.
+  @Test func `what is drawn together with the next sign hides it from nobody`() {
+    var state = Self.state
+    state.trouble = "x\u{600}</script><b>"
+    let page = Page.html(state)
+    for text in ["x\u{600}\\u003c/script", "x\u{600}&lt;/script&gt;&lt;b&gt;"] {
+      #expect(page.contains(text))
+    }
+    let tags = [page, Page.html(Self.state)].map { text in
+      text.unicodeScalars.count { $0 == "<" }
+    }
+    #expect(tags[0] == tags[1])
+    let label = (MetricsFormat.escaped("\u{600}\"\r\n"), "\u{600}\\\"\r\\n")
+    #expect(label.0 == label.1)
+  }
+
   private struct Text: Decodable {
     let text: String?
     init(from decoder: any Decoder) throws {

@@ -124,4 +124,20 @@ struct ProxyTests {
     }
     #expect(proxy.asked.value == [])
   }
+
+  @Test(arguments: [
+    "http://2130706433./", "http://127.1./", "http://0x7f.0.0.1./", "http://0177.0.0.1./",
+    "http://a.0x7f/",
+  ])
+  func `no host that a proxy may read as an address in another spelling goes to it`(
+    url: String
+  ) async throws {
+    let proxy = try ProxyServer(.http)
+    try await withEngine(configuration(proxy)) { engine in
+      let (result, _) = await engine.fetch(url)
+      #expect(
+        [.blockedURL, .blockedAddress].contains(result.outcome.failure), "\(result.outcome)")
+    }
+    #expect(proxy.asked.value == [])
+  }
 }

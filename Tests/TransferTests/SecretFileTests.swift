@@ -54,12 +54,12 @@ struct SecretFileTests {
 
   @Test(
     arguments: [
-      ("http://h/", true, "h"), ("https://h/", true, "h"), ("https://h:443/a", true, "h"),
+      ("http://h/", true, nil), ("https://h/", true, "h"), ("https://h:443/a", true, "h"),
       ("http://h:81/", true, nil), ("https://h:80/", true, nil), ("https://h:8443/", true, "h2"),
       ("http://h/", false, nil), ("https://h/", false, "h"), ("https://other/", true, nil),
-      ("https://sub.h/", true, nil),
+      ("https://sub.h/", true, nil), ("http://h:8443/", true, "h2"), ("http://h:8443/", false, nil),
     ] as [(String, Bool, String?)])
-  func `a password goes to its host and port, by redirect over https alone`(
+  func `a password goes to its host and port, over http only to a port that is named`(
     url: String, isHome: Bool, user: String?
   ) throws {
     let netrc = try Netrc(

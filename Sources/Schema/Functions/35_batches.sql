@@ -152,6 +152,11 @@ BEGIN
     sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
   -- A cancellation is not weakened; else two operators would begin anew in turns, and never end.
   WHERE id = p_batch AND (sweep IS NULL OR sweep = 'pause' AND p_what = 'cancel');
+  IF NOT FOUND THEN
+    -- The same word again means also what was submitted since: the sweep goes on to there.
+    UPDATE haul.batch SET sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
+    WHERE id = p_batch AND sweep = p_what;
+  END IF;
   RETURN (SELECT b.sweeps FROM haul.batch b WHERE b.id = p_batch);
 END
 $$;

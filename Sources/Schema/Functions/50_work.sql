@@ -74,6 +74,7 @@ BEGIN
     END IF;
     IF v_places IS NOT NULL THEN
       WITH taken AS (
+        -- What an operator has withdrawn meanwhile is not among them.
         DELETE FROM haul.ready r USING unnest(v_places) AS u(place) WHERE r.ctid = u.place
         RETURNING r.job, r.host, r.priority, clock_timestamp() AS at
       ), leased AS (
@@ -84,12 +85,13 @@ BEGIN
           coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
             WHERE c.job = t.job AND c.instance = p_part_instance), 0), t.at
         FROM taken t
+      ), hosts AS (
+        UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = n.at,
+          next_start = CASE WHEN h.min_interval > '0'
+            THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
+        FROM (SELECT t.host, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host) n WHERE h.id = n.host
       )
-      UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = n.at,
-        next_start = CASE WHEN h.min_interval > '0'
-          THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
-      FROM (SELECT t.host, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host) n WHERE h.id = n.host;
-      claimed := claimed + cardinality(v_places);
+      SELECT claimed + count(*) INTO claimed FROM taken;
     END IF;
 
     -- 3. Again a new statement: what is next in each lane, and when. Full or empty: parked.

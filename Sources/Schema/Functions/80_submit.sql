@@ -123,6 +123,46 @@ BEGIN
 END
 $$;
 
+-- The first of a job's options that is not of its kind; NULL where all are. Others than these may be there, with a number, a
+-- text or a truth value: whoever reads jobs can show them.
+CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options' ELSE (
+  SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
+    WHEN e.value = 'null' THEN true
+    WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length', 'max_bytes',
+        'max_rate') THEN CASE jsonb_typeof(e.value) WHEN 'number' THEN e.value::numeric = trunc(e.value::numeric)
+      AND e.value::numeric BETWEEN 0 AND CASE WHEN e.key IN ('length', 'max_bytes', 'max_rate') THEN 9000000000000000000
+        ELSE 1000000000 END ELSE false END
+    WHEN e.key IN ('accept_unverified_length', 'record_digest', 'remote_time') THEN jsonb_typeof(e.value) = 'boolean'
+    WHEN e.key IN ('digest', 'if_exists', 'credential') THEN jsonb_typeof(e.value) = 'string'
+    WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array' AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
+    ELSE jsonb_typeof(e.value) IN ('number', 'string', 'boolean') END
+  ORDER BY e.key LIMIT 1) END;
+
+-- Raises HA004 where p_options, or those of a submission's lines up to p_last (NULL: of all), are none that a worker can read: a
+-- job with such would stop whoever claims or settles it.
+CREATE OR REPLACE FUNCTION haul.require_options(
+  p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_wrong record;
+BEGIN
+  IF haul.wrong_option(p_options) IS NOT NULL THEN
+    RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options) USING ERRCODE = 'HA004';
+  END IF;
+  SELECT s.line, haul.wrong_option(s.options) AS option INTO v_wrong FROM haul.staging s
+  WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)
+    AND s.options IS NOT NULL AND haul.wrong_option(s.options) IS NOT NULL
+  ORDER BY s.line LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'line %: the option "%" has a value that it cannot have', v_wrong.line, v_wrong.option
+      USING ERRCODE = 'HA004';
+  END IF;
+END
+$$;
+
 -- Raises HA004 where there is no such submission: its session has ended.
 CREATE OR REPLACE FUNCTION haul.require_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -145,7 +185,7 @@ $$;
 --            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
 --            "elsewhere": [{"batch", "jobs"}]: of those that are not in p_batch, where a batch is given, "others": their
 --            ids, where wanted, "left": whether lines are left}
--- Raises     HA003 unknown queue · HA004 one path for two URLs, with the line in the message
+-- Raises     HA003 unknown queue · HA004 one path for two URLs, or an option of the wrong kind, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
   p_on_duplicate text, p_others boolean, p_limit integer)
@@ -170,6 +210,7 @@ DECLARE
   v_elsewhere jsonb;
   v_others jsonb;
 BEGIN
+  PERFORM haul.require_options(p_options, p_submission, v_last);
   v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_batch, p_priority, v_options, p_after, v_last);
 
   -- The lines that are left met an earlier job: the same URL is that job, another URL is an error.

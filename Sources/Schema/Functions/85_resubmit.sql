@@ -64,6 +64,7 @@ BEGIN
   IF NOT EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     RETURN '{"taken_over": 0, "unfinished": 0}';
   END IF;
+  PERFORM haul.require_options(p_options, p_submission);
   v_batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = p_submission;
 

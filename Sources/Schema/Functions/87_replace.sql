@@ -22,6 +22,7 @@ DECLARE
   v_skipped bigint;
   v_waiting bigint;
 BEGIN
+  PERFORM haul.require_options(p_options, p_submission, v_last);
   UPDATE haul.staging s SET
     host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),
     owner = (SELECT d.job FROM haul.dedupe d

@@ -55,6 +55,7 @@ DECLARE
   v_limit integer;
 BEGIN
   PERFORM haul.require_read_committed();
+  PERFORM haul.require_options(p_settings -> 'defaults');
   v_queue := haul.queue_named(p_name);
   PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR NO KEY UPDATE;
   UPDATE haul.queue q SET

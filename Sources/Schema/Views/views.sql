@@ -9,7 +9,7 @@
 CREATE OR REPLACE FUNCTION haul.redacted(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT
 RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]*@', '\1'),
-  '([?&][^=&#]*(?:sig|token|key|secret|password|credential|auth|expires|policy)[^=&#]*=)[^&#]*', '\1…', 'gi');
+  '([?&][^=&#]*(?:sig|token|key|secret|pass|pwd|credential|auth|expires|policy|code|hmac|jwt|sid|session)[^=&#]*=)[^&#]*', '\1…', 'gi');
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,

@@ -12,7 +12,8 @@ import Synchronization
 
   /// As many viewers and programs as one page may reasonably have, and what they may use.
   private static var limits: haul_http_limits {
-    haul_http_limits(connections: 128, idle_seconds: 20, memory: 16 << 10)
+    haul_http_limits(
+      connections: 128, connections_per_address: 64, idle_seconds: 20, memory: 16 << 10)
   }
 
   private let desk: Desk

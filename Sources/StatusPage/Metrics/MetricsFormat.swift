@@ -72,11 +72,11 @@ package enum MetricsFormat: Sendable, CaseIterable {
 
   /// A label's value: both formats escape the same three characters.
   static func escaped(_ text: String) -> String {
-    text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n").replacing("\"", with: "\\\"")
+    text.replacing(scalars: ["\\": "\\\\", "\n": "\\n", "\"": "\\\""])
   }
 
   private func escapedHelp(_ text: String) -> String {
-    let lines = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-    return self == .openMetrics ? lines.replacing("\"", with: "\\\"") : lines
+    self == .openMetrics
+      ? Self.escaped(text) : text.replacing(scalars: ["\\": "\\\\", "\n": "\\n"])
   }
 }

@@ -1,0 +1,54 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// Options of jobs: whoever may submit may not bring in what would stop the workers that read it.
+struct JobOptionTests {
+  @Test(
+    arguments: [
+      ("{}", nil), (#"{"max_attempts": 3, "headers": ["A: b"], "remote_time": true}"#, nil),
+      (#"{"digest": null, "mine": "x", "length": 9007199254740993}"#, nil),
+      (#"{"max_attempts": "3"}"#, "max_attempts"), (#"{"max_rescues": 1.5}"#, "max_rescues"),
+      (#"{"max_host_wait": 1e300}"#, "max_host_wait"), (#"{"length": -1}"#, "length"),
+      (#"{"headers": "A: b"}"#, "headers"), (#"{"headers": [1]}"#, "headers"),
+      (#"{"credential": 7}"#, "credential"), (#"{"record_digest": "yes"}"#, "record_digest"),
+      (#"{"mine": {}}"#, "mine"), ("[]", "options"), ("7", "options"),
+    ] as [(String, String?)])
+  func `an option that no worker could read is found`(options: String, wrong: String?) async throws
+  {
+    try await Pool.open { pool in
+      let found: String = try await pool.value(
+        "SELECT coalesce(haul.wrong_option($1::jsonb), '')", [options])
+      #expect(found == wrong ?? "")
+    }
+  }
+
+  @Test(arguments: [
+    "SELECT haul.submit(s.id, 'main', NULL, 5::smallint, $1, NULL, 'skip', false, 10) FROM haul.submission s",
+    "SELECT haul.replace(s.id, 'main', NULL, 5::smallint, $1, NULL, 10) FROM haul.submission s",
+    "SELECT haul.set_queue('main', jsonb_build_object('defaults', $1::jsonb))",
+  ])
+  func `it is refused, of all lines and of one`(call: String) async throws {
+    try await Pool.open { pool in
+      let call = call.replacing("'main'", with: "'\(Pool.name)'")
+      let wrong = #"{"max_rescues": "x"}"#
+      try await pool.execute("SELECT haul.begin_submission('\(Pool.name)')")
+      try await pool.execute(
+        """
+        INSERT INTO haul.staging (submission, line, url, host, path, options)
+        SELECT s.id, 7, 'http://a.test/1', 'a.test', 'a.test/1', CASE WHEN $1 THEN $2::jsonb END FROM haul.submission s
+        """, [false, wrong])
+      try await refused(pool, call.replacing("$1", with: "'\(wrong)'"), #"the option "max_rescues""#)
+      if call.contains("set_queue") { return }
+      try await pool.execute("UPDATE haul.staging SET options = $1::jsonb", [wrong])
+      try await refused(pool, call.replacing("$1", with: "'{}'"), #"line 7: the option "max_rescues""#)
+      #expect(try await pool.value("SELECT count(*) FROM haul.job") == 0)
+    }
+  }
+
+  private func refused(_ pool: Pool, _ call: String, _ start: String) async throws {
+    let refusal = await #expect(throws: PostgresError.self) { try await pool.execute(call) }
+    #expect(refusal?.sqlState?.rawValue == "HA004")
+    #expect(refusal.map { "\($0)".contains(start) } == true, "\(String(describing: refusal))")
+  }
+}
