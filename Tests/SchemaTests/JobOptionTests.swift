@@ -38,10 +38,12 @@ struct JobOptionTests {
         INSERT INTO haul.staging (submission, line, url, host, path, options)
         SELECT s.id, 7, 'http://a.test/1', 'a.test', 'a.test/1', CASE WHEN $1 THEN $2::jsonb END FROM haul.submission s
         """, [false, wrong])
-      try await refused(pool, call.replacing("$1", with: "'\(wrong)'"), #"the option "max_rescues""#)
+      try await refused(
+        pool, call.replacing("$1", with: "'\(wrong)'"), #"the option "max_rescues""#)
       if call.contains("set_queue") { return }
       try await pool.execute("UPDATE haul.staging SET options = $1::jsonb", [wrong])
-      try await refused(pool, call.replacing("$1", with: "'{}'"), #"line 7: the option "max_rescues""#)
+      try await refused(
+        pool, call.replacing("$1", with: "'{}'"), #"line 7: the option "max_rescues""#)
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 0)
     }
   }
