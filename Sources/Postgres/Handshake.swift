@@ -40,7 +40,12 @@ enum Handshake {
   private static func error(_ libpq: borrowing Libpq) -> PostgresError {
     if libpq.needsPassword { return .configuration("the database demands a password") }
     let message = libpq.errorMessage
-    return .connecting(sqlState(inVerbose: message), withoutStates(PostgresError.oneLine(message)))
+    let sentence = withoutStates(PostgresError.oneLine(message))
+    // What libpq says before it looks for a server (fe-connect.c, parseServiceInfo).
+    if ["definition of service ", "service file "].contains(where: sentence.hasPrefix) {
+      return .configuration(sentence)
+    }
+    return .connecting(sqlState(inVerbose: message), sentence)
   }
 
   /// `message` without the codes, which errors carry apart from it.

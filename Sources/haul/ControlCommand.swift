@@ -14,6 +14,8 @@ protocol ControlCommand: HaulCommand {
 }
 
 extension ControlCommand {
+  /// Of how many jobs is said why nothing happened to them.
+  private static var looked: Int { 1000 }
   static var name: String { action.rawValue }
   static var options: [Option<Self>] { group(\.selectors) + group(\.output) + group(\.database) }
   static var operands: [Operand<Self>] {
@@ -26,13 +28,13 @@ extension ControlCommand {
     let (count, others) = try await database.withQueue { queue in
       let count = try await queue.control(Self.action, selector, onStep: steps.show)
       // A look at the newest, since on large pools a look at all takes long.
-      return (count, count > 0 ? [] : try await queue.jobs(selector, limit: 1000))
+      return (count, count > 0 ? [] : try await queue.jobs(selector, limit: Self.looked))
     }
     steps.clear()
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
-        ? Self.action.futility(others.compactMap(\.state))
+        ? Self.action.futility(others.compactMap(\.state), isCut: others.count == Self.looked)
         : "\(counted(count, "job")) \(Self.participle)")
   }
 }
@@ -40,13 +42,15 @@ extension ControlCommand {
 extension JobQueue.Action {
   /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 are completed`, and what
   /// to do instead where there is something.
-  func futility(_ states: [String]) -> String {
+  /// `isCut`: there may be more jobs than these, the newest.
+  func futility(_ states: [String], isCut: Bool = false) -> String {
     if states.isEmpty { return "no job to \(rawValue): none is as the selectors say" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     let others = counts.map { "\($0.value) \($0.value == 1 ? "is" : "are") \($0.key)" }
     let advice = counts.lazy.compactMap { self.alternative(to: $0.key) }.first
-    return "no job to \(rawValue): \(others.joined(separator: ", "))"
+    let newest = isCut ? "of the newest \(counted(states.count, "job")) " : ""
+    return "no job to \(rawValue): \(newest)\(others.joined(separator: ", "))"
       + (advice.map { "; \($0)" } ?? "")
   }
 

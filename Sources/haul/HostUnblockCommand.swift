@@ -24,6 +24,8 @@ struct HostUnblockCommand: HaulCommand {
 
   func perform() async throws {
     try await database.withQueue { try await $0.unblockHost(host) }
-    try output.print([.init("host", .string(host))], orSay: "\(host): not blocked")
+    try output.print(
+      [.init("host", .string(host))],
+      orSay: "\(host): unblocked")
   }
 }

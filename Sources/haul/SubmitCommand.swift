@@ -88,7 +88,7 @@ struct SubmitCommand: HaulCommand {
   var skipBad = false
   var onDuplicate = Submission.OnDuplicate.skip
   var queue = "default"
-  var batch: String?
+  var batch: BatchName?
   var priority = 5
   var out: String?
   var checksum: ExpectedDigest?
@@ -105,7 +105,7 @@ struct SubmitCommand: HaulCommand {
   func perform() async throws {
     try checkUsage()
     let options = try options()
-    let batch = batch ?? (wait ? Self.inventBatch() : nil)
+    let batch = batch?.argument ?? (wait ? Self.inventBatch() : nil)
     let display = progress.display(label: "haul submit")
     defer { display.finish() }
     let problems = LineProblems()

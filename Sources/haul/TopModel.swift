@@ -65,10 +65,11 @@ struct TopModel: Sendable {
   /// The rows of the pane that is shown.
   var list: TopList { lists[pane] ?? TopList() }
 
-  /// Bytes a second. Small files end before they ever report a rate: then it is measured, over the whole pool.
+  /// Bytes a second. Small files end before they ever report a rate: then it is measured, over the whole pool, while any run.
   var rate: Int64 {
     guard let figures else { return 0 }
-    return figures.rate > 0 || part != .all ? figures.rate : bytesMeter.rate
+    let isReported = figures.rate > 0 || part != .all || figures.running == 0
+    return isReported ? figures.rate : bytesMeter.rate
   }
 
   /// Files a second, lately, over the whole pool.

@@ -26,6 +26,8 @@ final class TopReader: Sendable {
   private static let patience = Duration.seconds(30)
   /// For so many times as long as a read took there is none of its kind.
   private static let rest = 19
+  /// But not for longer than this: a read may have waited for a connection.
+  private static let longestRest = Duration.seconds(30)
 
   private let configuration: ConnectionConfiguration
   private let part: PoolPart
@@ -154,7 +156,8 @@ final class TopReader: Sendable {
         try await attempt(session, pane) { try await self.read(source, from: $0) }
         let took = start.duration(to: clock.now)
         // A tick early counts as in time.
-        due[source] = start + max(source.pace(interval) - .milliseconds(50), took * Self.rest)
+        let rest = min(took * Self.rest, Self.longestRest)
+        due[source] = start + max(source.pace(interval) - .milliseconds(50), rest)
       }
     }
   }

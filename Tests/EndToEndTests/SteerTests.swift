@@ -42,7 +42,7 @@ struct SteerTests {
         #""cap":2"#, #""policy_cap":8"#, #""min_interval":2.0"#, #""burst":3"#,
         #""blocked_until":"infinity""#, #""block_reason":"operator""#,
       ] { #expect(object.contains(member), "\(member): \(object)") }
-      #expect(try await pool.command("host", "unblock", "h") == ["h: not blocked"])
+      #expect(try await pool.command("host", "unblock", "h") == ["h: unblocked"])
       #expect(try await pool.command("hosts").count == 3)
     }
   }

@@ -170,13 +170,18 @@ struct TopModelTests {
     var model = TopModel()
     for second in 0...10 {
       let figures = PoolFigures(
-        running: 0, rate: 0, completed: Int64(second * 3), bytes: Int64(second * 1000), failed: 0,
-        time: "")
+        running: 2, rate: 0, completed: Int64(second * 3),
+        bytes: Int64(second * 1000), failed: 0, time: "")
       model.load(figures, at: .sample + .seconds(second))
     }
     #expect(model.rate == 1000)
     #expect(model.filesRate == 3)
     #expect(model.rates.count == 11)
+    // What ended last may have been large, and no rate of now.
+    let idle = PoolFigures(
+      running: 0, rate: 0, completed: 33, bytes: 99_000, failed: 0, time: "")
+    model.load(idle, at: .sample + .seconds(11))
+    #expect(model.rate == 0)
   }
 }
 

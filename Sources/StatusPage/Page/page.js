@@ -176,7 +176,7 @@ const tables = {
       title: "Starts more", classes: "w-4", parts: spans("", "sub wrap"),
       show(cell, host) {
         const [word, more] = cell.children;
-        set(word, { null: "yes", empty: "nothing waits" }[String(host.whyIdle)] ?? `no: ${host.whyIdle}`);
+        set(word, { null: "yes", empty: "nothing waits" }[String(host.whyIdle ?? null)] ?? `no: ${host.whyIdle}`);
         look(word, host.whyIdle === "blocked" ? "bad" : host.whyIdle === "adaptive" ? "warn" : "");
         set(more, host.whyIdle !== "blocked" ? "" : [host.blockReason, until(host.blockedUntil)].filter(Boolean).join(", "));
       },

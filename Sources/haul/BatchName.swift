@@ -1,0 +1,15 @@
+import Arguments
+
+/// The name of a new batch, as the database takes it and a line can show it.
+struct BatchName: OptionValue {
+  static let expected = "a name of 1 to 200 characters, none of them a control character"
+
+  let argument: String
+
+  init?(argument: String) {
+    guard (1...200).contains(argument.unicodeScalars.count),
+      !argument.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { return nil }
+    self.argument = argument
+  }
+}
