@@ -118,20 +118,3 @@ final class ServerProgram: Sendable {
     }
   }
 }
-
-/// Swift strings as the array of C strings that execve(2) takes.
-private enum CStrings {
-  static func withMutable<R>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
-  ) -> R {
-    let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
-    defer { unsafe copies.forEach { unsafe free($0) } }
-    return unsafe copies.withUnsafeBufferPointer { copies in
-      // Not empty, so there is an address.
-      guard let start = copies.baseAddress else {
-        preconditionFailure("no null pointer at the end")
-      }
-      return unsafe body(start)
-    }
-  }
-}

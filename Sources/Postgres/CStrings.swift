@@ -1,7 +1,7 @@
 import Glibc
 
-/// Swift strings as the array of C strings that libpq takes.
-enum CStrings {
+/// Swift strings as the arrays of C strings that libpq and execve(2) take.
+package enum CStrings {
   /// Lends `body` the strings, each ended by NUL, and a null pointer after the last; nil becomes a
   /// null pointer.
   static func with<R>(
@@ -20,5 +20,20 @@ enum CStrings {
       unsafe copies.deallocate()
     }
     return unsafe body(copies)
+  }
+
+  /// Lends `body` the strings as execve(2) takes them: writable, and a null pointer after the last.
+  package static func withMutable<R>(
+    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
+  ) -> R {
+    let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    return unsafe copies.withUnsafeBufferPointer { copies in
+      // Not empty, so there is an address.
+      guard let start = copies.baseAddress else {
+        preconditionFailure("no null pointer at the end")
+      }
+      return unsafe body(start)
+    }
   }
 }

@@ -34,6 +34,7 @@ final class HookProcess: Sendable {
     // A thread of its own, which waits as long as the command runs.
     guard DetachedThread.start({ [self] in collect() }) else {
       _ = Glibc.kill(-pid, SIGKILL)
+      collect()
       throw Failure(reason: "there is no thread to wait for it")
     }
   }
@@ -78,8 +79,8 @@ final class HookProcess: Sendable {
     _ arguments: [String], _ environment: [String]
   ) throws(Failure) -> pid_t {
     var started: pid_t = 0
-    let code = unsafe withCStrings(arguments) { arguments in
-      unsafe withCStrings(environment) { environment in
+    let code = unsafe CStrings.withMutable(arguments) { arguments in
+      unsafe CStrings.withMutable(environment) { environment in
         unsafe ".".withCString { here in
           var program = unsafe haul_program(
             path: arguments[0], arguments: arguments, environment: environment, directory: here,
@@ -91,20 +92,5 @@ final class HookProcess: Sendable {
     }
     guard code == 0 else { throw Failure(reason: unsafe String(cString: haul_error_text(code))) }
     return started
-  }
-
-  /// Swift strings as the array that execve(2) takes, with its null pointer at the end.
-  private static func withCStrings<Result>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-  ) -> Result {
-    let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
-    defer { unsafe copies.forEach { unsafe free($0) } }
-    return unsafe copies.withUnsafeBufferPointer { copies in
-      // Not empty, so there is an address.
-      guard let start = copies.baseAddress else {
-        preconditionFailure("no null pointer at the end")
-      }
-      return unsafe body(start)
-    }
   }
 }

@@ -16,6 +16,7 @@ protocol ControlCommand: HaulCommand {
 extension ControlCommand {
   /// Of how many jobs is said why nothing happened to them.
   private static var looked: Int { 1000 }
+
   static var name: String { action.rawValue }
   static var options: [Option<Self>] { group(\.selectors) + group(\.output) + group(\.database) }
   static var operands: [Operand<Self>] {
