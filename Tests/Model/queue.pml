@@ -1,7 +1,7 @@
 /* The queue under READ COMMITTED: every interleaving of a few sessions' statements. Run by scripts/model.
 
    Compare with claim_band() in Functions/50_work.sql (claim), 40_end_leases.sql (settle), arm() in 00_common.sql,
-   80_submit.sql, withdraw() and resume() in 90_control.sql, apply_policies() in 95_configure.sql (cap) and 70_leader.sql
+   80_submit.sql, take_ready() in 35_batches.sql, resume() in 90_control.sql, apply_policies() in 95_configure.sql (cap) and 70_leader.sql
    (rescue). One host with two lanes (two queues); jobs 0 and 1 belong to lane 0, job 2 to lane 1. Two workers, a rescuer
    that may think anybody dead, a submitter, an operator.
 
@@ -38,6 +38,7 @@ Host host;
 Lease lease[JOBS];
 byte last_token[JOBS];
 byte ready, held, ended, known;  /* sets of jobs, a bit each, as committed; known: submitted */
+byte taken;                      /* rows of `ready` that somebody has deleted and not committed */
 
 #define BIT(j) (1 << (j))
 #define MINE(row) (row.by == me)
@@ -64,7 +65,7 @@ inline lock_host() {
 inline commit() {
   atomic {
     ready = READY; known = known | ready; held = (held & ~minus_held) | plus_held; ended = ended | plus_ended;
-    minus = 0; plus = 0; minus_held = 0; plus_held = 0; plus_ended = 0;
+    taken = taken & ~minus; minus = 0; plus = 0; minus_held = 0; plus_held = 0; plus_ended = 0;
     for (l : 0 .. LANES - 1) {
       if :: MINE(lane[l]) -> lane[l].head = lane[l].head2; lane[l].due = lane[l].due2; lane[l].by = 0;
           lane[l].head2 = 0; lane[l].due2 = 0 :: else fi }
@@ -165,13 +166,13 @@ inline claim(c) {
          next = NONE; j = lane[c].head2;
          do :: j < JOBS -> if :: room && LANE(j) == c && (seen & BIT(j)) -> next = j; break :: else -> j++ fi
          :: else -> break od }
-       /* DELETE … RETURNING finds what is still there, INSERT its lease. */
+       /* DELETE … RETURNING finds what is still there and nobody else is taking, INSERT its lease. */
        d_step {
          if
-         :: next != NONE && (READY & BIT(next)) ->
+         :: next != NONE && (READY & BIT(next)) && !(taken & BIT(next)) ->
               assert(lease[next].token == 0 && lease[next].by == 0 || MINE(lease[next]));  /* I3 */
               assert(host.in_flight2 < host.cap2);                                          /* I1 */
-              if :: plus & BIT(next) -> plus = plus & ~BIT(next) :: else -> minus = minus | BIT(next) fi;
+              if :: plus & BIT(next) -> plus = plus & ~BIT(next) :: else -> minus = minus | BIT(next); taken = taken | BIT(next) fi;
               last_token[next]++; lease[next].by = me; lease[next].token2 = last_token[next];
               mine[next] = last_token[next]; host.in_flight2++; seen = seen & ~BIT(next)
          :: else
@@ -230,8 +231,9 @@ active proctype operator() {
        if
        :: atomic { FREE(host) -> lock_host() } d_step { host.cap2 = 3 - host.cap2 }  /* 1 or 2 */
           d_step { if :: host.in_flight2 < host.cap2 -> see_parked() :: else fi } arm()
-       :: ready -> atomic { select(job : 0 .. JOBS - 1) } atomic { FREE(lane[LANE(job)]) -> lock_lane(LANE(job)) }
-          d_step { if :: READY & BIT(job) -> minus = BIT(job); plus_held = BIT(job) :: else fi }
+       /* take_ready(): what nobody else is taking, and no lane is locked. */
+       :: ready -> atomic { select(job : 0 .. JOBS - 1) }
+          d_step { if :: READY & BIT(job) & ~taken -> minus = BIT(job); taken = taken | minus; plus_held = BIT(job) :: else fi }
        :: held -> d_step { minus_held = held; plus = held;
             for (j : 0 .. JOBS - 1) {
               if :: held & BIT(j) -> head[LANE(j)] = (j < head[LANE(j)] -> j : head[LANE(j)]) :: else fi } }

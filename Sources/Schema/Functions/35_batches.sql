@@ -117,27 +117,40 @@ BEGIN
 END
 $$;
 
+-- Takes jobs out of ready, but those that somebody else is taking at this moment: nobody waits for such a row, as who has it may
+-- be waiting for a lane. Its lane is not locked, which costs more than all the rest where jobs are of many hosts; a lane's head
+-- may so be gone, and the next claim finds what is behind it.
+CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN QUERY DELETE FROM haul.ready r USING (
+      SELECT k.ctid AS place FROM haul.ready k WHERE k.job = ANY (p_jobs) FOR UPDATE SKIP LOCKED) k
+    WHERE r.ctid = k.place RETURNING r.*;
+END
+$$;
+
 -- Jobs that a claim has met although their batch is being cancelled or paused: puts them where the operator wants
--- them, under the claim's locks of their lanes. Returns those of p_jobs that it took.
+-- them, but those that somebody else is just putting there. Returns all such of p_jobs.
 CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_cancelled bigint[];
   v_paused bigint[];
+  v_ended bigint[];
 BEGIN
   SELECT coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'cancel'), '{}'),
     coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'pause'), '{}') INTO v_cancelled, v_paused
   FROM unnest(p_jobs) AS u(job) JOIN haul.job j ON j.id = u.job
   JOIN haul.batch b ON b.id = j.batch AND b.sweep IS NOT NULL AND j.id <= b.sweep_below;
-  WITH gone AS (
-    DELETE FROM haul.ready r WHERE r.job = ANY (v_cancelled) RETURNING r.job)
-  INSERT INTO haul.outcome (job, state, finished_at) SELECT g.job, 'cancelled', clock_timestamp() FROM gone g;
-  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_cancelled);
-  WITH gone AS (
-    DELETE FROM haul.ready r WHERE r.job = ANY (v_paused) RETURNING r.*)
+  WITH ended AS (
+    INSERT INTO haul.outcome (job, state, finished_at)
+    SELECT w.job, 'cancelled', clock_timestamp() FROM haul.take_ready(v_cancelled) w RETURNING job)
+  SELECT array_agg(e.job) INTO v_ended FROM ended e;
+  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_ended);
   INSERT INTO haul.held (job, queue, host, instance, priority, held_at)
-  SELECT g.job, g.queue, g.host, g.instance, g.priority, clock_timestamp() FROM gone g;
+  SELECT w.job, w.queue, w.host, w.instance, w.priority, clock_timestamp() FROM haul.take_ready(v_paused) w;
   RETURN v_cancelled || v_paused;
 END
 $$;

@@ -74,8 +74,11 @@ BEGIN
     END IF;
     IF v_places IS NOT NULL THEN
       WITH taken AS (
-        -- What an operator has withdrawn meanwhile is not among them.
-        DELETE FROM haul.ready r USING unnest(v_places) AS u(place) WHERE r.ctid = u.place
+        -- What an operator has withdrawn meanwhile is not among them, nor what one is about to.
+        DELETE FROM haul.ready r USING (
+          SELECT k.ctid AS place FROM unnest(v_places) AS u(place) JOIN haul.ready k ON k.ctid = u.place
+          FOR UPDATE OF k SKIP LOCKED) k
+        WHERE r.ctid = k.place
         RETURNING r.job, r.host, r.priority, clock_timestamp() AS at
       ), leased AS (
         INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,

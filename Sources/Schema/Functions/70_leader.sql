@@ -107,9 +107,11 @@ BEGIN
     SELECT r.host, r.queue, i.instance, r.priority, r.job
     FROM haul.ready r CROSS JOIN LATERAL unnest(ARRAY[0, r.instance]) AS i(instance)
     WHERE r.job = ANY (v_held)) a;
-  -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here.
-  UPDATE haul.ready r SET instance = 0, hold_until = NULL
-  WHERE r.job = ANY (v_held) AND r.instance <> 0 AND r.hold_until <= clock_timestamp();
+  -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here. One that an
+  -- operator is withdrawing is not waited for, since he may wait for a lane.
+  UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
+    SELECT k.job FROM haul.ready k
+    WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= clock_timestamp() FOR UPDATE SKIP LOCKED);
   GET DIAGNOSTICS unheld = ROW_COUNT;
   SELECT string_agg(DISTINCT m.queue::text, ',') INTO v_queues FROM jsonb_to_recordset(v_moved) AS m(queue integer);
   IF unheld > 0 THEN

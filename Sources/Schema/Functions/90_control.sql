@@ -73,7 +73,8 @@ BEGIN
 END
 $$;
 
--- Takes those of p_jobs that wait out of scheduled and ready, the latter under their lanes' locks. Internal.
+-- Takes those of p_jobs that wait out of scheduled and ready. One that a claim is just taking is not waited for: whoever calls
+-- looks again, or counts it as running. Internal.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -85,15 +86,7 @@ BEGIN
     SELECT s.job FROM haul.scheduled s WHERE s.job = ANY (p_jobs) ORDER BY s.job FOR UPDATE) t;
   RETURN QUERY DELETE FROM haul.scheduled s WHERE s.job = ANY (v_jobs)
     RETURNING s.job, s.queue, s.host, s.instance, s.priority, s.run_at;
-
-  PERFORM FROM haul.lane l
-  WHERE (l.host, l.queue, l.instance) IN (
-    SELECT r.host, r.queue, r.instance FROM haul.ready r WHERE r.job = ANY (p_jobs))
-  ORDER BY l.host, l.queue, l.instance FOR UPDATE;
-  -- A new statement: what a claim took meanwhile is gone. What came back meanwhile, to a lane that is not locked, goes too: a
-  -- claim that wants it at this moment waits and finds it gone.
-  RETURN QUERY DELETE FROM haul.ready r WHERE r.job = ANY (p_jobs)
-    RETURNING r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz;
+  RETURN QUERY SELECT r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz FROM haul.take_ready(p_jobs) r;
 END
 $$;
 
