@@ -1,7 +1,7 @@
 /* The queue under READ COMMITTED: every interleaving of a few sessions' statements. Run by scripts/model.
 
    Compare with claim_band() in Functions/50_work.sql (claim), 40_end_leases.sql (settle), arm() in 00_common.sql,
-   80_submit.sql, take_ready() in 35_batches.sql, resume() in 90_control.sql, apply_policies() in 95_configure.sql (cap) and 70_leader.sql
+   80_submit.sql, withdraw() and resume() in 90_control.sql, apply_policies() in 95_configure.sql (cap) and 70_leader.sql
    (rescue). One host with two lanes (two queues); jobs 0 and 1 belong to lane 0, job 2 to lane 1. Two workers, a rescuer
    that may think anybody dead, a submitter, an operator.
 
@@ -231,9 +231,10 @@ active proctype operator() {
        if
        :: atomic { FREE(host) -> lock_host() } d_step { host.cap2 = 3 - host.cap2 }  /* 1 or 2 */
           d_step { if :: host.in_flight2 < host.cap2 -> see_parked() :: else fi } arm()
-       /* take_ready(): what nobody else is taking, and no lane is locked. */
+       /* withdraw() locks no lane, and waits for whoever is taking the row. */
        :: ready -> atomic { select(job : 0 .. JOBS - 1) }
-          d_step { if :: READY & BIT(job) & ~taken -> minus = BIT(job); taken = taken | minus; plus_held = BIT(job) :: else fi }
+          atomic { !(taken & BIT(job)) ->
+            if :: READY & BIT(job) -> minus = BIT(job); taken = taken | minus; plus_held = BIT(job) :: else fi }
        :: held -> d_step { minus_held = held; plus = held;
             for (j : 0 .. JOBS - 1) {
               if :: held & BIT(j) -> head[LANE(j)] = (j < head[LANE(j)] -> j : head[LANE(j)]) :: else fi } }

@@ -136,7 +136,7 @@ struct BatchTests {
     }
   }
 
-  /// The claim has taken two and has not committed when the word comes: that waits for the lane, and its next step tells them.
+  /// The claim has taken two and has not committed when the word comes: that waits for the claim, and its next step tells them.
   @Test(arguments: ["cancel", "pause"])
   func `what a claim has taken before an operator's word is told to stop`(
     action: String
@@ -172,6 +172,30 @@ struct BatchTests {
       try await operatorSession.script("COMMIT")
       #expect(try await pool.step("cancel", limit: 9) == 2)
       #expect(try await worker.heartbeat(leases).commands.map(\.command) == ["cancel", "cancel"])
+    }
+  }
+
+  /// A step of a sweep is going on: a claim that meets the same jobs waits for none of them and takes none.
+  @Test(arguments: ["cancel", "pause"])
+  func `a claim passes jobs that a step is moving`(action: String) async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3, to: "a.test", batch: "b")
+      try await pool.submit(2, to: "b.test", batch: "b")
+      try await pool.submit(1, to: "a.test")
+      try await pool.step(action, limit: 1)
+      let worker = try await pool.impatientWorker()
+      let operatorSession = try await pool.connect()
+      try await operatorSession.script("BEGIN")
+      #expect(try await pool.step(action, limit: 1, by: operatorSession) == 1)
+      #expect(try await worker.claim(9).allSatisfy { $0.batch == nil })
+      try await operatorSession.script("COMMIT")
+      #expect(try await pool.violations() == [])
+      while try await pool.value("SELECT sweep IS NOT NULL FROM haul.batch") {
+        try await pool.step(action, limit: 9)
+      }
+      try await worker.claim(9)
+      let state = action == "cancel" ? "cancelled" : "paused"
+      #expect(try await pool.states() == [state: 5, "running": 1])
     }
   }
 

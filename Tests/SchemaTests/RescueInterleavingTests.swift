@@ -114,15 +114,18 @@ struct RescueInterleavingTests {
     }
   }
 
-  @Test func `a claim passes a lane that is being paused`() async throws {
+  @Test func `a claim passes a job that is being paused, and takes what is behind it`() async throws
+  {
     try await Pool.open { pool in
-      let jobs = try await pool.submit(2)
+      let jobs = try await pool.submit(3)
       let worker = try await pool.impatientWorker()
       try await pool.patient.script("BEGIN")
       #expect(try await JobQueue(pool.patient).control(.pause, Self.ids([jobs[0]])) == 1)
-      #expect(try await worker.claim(9).isEmpty)
+      #expect(try await worker.claim(2).map(\.job) == [jobs[1]])
       try await pool.patient.script("COMMIT")
-      #expect(try await worker.claim(9).map(\.job) == [jobs[1]])
+      #expect(try await worker.claim(9).map(\.job) == [jobs[2]])
+      #expect(try await pool.state(jobs[0]) == "paused")
+      #expect(try await pool.violations() == [])
     }
   }
 
@@ -192,6 +195,25 @@ struct RescueInterleavingTests {
         { try await JobQueue(pool.patient).control(.pause, Self.ids([job])) })
       #expect(changed == 1)
       #expect(try await pool.state(job) == "paused")
+    }
+  }
+
+  /// Who withdraws may wait for a lane that the promotion has locked.
+  @Test func `a promotion passes held work that is being paused`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await worker.end(lease, .released)
+      try await pool.execute("UPDATE haul.ready SET hold_until = clock_timestamp()")
+      let promoter = try await pool.impatient()
+      try await pool.patient.script("BEGIN")
+      #expect(try await JobQueue(pool.patient).control(.pause, Self.ids([job])) == 1)
+      #expect(try await JobQueue(promoter).promote(limit: 10).unheld == 0)
+      try await pool.patient.script("COMMIT")
+      #expect(try await pool.state(job) == "paused")
+      #expect(try await pool.violations() == [])
     }
   }
 

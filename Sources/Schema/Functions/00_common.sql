@@ -4,11 +4,11 @@
 -- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now.
 --
 -- Lock order, everywhere: batch → worker_call → worker → lease (job order) → outcome, held (job order) → dedupe (key
--- order) → job → scheduled (job order) → host (id order) → lane (key order, in one pass). Rows of `ready` are locked with SKIP
--- LOCKED by all who take them; they move to another lane only under the locks of both; whoever inserts some arms the lane as its
--- last step. A claim takes lanes, hosts and the gates of limited queues with SKIP LOCKED too, and never waits. What is read to
--- decide is read in a statement that starts after the locks are held: within one statement a locked row is seen at its newest
--- version, all else as it was before.
+-- order) → job → scheduled (job order) → ready (job order) → host (id order) → lane (key order, in one pass). Whoever has locked a
+-- lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED. They move to another lane only under the
+-- locks of both; whoever inserts some arms the lane as its last step. A claim takes lanes, hosts and the gates of limited queues
+-- with SKIP LOCKED too, and never waits. What is read to decide is read in a statement that starts after the locks are held:
+-- within one statement a locked row is seen at its newest version, all else as it was before.
 
 -- What earlier versions had, or had with other arguments.
 DO $$

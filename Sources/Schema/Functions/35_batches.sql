@@ -117,9 +117,7 @@ BEGIN
 END
 $$;
 
--- Takes jobs out of ready, but those that somebody else is taking at this moment: nobody waits for such a row, as who has it may
--- be waiting for a lane. Its lane is not locked, which costs more than all the rest where jobs are of many hosts; a lane's head
--- may so be gone, and the next claim finds what is behind it.
+-- Takes jobs of locked lanes out of ready, but those that somebody is withdrawing at this moment: he may be waiting for a lane.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -217,7 +215,7 @@ BEGIN
   v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END;
   changed := cardinality(v_done);
   -- A job that goes from one place to another meanwhile is missed in both. The next step begins with it: in this one leases
-  -- would be locked after lanes.
+  -- would be locked after rows of `ready`.
   SELECT min(u.job) INTO v_missed FROM (SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_done)) AS u(job)
   WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
     AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')

@@ -108,7 +108,7 @@ BEGIN
     FROM haul.ready r CROSS JOIN LATERAL unnest(ARRAY[0, r.instance]) AS i(instance)
     WHERE r.job = ANY (v_held)) a;
   -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here. One that an
-  -- operator is withdrawing is not waited for, since he may wait for a lane.
+  -- operator is withdrawing is not waited for: he may be waiting for a lane.
   UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
     SELECT k.job FROM haul.ready k
     WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= clock_timestamp() FOR UPDATE SKIP LOCKED);

@@ -73,11 +73,12 @@ BEGIN
 END
 $$;
 
--- Takes those of p_jobs that wait out of scheduled and ready. One that a claim is just taking is not waited for: whoever calls
--- looks again, or counts it as running. Internal.
+-- Takes those of p_jobs that wait out of scheduled and ready, the latter in job order, which the plan is pinned to. It waits for
+-- a claim that is taking one, as a claim waits for nobody. Lanes are not locked: where jobs are of many hosts that costs more
+-- than all the rest. The head of one may so be gone; a claim finds what is behind it. Internal.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 #variable_conflict use_column
 DECLARE
   v_jobs bigint[];
@@ -86,7 +87,8 @@ BEGIN
     SELECT s.job FROM haul.scheduled s WHERE s.job = ANY (p_jobs) ORDER BY s.job FOR UPDATE) t;
   RETURN QUERY DELETE FROM haul.scheduled s WHERE s.job = ANY (v_jobs)
     RETURNING s.job, s.queue, s.host, s.instance, s.priority, s.run_at;
-  RETURN QUERY SELECT r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz FROM haul.take_ready(p_jobs) r;
+  RETURN QUERY DELETE FROM haul.ready r WHERE r.job = ANY (p_jobs)
+    RETURNING r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz;
 END
 $$;
 
