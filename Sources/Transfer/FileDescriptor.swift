@@ -80,6 +80,8 @@ struct FileStatus: Equatable {
   var inode: UInt64
   /// In bytes.
   var size: Int64
+  /// When its bytes were last changed, in nanoseconds since 1970.
+  var modified: Int64
   var isRegular: Bool
   var isDirectory: Bool
 
@@ -87,6 +89,7 @@ struct FileStatus: Equatable {
     device = UInt64(found.st_dev)
     inode = UInt64(found.st_ino)
     size = Int64(found.st_size)
+    modified = Int64(found.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(found.st_mtim.tv_nsec)
     isRegular = found.st_mode & S_IFMT == S_IFREG
     isDirectory = found.st_mode & S_IFMT == S_IFDIR
   }

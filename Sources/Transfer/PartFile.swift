@@ -113,6 +113,12 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// The descriptor; valid while this object lives.
+  var raw: Int32 { file.raw }
+
+  /// What the kernel knows about it.
+  func status() throws(TransferError) -> FileStatus { try file.status() }
+
   /// Its size in bytes, which says nothing about progress.
   package func size() throws(TransferError) -> Int64 { try file.status().size }
 

@@ -54,6 +54,7 @@ struct Publisher: Sendable {
   private func giveName(to part: PartFile, length: Int64) throws(TransferError) -> GroupCommit.Named
   {
     Failpoint.hit(.beforeRename, path: lease.path)
+    part.mark(as: owner)
     let parent = try store.destination.makeParent(of: path)
     return (try name(part, length: length, in: parent), parent)
   }
@@ -62,12 +63,21 @@ struct Publisher: Sendable {
     _ part: PartFile, length: Int64, in parent: Destination.Parent
   ) throws(TransferError) -> Published? {
     // After a lost attempt the file may stand there already: then it is ours, if it is the same.
-    if lease.attempt > 1, let present = try present(part, length: length) {
-      try parts.remove(part.name)
-      return .placed(present)
+    // Or it is an older version, and the source has changed since.
+    var (place, policy) = (path, lease.policy)
+    if lease.attempt > 1 {
+      if let present = try find({ file throws(TransferError) in
+        try file.hasSameBytes(as: part, length: length)
+      }) {
+        try parts.remove(part.name)
+        return .placed(present)
+      }
+      if let own = try find({ file throws(TransferError) in try file.isMarked(as: owner) }) {
+        (place, policy) = (own, .replace)
+      }
     }
     let placement = try store.destination.place(
-      part: part.name, of: parts, at: path, in: parent, policy: lease.policy)
+      part: part.name, of: parts, at: place, in: parent, policy: policy)
     switch placement {
     case .placed(let placed):
       Failpoint.hit(.afterRename, path: lease.path)
@@ -84,12 +94,15 @@ struct Publisher: Sendable {
     }
   }
 
-  /// The name under which an earlier attempt may have published the same bytes.
-  private func present(_ part: PartFile, length: Int64) throws(TransferError) -> RelativePath? {
-    try store.destination.find(path, policy: lease.policy) { file throws(TransferError) in
-      try file.hasSameBytes(as: part, length: length)
-    }
+  /// The name under which an earlier attempt may have published the file, if the one there is the one looked for.
+  private func find(
+    _ isWanted: (PartFile) throws(TransferError) -> Bool
+  ) throws(TransferError) -> RelativePath? {
+    try store.destination.find(path, policy: lease.policy, where: isWanted)
   }
+
+  /// The job, and the pool that it is of.
+  private var owner: String { "\(environment.pool)/\(lease.job)" }
 
   /// Whether the lease is certainly ours for long enough to rename.
   private func hasRight(_ part: PartFile, length: Int64, isKept: Bool) async -> Bool {

@@ -162,6 +162,48 @@ import Testing
     }
   }
 
+  /// The file under its name is then equal to nothing that can be fetched. Also after a cancellation, which forgets what is
+  /// durable.
+  @Test(arguments: ["fail", "rename", "skip"], [false, true])
+  func `a file that a dead worker has named is replaced when the source has changed`(
+    policy: String, isCancelled: Bool
+  ) async throws {
+    let site = Site(["/file": Representation(seed: 1, length: length)])
+    let origin = try OriginServer(handler: site.answer)
+    try await HaulPool.open { pool in
+      let coordinator = try await pool.coordinator()
+      let isTaken = policy == "rename"
+      if isTaken { try Pattern(seed: 9).write(to: pool.directory + "/file", length: length) }
+      try await pool.command("submit", origin.url("/file"), "--out", "file", "--if-exists", policy)
+      let one = try pool.worker(environment: ["HAUL_FAILPOINT": "after_rename=kill"])
+      #expect(try await one.exit() == .signal(SIGKILL))
+      let name = isTaken ? "file.1" : "file"
+      #expect(try pool.files() == (isTaken ? ["file", name] : [name]))
+      site["/file"] = Representation(seed: 2, length: length)
+      if isCancelled { try await pool.command("cancel", "1") }
+      try await pool.expire(one.workerNumber())
+      if isCancelled {
+        try await eventually("the job is cancelled") {
+          try await pool.value("SELECT state FROM haul.jobs") == "cancelled"
+        }
+        try await pool.command("retry", "1")
+      }
+      let two = try pool.worker()
+      try await two.event("job.completed")
+      try await two.drain()
+      try await coordinator.drain()
+      #expect(try pool.files() == (isTaken ? ["file", name] : [name]))
+      for (file, seed) in isTaken ? [("file", 9), (name, 2)] : [(name, 2)] {
+        #expect(
+          try FileTree.firstDifference(
+            of: "\(pool.directory)/\(file)", from: Pattern(seed: UInt64(seed)), length: length)
+            == nil)
+      }
+      #expect(try await pool.value("SELECT path FROM haul.jobs") == name)
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   /// Twenty files of one directory are published together, and one of them cannot be. The worker dies at one step of one of
   /// the others.
   @Test(arguments: ["after_sync", "before_rename", "after_rename", "before_settle"])

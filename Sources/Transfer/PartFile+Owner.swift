@@ -1,0 +1,31 @@
+import CLinux
+import Glibc
+
+/// Whose a finished file is, written on it as the extended attribute `user.haul.job` (xattr(7)).
+///
+/// Between the moment in which a file gets its name and the one in which that is recorded, a worker may die, and the source may
+/// change before the next one comes: the file is then equal to nothing that could still be fetched. Its mark tells
+/// it from a stranger's. It is a help and no proof: a file system without such attributes does without, and so does a file that
+/// somebody has changed since.
+extension PartFile {
+  /// Marks the file as `owner`'s, as it is now; durable with its directory. That this cannot be done is no error.
+  package func mark(as owner: String) {
+    guard let value = try? signed(owner) else { return }
+    _ = unsafe haul_set_owner(raw, value, value.utf8.count)
+  }
+
+  /// Whether `owner` has marked it, and neither its length nor its time has changed since.
+  package func isMarked(as owner: String) throws(TransferError) -> Bool {
+    let value = try signed(owner)
+    return unsafe withUnsafeTemporaryAllocation(byteCount: value.utf8.count + 1, alignment: 1) {
+      let length = unsafe haul_get_owner(raw, $0.baseAddress, $0.count)
+      return unsafe $0.prefix(max(length, 0)).elementsEqual(value.utf8)
+    }
+  }
+
+  /// The attribute's value: the owner, and of the file its length in bytes and its time in nanoseconds since 1970.
+  private func signed(_ owner: String) throws(TransferError) -> String {
+    let status = try status()
+    return "\(owner) \(status.size) \(status.modified)"
+  }
+}
