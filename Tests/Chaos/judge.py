@@ -80,6 +80,7 @@ class Judge(threading.Thread):
 
     def run(self):
         while not self.over.wait(1):
+            self.book.looks.append(time.time())
             try:
                 self.look()
             except Exception as error:  # a judge that does not see must not look like a pool without fault

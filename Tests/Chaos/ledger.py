@@ -1,5 +1,6 @@
 """What the driver has done, for the judge: whose address an origin saw, who was stopped or cut off when, what was set."""
 
+import bisect
 import collections
 import contextlib
 import dataclasses
@@ -42,6 +43,8 @@ class Ledger:
         self.breaks = []
         # When a disk stood still.
         self.frozen = []
+        # When the judge began each of its looks.
+        self.looks = []
         self.versions = collections.Counter()
         self.figures = {}
 
@@ -58,6 +61,13 @@ class Ledger:
 
     def life_at(self, address):
         return next((life for life in self.lives if life.address == address), None)
+
+    def lateness(self, begin, end):
+        """How slow the machine was between the two, in seconds: how much more than one passed from one look of the judge's to the
+        next. What is judged by seconds may take so much longer; what is not may not."""
+        first = max(bisect.bisect_left(self.looks, begin) - 1, 0)
+        looks = self.looks[first : bisect.bisect_right(self.looks, end) + 1]
+        return max([0, *(after - before - 1 for before, after in zip(looks, looks[1:]))])
 
     @contextlib.contextmanager
     def noted(self, windows):

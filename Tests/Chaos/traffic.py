@@ -44,9 +44,10 @@ class Traffic:
                     "status": record["status"], "sent": record["sent"], "deed": None, "how": "done", "marks": [], "wait": None})
         open_ones.sort(key=lambda request: request["begin"])
         for index, request in enumerate(open_ones):
-            # To the millisecond: who ends in the one in which this begins has ended.
+            # It logs an end when it comes round to it: who ends in the moment in which this begins has ended.
+            moment = request["begin"] + 0.02 + self.book.lateness(request["begin"], request["begin"])
             request["others"] = [
-                [other["client"], other["begin"]] for other in open_ones[:index] if other["end"] > request["begin"] + 0.02]
+                [other["client"], other["begin"]] for other in open_ones[:index] if other["end"] > moment]
             yield request
 
     def check(self):
@@ -61,7 +62,7 @@ class Traffic:
         for request in self.requests:
             by_path.setdefault((request["host"], request["path"]), []).append(request)
         for (host, path), requests in by_path.items():
-            self.check_at_once(path, requests)
+            self.check_at_once(host, path, requests)
             self.check_again(host, path, requests)
             if host == "large.test":
                 self.check_refetched(path, requests)
@@ -118,13 +119,13 @@ class Traffic:
                         "asked too early", f"{asked['host']} said at {self.book.at(asked['end'])} to wait {asked['wait']} s, "
                         f"and was asked by {request['client']} at {self.book.at(request['begin'])}")
 
-    def check_at_once(self, path, requests):
+    def check_at_once(self, host, path, requests):
         """Nobody fetches what another is fetching: a request is no longer open when the same file is asked for again."""
         for before, after in zip(requests, requests[1:]):
             if [before["client"], before["begin"]] in after["others"] and before["client"] != after["client"]:
                 if self.counts(before["client"], before["begin"], after["begin"]) and not self.troubled(after):
                     self.book.violation(
-                        "twice at once", f"{path} was asked for by {after['client']} at {self.book.at(after['begin'])}, when "
+                        "twice at once", f"{path} of {host} was asked for by {after['client']} at {self.book.at(after['begin'])}, when "
                         f"{before['client']} was fetching it")
 
     def check_again(self, host, path, requests):
@@ -151,7 +152,7 @@ class Traffic:
             if int(path[1:].split("-")[0]) % 10 == 8 or life.troubled(before["begin"], before["end"], 15):
                 continue
             figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
-            wanted = life.end - CHECKPOINT - WRITE
+            wanted = life.end - CHECKPOINT - WRITE - self.book.lateness(life.end - CHECKPOINT - WRITE, life.end)
             if ledger.overlap(self.book.outages + self.book.frozen, wanted - WRITE, life.end):
                 continue
             safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
@@ -160,4 +161,4 @@ class Traffic:
             if begin < safe - 4096 - 65536:
                 self.book.violation(
                     "refetched", f"{path}: {life.name} was killed at {self.book.at(life.end)} and had {safe} bytes "
-                    f"{CHECKPOINT + WRITE:.0f} s before; the next went on at {begin}")
+                    f"{life.end - wanted:.1f} s before; the next went on at {begin}")
