@@ -9,6 +9,11 @@ static inline CURLcode haul_easy_set_long(CURL *easy, CURLoption option, long va
   return curl_easy_setopt(easy, option, value);
 }
 
+/// curl_easy_setopt(3) for options that take a 64-bit number.
+static inline CURLcode haul_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+  return curl_easy_setopt(easy, option, value);
+}
+
 /// curl_easy_setopt(3) for options that take a string, which libcurl copies.
 static inline CURLcode haul_easy_set_string(CURL *easy, CURLoption option, const char *value) {
   return curl_easy_setopt(easy, option, value);

@@ -30,7 +30,7 @@ package struct WebURL: Sendable, Hashable {
   ///   - schemes: in lower case.
   /// - Throws: `.blockedURL` if it cannot be parsed or its scheme is not one of `schemes`.
   package init(
-    _ text: String, schemes: Set<String> = ["http", "https"]
+    _ text: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) {
     // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 has no use for a URL without host.
     guard !text.drop(while: { $0 != ":" }).hasPrefix(":///") else { throw .noHost }
@@ -45,7 +45,7 @@ package struct WebURL: Sendable, Hashable {
   ///
   /// - Throws: `.blockedURL` as for ``init(_:schemes:)``.
   package func resolving(
-    location: String, schemes: Set<String> = ["http", "https"]
+    location: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) -> WebURL {
     let parser = try URLParser()
     try parser.set(text, UInt32(CURLU_PATH_AS_IS))

@@ -194,7 +194,8 @@ public final class Download: Sendable {
     _ request: DownloadRequest, _ target: DownloadTarget, _ saved: Checkpoint?
   ) throws(TransferError) -> TransferOrder {
     var order = TransferOrder(
-      url: try WebURL(request.url), parts: target.parts, partName: target.newPartName())
+      url: try WebURL(request.url, schemes: WebURL.knownSchemes), parts: target.parts,
+      partName: target.newPartName())
     if let saved,
       let part = try target.parts.open(
         saved.part, inode: saved.inode, holding: saved.durable.end, of: saved.completeLength)

@@ -55,12 +55,38 @@ internal import CLibcurl
       haul_easy_set_string(raw, CURLOPT_SSLCERT, request.certificate?.path), CURLOPT_SSLCERT)
     try unsafe check(
       haul_easy_set_string(raw, CURLOPT_SSLKEY, request.certificate?.keyPath), CURLOPT_SSLKEY)
+    try prepareFile(request)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
       CURLOPT_PREREQDATA,
     ] {
       try unsafe check(haul_easy_set_pointer(raw, option, context), option)
     }
+  }
+
+  /// Log-in and first byte, which HTTP has in its fields. A password goes out over TLS or SSH alone, and to nobody's agent.
+  private func prepareFile(_ request: ExchangeRequest) throws(TransferError) {
+    let login = request.isForFile ? request.login : nil
+    let strings: [(CURLoption, String?)] = [
+      (CURLOPT_USERNAME, login?.user), (CURLOPT_PASSWORD, login?.password),
+      (CURLOPT_SSH_PRIVATE_KEYFILE, login?.keyPath),
+    ]
+    for (option, value) in strings {
+      try unsafe check(haul_easy_set_string(raw, option, value), option)
+    }
+    let needsTLS = login != nil || request.url.lowercased().hasPrefix("ftps:")
+    let authentication = login?.keyPath == nil ? CURLSSH_AUTH_PASSWORD : CURLSSH_AUTH_PUBLICKEY
+    let numbers: [(CURLoption, Int)] = [
+      (CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
+      (CURLOPT_SSH_AUTH_TYPES, Int(authentication)),
+    ]
+    for (option, value) in numbers {
+      try unsafe check(haul_easy_set_long(raw, option, value), option)
+    }
+    let offset = request.isForFile ? FileQuestion(request.fields).offset : 0
+    try unsafe check(
+      haul_easy_set_offset(raw, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset)),
+      CURLOPT_RESUME_FROM_LARGE)
   }
 
   /// What ``prepare(_:context:)`` was given for this `CURL`.
@@ -105,6 +131,9 @@ internal import CLibcurl
       (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
       // What is for the origin is not for the proxy, nor the other way round.
       (CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE)), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+      // Of a file its time; its bytes from the address that the control connection has.
+      (CURLOPT_FILETIME, 1), (CURLOPT_FTP_SKIP_PASV_IP, 1),
+      (CURLOPT_SERVER_RESPONSE_TIMEOUT, configuration.responseTimeout.milliseconds / 1000),
       (CURLOPT_TCP_KEEPALIVE, 1), (CURLOPT_BUFFERSIZE, 128 * 1024), (CURLOPT_NOPROGRESS, 1),
     ]
     for (option, value) in numbers {
@@ -115,6 +144,7 @@ internal import CLibcurl
       (CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.sorted().joined(separator: ",")),
       (CURLOPT_PROXY, configuration.proxy?.url ?? ""), (CURLOPT_NOPROXY, ""),
       (CURLOPT_USERAGENT, configuration.userAgent),
+      (CURLOPT_SSH_KNOWNHOSTS, configuration.knownHosts),
     ]
     if let proxy = configuration.proxy, let entry = configuration.netrc?.entry(of: proxy.host) {
       strings += [(CURLOPT_PROXYUSERNAME, entry.login), (CURLOPT_PROXYPASSWORD, entry.password)]

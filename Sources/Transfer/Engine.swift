@@ -1,4 +1,5 @@
-/// Fetches over HTTP: one thread, one `curl_multi`.
+/// Fetches over HTTP: one thread, one `curl_multi`. Where FTP or SFTP is allowed, these have another thread: at the end of a transfer
+/// libcurl 7.88 waits there for the server's word, and would hold up all others.
 ///
 /// Each exchange has a connection of its own, also with HTTP/2: with libcurl 7.88 a paused stream holds up
 /// all others of its connection. Connections and handles are kept and reused between exchanges.
@@ -37,8 +38,10 @@ public final class Engine: Sendable {
     package var cookies: CookieFile?
     /// Which addresses may be connected to, unless a request has its own.
     public var addressPolicy = AddressPolicy.publicOnly
-    /// In lower case.
+    /// In lower case; ftp, ftps and sftp may be added. A redirect leads to http and https alone.
     public var allowedSchemes: Set<String> = ["http", "https"]
+    /// The keys of the hosts that sftp may be spoken with, as OpenSSH's `known_hosts`; any other key is refused.
+    public var knownHosts: String?
     /// Names answered without DNS, each `host:port:address` (libcurl: CURLOPT_RESOLVE).
     public var resolve: [String] = []
 
@@ -47,6 +50,8 @@ public final class Engine: Sendable {
   }
 
   private let mailbox: EngineMailbox
+  /// Of what speaks FTP and SFTP; nil where neither is allowed.
+  private let fileMailbox: EngineMailbox?
   let configuration: Configuration
 
   /// Starts the thread.
@@ -55,10 +60,18 @@ public final class Engine: Sendable {
   package init(_ configuration: Configuration = Configuration()) throws(TransferError) {
     self.configuration = configuration
     mailbox = try EngineThread.start(configuration)
+    do throws(TransferError) {
+      let isWanted = !configuration.allowedSchemes.isDisjoint(with: WebURL.fileSchemes)
+      fileMailbox = isWanted ? try EngineThread.start(configuration) : nil
+    } catch {
+      mailbox.post(.shutdown)
+      throw error
+    }
   }
 
   deinit {
     mailbox.post(.shutdown)
+    fileMailbox?.post(.shutdown)
   }
 
   /// Runs one request; redirects are not followed.
@@ -72,6 +85,7 @@ public final class Engine: Sendable {
       await withCheckedContinuation { continuation in
         let order = ExchangeOrder(
           request: request, sink: sink, handle: handle, continuation: continuation)
+        let mailbox = request.isForFile ? fileMailbox ?? mailbox : mailbox
         if !mailbox.post(.start(order)) { order.refuse(.cancelled) }
       }
     } onCancel: {
@@ -83,5 +97,6 @@ public final class Engine: Sendable {
   /// everything. A second call is no error.
   package func shutdown() async {
     await withCheckedContinuation { mailbox.shutdown($0) }
+    if let fileMailbox { await withCheckedContinuation { fileMailbox.shutdown($0) } }
   }
 }

@@ -107,6 +107,7 @@ internal import Glibc
   private func start(_ order: ExchangeOrder, isFresh: Bool = false) {
     do throws(TransferError) {
       try configuration.requireAllowedHost(of: order.request)
+      try configuration.requireFile(of: order.request)
       let easy: EasyHandle
       if let used = idle.popLast() { easy = used } else { easy = try EasyHandle(configuration) }
       let exchange = RunningExchange(

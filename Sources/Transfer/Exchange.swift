@@ -1,8 +1,9 @@
-/// One HTTP GET. Redirects are not followed.
+/// One HTTP GET, or one file by FTP or SFTP. Redirects are not followed.
 package struct ExchangeRequest: Sendable {
   /// Absolute; ``WebURL/text`` makes sure that what was checked is what is fetched.
   package var url: String
-  /// Request fields as decided by the caller: Range, If-Range, Accept-Encoding, Authorization.
+  /// Request fields as decided by the caller: Range, If-Range, Accept-Encoding, Authorization. To FTP and SFTP they mean what
+  /// ``FileQuestion`` makes of them.
   package var fields: [ResponseHead.Field]
   /// Overrides the engine's policy for this exchange; nil takes the engine's.
   package var addressPolicy: AddressPolicy?
@@ -10,6 +11,8 @@ package struct ExchangeRequest: Sendable {
   package var rateLimit: RateLimit?
   /// What proves who asks, where the server wants to know it in the TLS handshake.
   package var certificate: ClientCertificate?
+  /// Who asks, in FTP and SFTP; nil is anonymous.
+  package var login: Login?
   /// Overrides the engine's ``Engine/Configuration/connectTimeout``.
   package var connectTimeout: Duration?
   /// Overrides both the engine's ``Engine/Configuration/responseTimeout`` and its ``Engine/Configuration/stallTime``.
@@ -24,6 +27,11 @@ package struct ExchangeRequest: Sendable {
     self.fields = fields
     self.addressPolicy = addressPolicy
     self.rateLimit = rateLimit
+  }
+
+  /// Whether another protocol than HTTP is spoken.
+  var isForFile: Bool {
+    WebURL.fileSchemes.contains(url.prefix { $0 != ":" }.lowercased())
   }
 }
 

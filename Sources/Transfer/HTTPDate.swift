@@ -12,6 +12,9 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// This machine's wall clock.
   static var now: HTTPDate { HTTPDate(seconds: Int64(time(nil))) }
 
+  /// IMF-fixdate, as `Sun, 06 Nov 1994 08:49:37 GMT`.
+  var text: String { CalendarFields(self).fixdate }
+
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
 
   /// Reads the three forms that a recipient must understand: IMF-fixdate, RFC 850, asctime.
@@ -28,6 +31,11 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   }
 }
 
+extension HTTPDate {
+  /// Whole days since 1970-01-01.
+  fileprivate var day: Int64 { (seconds >= 0 ? seconds : seconds - 86_399) / 86_400 }
+}
+
 /// A date as it is written, not yet known to exist.
 private struct CalendarFields {
   var year = 0
@@ -39,6 +47,8 @@ private struct CalendarFields {
   var minute = 0
   /// 0 to 60.
   var second = 0
+  /// 0 is Monday. Of no account where a date is read.
+  var weekday = 0
 
   static let weekdays = [
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
@@ -47,6 +57,34 @@ private struct CalendarFields {
   static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
+
+  /// By the calendar of 400 years, whose years begin with March, so that a leap day is the last.
+  init(_ moment: HTTPDate) {
+    let time = Int(moment.seconds - moment.day * 86_400)
+    (hour, minute, second) = (time / 3_600, time / 60 % 60, time % 60)
+    // Since 1 March of the year 0, which is 60 days into that year.
+    let days = Int(moment.day) + Self.daysBefore1970 + 366 - 60
+    let era = (days >= 0 ? days : days - 146_096) / 146_097
+    let dayOfEra = days - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let march = (5 * dayOfYear + 2) / 153
+    day = dayOfYear - (153 * march + 2) / 5 + 1
+    month = (march + 2) % 12
+    year = yearOfEra + era * 400 + (month < 2 ? 1 : 0)
+    weekday = Int((moment.day % 7 + 10) % 7)
+  }
+
+  /// See `HTTPDate.text`.
+  var fixdate: String {
+    func padded(_ number: Int, _ width: Int = 2) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return
+      "\(Self.shortWeekdays[weekday]), \(padded(day)) \(Self.months[month]) \(padded(year, 4)) "
+      + "\(padded(hour)):\(padded(minute)):\(padded(second)) GMT"
+  }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
   init?(fixdate text: String) {

@@ -52,6 +52,11 @@ package struct Netrc: Sendable {
     return .basic(user: entry.login, password: entry.password)
   }
 
+  /// Who asks in FTP and SFTP, where no password goes out in the clear.
+  func login(for url: WebURL) -> Login? {
+    entry(of: url.hostKey).map { Login(user: $0.login, password: $0.password) }
+  }
+
   private static func lacks(_ word: String, _ name: String) -> SecretFile.Problem {
     SecretFile.Problem("\(name) is no netrc file: nothing follows the last '\(word)'")
   }

@@ -11,7 +11,8 @@ package struct OriginPattern: Sendable, Hashable {
     let rest = text[start.upperBound...]
     isForSubdomains = rest.hasPrefix("*.")
     let plain = text[..<start.upperBound] + (isForSubdomains ? rest.dropFirst(2) : rest)
-    guard let url = try? WebURL(String(plain)), !url.hasCredentials, url.path == "/",
+    guard let url = try? WebURL(String(plain), schemes: WebURL.knownSchemes),
+      !url.hasCredentials, url.path == "/",
       url.query == nil, !url.host.contains("*")
     else { return nil }
     (scheme, host, port) = (url.scheme, url.host, url.port)

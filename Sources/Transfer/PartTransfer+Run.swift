@@ -124,6 +124,7 @@ extension PartTransfer {
       url: url.text, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
       rateLimit: order.rateLimit)
     request.certificate = isHome ? order.certificate : nil
+    if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
     request.connectTimeout = order.connectTimeout
     request.stallTimeout = order.stallTimeout
     return request

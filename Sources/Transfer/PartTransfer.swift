@@ -20,6 +20,8 @@ package struct TransferOrder: Sendable {
   package var credentials: [ResponseHead.Field] = []
   /// As ``credentials``, for the TLS handshake.
   package var certificate: ClientCertificate?
+  /// As ``credentials``, in FTP and SFTP. Where there is none, ``Engine/Configuration/netrc`` may have one.
+  package var login: Login?
   /// Which addresses the URL's own origin may have; nil takes the engine's policy. Redirects to other
   /// origins always fall under the engine's.
   package var addressPolicy: AddressPolicy?

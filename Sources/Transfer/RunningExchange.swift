@@ -31,6 +31,10 @@ final class RunningExchange {
   private let gate: RateGate
   private let sockets: OpenSockets
   let limits: Engine.Configuration
+  /// What is asked in FTP or SFTP; nil in HTTP.
+  private let file: FileQuestion?
+  /// Bytes of the body that are still wanted, where that is not all of it.
+  private var wanted: Int64?
   private var parser: HeadParser
   private var parsed: HeadParser.Parsed?
   private var buffer: GatherBuffer?
@@ -62,6 +66,7 @@ final class RunningExchange {
     self.sockets = sockets
     self.limits = limits.overridden(by: order.request)
     policy = order.request.addressPolicy ?? limits.addressPolicy
+    file = order.request.isForFile ? FileQuestion(order.request.fields) : nil
     parser = HeadParser(isSecure: order.request.url.lowercased().hasPrefix("https:"))
     gatheringSince = now
     // Connecting has its own limit; the head's begins when the request goes out.
@@ -101,7 +106,10 @@ final class RunningExchange {
         return false
       }
     }
-    sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
+    // In FTP and SFTP a server may say something at any time.
+    if file == nil {
+      sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
+    }
     connectedTo = text
     startWatch(limit: limits.responseTimeout, quota: .max)
     return true
@@ -109,6 +117,8 @@ final class RunningExchange {
 
   /// - Returns: false if the exchange is to end.
   func receiveHeader(_ line: String) -> Bool {
+    // Replies of an FTP server, which are libcurl's to understand.
+    if file != nil { return true }
     do throws(TransferError) {
       guard let parsed = try parser.take(line) else { return true }
       self.parsed = parsed
@@ -122,18 +132,38 @@ final class RunningExchange {
       ending = .failed(failure(.proxy, CurlEnd.proxyWantsPassword, remedy: .proxyPassword))
       return false
     }
-    guard let head = parsed?.head, order.sink.head(head) == .accept else {
-      ending = .rejected
-      return false
-    }
+    guard isAccepted() else { return false }
     if parsed?.framing == .untilClose { tlsEnd = TLSEnd(of: easy) }
     startWatch(limit: limits.stallTime, quota: limits.stallQuota)
     return true
   }
 
-  func receiveBody(_ piece: UnsafeRawBufferPointer) -> Receipt {
+  /// Whether the sink takes the head, and what comes after it.
+  private func isAccepted() -> Bool {
+    guard let head = parsed?.head, order.sink.head(head) == .accept else {
+      ending = .rejected
+      return false
+    }
+    return true
+  }
+
+  /// The head that stands for what is known of a file by now.
+  ///
+  /// - Returns: false if the exchange is to end.
+  private func receiveFile(_ file: FileQuestion, _ facts: FileQuestion.Facts) -> Bool {
+    (parsed, wanted) = file.head(facts, now: .now)
+    guard isAccepted() else { return false }
+    if parsed?.framing == .noBody { ending = .complete }
+    startWatch(limit: limits.stallTime, quota: limits.stallQuota)
+    return ending == nil
+  }
+
+  func receiveBody(_ body: UnsafeRawBufferPointer) -> Receipt {
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
+    if let file, parsed == nil, !receiveFile(file, easy.fileFacts) { return .end }
+    let piece = unsafe UnsafeRawBufferPointer(
+      rebasing: body.prefix(Int(clamping: wanted ?? .max)))
     if let buffer, buffer.room < piece.count { deliver() }
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
@@ -154,6 +184,10 @@ final class RunningExchange {
     hasTurn = false
     gate.took(piece.count, by: self, now: now)
     watch.received(piece.count, now: now)
+    if let rest = wanted {
+      wanted = rest - Int64(piece.count)
+      if wanted == 0 { ending = .complete }
+    }
     return .taken
   }
 
@@ -200,7 +234,7 @@ final class RunningExchange {
   /// a head was left over from its last answer, or it broke. From that libcurl recovers by itself, but only five
   /// times in a handle's life (CONN_MAX_RETRIES, counted over all its transfers).
   func deservesFreshConnection(after finished: CurlEnd) -> Bool {
-    guard !isFresh, parsed == nil, connectedTo != nil, openedSockets.isEmpty,
+    guard !isFresh, parsed == nil, !isAnswer(finished), connectedTo != nil, openedSockets.isEmpty,
       case .failed(let error) = ending ?? judge(finished)
     else { return false }
     return error.errorClass == .protocol || error.errorClass == .interrupted
@@ -209,6 +243,7 @@ final class RunningExchange {
   /// The last word: hands over what is gathered and says how it ended. `finished` is what libcurl said,
   /// nil if it was ended by us.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
+    if let finished, isAnswer(finished) { receiveEnd(finished) }
     if ending != .stopped && ending != .rejected { deliver() }
     let outcome = ending ?? finished.map(judge) ?? .cancelled
     return ExchangeResult(
@@ -217,6 +252,24 @@ final class RunningExchange {
   }
 
   // MARK: - Parts
+
+  /// Whether the end of an exchange in FTP or SFTP, of which no byte came, tells what a head would have told.
+  private func isAnswer(_ finished: CurlEnd) -> Bool {
+    file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
+  }
+
+  private func receiveEnd(_ finished: CurlEnd) {
+    guard let file else { return }
+    var facts = easy.fileFacts
+    guard let refusal = finished.refusal ?? (file.offset > 0 ? .beyondEnd : nil) else {
+      _ = receiveFile(file, facts)
+      return
+    }
+    // libcurl asks for nothing where the file is as long as what is there.
+    if finished.isOK, facts.length != nil { facts.length = file.offset }
+    parsed = file.head(refusal, facts, now: .now)
+    _ = isAccepted()
+  }
 
   private func judge(_ finished: CurlEnd) -> ExchangeOutcome {
     guard let parsed else {
@@ -236,6 +289,9 @@ final class RunningExchange {
         let remedy =
           fault.message == CurlEnd.proxyWantsPassword ? TransferError.Remedy.proxyPassword : nil
         return .failed(failure(fault.errorClass, fault.message, remedy: remedy))
+      }
+      if file != nil, let fault = finished.fileFault(order.request, easy.reply, progress) {
+        return .failed(failure(fault.errorClass, fault.message, remedy: fault.remedy))
       }
       let errorClass = finished.errorClass(progress)
       return .failed(failure(errorClass, finished.message(errorClass)))
@@ -267,7 +323,7 @@ final class RunningExchange {
   private func failure(
     _ errorClass: TransferError.Class, _ message: String, remedy: TransferError.Remedy? = nil
   ) -> TransferError {
-    let url = try? WebURL(order.request.url)
+    let url = try? WebURL(order.request.url, schemes: WebURL.knownSchemes)
     return TransferError(errorClass, message, remedy: remedy, host: url?.hostKey)
   }
 

@@ -8,7 +8,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case dns
     /// No connection could be made, or it was refused.
     case connect
-    /// The TLS handshake or the check of the certificate failed.
+    /// The TLS or SSH handshake, or the check of the certificate or host key, failed.
     case tls
     /// No answer, or too few bytes a second, for too long.
     case timeout
@@ -18,7 +18,9 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case http4xx = "http_4xx"
     /// A 5xx answer, 408 or 425: the server has trouble with this file.
     case http5xx = "http_5xx"
-    /// 429, or 503 with Retry-After: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4).
+    /// An FTP or SFTP server has no such file, or does not give it.
+    case noFile = "no_file"
+    /// 429, or 503 with Retry-After: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4); 421 in FTP.
     case rateLimited = "rate_limited"
     /// The answer breaks HTTP.
     case `protocol`
@@ -87,6 +89,10 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case acceptUnverifiedLength
     /// The proxy's user and password in a netrc file.
     case proxyPassword
+    /// This scheme, in ``Engine/Configuration/allowedSchemes``.
+    case allowScheme(String)
+    /// The host's key, in the file of ``Engine/Configuration/knownHosts``.
+    case knownHost
   }
 
   /// An error made of its parts.
@@ -118,6 +124,8 @@ extension TransferError.Remedy: CustomStringConvertible {
     case .digest: "a digest among the options overrules it"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
     case .proxyPassword: "a netrc file has them under 'machine HOST:PORT'"
+    case .allowScheme(let scheme): "allowedSchemes may hold '\(scheme)'"
+    case .knownHost: "the file of knownHosts may have it"
     }
   }
 }

@@ -183,7 +183,7 @@ final class CompletionHook: Sendable {
     var variables = [
       "HAUL_JOB": "\(lease.job)", "HAUL_QUEUE": lease.queue, "HAUL_STORE": lease.store,
       "HAUL_HOST": lease.host, "HAUL_PATH": path, "HAUL_BATCH": lease.batch ?? "",
-      "HAUL_URL": (try? WebURL(lease.url))?.redacted ?? "",
+      "HAUL_URL": (try? WebURL(lease.url, schemes: WebURL.knownSchemes))?.redacted ?? "",
       "HAUL_DIGEST": ending.digest ?? "", "HAUL_BYTES": "\(ending.bytes ?? 0)",
       "HAUL_FETCHED": "\(ending.fetched ?? 0)",
     ]

@@ -6,6 +6,8 @@ import Transfer
 struct Credential: Sendable {
   private(set) var fields: [ResponseHead.Field] = []
   private(set) var certificate: ClientCertificate?
+  /// What FTP and SFTP have in place of ``fields``; nil for what they have no use for.
+  private(set) var login: Login?
   private let origins: [OriginPattern]
 
   /// What a credential's file may say, one a line as `key: value`.
@@ -18,9 +20,24 @@ struct Credential: Sendable {
   private enum Kind: String, CaseIterable {
     case bearer, basic, header
     case clientCertificate = "client-certificate"
+    case sshKey = "ssh-key"
   }
 
   func maySend(to url: WebURL) -> Bool { origins.contains { $0.contains(url) } }
+
+  /// - Throws: `credential` where the URL's protocol has no use for what it is. `name` is the credential's.
+  func requireUse(at url: WebURL, name: String) throws(TransferError) {
+    if login?.keyPath != nil, url.scheme != "sftp" {
+      throw TransferError(
+        .credential, "the credential \(name) is a key, which only sftp knows what to do with")
+    }
+    if url.isFile, login == nil {
+      throw TransferError(
+        .credential,
+        "the credential \(name) is of a type that \(url.scheme) knows nothing of; basic is one that it knows"
+      )
+    }
+  }
 
   /// Reads a file's text; other files that it names are read by `content`, whose paths are `path`'s business.
   ///
@@ -50,7 +67,9 @@ struct Credential: Sendable {
       fields = [.init("Authorization", "Bearer \(try secret(.token, .tokenFile))")]
       used = [.token, .tokenFile]
     case .basic?:
-      fields = [.basic(user: try need(.user), password: try secret(.password, .passwordFile))]
+      let login = Login(user: try need(.user), password: try secret(.password, .passwordFile))
+      fields = [.basic(user: login.user, password: login.password ?? "")]
+      self.login = login
       used = [.user, .password, .passwordFile]
     case .header?:
       let halves = try need(.header).split(separator: ":", maxSplits: 1)
@@ -65,6 +84,11 @@ struct Credential: Sendable {
         path: path(try need(.certificate)), keyPath: path(try need(.key)))
       used = [.certificate, .key]
       // Only to find out that it may be read, and by nobody else.
+      _ = try content(path(try need(.key)))
+    case .sshKey?:
+      login = Login(user: try need(.user), keyPath: path(try need(.key)))
+      used = [.user, .key]
+      // As above.
       _ = try content(path(try need(.key)))
     case nil:
       let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")

@@ -81,8 +81,8 @@ extension ErrorTable {
         "Check that the host is up, and that the worker's machine reaches it.")
     case .tls:
       .init(
-        .job, "The TLS handshake or the check of the certificate failed.",
-        "Check the host's certificate, and the clock and the CA certificates of the worker's machine."
+        .job, "The TLS or SSH handshake, or the check of the certificate or host key, failed.",
+        "Check the host's certificate, and the clock and the CA certificates of the worker's machine; of sftp, the file of --known-hosts."
       )
     case .timeout:
       .init(
@@ -100,9 +100,13 @@ extension ErrorTable {
       .init(
         .job, "A 5xx answer, 408 or 425: the server has trouble with this file.",
         "Wait, or ask whoever runs the server; then 'haul retry'.")
+    case .noFile:
+      .init(
+        .never, "The FTP or SFTP server has no such file, or does not give it.",
+        "Compare the URL with what the server lists, and submit the right one.")
     case .rateLimited:
       .init(
-        .host, "429, or 503 with Retry-After: the host asks for less.",
+        .host, "429, or 503 with Retry-After, or 421 in FTP: the host asks for less.",
         "Nothing; or lower its cap with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
@@ -145,8 +149,9 @@ extension ErrorTable {
     case .blockedURL:
       .init(
         .never,
-        "The URL or a redirect cannot be read, has another scheme than http and https, or holds credentials; or a header of the job's may not be sent.",
-        "Submit another URL, or other headers.")
+        "The URL or a redirect cannot be read, has a scheme that the worker does not allow, names a directory or holds credentials; or a header of the job's may not be sent.",
+        "Submit another URL, or other headers; for ftp and sftp start the worker with --allow-scheme, then 'haul retry'."
+      )
     case .blockedCredential:
       .init(
         .kept,
@@ -155,7 +160,8 @@ extension ErrorTable {
       )
     case .credential:
       .init(
-        .worker, "The worker has no credential of the name that the job says, or cannot use it.",
+        .worker,
+        "The worker has no credential of the name that the job says, or cannot use it; or an FTP or SFTP server refuses the log-in.",
         "Put it into the directory of 'haul worker --credentials'; the job then goes on by itself.")
     case .proxy:
       .init(
@@ -205,6 +211,10 @@ extension TransferError {
     case .ifExists: "\(message); use --if-exists skip, replace or rename"
     case .digest: "\(message); --checksum with the right one overrules it"
     case .acceptUnverifiedLength: "\(message); --accept-unverified-length takes the first"
+    case .allowScheme(let scheme):
+      "\(message); start 'haul worker', 'haul up' or 'haul get' with --allow-scheme \(scheme)"
+    case .knownHost:
+      "\(message); once you are sure of it, add what ssh-keyscan prints of the host to the file of --known-hosts"
     case .proxyPassword: "\(message); the file of --netrc has them under 'machine HOST:PORT'"
     }
   }

@@ -115,7 +115,7 @@ final class JobRun: Sendable {
     guard let store = environment.stores[lease.store] else {
       throw TransferError(.io, "this worker does not mount the store \(lease.store)")
     }
-    let url = try WebURL(lease.url)
+    let url = try WebURL(lease.url, schemes: WebURL.knownSchemes)
     guard !url.hasCredentials else {
       throw TransferError(
         .blockedURL, "credentials in a URL are not sent")
@@ -131,6 +131,7 @@ final class JobRun: Sendable {
     order.fields = identity.fields
     order.credentials = identity.credential?.fields ?? []
     order.certificate = identity.credential?.certificate
+    order.login = identity.credential?.login
     switch try await takeOver.look() {
     case .published(let published, let bytes, let digest):
       logger.info(
@@ -196,6 +197,10 @@ final class JobRun: Sendable {
     } catch {
       throw TransferError(.blockedURL, "\(error)")
     }
+    if url.isFile, !fields.isEmpty {
+      throw TransferError(
+        .blockedURL, "the job has headers, which \(url.scheme) knows nothing of")
+    }
     guard let name = lease.options.credential else { return (fields, nil) }
     let credential = try await store.io.run { [environment] () throws(TransferError) in
       try CredentialDirectory.credential(name, in: environment.credentials)
@@ -205,6 +210,7 @@ final class JobRun: Sendable {
         .blockedCredential,
         "the credential \(name) of this worker is not for \(url.scheme)://\(url.hostKey)")
     }
+    try credential.requireUse(at: url, name: name)
     return (fields, credential)
   }
 

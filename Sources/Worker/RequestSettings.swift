@@ -12,6 +12,10 @@ package struct RequestSettings: Sendable {
   package var proxy: ProxyAddress?
   /// Certificates to trust instead of the system's (PEM).
   package var caFile: String?
+  /// Schemes that are fetched besides http and https: of ftp, ftps and sftp.
+  package var schemes: Set<String> = []
+  /// The keys of hosts that sftp is spoken with, as OpenSSH has them; nil for none.
+  package var knownHosts: String?
   /// A mail address or a URL by which whoever runs a server finds out whose requests these are.
   package var contact: String?
 
@@ -24,5 +28,7 @@ package struct RequestSettings: Sendable {
     engine.cookies = cookies
     engine.proxy = proxy
     engine.caFile = caFile
+    engine.allowedSchemes.formUnion(schemes)
+    engine.knownHosts = knownHosts
   }
 }

@@ -57,7 +57,9 @@ struct GetCommand: HaulCommand {
         "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
     ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.requests) + group(\.log)
   static let operands: [Operand<Self>] = [
-    .repeated("url", \.urls, isRequired: false, "http or https URLs.")
+    .repeated(
+      "url", \.urls, isRequired: false, "http or https URLs; ftp, ftps or sftp with --allow-scheme."
+    )
   ]
 
   static let habits = [

@@ -123,7 +123,7 @@ final class GetProgress: Sendable {
         host: ending.host ?? line?.host ?? "", error: error, isFailed: isFailed)
     }
     guard isShown else { return }
-    let url = line.flatMap { try? WebURL($0.url).redacted }
+    let url = line.flatMap { try? WebURL($0.url, schemes: WebURL.knownSchemes).redacted }
     let what = "\(url ?? path): \(ending.message ?? error)"
     switch lease.state {
     case "failed": display.say("haul get: \(what)", as: .error)

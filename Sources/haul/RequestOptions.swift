@@ -38,6 +38,14 @@ struct RequestOptions: OptionGroup {
       "ca-file", "<file>", \.caFile, environment: "HAUL_CA_FILE",
       "Trust the certificates in this file (PEM) instead of the system's."
     ).from(.files),
+    .values(
+      "allow-scheme", "<scheme>", \.schemes, environment: "HAUL_ALLOW_SCHEME",
+      "Also fetch by ftp, ftps or sftp; may be repeated."
+    ),
+    .value(
+      "known-hosts", "<file>", \.knownHosts, environment: "HAUL_KNOWN_HOSTS",
+      "The keys of the hosts that sftp may be spoken with, as ssh-keyscan prints them."
+    ).from(.files),
     .value(
       "contact", "<mail|url>", \.contact, environment: "HAUL_CONTACT",
       "Tell servers whom to turn to: haul/\(Haul.version) (+CONTACT) as User-Agent."),
@@ -48,6 +56,8 @@ struct RequestOptions: OptionGroup {
   /// Not yet read: a refusal of one with a password must not repeat it.
   var proxy: String?
   var caFile: String?
+  var schemes: [FileScheme] = []
+  var knownHosts: String?
   var contact: ContactArgument?
 
   /// With the files read.
@@ -69,8 +79,24 @@ struct RequestOptions: OptionGroup {
     }
     if let caFile { try Self.requireCertificates(in: caFile) }
     settings.caFile = caFile
+    settings.schemes = Set(schemes.map(\.argument))
+    settings.knownHosts = try readableKnownHosts()
     settings.contact = contact?.argument
     return settings
+  }
+
+  /// Without the keys sftp speaks with nobody: that is to show at once.
+  private func readableKnownHosts() throws(ExitError) -> String? {
+    guard let knownHosts else {
+      if schemes.contains(.sftp) {
+        throw ExitError(.usage, "--allow-scheme sftp needs --known-hosts.")
+      }
+      return nil
+    }
+    guard FileManager.default.isReadableFile(atPath: knownHosts) else {
+      throw ExitError(.configuration, "\(knownHosts) cannot be read.")
+    }
+    return knownHosts
   }
 
   private static func requireCertificates(in path: String) throws(ExitError) {
@@ -83,6 +109,9 @@ struct RequestOptions: OptionGroup {
     else { throw ExitError(.configuration, "\(path) holds no certificate in PEM.") }
   }
 }
+
+/// What is fetched by where it is allowed.
+enum FileScheme: String, CaseIterable, OptionValue { case ftp, ftps, sftp }
 
 /// The name of a credential.
 struct CredentialArgument: OptionValue {

@@ -163,7 +163,8 @@ struct SubmissionReader {
   }
 
   private func line(_ entry: ListEntry) throws -> SubmitLine {
-    let url = try WebURL(entry.url)
+    let url = try WebURL(entry.url, schemes: WebURL.knownSchemes)
+    if let error = url.noFile { throw error }
     try SubmissionCheck.url(entry.url, hasUserInfo: url.hasCredentials)
     try SubmissionCheck.options(of: entry)
     if let path = entry.path { try SubmissionCheck.path(path) }

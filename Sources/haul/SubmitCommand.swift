@@ -79,7 +79,9 @@ struct SubmitCommand: HaulCommand {
       ),
     ] + group(\.progress) + group(\.output) + group(\.choices) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .repeated("url", \.urls, isRequired: false, "http or https URLs.")
+    .repeated(
+      "url", \.urls, isRequired: false,
+      "http, https, ftp, ftps or sftp URLs.")
   ]
 
   var urls: [String] = []

@@ -18,10 +18,13 @@ struct WorkerCommand: HaulCommand {
       origins: https://example.org, https://*.example.org
       token-file: example.token
 
-    type is bearer (token or token-file), basic (user, and password or password-file), header (header: Name: value) or \
-    client-certificate (certificate and key, in PEM). It goes to a job's own URL where that is of one of the origins, and no \
+    type is bearer (token or token-file), basic (user, and password or password-file), header (header: Name: value), \
+    client-certificate (certificate and key, in PEM) or, for sftp, ssh-key (user and key). It goes to a job's own URL where that is of one of the origins, and no \
     further than to the first redirect to another origin. It is read anew for each job. What a job names and this worker lacks another may have: \
     the job waits for it, for a day. The files of --netrc and --cookies are read once, at the start.
+
+    Other workers than those with --allow-scheme fail what is fetched by ftp, ftps or sftp: give it a queue of its own. FTP is \
+    anonymous, or by a credential of type basic, which goes over TLS alone; sftp wants a credential, and in --known-hosts the server's key.
 
     --on-complete runs its command at most once for each job, once the database has it that the job is completed, four at \
     a time. It learns of the job by HAUL_JOB, HAUL_FILE (the file's whole path), HAUL_PATH (below the store), HAUL_STORE, HAUL_QUEUE, \

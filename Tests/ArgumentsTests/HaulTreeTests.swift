@@ -192,7 +192,7 @@ struct HaulTreeTests {
         USAGE: haul submit [<options>] [<url> ...]
 
         ARGUMENTS:
-          <url>                   http or https URLs.
+          <url>                   http, https, ftp, ftps or sftp URLs.
 
         OPTIONS:
           -i, --input <file>      Read a list of URLs; - is standard input.

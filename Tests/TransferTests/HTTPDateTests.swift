@@ -50,4 +50,15 @@ import Testing
   func `refuses what is no date`(_ text: String) {
     #expect(HTTPDate(text, now: now) == nil)
   }
+
+  @Test(
+    arguments: [
+      "Thu, 01 Jan 1970 00:00:00 GMT", "Wed, 31 Dec 1969 23:59:59 GMT",
+      "Tue, 29 Feb 2000 12:34:56 GMT", "Sun, 28 Feb 2100 23:59:59 GMT",
+      "Mon, 01 Mar 2100 00:00:00 GMT", "Sun, 06 Nov 1994 08:49:37 GMT",
+      "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT",
+    ])
+  func `a date is written as it is read`(text: String) {
+    #expect(HTTPDate(text, now: .now)?.text == text)
+  }
 }

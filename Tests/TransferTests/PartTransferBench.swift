@@ -27,7 +27,9 @@ final class PartTransferBench: Sendable {
     _ change: (inout TransferOrder) throws -> Void = { _ in },
     save: PartTransfer.Save? = nil
   ) throws -> PartTransfer {
-    var order = TransferOrder(url: try WebURL(url), parts: try scratch.parts(), partName: "part")
+    var order = TransferOrder(
+      url: try WebURL(url, schemes: WebURL.knownSchemes), parts: try scratch.parts(),
+      partName: "part")
     // The disk of a machine that runs tests may be busy.
     order.stopTime = .seconds(30)
     try change(&order)

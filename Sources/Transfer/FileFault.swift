@@ -1,0 +1,70 @@
+internal import CLibcurl
+
+extension EasyHandle {
+  /// What is known of the file that is being sent (libcurl: CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, CURLINFO_FILETIME_T).
+  var fileFacts: FileQuestion.Facts {
+    func number(_ info: CURLINFO) -> Int64? {
+      var value: curl_off_t = -1
+      guard unsafe haul_easy_get_offset(raw, info, &value) == CURLE_OK, value >= 0 else {
+        return nil
+      }
+      return Int64(value)
+    }
+    return FileQuestion.Facts(
+      length: number(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T), modified: number(CURLINFO_FILETIME_T))
+  }
+
+  /// The FTP server's last reply (RFC 959 §4.2); 0 for SFTP.
+  var reply: Int {
+    var code = 0
+    _ = unsafe haul_easy_get_long(raw, CURLINFO_RESPONSE_CODE, &code)
+    return code
+  }
+}
+
+extension CurlEnd {
+  /// What an end without a byte of body says of the file; nil where it says nothing.
+  var refusal: FileQuestion.Refusal? {
+    switch code {
+    case CURLE_BAD_DOWNLOAD_RESUME: .beyondEnd
+    case CURLE_FTP_COULDNT_USE_REST: .noRanges
+    default: nil
+    }
+  }
+
+  /// The failure of an exchange in FTP or SFTP, where it has one of its own. `reply` is as `EasyHandle.reply`.
+  func fileFault(
+    _ request: ExchangeRequest, _ reply: Int, _ progress: Progress
+  ) -> (errorClass: TransferError.Class, message: String, remedy: TransferError.Remedy?)? {
+    // Too busy, at log-in or later.
+    if reply == 421 { return (.rateLimited, "the server asks to come back later (421)", nil) }
+    let isSFTP = request.url.lowercased().hasPrefix("sftp:")
+    switch code {
+    case CURLE_LOGIN_DENIED:
+      return (
+        .credential,
+        request.login == nil
+          ? "the server wants a user and a password, and no credential is named"
+          : "the server refuses the log-in", nil
+      )
+    case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_REMOTE_ACCESS_DENIED, CURLE_FTP_COULDNT_RETR_FILE:
+      // Transient negative (RFC 959 §4.2.1); and what the server first agreed to send.
+      if (100..<500).contains(reply) {
+        return (.interrupted, "the server did not send the file (\(reply))", nil)
+      }
+      return (
+        .noFile,
+        code == CURLE_REMOTE_ACCESS_DENIED
+          ? "the server does not give access to the file, or to its directory"
+          : "the server has no such file, or does not give it", nil
+      )
+    case CURLE_PEER_FAILED_VERIFICATION where isSFTP:
+      return (.tls, "the server's key is not the one that is known of the host", .knownHost)
+    case CURLE_SSH where progress == .connecting:
+      return (.tls, "no SSH connection comes about: \(sentence)", nil)
+    case CURLE_USE_SSL_FAILED:
+      return (.tls, "the server offers no TLS, and no password is sent without", nil)
+    default: return nil
+    }
+  }
+}

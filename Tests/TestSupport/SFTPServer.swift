@@ -1,0 +1,72 @@
+import Foundation
+import Glibc
+
+/// OpenSSH's sshd on a loopback port, for whoever runs the tests, who proves that by a key.
+///
+/// It ends with this object, and with the test process.
+package final class SFTPServer: Sendable {
+  package let port: UInt16
+  /// The directory for files; `url` has them below it.
+  package let root: String
+  /// The private key of the only user, ``user``.
+  package let key: String
+  package let user: String
+  /// Has the server's key under its address.
+  package let knownHosts: String
+  private let directory: TemporaryDirectory
+  private let program: OriginProgram
+
+  /// Starts it; on return it accepts connections.
+  package init() async throws {
+    directory = try TemporaryDirectory()
+    root = directory.path("root")
+    (key, knownHosts) = (directory.path("id"), directory.path("known_hosts"))
+    user = String(cString: getpwuid(getuid()).pointee.pw_name)
+    try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+    // Where sshd locks itself in as root.
+    if getuid() == 0 { mkdir("/run/sshd", 0o755) }
+    port = try OriginProgram.freePort()
+    for name in ["id", "host"] { try await Self.makeKey(directory.path(name)) }
+    let hostKey = try String(contentsOfFile: directory.path("host.pub"), encoding: .utf8)
+    try directory.write("[127.0.0.1]:\(port) \(hostKey)", to: "known_hosts")
+    try directory.write(
+      """
+      Port \(port)
+      ListenAddress 127.0.0.1
+      HostKey \(directory.path("host"))
+      AuthorizedKeysFile \(directory.path("id.pub"))
+      PidFile none
+      StrictModes no
+      UsePAM no
+      PasswordAuthentication no
+      KbdInteractiveAuthentication no
+      PermitRootLogin prohibit-password
+      Subsystem sftp internal-sftp
+      """, to: "sshd_config")
+    program = try await OriginProgram(
+      "/usr/sbin/sshd", ["-D", "-e", "-f", directory.path("sshd_config")], port: port,
+      errorLog: directory.path("sshd_config"))
+  }
+
+  package var host: String { "127.0.0.1:\(port)" }
+
+  package func url(_ name: String) -> String { "sftp://\(host)\(root)/\(name)" }
+
+  /// A file that was last changed `age` ago.
+  package func put(_ name: String, _ content: [UInt8], age: Duration = .seconds(3600)) throws {
+    try FTPServer.put(content, at: "\(root)/\(name)", age: age)
+  }
+
+  /// A file of known hosts where another key stands for the server.
+  package func forgedKnownHosts() async throws -> String {
+    try await Self.makeKey(directory.path("other"))
+    let other = try String(contentsOfFile: directory.path("other.pub"), encoding: .utf8)
+    return try directory.write("[127.0.0.1]:\(port) \(other)", to: "forged")
+  }
+
+  private static func makeKey(_ path: String) async throws {
+    let made = try await ChildProcess.run(
+      "ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", path])
+    guard made.exit == .code(0) else { throw POSIXError(.EINVAL) }
+  }
+}

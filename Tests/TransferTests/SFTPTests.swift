@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Transfer
+
+/// Files by SFTP, from OpenSSH.
+@Suite(.timeLimit(.minutes(2)))
+struct SFTPTests {
+  private let bench: PartTransferBench
+  /// More than the buffers on the way hold.
+  private let source = Source(seed: 1, length: 64 << 20)
+
+  init() throws { bench = try PartTransferBench() }
+
+  private func content(_ source: Source) -> [UInt8] { source.pattern.bytes(in: 0..<source.length) }
+
+  private func transfer(
+    _ server: SFTPServer, _ name: String, _ engine: Engine,
+    _ change: (inout TransferOrder) -> Void = { _ in }
+  ) throws -> PartTransfer {
+    try bench.transfer(server.url(name), engine: engine) { order in
+      order.partName = "part of \(name.filter { $0 != "/" })"
+      order.login = Login(user: server.user, keyPath: server.key)
+      change(&order)
+    }
+  }
+
+  @Test func `files come whole, an empty one too, and the connection is used again`() async throws {
+    let server = try await SFTPServer()
+    let small = Source(seed: 2, length: 300_000)
+    try server.put("a", content(source))
+    try server.put("b", content(small))
+    try server.put("empty", [])
+    try await withEngine(.files(knownHosts: server.knownHosts)) { engine in
+      let all = [("a", source), ("b", small), ("empty", Source(seed: 3, length: 0))]
+      for (name, source) in all {
+        let outcome = try await transfer(server, name, engine).run()
+        #expect(try outcome.holds(source), "\(name)")
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `stopped, the rest is asked for, and all of it where the source has changed`(
+    _ hasChanged: Bool
+  ) async throws {
+    let server = try await SFTPServer()
+    try server.put("a", content(source))
+    let new = Source(seed: 2, length: source.length)
+    try await withEngine(.files(knownHosts: server.knownHosts)) { engine in
+      let login = Login(user: server.user, keyPath: server.key)
+      let first = try bench.transfer(server.url("a"), engine: engine) { $0.login = login }
+      async let outcome = first.run()
+      try await eventually("some of it received") { first.progress.bytes > 1 << 20 }
+      first.stop()
+      #expect(await outcome.isStopped)
+      let left = try bench.leftBehind()
+      let offset = left.checkpoint.durable.prefixEnd
+      try #require(offset > 4096 && offset < source.length)
+      if hasChanged { try server.put("a", content(new), age: .seconds(1800)) }
+      let second = try bench.transfer(server.url("a"), engine: engine) { order in
+        order.login = login
+        order.resuming = left
+        order.partName = left.checkpoint.part
+      }
+      #expect(try await second.run().holds(hasChanged ? new : source))
+      #expect(second.report.fetched == source.length - (hasChanged ? 0 : offset - 4096))
+      #expect(second.report.changes == (hasChanged ? 1 : 0))
+    }
+  }
+
+  @Test func `a server whose key is not known, or another one, gets nothing`() async throws {
+    let server = try await SFTPServer()
+    try server.put("a", [7])
+    let nobody = try TemporaryDirectory().path("none")
+    for knownHosts in [try await server.forgedKnownHosts(), "/dev/null", nobody] {
+      try await withEngine(.files(knownHosts: knownHosts)) { engine in
+        let error = try await transfer(server, "a", engine).run().error
+        #expect(error?.errorClass == .tls && error?.remedy == .knownHost, "\(knownHosts)")
+      }
+    }
+    try await withEngine(.files()) { engine in
+      let outcome = try await transfer(server, "a", engine).run()
+      #expect(outcome.error?.errorClass == .tls)
+    }
+  }
+
+  @Test func `another key, no credential, no file`() async throws {
+    let (server, other) = (try await SFTPServer(), try await SFTPServer())
+    try server.put("a", [7])
+    try await withEngine(.files(knownHosts: server.knownHosts)) { engine in
+      func failure(_ name: String, _ change: (inout TransferOrder) -> Void = { _ in }) async throws
+        -> TransferError.Class?
+      {
+        try await transfer(server, name, engine, change).run().error?.errorClass
+      }
+      let found = [
+        try await failure("a") { $0.login?.keyPath = other.key },
+        try await failure("a") { $0.login = Login(user: server.user, password: "x") },
+        try await failure("a") { $0.login = nil },
+        try await failure("missing"), try await failure("a/"),
+        try await failure("a") { $0.addressPolicy = .publicOnly },
+      ]
+      #expect(
+        found == [.credential, .credential, .credential, .noFile, .blockedURL, .blockedAddress])
+      // sshd opens a directory, and then has nothing to read.
+      let directory = try await failure("../root")
+      #expect(directory != nil)
+    }
+  }
+}
