@@ -141,7 +141,7 @@ struct SecretFileTests {
 
   @Test(arguments: [
     "example.org", "https://example.org/a", "https://u@h", "*", "https://*", "https://a.*.org",
-    "ftp://h",
+    "gopher://h",
   ])
   func `what is no origin is refused`(text: String) { #expect(OriginPattern(text) == nil) }
 }
