@@ -19,27 +19,28 @@ struct ProgressColumns: Equatable {
   private(set) var hasRate = true
   private(set) var hasTimeLeft = true
 
-  /// For lines of at most `width` columns whose names want `widestName`.
+  /// For lines of at most `width` columns whose names want `widestName`, and for what must be said of all need `least`:
+  /// all other columns go before a part of that does.
   ///
   /// The column of names grows in steps, so that not every name that comes and goes moves the rest.
-  init(width: Int, widestName: Int) {
+  init(width: Int, widestName: Int, least: Int) {
     let wanted = max((widestName + 7) / 8 * 8, 16)
     var room = width - fixed - 1
-    if room >= 16 + 8 {
-      name = min(wanted, room - min(max(room * 3 / 8, 8), 40))
+    if room >= max(16, least) + 8 {
+      name = max(min(wanted, room - min(max(room * 3 / 8, 8), 40)), least)
       bar = min(room - name, 40)
       return
     }
     room = width - fixed
-    if room < 12 {
+    if room < max(12, least) {
       (gap, hasBytes) = (1, false)
       room = width - fixed
     }
-    if room < 12 {
+    if room < max(12, least) {
       hasRate = false
       room = width - fixed
     }
-    if room < 8 {
+    if room < max(8, least) {
       hasTimeLeft = false
       room = width - fixed
     }

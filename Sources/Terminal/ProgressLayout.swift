@@ -5,7 +5,7 @@ internal import Log
 ///     debian-12.iso     ━━━━━━━━╸───────  53%   0.3/0.6 GiB  12.3 MiB/s   24s
 ///     3 of 12 files     ━━╸─────────────  14%   0.6/4.3 GiB  21.0 MiB/s  3m04s
 package struct ProgressLayout: Sendable {
-  /// On fewer there is room for the count of files alone.
+  /// On fewer there is room for counts of files alone.
   private static let fewestColumns = 12
 
   private let style: Screen
@@ -27,13 +27,14 @@ package struct ProgressLayout: Sendable {
     let room = rows - 2
     guard room >= 0 else { return [] }
     if columns < Self.fewestColumns {
-      return [String(frame.shortestCounts.prefix(max(columns - 1, 0)))]
+      return [frame.counts(fitting: max(columns - 1, 0))]
     }
     let shown = Self.largest(frame.transfers, fitting: room)
     let hidden = frame.transfers.count - shown.count
     let names = shown.map { SafeText.visible($0.name) }
     let widest = (names + [frame.counts]).map(DisplayWidth.of).max() ?? 0
-    let widths = ProgressColumns(width: columns - 1, widestName: widest)
+    let widths = ProgressColumns(
+      width: columns - 1, widestName: widest, least: DisplayWidth.of(frame.leastCounts))
     var lines = zip(shown, names).map { line(of: $0, name: $1, widths) }
     if hidden > 0 && room > 0 {
       let text = shown.isEmpty ? "\(hidden) running" : "\(bar.ellipsis) and \(hidden) more"
@@ -71,10 +72,7 @@ package struct ProgressLayout: Sendable {
       fraction: frame.fraction,
       bytes: HumanFormat.bytes(frame.bytes, of: frame.total), rate: frame.rate,
       timeLeft: frame.timeLeft, labelStyle: frame.failed > 0 ? .red : .bold)
-    return line(row, widths) { width in
-      let text = [frame.counts, frame.shortCounts].first { DisplayWidth.of($0) <= width }
-      return text ?? DisplayWidth.truncated(frame.shortestCounts, to: width)
-    }
+    return line(row, widths, label: frame.counts(fitting:))
   }
 
   /// What a line shows besides its label.
@@ -137,9 +135,20 @@ extension ProgressFrame {
     return (files ?? "\(done) file\(done == 1 ? "" : "s")") + losses
   }
 
-  fileprivate var shortCounts: String { shortestCounts + losses }
+  /// As much of that as has room; that some failed goes last.
+  fileprivate func counts(fitting width: Int) -> String {
+    let texts = [counts, "\(shortestCounts)\(losses)", leastCounts]
+    let text = texts.first { DisplayWidth.of($0) <= width }
+    return text
+      ?? DisplayWidth.truncated(failed > 0 ? "\(failed) failed" : shortestCounts, to: width)
+  }
 
-  fileprivate var shortestCounts: String { "\(done)" + (all.map { "/\($0)" } ?? "") }
+  /// `3/12, 1 failed`: what must be said.
+  fileprivate var leastCounts: String {
+    shortestCounts + (failed > 0 ? ", \(failed) failed" : "")
+  }
+
+  private var shortestCounts: String { "\(done)" + (all.map { "/\($0)" } ?? "") }
 
   private var losses: String {
     (failed > 0 ? ", \(failed) failed" : "") + (cancelled > 0 ? ", \(cancelled) cancelled" : "")

@@ -53,6 +53,21 @@ struct ProgressLayoutTests {
     }
   }
 
+  @Test func `that some failed is the last thing to go`() {
+    let frame = ProgressFrame(
+      done: 123_456, failed: 12_345, cancelled: 678, all: 1_000_000, bytes: 25 << 30,
+      rate: 14_400_000,
+      timeLeft: .seconds(7_322))
+    for columns in 34...220 {
+      let total = layout.lines(frame, columns: columns, rows: 24).last ?? ""
+      #expect(total.contains("123456"), "\(columns): \(total)")
+      #expect(total.contains("12345 failed"), "\(columns): \(total)")
+    }
+    for columns in [18, 25, 33] {
+      #expect(layout.lines(frame, columns: columns, rows: 24).last?.contains("failed") == true)
+    }
+  }
+
   @Test func `nothing but a bar and its text changes with colours and without Unicode`() throws {
     let coloured = ProgressLayout(hasColors: true).lines(.mixed, columns: 80, rows: 24)
     let bare = coloured.map { $0.replacing(/\u{1b}\[[0-9]+m/, with: "") }
