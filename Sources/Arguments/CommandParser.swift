@@ -8,7 +8,7 @@ struct CommandParser<C: Command> {
   func parse(_ arguments: [String]) throws(ParseExit) -> C {
     let options = C.options
     let specs = options.map(\.spec) + [.help]
-    var given: [String: [String]] = [:]
+    var given: [String: [Given]] = [:]
     var operands: [String] = []
     var lexer = ArgumentLexer(arguments)
     while let token = lexer.next() {
@@ -18,7 +18,8 @@ struct CommandParser<C: Command> {
         if let advice = C.habits[name] { throw .usage("unknown option \(quoted(name)): \(advice)") }
         let spec = try specs.named(name)
         if spec == .help { throw .help }
-        given[spec.long, default: []].append(try lexer.value(of: spec, named: name))
+        let value = try lexer.value(of: spec, named: name)
+        given[spec.long, default: []].append(Given(name: name, value: value))
       }
     }
     var command = C()
@@ -27,15 +28,25 @@ struct CommandParser<C: Command> {
     return command
   }
 
+  /// An option as the user wrote it.
+  private struct Given {
+    /// Long or short, dashes included.
+    let name: String
+    let value: String
+  }
+
   private func apply(
-    _ option: Option<C>, _ given: [String]?, to command: inout C
+    _ option: Option<C>, _ given: [Given]?, to command: inout C
   ) throws(ParseExit) {
     let spec = option.spec
     if let given {
-      try set(option.setter, given, to: &command, subject: "option '--\(spec.long)'")
+      try set(option.setter, given.map(\.value), to: &command) { wrong in
+        let name = given.first { $0.value == wrong }?.name ?? "--\(spec.long)"
+        return "option '\(name)'"
+      }
     } else if let name = spec.environment, let text = environment[name], !text.isEmpty {
       let texts = spec.repeats ? text.split(separator: ",").map(String.init) : [text]
-      try set(option.setter, texts, to: &command, subject: "environment variable \(name)")
+      try set(option.setter, texts, to: &command) { _ in "environment variable \(name)" }
     }
   }
 
@@ -47,18 +58,19 @@ struct CommandParser<C: Command> {
       rest = rest.dropFirst(taken.count)
       if taken.isEmpty && !spec.isRequired { continue }
       if taken.isEmpty { throw .usage("operand <\(spec.name)> is missing.") }
-      try set(operand.setter, Array(taken), to: &command, subject: "operand <\(spec.name)>")
+      try set(operand.setter, Array(taken), to: &command) { _ in "operand <\(spec.name)>" }
     }
     if let extra = rest.first { throw .usage("unexpected operand \(quoted(extra)).") }
   }
 
+  /// `subject` names for a sentence where the text comes from that is no value.
   private func set(
-    _ setter: Setter<C>, _ texts: [String], to command: inout C, subject: String
+    _ setter: Setter<C>, _ texts: [String], to command: inout C, subject: (String) -> String
   ) throws(ParseExit) {
     do throws(Setter<C>.Mismatch) {
       try setter.set(&command, texts)
     } catch {
-      var message = "\(subject) must be \(error.expected), not \(quoted(error.text))."
+      var message = "\(subject(error.text)) must be \(error.expected), not \(quoted(error.text))."
       if let near = Suggestion.nearest(to: error.text, among: setter.candidates) {
         message += " Did you mean '\(near)'?"
       }

@@ -88,11 +88,15 @@ struct CommandTests {
     ("worker --once=1", "haul worker: option '--once' takes no value."),
     (
       "worker -c 0",
-      "haul worker: option '--concurrency' must be a whole number from 1 to 1000, not '0'."
+      "haul worker: option '-c' must be a whole number from 1 to 1000, not '0'."
     ),
     (
-      "worker -c x -c 1",
-      "haul worker: option '--concurrency' must be a whole number from 1 to 1000, not 'x'."
+      "worker --concurrency 1 -c x -c 1",
+      "haul worker: option '-c' must be a whole number from 1 to 1000, not 'x'."
+    ),
+    (
+      "worker -c 1 --concurrency 0",
+      "haul worker: option '--concurrency' must be a whole number from 1 to 1000, not '0'."
     ),
     (
       "worker --log-format xml",
