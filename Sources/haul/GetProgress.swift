@@ -120,7 +120,7 @@ final class GetProgress: Sendable {
     let isFailed = lease.state == "failed"
     let isShown = state.withLock {
       $0.hostTrouble.take(
-        host: ending.host ?? line?.host ?? "", error: error, isFailed: isFailed)
+        path: path, host: ending.host ?? line?.host ?? "", error: error, isFailed: isFailed)
     }
     guard isShown else { return }
     let url = line.flatMap { try? WebURL($0.url, schemes: WebURL.knownSchemes).redacted }

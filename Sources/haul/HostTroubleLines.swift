@@ -16,9 +16,12 @@ struct HostTroubleLines {
   }
 
   private struct Count {
-    var all = 0
-    /// Those shown, and those told as a number.
+    /// One that is tried again and again counts once.
+    var files: Set<String> = []
+    /// Of those, shown ones, and those told as a number.
     var told = 0
+    /// One a try.
+    var lines = 0
   }
 
   /// So many were not shown, as `and 197 more files of example.org failed for the same reason`.
@@ -34,12 +37,15 @@ struct HostTroubleLines {
   private var lastRound: ContinuousClock.Instant?
 
   /// Whether the line about a file that could not be fetched is shown.
-  mutating func take(host: String, error: String, isFailed: Bool) -> Bool {
+  mutating func take(path: String, host: String, error: String, isFailed: Bool) -> Bool {
     guard Self.ofHost.contains(error) else { return true }
     let trouble = Trouble(host: host, error: error, isFailed: isFailed)
-    counts[trouble, default: Count()].all += 1
-    guard counts[trouble, default: Count()].all <= Self.most else { return false }
-    counts[trouble]?.told += 1
+    var count = counts[trouble] ?? Count()
+    defer { counts[trouble] = count }
+    let isNew = count.files.insert(path).inserted
+    guard count.lines < Self.most else { return false }
+    count.lines += 1
+    if isNew { count.told += 1 }
     return true
   }
 
@@ -47,18 +53,18 @@ struct HostTroubleLines {
   mutating func endRound(now: ContinuousClock.Instant) -> [More] {
     if let lastRound, lastRound.duration(to: now) < Self.round { return [] }
     lastRound = now
-    return tell { _, count in count.all >= 2 * count.told }
+    return tell { _, count in count.files.count >= 2 * count.told }
   }
 
   /// All that failed and was not told.
   mutating func end() -> [More] { tell { trouble, _ in trouble.isFailed } }
 
   private mutating func tell(where isDue: (Trouble, Count) -> Bool) -> [More] {
-    let due = counts.filter { $0.value.all > $0.value.told && isDue($0.key, $0.value) }
-    for trouble in due.keys { counts[trouble]?.told = due[trouble]?.all ?? 0 }
+    let due = counts.filter { $0.value.files.count > $0.value.told && isDue($0.key, $0.value) }
+    for trouble in due.keys { counts[trouble]?.told = due[trouble]?.files.count ?? 0 }
     return due.sorted { ($0.key.host, $0.key.error) < ($1.key.host, $1.key.error) }.map {
       trouble, count in
-      let files = "and \(counted(count.all - count.told, "more file")) of \(trouble.host)"
+      let files = "and \(counted(count.files.count - count.told, "more file")) of \(trouble.host)"
       let end = trouble.isFailed ? "failed" : "will be tried again"
       return More(sentence: "\(files) \(end) for the same reason", isFailed: trouble.isFailed)
     }
