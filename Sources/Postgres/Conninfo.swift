@@ -5,16 +5,33 @@ import Glibc
 enum Conninfo {
   /// What a key=value string or URI sets. (libpq: PQconninfoParse)
   ///
-  /// - Throws: `PostgresError.configuration`, which quotes nothing: a password can stand anywhere in
-  ///   a string that does not parse.
+  /// - Throws: `PostgresError.configuration`, which quotes at most the name of an option that libpq does not know: a
+  ///   password can stand anywhere in a string that does not parse.
   static func parse(_ string: String) throws(PostgresError) -> [String: String] {
-    guard let options = unsafe PQconninfoParse(string, nil) else {
-      throw .configuration(
-        "the database's connection string is neither key=value pairs nor a postgresql:// URI"
-          + " that libpq understands")
+    var message: UnsafeMutablePointer<CChar>?
+    guard let options = unsafe PQconninfoParse(string, &message) else {
+      let reason = unsafe message.map { unsafe String(cString: $0) } ?? ""
+      unsafe PQfreemem(message)
+      throw .configuration(complaint(of: reason, about: string))
     }
     defer { unsafe PQconninfoFree(options) }
     return unsafe values(options)
+  }
+
+  /// What `reason`, libpq's, may be told of.
+  ///
+  /// Its option is quoted where it cannot be a piece of a password: none stands before it, nor any user name of a URI.
+  private static func complaint(of reason: String, about string: String) -> String {
+    let unknown = reason.firstMatch(
+      of: #/^invalid (?:connection option|URI query parameter:) "([a-z_]+)"/#)
+    guard let name = unknown?.1, let range = string.firstRange(of: name),
+      !string.contains("@"), !string[..<range.lowerBound].contains("pass")
+    else {
+      return "the database's connection string is neither key=value pairs nor a postgresql:// URI"
+        + " that libpq understands"
+    }
+    return "the database's connection string has an option that libpq does not know, \(name);"
+      + " some that it knows are host, port, dbname, user, password, passfile, service and sslmode"
   }
 
   /// The options that have a value.

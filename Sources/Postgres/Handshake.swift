@@ -33,7 +33,9 @@ enum Handshake {
       let socketEvents = link.wakeUp.wait(socket: libpq.socket, events: events, until: deadline)
       if link.isClosing { throw .connectionLost("closed by this program") }
       if socketEvents { return }
-      if ContinuousClock.now >= deadline { throw .connecting(nil, "no answer in time") }
+      if ContinuousClock.now >= deadline {
+        throw .connecting(nil, "no answer in time from \(libpq.place)")
+      }
     }
   }
 

@@ -26,7 +26,6 @@ import Glibc
     unsafe PQsetNoticeReceiver(handle, { _, _ in }, nil)
     // Refusals during connecting have no result to ask for the code: it must be in the message.
     unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
-    unsafe PQsetnonblocking(handle, 1)
   }
 
   deinit {
@@ -41,6 +40,14 @@ import Glibc
   /// Whether the next result, or that there is no more, has not fully arrived.
   var isBusy: Bool { unsafe PQisBusy(handle) == 1 }
 
+  /// The server being connected to, for a message: `the socket /run/postgresql/.s.PGSQL.5432`, `db.example.org, port 5432`.
+  /// (libpq: PQhost, PQhostaddr, PQport)
+  var place: String {
+    let port = unsafe PQport(handle).map { unsafe String(cString: $0) } ?? ""
+    let host = unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? ""
+    return host.hasPrefix("/") ? "the socket \(host)/.s.PGSQL.\(port)" : "\(host), port \(port)"
+  }
+
   /// How many hosts libpq tries in turn, wherever their names came from.
   var hostCount: Int {
     guard let options = unsafe PQconninfo(handle) else { return 1 }
@@ -51,10 +58,13 @@ import Glibc
 
   borrowing func pollConnecting() -> Polling {
     switch unsafe PQconnectPoll(handle) {
-    case PGRES_POLLING_OK: .ready
-    case PGRES_POLLING_READING: .reading
-    case PGRES_POLLING_WRITING: .writing
-    default: .failed
+    case PGRES_POLLING_OK:
+      // Not before: it would clear which server the message of a failure is about.
+      unsafe PQsetnonblocking(handle, 1)
+      return .ready
+    case PGRES_POLLING_READING: return .reading
+    case PGRES_POLLING_WRITING: return .writing
+    default: return .failed
     }
   }
 

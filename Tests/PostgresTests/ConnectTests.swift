@@ -1,5 +1,6 @@
-import Postgres
 import Testing
+
+@testable import Postgres
 
 @Suite struct ConnectTests {
   private func error(_ settings: String) async throws -> PostgresError {
@@ -49,12 +50,39 @@ import Testing
     #expect(!String(reflecting: configuration).contains("hunter2"))
   }
 
+  @Test(arguments: [
+    ("hots=/tmp dbname=x", "hots"), ("postgresql:///x?ssl_mode=require", "ssl_mode"),
+    ("pasword=a", "pasword"),
+  ])
+  func `an option that libpq does not know is named`(conninfo: String, name: String) {
+    #expect(
+      throws: PostgresError.configuration(
+        "the database's connection string has an option that libpq does not know, \(name); some that it knows are host, "
+          + "port, dbname, user, password, passfile, service and sslmode")
+    ) { try Conninfo.parse(conninfo) }
+  }
+
+  @Test(arguments: [
+    "password=a hunter=2", "passwd=a hunter=2", "postgresql://h/x?password=a&hunter=2",
+    "postgresql://u:p@h/x?hunter=2",
+  ])
+  func `what may be a piece of a password is not named`(conninfo: String) throws {
+    let error = #expect(throws: PostgresError.self) { try Conninfo.parse(conninfo) }
+    #expect(!"\(try #require(error))".contains("hunter"))
+  }
+
+  @Test func `a server that is not there is told by its place`() async throws {
+    #expect("\(try await error("host=/nonexistent port=7"))".contains("/nonexistent/.s.PGSQL.7"))
+    #expect("\(try await error("host=127.0.0.1 port=1"))".contains(#""127.0.0.1", port 1 "#))
+  }
+
   @Test func `a server that accepts and says nothing is given up`() async throws {
     let server = try SilentServer()
     let configuration = ConnectionConfiguration(
       conninfo: "host=\(server.host) user=x", applicationName: "haul-tests",
       connectTimeout: .milliseconds(50))
-    await #expect(throws: PostgresError.connecting(nil, "no answer in time")) {
+    let reason = "no answer in time from the socket \(server.host)/.s.PGSQL.5432"
+    await #expect(throws: PostgresError.connecting(nil, reason)) {
       _ = try await Connection.connect(configuration)
     }
   }
