@@ -40,6 +40,18 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
   }
 }
 
+/// A row of `haul.vitals`.
+package struct VitalRow: Sendable, Decodable, Equatable {
+  package let vital: String
+  /// Which table or queue, or who; nil where there is but one.
+  package let subject: String?
+  /// nil where there is none yet.
+  package let value: Double?
+  package let unit: String
+  package let alarming: Bool
+  package let meaning: String
+}
+
 /// A row of `haul.health`.
 package struct HealthRow: Sendable, Decodable, Equatable {
   package let check: String

@@ -40,6 +40,12 @@ extension JobQueue {
       """, [])
   }
 
+  /// What a pool lives on, measured.
+  package func vitals() async throws -> [VitalRow] {
+    try await view(
+      "SELECT to_json(v) FROM (SELECT m.* FROM haul.vitals m ORDER BY m.vital, m.subject) v", [])
+  }
+
   /// Every invariant with what breaks it. Reads all of the pool.
   package func health() async throws -> [HealthRow] {
     try await view("SELECT to_json(v) FROM (SELECT h.* FROM haul.health h) v", [])

@@ -12,12 +12,14 @@ struct DatabaseCheck {
   func run() async -> (findings: [Finding], known: CheckVerdicts.KnownStores) {
     var findings: [Finding] = []
     var may = true
+    var told: Set = ["connections"]
     let asked = WallTime.now().milliseconds
     await ask("server", &findings) {
       let facts = try await queue.databaseFacts()
       let middle = (asked + WallTime.now().milliseconds) / 2
       let ahead = Duration.milliseconds(middle) - .seconds(facts.time)
       may = facts.may.watch
+      if facts.seesAllSessions { told.insert("oldest_snapshot") }
       return [
         CheckVerdicts.server(facts), CheckVerdicts.roles(facts),
         CheckVerdicts.clock(ahead: ahead),
@@ -38,7 +40,14 @@ struct DatabaseCheck {
       known.rows = try await queue.stores()
       return []
     }
-    await ask("queues", &findings) { CheckVerdicts.queues(try await queue.queues()) }
+    await ask("queues", &findings) {
+      let rows = try await queue.queues()
+      for row in rows where row.workers == 0 { told.insert("stranded_lanes \(row.queue)") }
+      return CheckVerdicts.queues(rows)
+    }
+    await ask("vitals", &findings) {
+      CheckVerdicts.vitals(try await queue.vitals(), told: told)
+    }
     await ask("health", &findings) { CheckVerdicts.health(try await queue.health()) }
     return (findings, known)
   }

@@ -167,4 +167,30 @@ struct CheckTests {
       finding.json.line
         == #"{"verdict":"warn","what":"clock","detail":"odd\u001b","advice":"Mend it."}"#)
   }
+
+  private func vital(
+    _ vital: String, _ value: Double?, _ unit: String, of subject: String? = nil,
+    alarms: Bool = true
+  ) -> VitalRow {
+    VitalRow(
+      vital: vital, subject: subject, value: value, unit: unit, alarming: alarms, meaning: "so")
+  }
+
+  @Test func `of vitals those that alarm are told, unless they were told or never measured`() {
+    let rows = [
+      vital("dead_rows", 250_000, "rows", of: "ready"), vital("notify_queue", 0.75, "of 1"),
+      vital("partition_room", 9, "jobs", alarms: false), vital("last_round", nil, "seconds"),
+      vital("connections", 0.95, "of 1"), vital("stranded_lanes", 2, "lanes", of: "films"),
+      vital("stranded_lanes", 3, "lanes", of: "music"),
+    ]
+    let findings = CheckVerdicts.vitals(rows, told: ["connections", "stranded_lanes films"])
+    #expect(
+      findings.map(\.detail) == [
+        "dead rows (ready): 250000 rows; so", "notify queue: 75%; so",
+        "stranded lanes (music): 3 lanes; so",
+      ])
+    #expect(findings.allSatisfy { $0.verdict == .warn && $0.advice != nil })
+    #expect(findings[0].advice?.contains("VACUUM haul.ready") == true)
+    #expect(CheckVerdicts.vitals([rows[2], rows[3]], told: []).map(\.verdict) == [.ok])
+  }
 }

@@ -41,12 +41,30 @@ struct CheckTests {
         let (exit, lines) = try await check(arguments, on: pool.database.conninfo)
         #expect(exit == .code(0))
         #expect(troubles(lines) == [])
-        for what in ["libraries", "connection", "roles", "clock", "schema", "queue", "health"] {
+        for what in [
+          "libraries", "connection", "roles", "clock", "schema", "queue", "vitals", "health",
+        ] {
           #expect(lines.contains { $0.what == what }, "\(what)")
         }
         #expect(lines.contains { $0.detail == "files can be made, synced and renamed" })
       }
       #expect(try FileTree.files(below: pool.directory) == before)
+    }
+  }
+
+  @Test func `what the pool lives on is read, and nothing is told twice`() async throws {
+    try await HaulPool.open { pool in
+      let worker = try pool.worker()
+      try await worker.event("leader.elected")
+      try await worker.drain()
+      // Lanes that nobody serves are vitals too.
+      try await pool.command("submit", "http://h.test/a")
+      try await pool.admin.execute(
+        "UPDATE haul.pulse SET round_at = clock_timestamp() - interval '1 hour'")
+      let found = try await troubles(check(on: pool.database.conninfo).lines)
+      #expect(found.count == 2)
+      #expect(found.first == "warn queue: default: 1 waiting, 0 live workers on the store data")
+      #expect(found.last?.hasPrefix("warn vitals: last round: 360") == true)
     }
   }
 
