@@ -54,7 +54,8 @@ extension CheckVerdicts {
     guard let row = rows.first(where: { $0.marker == marker }) else {
       return .fail(
         what, "\(directory) has a marker that this pool does not know",
-        "Run 'haul store init \(mount.name) \(directory)', or name the database that knows it.")
+        "Name the database that knows it, or use it here too: haul store init --adopt \(mount.name) \(directory)"
+      )
     }
     guard row.store == mount.name else {
       return .fail(

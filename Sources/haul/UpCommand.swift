@@ -13,7 +13,8 @@ struct UpCommand: HaulCommand {
   static let discussion = """
     Nothing has to be set up: the database is Haul's own, and other commands on this machine find it \
     by themselves while it runs. What is submitted stays in it until the next time: in \
-    ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says.
+    ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Its store, where files land, is called main, \
+    with a queue of that name and the queue default, which takes what is submitted without --queue.
 
     SIGTERM or SIGINT stops all of it in order; what was running goes on the next time. A second \
     signal ends it at once.

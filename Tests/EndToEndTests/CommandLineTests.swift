@@ -162,6 +162,35 @@ struct CommandLineTests {
     }
   }
 
+  @Test func `a store of another database is taken only by whoever says so`() async throws {
+    try await withPool { database, directory in
+      try await withTestDatabase { other in
+        let films = ["store", "init", "films", directory.path]
+        let refused = try await haul(films, on: other)
+        #expect(refused.exit == .code(78))
+        #expect(
+          refused.standardError == [
+            "haul store init: \(directory.path) is a store already, of a database that is not this one: name that with "
+              + "--database, or use the directory here too with: haul store init --adopt films \(directory.path)"
+          ])
+        let worker = try await haul(["worker", "--store", "films=\(directory.path)"], on: other)
+        #expect(worker.exit == .code(78))
+        #expect(worker.standardError.last?.contains("haul store init --adopt films") == true)
+        let adopted = try await haul(films + ["--adopt"], on: other)
+        #expect(
+          adopted.standardOutput == [
+            "\(directory.path) is instance 1 of the store films; made for it: the queue films and the queue default, "
+              + "which takes what is submitted without --queue"
+          ])
+        // What is known needs no word.
+        for database in [other, database] {
+          let again = try await haul(films, on: database)
+          #expect(again.standardOutput == ["\(directory.path) is instance 1 of the store films"])
+        }
+      }
+    }
+  }
+
   @Test func `a database that is not there, or not for us, is told apart`() async throws {
     try await withTestDatabase { database in
       let connect = "haul jobs: cannot connect to the database"

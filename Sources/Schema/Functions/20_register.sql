@@ -26,7 +26,9 @@ BEGIN
       RAISE EXCEPTION 'store "%": the marker in its directory belongs to %', v_store.store, coalesce(
         (SELECT format('the store "%s"', s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
           WHERE i.marker = v_store.marker), 'another database')
-        USING ERRCODE = 'HA003', HINT = 'Run ''haul store init'' for this directory.';
+        USING ERRCODE = 'HA003', HINT = CASE
+          WHEN EXISTS (SELECT FROM haul.store_instance i WHERE i.marker = v_store.marker) THEN 'Mount it under that name.'
+          ELSE format('Name that database, or use the directory here too: haul store init --adopt %s DIRECTORY', v_store.store) END;
     END IF;
     v_instances := v_instances || v_instance;
     v_stores := v_stores || jsonb_build_object('store', v_store.store, 'instance', v_instance);
