@@ -161,6 +161,9 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let waitingBytes: Int64
   /// The same as parts of whole files.
   package let waitingParts: Double
+
+  /// All that is there: what stops running does not take it away.
+  package var allBytes: Int64 { bytes + waitingBytes }
 }
 
 /// A row of `haul.failures`: jobs that failed alike.

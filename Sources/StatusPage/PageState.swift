@@ -171,7 +171,7 @@ extension PageState.Batch {
   init(_ row: BatchRow) {
     self.init(
       batch: row.batch, jobs: row.jobs, completed: row.completed, failed: row.failed,
-      cancelled: row.cancelled, running: row.running, rate: row.rate, bytes: row.bytes,
+      cancelled: row.cancelled, running: row.running, rate: row.rate, bytes: row.allBytes,
       secondsLeft: row.secondsLeft, steering: row.steering)
   }
 }

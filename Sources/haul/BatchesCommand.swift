@@ -6,7 +6,8 @@ struct BatchesCommand: HaulCommand {
   static let name = "batches"
   static let abstract = "List batches with what has become of their jobs."
   static let discussion = """
-    The newest first, but for those whose jobs are all in other batches. The numbers are kept up and not counted, so this is quick on any pool. TIME LEFT is at the rate \
+    The newest first, but for those whose jobs are all in other batches. The numbers are kept up and not counted, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
+    for programs those of parts that wait are apart, as waiting_bytes. TIME LEFT is at the rate \
     of what runs, if what waits is as long as what has completed.
     """
   static let examples = [
@@ -43,7 +44,7 @@ extension BatchRow {
     Column("LEFT", key: "unfinished", .right, value: { .number($0.unfinished) }),
     Column(
       "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
-      text: { HumanFormat.bytes($0.bytes) }),
+      text: { HumanFormat.bytes($0.allBytes) }),
     Column(
       "RATE", key: "rate", .right, value: { .number($0.rate) },
       text: { HumanFormat.rate($0.rate) }),

@@ -306,6 +306,43 @@ struct StatusPageTests {
   }
 
   @Test(.enabled(if: hasChromium, "chromium is not there"))
+  func `a browser says when the database is away, and what of a batch has failed`() async throws {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer(
+        handler: Site(["/a": Representation(seed: 1, length: 9)]).answer)
+      for path in ["/a", "/none"] {
+        try await pool.command("submit", origin.url(path), "--batch", "b")
+      }
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      let relay = try DatabaseRelay(to: pool.database)
+      let page = try await Page(pool, ["--database", relay.conninfo])
+      let browser = try ChildProcess(
+        Self.script,
+        [
+          page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
+          "--until", "document.querySelector('#batches progress')?.className === 'some-bad'",
+          "--eval", "document.querySelector('#batches progress').style.getPropertyValue('--good')",
+          "--until",
+          "document.getElementById('link').textContent === 'The database does not answer'",
+          "--eval", "document.getElementById('link').className",
+          "--until", "document.getElementById('link').textContent === 'Live'",
+          "--eval", "document.body.classList.contains('stale')",
+        ])
+      try await browser.first("a live page", within: .seconds(60)) {
+        $0.standardOutput.contains("\"50%\"") ? () : nil
+      }
+      relay.partition()
+      try await browser.first("the loss", within: .seconds(60)) {
+        $0.standardOutput.contains("\"link lost\"") ? () : nil
+      }
+      relay.restore()
+      let output = try await browser.result(within: .seconds(90))
+      #expect(output.exit == .code(0))
+      #expect(output.standardOutput.prefix(3) == ["\"50%\"", "\"link lost\"", "false"])
+    }
+  }
+
+  @Test(.enabled(if: hasChromium, "chromium is not there"))
   func `a browser says when nobody answers any more`() async throws {
     try await HaulPool.open { pool in
       let page = try await Page(pool)

@@ -250,9 +250,12 @@ CROSS JOIN LATERAL (
     coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed, coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
     coalesce(k.bytes, 0) + coalesce(d.bytes, 0) AS bytes) t
 LEFT JOIN (
-  SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate, sum(p.bytes)::bigint AS bytes,
+  SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate,
+    -- One that has just been taken over has no progress yet, but what it goes on from.
+    sum(greatest(p.bytes, haul.range_bytes(c.durable)))::bigint AS bytes,
     coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
+  LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id
 LEFT JOIN (
   SELECT j.batch, sum(haul.range_bytes(c.durable))::bigint AS bytes,
@@ -269,7 +272,7 @@ COMMENT ON COLUMN haul.batches.failed IS 'How many have failed.';
 COMMENT ON COLUMN haul.batches.cancelled IS 'How many were cancelled.';
 COMMENT ON COLUMN haul.batches.unfinished IS 'How many have not ended.';
 COMMENT ON COLUMN haul.batches.running IS 'How many are under lease now.';
-COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, and what is there of running ones, together.';
+COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, and what is there of running ones, together; with waiting_bytes all that is there.';
 COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, lately.';
 COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what waits is as long as what has completed.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';

@@ -131,7 +131,9 @@ const tables = {
         set(name, batch.batch);
         name.title = batch.batch;
         bar(meter, batch.jobs ? percent(ended, batch.jobs) : 0, `Progress of batch ${batch.batch}`);
-        look(meter, batch.failed && ended === batch.jobs ? "some-bad" : "");
+        look(meter, batch.failed ? "some-bad" : "");
+        // However few have failed, it shows.
+        meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(ended, 1))}%`);
         const parts = [`${count(ended)} of ${count(batch.jobs)}`, bytes(batch.bytes)];
         if (batch.failed) parts.push(`${count(batch.failed)} failed`);
         if (batch.cancelled) parts.push(`${count(batch.cancelled)} cancelled`);
@@ -295,8 +297,9 @@ function notes(state) {
 
 function show(state) {
   notes(state);
-  document.body.classList.toggle("stale", !state.up);
-  if (!state.up) return;
+  up = state.up;
+  document.body.classList.toggle("stale", !up);
+  if (!up) return;
   const totals = state.totals, [number, unit] = amount(totals.rate);
   set($("rate"), number);
   set($("rate-unit"), `${unit}/s`);
@@ -323,11 +326,12 @@ function show(state) {
 }
 
 // Asking, and saying whether what is shown is fresh. The line is a status region: it changes with the connection alone.
-let heard = Date.now(), failed = "", paused = false, timer = 0;
+let heard = Date.now(), failed = "", paused = false, up = true, timer = 0;
 function tell() {
   const silence = (Date.now() - heard) / 1000;
   const [kind, text] = paused ? ["", "Paused"]
     : failed ? ["lost", failed]
+    : !up ? ["lost", "The database does not answer"]
     : silence > LATE ? ["late", "Stale: waiting for an answer"] : ["live", "Live"];
   set($("link"), text);
   look($("link"), `link ${kind}`);
