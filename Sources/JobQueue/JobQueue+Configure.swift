@@ -89,10 +89,25 @@ extension JobQueue {
       [name, time.map { $0 / .seconds(1) }])
   }
 
-  /// Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble.
-  /// - Throws: `JobQueueError.noSuchName` for a host that no job has named.
-  package func unblockHost(_ name: String) async throws {
-    try await rows("SELECT haul.unblock_host($1)", [name])
+  /// Jobs of a host that wait for times of their own.
+  package struct Scheduled: Sendable, Equatable {
+    package var jobs: Int
+    /// From now; `.zero` where there is none.
+    package var next: Duration
+    package var last: Duration
+  }
+
+  /// Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble. Returns what
+  /// waits all the same.
+  /// - Throws: `JobQueueError.noSuchName` for a host that is not known.
+  @discardableResult
+  package func unblockHost(_ name: String) async throws -> Scheduled {
+    let row = try await rows(
+      "SELECT scheduled, next_due, last_due FROM haul.unblock_host($1)", [name])[0]
+    return Scheduled(
+      jobs: try row.decode("scheduled"),
+      next: .seconds(try row.decode("next_due", as: Double?.self) ?? 0),
+      last: .seconds(try row.decode("last_due", as: Double?.self) ?? 0))
   }
 
   /// Makes a queue on a store.

@@ -111,11 +111,17 @@ extension JobQueue {
       """, [])
   }
 
-  /// How many hosts with jobs so far the policy of that pattern fits; 0 where there is no such policy.
-  package func hosts(fitting pattern: String) async throws -> Int {
+  /// Whether any job is on a host that `pattern` fits, a name, `*.suffix` or `*`. Reads all jobs where none of them ever
+  /// waited or started.
+  package func hasJobs(onHost pattern: String) async throws -> Bool {
     try await call(
-      "SELECT coalesce(sum(p.hosts), 0)::bigint FROM haul.policies p WHERE p.pattern = $1",
-      [pattern])
+      """
+      SELECT EXISTS (SELECT FROM haul.hosts h
+          WHERE (h.last_start IS NOT NULL OR h.waiting) AND CASE WHEN starts_with($1, '*')
+            THEN right(h.host, length($1) - 1) = substr($1, 2) ELSE h.host = $1 END)
+        OR EXISTS (SELECT FROM haul.jobs j
+          WHERE CASE WHEN starts_with($1, '*') THEN right(j.host, length($1) - 1) = substr($1, 2) ELSE j.host = $1 END)
+      """, [pattern])
   }
 
   /// At most `limit` hosts, of those that start nothing more for the reason `idle`, where that is given: those that run most

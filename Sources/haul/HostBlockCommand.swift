@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Log
 import Terminal
 
 struct HostBlockCommand: HaulCommand {
@@ -30,7 +31,10 @@ struct HostBlockCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    try await database.withQueue { try await $0.blockHost(host, for: time) }
+    let note = try await database.withQueue { queue in
+      try await queue.blockHost(host, for: time)
+      return try await queue.note(onHost: host)
+    }
     try output.print(
       [
         .init("host", .string(host)),
@@ -39,5 +43,6 @@ struct HostBlockCommand: HaulCommand {
       orSay:
         "\(host): nothing starts \(time.map { "for \($0.argument)" } ?? "until it is unblocked")"
     )
+    if let note { try StandardStream.error.write("haul host block: \(note)\n") }
   }
 }

@@ -46,9 +46,9 @@ struct HostSetCommand: HaulCommand {
     guard cap != nil || interval != nil || burst != nil else {
       throw ExitError(.usage, "nothing to set: give --cap, --interval or --burst.")
     }
-    let unknown = try await database.withQueue { queue in
+    let note = try await database.withQueue { queue in
       try await queue.setHost(host, cap: cap, interval: interval, burst: burst)
-      return try await unknownHost(queue)
+      return try await queue.note(onHost: host)
     }
     let parts = [
       cap.map { "at most \(counted($0, "transfer")) at once" },
@@ -62,14 +62,6 @@ struct HostSetCommand: HaulCommand {
         .init("burst", .number(burst)),
       ],
       orSay: "\(host): \(parts.compactMap { $0 }.joined(separator: ", "))")
-    if let unknown { try StandardStream.error.write("haul host set: \(unknown)\n") }
-  }
-
-  /// What may be wrong with a name that no host has so far; nil where one has it.
-  private func unknownHost(_ queue: JobQueue) async throws -> String? {
-    guard host != "*", try await queue.hosts(fitting: host) == 0 else { return nil }
-    let other = try await queue.names("host", startingWith: "\(host):").first
-    return "no host known so far fits \(host); "
-      + (other.map { "did you mean \($0)?" } ?? "it holds for those to come")
+    if let note { try StandardStream.error.write("haul host set: \(note)\n") }
   }
 }

@@ -23,9 +23,22 @@ struct HostUnblockCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    try await database.withQueue { try await $0.unblockHost(host) }
+    let scheduled = try await database.withQueue { try await $0.unblockHost(host) }
     try output.print(
-      [.init("host", .string(host))],
-      orSay: "\(host): unblocked")
+      [.init("host", .string(host)), .init("scheduled", .number(scheduled.jobs))],
+      orSay: "\(host): unblocked" + Self.sentence(scheduled, of: host))
+  }
+
+  /// `; 3 jobs still wait for times of their own, the next in 12s, the last in 4m10s: haul jobs …`
+  static func sentence(_ scheduled: JobQueue.Scheduled, of host: String) -> String {
+    if scheduled.jobs == 0 { return "" }
+    let next = HumanFormat.duration(scheduled.next)
+    let last = HumanFormat.duration(scheduled.last)
+    let wait =
+      scheduled.jobs == 1
+      ? "job still waits for its time" : "jobs still wait for times of their own"
+    let times = next == last ? "in \(next)" : "the next in \(next), the last in \(last)"
+    return "; \(scheduled.jobs) \(wait), \(times): "
+      + "haul jobs --state scheduled --host \(shellWord(host))"
   }
 }

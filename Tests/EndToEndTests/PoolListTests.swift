@@ -26,26 +26,43 @@ import Testing
     }
   }
 
-  @Test func `a policy that fits no host known so far is told`() async throws {
+  @Test func `a rule for a host that no job has is told`() async throws {
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://a.example.org:8443/x")
-      for (pattern, hint) in [
-        ("exmaple.org", nil), ("a.example.org", "did you mean a.example.org:8443?"),
-        ("*.example.com", nil),
+      try await pool.command("submit", "http://later.example.org/x", "--not-before", "1h")
+      let early = "no job has this host yet; the rule counts once one comes"
+      for (pattern, note) in [
+        ("exmaple.org", early),
+        ("a.example.org", "no job has this host yet; did you mean a.example.org:8443?"),
+        ("*.example.com", early.replacing("this", with: "such a")),
       ] {
         let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
         #expect(output.exit == .code(0))
         #expect(output.standardOutput == ["\(pattern): at most 2 transfers at once"])
-        #expect(
-          output.standardError == [
-            "haul host set: no host known so far fits \(pattern); \(hint ?? "it holds for those to come")"
-          ])
+        #expect(output.standardError == ["haul host set: \(note)"])
       }
-      for pattern in ["a.example.org:8443", "*.example.org:8443", "*"] {
+      // That it has been blocked before makes it no host of a job.
+      for _ in 1...2 {
+        let output = try await pool.haul(["host", "block", "exmaple.org"])
+        #expect(output.exit == .code(0))
+        #expect(output.standardError == ["haul host block: \(early)"])
+      }
+      for pattern in ["a.example.org:8443", "*.example.org:8443", "*", "later.example.org"] {
         let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
         #expect(output.exit == .code(0))
         #expect(output.standardError == [])
       }
+      #expect(try await pool.haul(["host", "block", "later.example.org"]).standardError == [])
+      let unblocked = try await pool.command("host", "unblock", "later.example.org")
+      #expect(
+        unblocked[0].firstMatch(
+          of:
+            /^later.example.org: unblocked; 1 job still waits for its time, in 59m\d\ds: haul jobs --state scheduled --host later.example.org$/
+        ) != nil, "\(unblocked)")
+      #expect(
+        try await pool.command("host", "unblock", "a.example.org:8443") == [
+          "a.example.org:8443: unblocked"
+        ])
     }
   }
 

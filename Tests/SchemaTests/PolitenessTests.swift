@@ -177,8 +177,21 @@ struct PolitenessTests {
       try await worker.end(running[0], .completed)
       #expect(try await worker.claim(9).isEmpty)
       #expect(try await pool.state(jobs[2]) == "queued")
-      try await pool.jobs.unblockHost("a.test")
+      #expect(try await pool.jobs.unblockHost("a.test").jobs == 0)
       #expect(try await worker.claim(9).count == 2)
+    }
+  }
+
+  @Test func `whoever unblocks a host is told what waits for a time of its own`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1, after: .seconds(600))
+      try await pool.submit(1, after: .seconds(6000))
+      try await pool.submit(1, to: "b.test", after: .seconds(60))
+      try await pool.jobs.blockHost("a.test", for: nil)
+      let scheduled = try await pool.jobs.unblockHost("a.test")
+      #expect(scheduled.jobs == 2)
+      #expect((.seconds(500) ... .seconds(600)).contains(scheduled.next))
+      #expect((.seconds(5900) ... .seconds(6000)).contains(scheduled.last))
     }
   }
 

@@ -17,6 +17,10 @@ BEGIN
   IF NOT (SELECT p.proretset FROM pg_proc p WHERE p.oid = to_regprocedure('haul.policy_of(text)')) THEN
     DROP FUNCTION haul.policy_of(text);
   END IF;
+  -- Returned nothing.
+  IF (SELECT p.prorettype = 'void'::regtype FROM pg_proc p WHERE p.oid = to_regprocedure('haul.unblock_host(text)')) THEN
+    DROP FUNCTION haul.unblock_host(text);
+  END IF;
 END
 $$;
 DROP FUNCTION IF EXISTS haul.claim_band(bigint, bigint, integer, integer, integer, smallint, integer);

@@ -132,13 +132,19 @@ BEGIN
 END
 $$;
 
--- Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble.
-CREATE OR REPLACE FUNCTION haul.unblock_host(p_name text) RETURNS void
+-- Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble. Tells how many of
+-- its jobs wait for a time of their own all the same, and in how many seconds the next and the last of them are due.
+CREATE OR REPLACE FUNCTION haul.unblock_host(
+  p_name text, OUT scheduled integer, OUT next_due double precision, OUT last_due double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_host integer;
 BEGIN
   PERFORM haul.require_read_committed();
+  -- No index leads from a host to these: before the host is locked.
+  SELECT count(*), extract(epoch FROM min(s.run_at) - clock_timestamp()), extract(epoch FROM max(s.run_at) - clock_timestamp())
+  INTO scheduled, next_due, last_due
+  FROM haul.scheduled s WHERE s.host = (SELECT h.id FROM haul.host h WHERE h.name = p_name) AND s.run_at > clock_timestamp();
   UPDATE haul.host SET blocked_until = NULL, block_reason = NULL, failures = 0, trouble_since = NULL,
     cap = policy_cap, successes = 0
   WHERE name = p_name RETURNING id INTO v_host;

@@ -93,7 +93,7 @@ COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
   'Sets the policy of a host, of *.suffix or of *: transfers at once, seconds between starts, starts at once after a pause. NULL leaves what there is.';
 COMMENT ON FUNCTION haul.unset_host(text) IS 'Forgets the policy of that pattern. Raises HA003 where there is none.';
 COMMENT ON FUNCTION haul.block_host(text, interval) IS 'Starts nothing on a host for so long; NULL = until unblock_host().';
-COMMENT ON FUNCTION haul.unblock_host(text) IS 'Ends what keeps a host from being asked, and forgets its trouble. Raises HA003 for one that is not known.';
+COMMENT ON FUNCTION haul.unblock_host(text) IS 'Ends what keeps a host from being asked, and forgets its trouble. Tells how many of its jobs wait for a time of their own all the same, and in how many seconds the next and the last are due. Raises HA003 for one that is not known.';
 COMMENT ON FUNCTION haul.drain_worker(bigint) IS 'Asks a worker to drain; false for one that has stopped or died.';
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
   'Takes back the jobs of workers that the caller knows to be gone, at once. Returns [{"job", "token", "state"}].';
