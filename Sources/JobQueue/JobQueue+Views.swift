@@ -147,18 +147,22 @@ extension JobQueue {
       """, [name, limit])
   }
 
-  /// At most `limit` groups of jobs that failed alike, the latest hours first, of one class or host where that is given; reads
-  /// all failed jobs.
-  package func failures(error: String? = nil, host: String? = nil, limit: Int) async throws
+  /// At most `limit` groups of jobs that failed alike, the latest hours first, of `selector`'s batch, class and host where these
+  /// are given; reads all failed jobs, or all of the batch.
+  package func failures(of selector: JobSelector = JobSelector(), limit: Int) async throws
     -> [FailureRow]
   {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT f.* FROM haul.failures f
-        WHERE ($1::text IS NULL OR f.error = $1) AND ($2::text IS NULL OR f.host = $2)
-        ORDER BY f.hour DESC, f.jobs DESC, f.error, f.host LIMIT $3) v
-      """, [error, host, limit])
+        SELECT f.* FROM haul.failures f WHERE $1::text IS NULL
+          AND ($2::text IS NULL OR f.error = $2) AND ($3::text IS NULL OR f.host = $3)
+        UNION ALL
+        SELECT j.error, j.host, date_trunc('hour', j.finished_at) AS hour, count(*), min(j.message), min(j.job)
+        FROM haul.jobs j WHERE j.batch = $1 AND j.state = 'failed'
+          AND ($2::text IS NULL OR j.error = $2) AND ($3::text IS NULL OR j.host = $3) GROUP BY 1, 2, 3
+        ORDER BY hour DESC, jobs DESC, error, host LIMIT $4) v
+      """, [selector.batch, selector.error, selector.host, limit])
   }
 
   /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist; for a host

@@ -11,6 +11,10 @@ protocol ControlCommand: HaulCommand {
   var selectors: SelectorOptions { get set }
   var output: OutputOptions { get set }
   var database: DatabaseOptions { get set }
+  /// Does it to all jobs of `selector`, and returns how many it changed.
+  func change(
+    _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
+  ) async throws -> Int
 }
 
 extension ControlCommand {
@@ -23,11 +27,17 @@ extension ControlCommand {
     [.repeated("id", \.ids, isRequired: false, "Ids of jobs.")]
   }
 
+  func change(
+    _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
+  ) async throws -> Int {
+    try await queue.control(Self.action, selector, onStep: onStep)
+  }
+
   func perform() async throws {
     let selector = try selectors.required(ids: ids)
     let steps = StepCount(Self.participle)
     let (count, others) = try await database.withQueue { queue in
-      let count = try await queue.control(Self.action, selector, onStep: steps.show)
+      let count = try await change(queue, selector, onStep: steps.show)
       // A look at the newest, since on large pools a look at all takes long.
       return (count, count > 0 ? [] : try await queue.jobs(selector, limit: Self.looked))
     }

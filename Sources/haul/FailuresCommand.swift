@@ -13,14 +13,18 @@ struct FailuresCommand: HaulCommand {
     Example("haul failures", "What fails lately, and where."),
     Example("haul failures --limit 1000 --json", "The same for a program."),
     Example("haul failures --error http_4xx", "Only answers that say no."),
+    Example("haul failures --batch films", "What failed of the batch films."),
   ]
   static let options: [Option<Self>] =
     [
+      .value("batch", "<name>", \.batch, "Only jobs of this batch; reads all of it.")
+        .from(.names("batch")),
       .value("error", "<class>", \.error, "Only this class of error."),
       .value("host", "<name>", \.host, "Only this host, with its port if unusual.")
         .from(.names("host")),
     ] + group(\.limit) + group(\.output) + group(\.database)
 
+  var batch: String?
   var error: ErrorClassArgument?
   var host: String?
   var limit = LimitOptions()
@@ -30,10 +34,11 @@ struct FailuresCommand: HaulCommand {
   func perform() async throws {
     let rows = try await database.withQueue { queue in
       var selector = JobSelector()
+      selector.batch = batch
       selector.host = host
-      if host != nil { try await queue.requireNames(selector) }
-      return try await queue.failures(
-        error: error?.argument, host: host, limit: limit.asked)
+      if selector != JobSelector() { try await queue.requireNames(selector) }
+      selector.error = error?.argument
+      return try await queue.failures(of: selector, limit: limit.asked)
     }
     try output.print(
       rows, upTo: limit.limit, label: "haul failures", FailureRow.columns,

@@ -87,4 +87,26 @@ import Testing
       #expect(try pool.parts() == [])
     }
   }
+
+  @Test func `what a file stood in the way of gets past it by a retry that says how`() async throws
+  {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer(handler: Site(["/a": Self.file]).answer)
+      try Data("mine".utf8).write(to: URL(filePath: pool.directory + "/a"))
+      try await pool.command("submit", origin.url("/a"), "--out", "a", "--batch", "b")
+      try await pool.command("submit", origin.url("/none"), "--batch", "other")
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      let failures = try await pool.command("failures", "--batch", "b")
+      #expect(failures.count == 3 && failures[1].hasPrefix("exists  127.0.0.1"), "\(failures)")
+      let unknown = try await pool.haul(["failures", "--batch", "nope"])
+      #expect(unknown.exit == .code(65))
+      let retry = ["retry", "--error", "exists", "--if-exists"]
+      #expect(try await pool.haul(retry + ["burn"]).exit == .code(64))
+      #expect(try await pool.haul(retry + ["replace"]).standardOutput == ["1 job queued again"])
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      #expect(try await pool.value("SELECT completed FROM haul.batches WHERE batch = 'b'") == 1)
+      #expect(
+        try Data(contentsOf: URL(filePath: pool.directory + "/a")).count == Int(Self.file.length))
+    }
+  }
 }

@@ -327,8 +327,15 @@ struct BatchTests {
 
   @Test func `failures are counted by class, host and hour`() async throws {
     try await Pool.open { pool in
+      func selector(batch: String? = nil, host: String? = nil, error: String? = nil) -> JobSelector
+      {
+        var selector = JobSelector()
+        (selector.batch, selector.host, selector.error) = (batch, host, error)
+        return selector
+      }
       try await pool.submit(2, to: "a.test")
-      try await pool.submit(1, to: "b.test")
+      try await pool.submit(1, to: "b.test", batch: "b")
+      try await pool.submit(1, to: "c.test", after: .seconds(60), batch: "b")
       let worker = try await pool.worker()
       for lease in try await worker.claim(3) { try await worker.end(lease, .failed, "http_4xx") }
       let rows = try await pool.jobs.failures(limit: 9)
@@ -337,9 +344,39 @@ struct BatchTests {
       #expect(rows.map(\.firstJob) == [1, 3])
       #expect(rows.map(\.message) == ["trouble: http_4xx", "trouble: http_4xx"])
       #expect(try await pool.jobs.failures(limit: 1).count == 1)
-      #expect(try await pool.jobs.failures(host: "b.test", limit: 9).map(\.jobs) == [1])
-      #expect(try await pool.jobs.failures(error: "http_4xx", limit: 9).count == 2)
-      #expect(try await pool.jobs.failures(error: "tls", host: "a.test", limit: 9).isEmpty)
+      #expect(
+        try await pool.jobs.failures(of: selector(host: "b.test"), limit: 9).map(\.jobs) == [1])
+      #expect(try await pool.jobs.failures(of: selector(error: "http_4xx"), limit: 9).count == 2)
+      #expect(
+        try await pool.jobs.failures(of: selector(host: "a.test", error: "tls"), limit: 9).isEmpty)
+      let ofBatch = try await pool.jobs.failures(of: selector(batch: "b"), limit: 9)
+      #expect(ofBatch == rows.filter { $0.host == "b.test" })
+      #expect(
+        try await pool.jobs.failures(of: selector(batch: "b", error: "tls"), limit: 9).isEmpty)
+    }
+  }
+
+  @Test func `bytes that are there do not go when a job stops running, or starts again`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(1, batch: "b")
+      let worker = try await pool.worker()
+      func bytes() async throws -> [Int64] {
+        let row = try #require(try await pool.jobs.batches(named: "b", limit: 1).first)
+        return [row.bytes, row.waitingBytes, row.allBytes]
+      }
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      #expect(try await bytes() == [4096, 0, 4096])
+      try await worker.end(lease, .released)
+      #expect(try await bytes() == [0, 4096, 4096])
+      _ = try await pool.jobs.control(.pause, Pool.batch("b"))
+      #expect(try await bytes() == [0, 4096, 4096])
+      _ = try await pool.jobs.control(.resume, Pool.batch("b"))
+      try await worker.end(worker.claimOne(), .released)
+      _ = try await worker.claimOne()
+      #expect(try await bytes() == [4096, 0, 4096])
     }
   }
 }

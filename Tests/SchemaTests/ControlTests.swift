@@ -121,6 +121,22 @@ struct ControlTests {
     }
   }
 
+  @Test func `retry can change what a job does with a file in its way`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2, options: JobOptions(maxAttempts: 3))
+      let worker = try await pool.worker()
+      for lease in try await worker.claim(2) { try await worker.end(lease, .failed, "exists") }
+      #expect(try await pool.jobs.retry(Self.ids([jobs[0]]), ifExists: "skip") == 1)
+      #expect(try await pool.jobs.control(.retry, Self.ids([jobs[1]])) == 1)
+      let leases = try await worker.claim(2).sorted { $0.job < $1.job }
+      #expect(leases.map(\.options.ifExists) == ["skip", nil])
+      #expect(leases.map(\.options.maxAttempts) == [3, 3])
+      await #expect(throws: JobQueueError.self) {
+        _ = try await pool.jobs.retry(Self.ids(jobs), ifExists: "burn")
+      }
+    }
+  }
+
   @Test func `selectors narrow each other, and empty or unknown ones are refused`() async throws {
     try await Pool.open { pool in
       try await pool.submit(2, to: "a.test", batch: "x")

@@ -38,6 +38,7 @@ DROP FUNCTION IF EXISTS haul.pause(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.resume(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.cancel(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.retry(jsonb, integer);
+DROP FUNCTION IF EXISTS haul.retry(jsonb, integer, bigint);
 
 -- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
 -- otherwise hand out a token twice.

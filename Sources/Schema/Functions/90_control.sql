@@ -323,9 +323,10 @@ END
 $$;
 
 -- Queues failed and cancelled jobs again. With "error": exactly those that failed so. Who names a batch ends what is being
--- done to the whole of it: that would take the same jobs away again.
+-- done to the whole of it: that would take the same jobs away again. p_if_exists is what they do from now on where a file
+-- stands in their way; NULL = what they did.
 CREATE OR REPLACE FUNCTION haul.retry(
-  p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
+  p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,
   OUT changed integer, OUT more boolean, OUT sweep bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -334,6 +335,9 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
+  IF p_if_exists NOT IN ('fail', 'skip', 'replace', 'rename') THEN
+    RAISE EXCEPTION 'if a file exists a job can fail, skip, replace or rename, not "%"', p_if_exists USING ERRCODE = 'HA004';
+  END IF;
   sweep := haul.take_back(
     (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch'), '{pause,cancel}', p_sweep);
   IF sweep IS NULL THEN
@@ -345,6 +349,8 @@ BEGIN
     SELECT o.job FROM haul.outcome o
     WHERE o.state <> 'completed' AND (v_ids IS NULL OR o.job = ANY (v_ids))
       AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit));
+  UPDATE haul.job j SET options = j.options || jsonb_build_object('if_exists', p_if_exists)
+  WHERE j.id = ANY (v_jobs) AND p_if_exists IS NOT NULL;
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
