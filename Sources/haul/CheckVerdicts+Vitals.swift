@@ -34,7 +34,7 @@ extension CheckVerdicts {
     case "last_round", "changes_to_add":
       "Start a worker or 'haul coordinator', or see in its log why it does not get on."
     case "frozen_age": "VACUUM FREEZE the database, and see what keeps autovacuum from it."
-    default: "See docs/monitoring.md."
+    default: "docs/sql.md has what it is."
     }
   }
 }
