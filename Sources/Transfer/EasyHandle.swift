@@ -32,12 +32,12 @@ internal import CLibcurl
   /// What libcurl says about the last failure; empty if it says nothing.
   var errorSentence: String { unsafe String(cString: sentence) }
 
-  /// Sets what differs from one exchange to the next. `connectTimeout` is the exchange's, `isFresh` asks for a new
+  /// Sets what differs from one exchange to the next. `limits` are the exchange's, `isFresh` asks for a new
   /// connection; `context` is handed to every callback.
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(
-    _ request: ExchangeRequest, connectTimeout: Duration, isFresh: Bool,
+    _ request: ExchangeRequest, limits: Engine.Configuration, isFresh: Bool,
     context: UnsafeMutableRawPointer?
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
@@ -49,13 +49,13 @@ internal import CLibcurl
     try unsafe check(
       haul_easy_set_long(raw, CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0), CURLOPT_FRESH_CONNECT)
     try unsafe check(
-      haul_easy_set_long(raw, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.milliseconds),
+      haul_easy_set_long(raw, CURLOPT_CONNECTTIMEOUT_MS, limits.connectTimeout.milliseconds),
       CURLOPT_CONNECTTIMEOUT_MS)
     try unsafe check(
       haul_easy_set_string(raw, CURLOPT_SSLCERT, request.certificate?.path), CURLOPT_SSLCERT)
     try unsafe check(
       haul_easy_set_string(raw, CURLOPT_SSLKEY, request.certificate?.keyPath), CURLOPT_SSLKEY)
-    try prepareFile(request)
+    try prepareFile(request, stallTime: limits.stallTime)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
       CURLOPT_PREREQDATA,
@@ -65,7 +65,9 @@ internal import CLibcurl
   }
 
   /// Log-in and first byte, which HTTP has in its fields. A password goes out over TLS or SSH alone, and to nobody's agent.
-  private func prepareFile(_ request: ExchangeRequest) throws(TransferError) {
+  private func prepareFile(
+    _ request: ExchangeRequest, stallTime: Duration
+  ) throws(TransferError) {
     let login = request.isForFile ? request.login : nil
     let strings: [(CURLoption, String?)] = [
       (CURLOPT_USERNAME, login?.user), (CURLOPT_PASSWORD, login?.password),
@@ -79,6 +81,9 @@ internal import CLibcurl
     let numbers: [(CURLoption, Int)] = [
       (CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
       (CURLOPT_SSH_AUTH_TYPES, Int(authentication)),
+      // For the end of an SFTP file libcurl 7.88 waits itself, and without these for ever (`ssh_block_statemach`). Not while paused.
+      (CURLOPT_LOW_SPEED_LIMIT, request.isForFile ? 1 : 0),
+      (CURLOPT_LOW_SPEED_TIME, request.isForFile ? max(1, stallTime.milliseconds / 1000) : 0),
     ]
     for (option, value) in numbers {
       try unsafe check(haul_easy_set_long(raw, option, value), option)
