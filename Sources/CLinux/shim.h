@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 /// openat2(2): opens below `directory` without following symbolic links or leaving it.
@@ -48,11 +47,12 @@ static inline int haul_set_modified(int descriptor, int64_t seconds) {
 }
 
 /// fsetxattr(2) and fgetxattr(2) of `user.haul.job`. Return 0, or -1 with errno; the length of the value, or -1 with errno.
+/// By number: <sys/xattr.h> brings <sys/select.h>, of which Glibc's module has another version.
 static inline int haul_set_owner(int descriptor, const char *value, size_t length) {
-  return fsetxattr(descriptor, "user.haul.job", value, length, 0);
+  return (int)syscall(SYS_fsetxattr, descriptor, "user.haul.job", value, length, 0);
 }
 static inline ssize_t haul_get_owner(int descriptor, void *value, size_t room) {
-  return fgetxattr(descriptor, "user.haul.job", value, room);
+  return (ssize_t)syscall(SYS_fgetxattr, descriptor, "user.haul.job", value, room);
 }
 
 /// The kind of the file system behind `descriptor` (f_type of fstatfs(2)), or 0.
