@@ -175,7 +175,7 @@ extension ErrorTable {
     case .exists:
       .init(
         .never, "A file stands under the final name.",
-        "Move it away, or submit the URL again with --if-exists skip, replace or rename.")
+        "Move it away and retry the job, or retry it with --if-exists skip, replace or rename.")
     case .pathConflict:
       .init(
         .never,
