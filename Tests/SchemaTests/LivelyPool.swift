@@ -11,6 +11,7 @@ enum LivelyPool {
     let lost = try await pool.worker(concurrency: 9)
     try await completed(pool, busy)
     try await handedOver(pool, busy, lost)
+    try await keep(pool)
     try await failed(pool, busy)
     try await waiting(pool, busy)
     // Has died with a part file, since when nobody with its store has had room for the job.
@@ -21,6 +22,7 @@ enum LivelyPool {
     try await pool.silence(lost, for: 60)
     _ = try await pool.jobs.rescue()
     let full = try await pool.worker(concurrency: 1)
+    try await keep(pool, but: lost)
     try await pool.execute(
       "UPDATE haul.worker SET closed_stores = jsonb_build_object($1::text, 'No space left on device') WHERE id = $2",
       ["\(pool.instance)", full.caller.worker])
@@ -32,6 +34,13 @@ enum LivelyPool {
       INSERT INTO haul.minute SELECT min(at), sum(completed), sum(failed), sum(cancelled), sum(bytes) FROM gone
       """)
     try await pool.execute("UPDATE haul.pulse SET round_at = clock_timestamp() + interval '1 hour'")
+  }
+
+  /// However long all this takes: no worker dies but who is said to.
+  private static func keep(_ pool: Pool, but lost: TestWorker? = nil) async throws {
+    try await pool.execute(
+      "UPDATE haul.worker SET expires_at = clock_timestamp() + interval '1 hour' WHERE id <> $1",
+      [lost?.caller.worker ?? 0])
   }
 
   /// 1 from a fast host and 2 from a slow one, both of the batch films.
