@@ -72,8 +72,8 @@ struct CommandLineTests {
       "submit -i /nonexistent/a.txt", 74,
       "haul submit: /nonexistent/a.txt: No such file or directory. Nothing was submitted."),
     Refusal(
-      "submit ftp://h/a", 65,
-      "haul submit: the URL's scheme is 'ftp'; allowed: http, https. It reads 'ftp://h/a'. Nothing was submitted."
+      "submit gopher://h/a", 65,
+      "haul submit: the URL's scheme is 'gopher'; allowed: ftp, ftps, http, https, sftp. It reads 'gopher://h/a'. Nothing was submitted."
     ),
     Refusal(
       "submit http://me:hunter2@h/a", 65,

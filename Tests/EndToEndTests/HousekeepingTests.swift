@@ -109,7 +109,7 @@ import Testing
   @Test func `two pools on one directory leave each other's parts alone`() async throws {
     try await HaulPool.open { pool in
       try await HaulPool.open(.empty) { neighbour in
-        try await neighbour.initialise(pool.directory)
+        try await neighbour.command("store", "init", "--adopt", HaulPool.store, pool.directory)
         let file = try GatedFile()
         let job = try await file.submit(to: pool)
         let worker = try pool.worker()
