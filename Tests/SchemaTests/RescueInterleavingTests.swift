@@ -175,15 +175,21 @@ struct RescueInterleavingTests {
     }
   }
 
+  /// A job that was interrupted, and has waited long enough for a worker with its part file.
+  private static func heldTooLong(_ pool: Pool) async throws -> Int64 {
+    let job = try await pool.submit(1)[0]
+    let worker = try await pool.worker()
+    let lease = try await worker.claimOne()
+    try await worker.checkpoint(lease, instance: pool.instance)
+    try await worker.end(lease, .released)
+    try await pool.execute("UPDATE haul.ready SET hold_until = clock_timestamp()")
+    return job
+  }
+
   /// The rows move from one lane to another under both locks; the pause had read them in the old one.
   @Test func `a pause finds work that is being let go by its instance`() async throws {
     try await Pool.open { pool in
-      let job = try await pool.submit(1)[0]
-      let worker = try await pool.worker()
-      let lease = try await worker.claimOne()
-      try await worker.checkpoint(lease, instance: pool.instance)
-      try await worker.end(lease, .released)
-      try await pool.execute("UPDATE haul.ready SET hold_until = clock_timestamp()")
+      let job = try await Self.heldTooLong(pool)
       let promoter = try await pool.connect()
       let changed = try await pool.commit(
         promoter,
@@ -201,12 +207,7 @@ struct RescueInterleavingTests {
   /// Who withdraws may wait for a lane that the promotion has locked.
   @Test func `a promotion passes held work that is being paused`() async throws {
     try await Pool.open { pool in
-      let job = try await pool.submit(1)[0]
-      let worker = try await pool.worker()
-      let lease = try await worker.claimOne()
-      try await worker.checkpoint(lease, instance: pool.instance)
-      try await worker.end(lease, .released)
-      try await pool.execute("UPDATE haul.ready SET hold_until = clock_timestamp()")
+      let job = try await Self.heldTooLong(pool)
       let promoter = try await pool.impatient()
       try await pool.patient.script("BEGIN")
       #expect(try await JobQueue(pool.patient).control(.pause, Self.ids([job])) == 1)
