@@ -40,9 +40,9 @@ struct Aria2Lines: ListParser {
       let reason = "an indented line is an option, such as out=NAME"
       return begin(.failure(Fault(line: line.number, reason: reason)))
     }
-    let urls = content.utf8.split(separator: UInt8(ascii: "\t"))
+    let urls = content.split(separator: "\t")
     if urls.count > 1 { mirrored += 1 }
-    return begin(.success(ListEntry(line: line.number, url: String(Substring(urls[0])))))
+    return begin(.success(ListEntry(line: line.number, url: String(urls[0]))))
   }
 
   mutating func finish() -> ListItem? {

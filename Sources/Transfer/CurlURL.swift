@@ -33,9 +33,7 @@ package struct WebURL: Sendable, Hashable {
     _ text: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) {
     // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 has no use for a URL without host.
-    guard !text.utf8.drop(while: { $0 != UInt8(ascii: ":") }).starts(with: ":///".utf8) else {
-      throw .noHost
-    }
+    guard !text.drop(while: { $0 != ":" }).hasPrefix(":///") else { throw .noHost }
     let parser = try URLParser()
     try parser.set(text, UInt32(CURLU_PATH_AS_IS))
     try self.init(parser, schemes: schemes)
@@ -84,8 +82,8 @@ package struct WebURL: Sendable, Hashable {
     // `example.org.` is the same host.
     let name = self.host.hasSuffix(".") ? String(self.host.dropLast()) : self.host
     // RFC 1035 §2.3.4.
-    let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard labels.allSatisfy({ (1...63).contains($0.count) }) else { throw .badHost }
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard labels.allSatisfy({ (1...63).contains($0.utf8.count) }) else { throw .badHost }
     let isDefault = parser.get(CURLUPART_PORT, UInt32(CURLU_NO_DEFAULT_PORT)) == nil
     hostKey = isDefault ? name : "\(name):\(port)"
   }
@@ -144,12 +142,8 @@ package struct WebURL: Sendable, Hashable {
   /// Sets the URL, or resolves a reference against the one that is set.
   func set(_ text: String, _ flags: UInt32) throws(TransferError) {
     // libcurl would make a `+` of a space in the query, which not every server reads as one.
-    let space = UInt8(ascii: " ")
-    let encoded =
-      text.utf8.contains(space)
-      ? text.utf8.split(separator: space, omittingEmptySubsequences: false)
-        .map { String(Substring($0)) }.joined(separator: "%20")
-      : text
+    let encoded = text.split(separator: " ", omittingEmptySubsequences: false)
+      .joined(separator: "%20")
     let flags = flags | UInt32(CURLU_NON_SUPPORT_SCHEME) | UInt32(CURLU_URLENCODE)
     let result = unsafe curl_url_set(handle, CURLUPART_URL, encoded, flags)
     guard result == CURLUE_OK, !text.utf8.contains(0) else {

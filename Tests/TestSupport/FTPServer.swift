@@ -78,7 +78,7 @@ package final class FTPServer: Sendable {
       sent = 0
       def more(self):
         while hold is not None and self.sent >= hold and not os.path.exists(directory + '/released'):
-          time.sleep(0.005)
+          time.sleep(0.005)  # until the test makes that file: its word, since the server has no other ear
         data = FileProducer.more(self)
         self.sent += len(data)
         return data
