@@ -98,9 +98,17 @@ package struct CommandTree: Sendable {
       let names = node.children.filter { !$0.isHidden }.map(\.name)
       if let near = Suggestion.nearest(to: name, among: names) {
         message += " Did you mean '\(near)'?"
+      } else if name == "list", let lister = root.children.first(where: { isLister($0, of: node) })
+      {
+        message += " Did you mean '\(root.name) \(lister.name)'?"
       }
       throw .usage(message)
     }
+  }
+
+  /// Whether it is called what `group` steers, in the plural: `hosts` of `host`.
+  private func isLister(_ node: CommandNode, of group: CommandNode) -> Bool {
+    ["s", "es"].contains { node.name == group.name + $0 }
   }
 
   private static func hint(_ path: String) -> String { "See '\(path) --help'.\n" }

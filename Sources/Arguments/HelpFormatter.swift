@@ -3,6 +3,8 @@ struct HelpFormatter {
   /// Columns to fill.
   private let width: Int
   private static let column = 26
+  /// More than these a list of values is not for the help of one option.
+  private static let mostValues = 12
 
   /// As wide as COLUMNS says, at least 40; 80 without it.
   init(environment: [String: String]) {
@@ -66,7 +68,9 @@ struct HelpFormatter {
 
   private static func notes(values: [String], default text: String) -> String {
     var notes: [String] = []
-    if !values.isEmpty { notes.append("values: \(values.joined(separator: ", "))") }
+    if !values.isEmpty && values.count <= Self.mostValues {
+      notes.append("values: \(values.joined(separator: ", "))")
+    }
     if !text.isEmpty { notes.append("default: \(text)") }
     return notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"
   }

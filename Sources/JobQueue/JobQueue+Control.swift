@@ -27,31 +27,32 @@ extension JobQueue {
   package func control(
     _ action: Action, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
-    try await sweep(
-      "SELECT changed, more, sweep FROM haul.\(action.rawValue)($1::jsonb, p_sweep => $2::bigint)",
-      selector, onStep)
-  }
-
-  /// As `control` with `retry`, but a file that stands in such a job's way is met from now on as `ifExists` says: `fail`, `skip`,
-  /// `replace` or `rename`.
-  package func retry(
-    _ selector: JobSelector, ifExists: String, onStep: (Int) -> Void = { _ in }
-  ) async throws -> Int {
-    try await sweep(
-      "SELECT changed, more, sweep FROM haul.retry($1::jsonb, p_sweep => $2::bigint, p_if_exists => $3)",
-      selector, onStep, ifExists)
-  }
-
-  /// Calls `sql` with the selector, the number of the sweep that its first call gave, and `more` until nothing is left.
-  private func sweep(
-    _ sql: String, _ selector: JobSelector, _ onStep: (Int) -> Void,
-    _ more: (any PostgresEncodable)?...
-  ) async throws -> Int {
+    if action == .retry { return try await retry(selector, onStep: onStep) }
     try await requireNames(selector)
     var sweep: Int64?
     return try await steps(onStep) {
-      let row = try await rows(sql, [try Self.json(selector), sweep] + more)[0]
+      let row = try await rows(
+        "SELECT changed, more, sweep FROM haul.\(action.rawValue)($1::jsonb, p_sweep => $2::bigint)",
+        [try Self.json(selector), sweep])[0]
       sweep = try row.decode("sweep")
+      return row
+    }
+  }
+
+  /// As `control` with `retry`: jobs that had ended when it begins, each once, even if it fails again meanwhile. Where `ifExists`
+  /// is given (`fail`, `skip`, `replace` or `rename`), a file that stands in such a job's way is met so from now on.
+  package func retry(
+    _ selector: JobSelector, ifExists: String? = nil, onStep: (Int) -> Void = { _ in }
+  ) async throws -> Int {
+    try await requireNames(selector)
+    var (sweep, since) = (Int64?.none, String?.none)
+    return try await steps(onStep) {
+      let row = try await rows(
+        """
+        SELECT changed, more, sweep, since::text FROM haul.retry($1::jsonb, p_sweep => $2::bigint, p_if_exists => $3,
+          p_since => $4::timestamptz)
+        """, [try Self.json(selector), sweep, ifExists, since])[0]
+      (sweep, since) = (try row.decode("sweep"), try row.decode("since"))
       return row
     }
   }

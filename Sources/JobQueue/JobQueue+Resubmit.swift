@@ -8,6 +8,8 @@ package struct FinishedLine: Sendable, Equatable {
   package let path: String
   /// Its length then.
   package let bytes: Int64
+  /// One that it must have and was not compared with when it came, as `alg=digest`.
+  package let digest: String?
 }
 
 /// What came of a submission that takes earlier jobs over.
@@ -33,13 +35,13 @@ extension JobQueue {
   /// that wait, or have ended, are taken over. Durable on return.
   ///
   /// - Parameter isDone: whether the file of an earlier, completed job with the same URL is still what it was. Such
-  ///   lines are left out; with `replace` and `rename` only where their queue has not come to its end. It may block
-  ///   for as long as a stat(2) takes.
+  ///   lines are left out; with `replace` and `rename` only where their queue has not come to its end. The transaction waits
+  ///   for it.
   /// - Throws: `JobQueueError.busy` where such a job is running now, `.noSuchName` for the queue; `SubmissionError.conflicts` for
   ///   one path with two URLs.
   package func resubmit(
     _ submission: Submission, _ lines: [SubmitLine],
-    isDone: @escaping @Sendable (FinishedLine) -> Bool
+    isDone: @escaping @Sendable (FinishedLine) async -> Bool
   ) async throws -> ResubmitReply {
     try await ensurePartitions(room: Int64(lines.count + 100_000))
     do {
@@ -54,7 +56,7 @@ extension JobQueue {
   /// The same in a transaction that is open.
   private func resubmitInOne(
     _ submission: Submission, _ lines: [SubmitLine],
-    _ isDone: @Sendable (FinishedLine) -> Bool
+    _ isDone: @Sendable (FinishedLine) async -> Bool
   ) async throws -> ResubmitReply {
     var submission = submission
     submission.onDuplicate = .replace
@@ -62,7 +64,10 @@ extension JobQueue {
     try await stage(lines, key)
     let conflicts = try await check(submission, key)
     if conflicts.count > 0 { throw SubmissionError.conflicts(conflicts) }
-    let finished = try await finishedLines(key, submission).filter(isDone)
+    var finished: [FinishedLine] = []
+    for line in try await finishedLines(key, submission) where await isDone(line) {
+      finished.append(line)
+    }
     let earlier: Earlier = try await callJSON(
       "SELECT haul.resubmit($1::uuid, $2, $3, $4::jsonb, $5::bigint[])",
       [
@@ -86,12 +91,12 @@ extension JobQueue {
     _ key: String, _ submission: Submission
   ) async throws -> [FinishedLine] {
     try await rows(
-      "SELECT line, path, bytes FROM haul.finished_lines($1::uuid, $2, $3::jsonb)",
+      "SELECT line, path, bytes, digest FROM haul.finished_lines($1::uuid, $2, $3::jsonb)",
       [key, submission.queue, try Self.json(submission.options)]
     ).map { row in
       FinishedLine(
         line: try row.decode("line", as: Int.self), path: try row.decode("path", as: String.self),
-        bytes: try row.decode("bytes", as: Int64.self))
+        bytes: try row.decode("bytes", as: Int64.self), digest: try row.decode("digest"))
     }
   }
 }

@@ -46,8 +46,21 @@ package struct DownloadDirectory: Sendable {
   /// How a worker mounts it.
   package var mount: StoreMount { StoreMount(name: store, directory: path) }
 
-  /// Whether the file that an earlier job brought stands there with the length it had.
-  package func holds(_ line: FinishedLine) -> Bool { root.fileSize(line.path) == line.bytes }
+  /// Whether the file that an earlier job brought stands there with the length it had, and with the digest that it was not
+  /// compared with then, for which `verifier` reads all of it.
+  package func holds(_ line: FinishedLine, _ verifier: FileVerifier) async -> Bool {
+    guard root.fileSize(line.path) == line.bytes else { return false }
+    guard let text = line.digest else { return true }
+    guard let digest = ExpectedDigest(text), let path = try? RelativePath(line.path) else {
+      return false
+    }
+    return (try? await verifier.look(at: path, length: line.bytes, digest: digest)) == .right
+  }
+
+  /// What reads files here, on a thread of its own.
+  package func verifier() throws -> FileVerifier {
+    try FileVerifier(Destination(root: root))
+  }
 
   /// Removes marker and directories of Haul's own where nothing unfinished is left and nobody else fills the
   /// directory now. What cannot be removed stays for the next time.

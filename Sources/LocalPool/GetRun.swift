@@ -182,9 +182,10 @@ package final class GetRun: Sendable {
   private func submit(
     to queueName: String, in directory: DownloadDirectory, _ queue: JobQueue
   ) async throws {
+    let verifier = try directory.verifier()
     let reply = try await queue.resubmit(
       Submission(queue: queueName, batch: queueName, options: order.options), order.lines,
-      isDone: { directory.holds($0) })
+      isDone: { await directory.holds($0, verifier) })
     observe(
       .submitted(
         jobs: reply.submitted + reply.takenOver, finished: reply.finished.count,

@@ -7,8 +7,10 @@ package enum StandardStream: Int32, Sendable {
   case error = 2
 
   /// What `write(2)` failed with.
-  package struct Failure: Error, Equatable {
+  package struct Failure: Error, Equatable, CustomStringConvertible {
     package var errno: Int32
+
+    package var description: String { unsafe String(cString: strerror(errno)) }
   }
 
   /// Writes all of `bytes`; one system call unless a signal or a full disk cuts it short.

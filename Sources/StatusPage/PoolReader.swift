@@ -119,7 +119,8 @@ actor PoolReader {
 
   private func sentence(_ error: any Error) -> String {
     let text = error is TooLate ? lastError.text ?? "\(error)" : "\(error)"
-    return text.prefix(1).uppercased() + text.dropFirst() + (text.hasSuffix(".") ? "" : ".")
+    return text.prefix(1).uppercased() + text.dropFirst()
+      + ([".", "?"].contains { text.hasSuffix($0) } ? "" : ".")
   }
 
   /// Returns when `task` has ended, or that time is over.

@@ -7,7 +7,7 @@ import Transfer
 
 /// Runs the operator's command after each job that has completed, beside the transfers.
 ///
-/// At most once a job, after the database has it that the job is completed: a worker that dies in between runs nothing. Transfers
+/// At most once a completion, after the database has it that the job is completed: a worker that dies in between runs nothing. Transfers
 /// never wait for it: where ``most`` jobs wait for their turn, the command is left out for those that come, and the log says so.
 final class CompletionHook: Sendable {
   /// Commands at once.

@@ -18,7 +18,12 @@ package struct FileVerifier: Sendable {
 
   /// - Throws: `StoreError` where the directory is no store; `TransferError` where the system gives no thread.
   package init(_ mount: StoreMount) throws {
-    destination = try Store(mount).destination
+    try self.init(Store(mount).destination)
+  }
+
+  /// - Throws: `TransferError` where the system gives no thread.
+  package init(_ destination: Destination) throws(TransferError) {
+    self.destination = destination
     io = try IOPool(threads: 1)
   }
 

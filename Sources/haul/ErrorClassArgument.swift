@@ -4,8 +4,9 @@ import Worker
 /// A class of errors, as the database and the logs spell it.
 struct ErrorClassArgument: OptionValue {
   static var expected: String {
-    "a class of errors (\(ErrorTable.rows.map(\.word).joined(separator: ", ")))"
+    "a class of errors (\(candidates.joined(separator: ", ")))"
   }
+  static var candidates: [String] { ErrorTable.rows.map(\.word) }
 
   let argument: String
 

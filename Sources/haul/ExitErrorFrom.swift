@@ -66,7 +66,8 @@ extension ExitError {
     self.init(code, Self.sentence("\(error)"))
   }
 
-  private init(lacking role: PoolRole?) {
+  /// The user lacks what `role` has.
+  init(lacking role: PoolRole?) {
     let advice = "Connect as a user that has it, or let an administrator grant it."
     self.init(
       .notPermitted,
@@ -89,6 +90,11 @@ extension ExitError {
       (code, advice) = (
         .configuration, "Check the database's name in --database or HAUL_DATABASE_URL."
       )
+    case .connecting(nil, let reason) where Self.isOfThisSide(reason):
+      (code, advice) = (
+        .configuration,
+        "Check the files and names in --database, HAUL_DATABASE_URL or the service file."
+      )
     case .connecting:
       (code, advice) = (
         .unavailable,
@@ -101,6 +107,16 @@ extension ExitError {
       (code, advice) = (.configuration, "Use the haul that last migrated this database.")
     }
     self.init(code, "\(Self.sentence("\(error)")) \(advice)")
+  }
+
+  /// Whether libpq could not connect for what it was told and found here (fe-secure-openssl.c, fe-connect.c): waiting does not
+  /// mend it.
+  private static func isOfThisSide(_ reason: String) -> Bool {
+    [
+      "certificate file", "private key file", "does not match host name",
+      "certificate verify failed",
+      "certificate revocation list", "invalid port number", "invalid integer value",
+    ].contains { reason.contains($0) }
   }
 
   /// What a refused statement means, by class of its code (PostgreSQL manual, appendix A).

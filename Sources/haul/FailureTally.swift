@@ -11,9 +11,11 @@ struct FailureTally: Sendable {
   }
 
   /// `3 files failed (2 http_4xx, 1 exists).`
-  var sentence: String {
-    let list = classes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+  var sentence: String { "\(counted(count, "file")) failed (\(list))." }
+
+  /// `2 http_4xx, 1 exists`
+  var list: String {
+    classes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-    return "\(counted(count, "file")) failed (\(list))."
   }
 }

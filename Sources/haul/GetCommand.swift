@@ -37,11 +37,12 @@ struct GetCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input."),
+      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
+        .from(.files),
       .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
       .value(
         "output", short: "o", "<dir>", \.output, "The directory files go to; made if it is missing."
-      ),
+      ).from(.directories),
       .value("name", "<name>", \.name, "What a single URL's file is called there."),
       .value(
         "concurrency", short: "j", "<n>", \.concurrency, in: 1...256,
@@ -176,9 +177,10 @@ struct GetCommand: HaulCommand {
 
   /// None where the list is empty, which is said.
   private func readLines(_ display: ProgressDisplay) async throws -> [SubmitLine] {
-    let reader = SubmissionReader(
+    var reader = SubmissionReader(
       label: "haul get", naming: tree ? .tree : .flat, participle: "downloaded",
       findsDoublePaths: true, display: display)
+    reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
     if let input { return try await reader.lines(ofList: input, skipsWrong: skipBad) }
     return try reader.lines(ofURLs: urls, path: name, digest: checksum)
   }

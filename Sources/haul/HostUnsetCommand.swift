@@ -24,6 +24,6 @@ struct HostUnsetCommand: HaulCommand {
 
   func perform() async throws {
     try await database.withQueue { try await $0.unsetHost(host) }
-    try output.print([.init("host", .string(host))], orSay: "\(host): nothing of its own")
+    try output.print([.init("host", .string(host))], orSay: "\(host) has no policy of its own now")
   }
 }

@@ -14,10 +14,6 @@ struct JobCommand: HaulCommand {
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [.required("id", \.id, "The job's id.")]
 
-  /// What to do about a job that failed.
-  private static let advice = JobRow.Column(
-    "WHAT TO DO", key: "advice", value: { .text($0.error.flatMap(ErrorTable.advice)) })
-
   var id: Int64 = 0
   var output = OutputOptions()
   var database = DatabaseOptions()
@@ -36,7 +32,11 @@ struct JobCommand: HaulCommand {
     }
     let machine = JobRow.Column("MACHINE", key: "machine", value: { _ in .text(worker?.machine) })
     let process = JobRow.Column("PID", key: "pid", .right, value: { _ in .number(worker?.pid) })
-    let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, Self.advice])
+    // Of a job that has failed, or that waits because its last attempt has.
+    let trouble = job.error ?? (job.finishedAt == nil ? attempts.last?.error : nil)
+    let advice = JobRow.Column(
+      "WHAT TO DO", key: "advice", value: { _ in .text(trouble.flatMap(ErrorTable.advice)) })
+    let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, advice])
     if output.isJSON {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
       let objects = attempts.map { JSONValue.object(history.members($0)) }

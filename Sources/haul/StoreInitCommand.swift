@@ -39,8 +39,11 @@ struct StoreInitCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    // The database comes first: a marker that nobody knows of would be left behind.
+    // The database comes first, and what this user may do there: a marker that nobody knows of would be left behind.
     let (root, instance, made) = try await database.withQueue { queue in
+      guard try await queue.databaseFacts().may.administer else {
+        throw ExitError(lacking: PoolRole.needed(by: Self.self))
+      }
       try await requireOwn(queue)
       let before = try await queues(queue)
       let (marker, root) = try initialise()

@@ -22,6 +22,8 @@ struct SubmissionReader {
   var participle = "submitted"
   /// Whether two URLs for one path are found here, and not by the database.
   var findsDoublePaths = false
+  /// What a URL may begin with.
+  var schemes = WebURL.knownSchemes
   /// nil: by the list's name and first line.
   var format: ListFormat?
   /// Gets notices about a list, and what is wrong with it.
@@ -130,18 +132,24 @@ struct SubmissionReader {
     do {
       return try line(entry)
     } catch {
-      problems.add(entry.line, place() + Self.sentence(error, entry))
+      problems.add(entry.line, place() + sentence(error, entry))
       return nil
     }
   }
 
-  private static func sentence(_ error: any Error, _ entry: ListEntry) -> String {
-    guard error is TransferError else { return ExitError(from: error).message ?? "" }
-    if let url = completed(entry.url) { return "the URL has no scheme. Did you mean \(url)?" }
+  private func sentence(_ error: any Error, _ entry: ListEntry) -> String {
+    let message = ExitError(from: error).message ?? ""
+    guard error is TransferError else { return message }
+    if let url = Self.completed(entry.url) { return "the URL has no scheme. Did you mean \(url)?" }
+    let text = Self.shown(entry.url)
     if !entry.url.contains(":") {
-      return "'\(shown(entry.url))' is no URL: one begins with https:// or http://."
+      return "'\(text)' is no URL: one begins with https:// or http://."
     }
-    return "\(ExitError(from: error).message ?? "") It reads '\(shown(entry.url))'."
+    let known = try? WebURL(entry.url, schemes: WebURL.knownSchemes)
+    if let known, !schemes.contains(known.scheme) {
+      return "\(message) With --allow-scheme \(known.scheme) it may be. It reads '\(text)'."
+    }
+    return "\(message) It reads '\(text)'."
   }
 
   /// What was meant by a text that lacks `https://` alone; nil for any other.
@@ -163,7 +171,7 @@ struct SubmissionReader {
   }
 
   private func line(_ entry: ListEntry) throws -> SubmitLine {
-    let url = try WebURL(entry.url, schemes: WebURL.knownSchemes)
+    let url = try WebURL(entry.url, schemes: schemes)
     if let error = url.noFile { throw error }
     try SubmissionCheck.url(entry.url, hasUserInfo: url.hasCredentials)
     try SubmissionCheck.options(of: entry)

@@ -94,7 +94,7 @@ struct UpCommand: HaulCommand {
   private static func conclude(_ failures: FailureTally) {
     if failures.count == 0 { return }
     say(
-      "haul up: \(failures.sentence) While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' "
+      "haul up: \(counted(failures.count, "failure")) (\(failures.list)). While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' "
         + "tries them again.\n")
   }
 

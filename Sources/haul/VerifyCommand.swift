@@ -60,9 +60,12 @@ struct VerifyCommand: HaulCommand {
   }
 
   private func verify(_ queue: JobQueue) async throws -> VerifyTally {
+    // What is damaged is called something else before its job is queued again.
+    if requeue, try await !queue.databaseFacts().may.submit { throw ExitError(lacking: .submitter) }
     let instances = try await queue.stores()
     var verifiers: [String: (verifier: FileVerifier, isAlone: Bool)] = [:]
     for store in stores.map(\.mount) {
+      try Self.requireMarker(of: store, among: instances)
       let isAlone = !ids.isEmpty || instances.count { $0.store == store.name } == 1
       verifiers[store.name] = (try FileVerifier(store), isAlone)
     }
@@ -89,6 +92,24 @@ struct VerifyCommand: HaulCommand {
         }
       }
     }
+  }
+
+  /// - Throws: where there is no such store, or its directory is another's: all its files would be missing.
+  private static func requireMarker(of store: StoreMount, among instances: [StoreRow]) throws {
+    guard instances.contains(where: { $0.store == store.name }) else {
+      let names = Set(instances.map(\.store)).sorted().joined(separator: ", ")
+      throw ExitError(
+        .badInput,
+        "there is no store \"\(store.name)\"." + (names.isEmpty ? "" : " Stores: \(names)."))
+    }
+    let marker = try Store.marker(store)
+    let owner = instances.first { $0.marker == marker }
+    if owner?.store == store.name { return }
+    let whose = owner.map { "the store \"\($0.store)\"" } ?? "another database"
+    throw ExitError(
+      .configuration,
+      "store \"\(store.name)\": the marker in its directory belongs to \(whose). Nothing was looked at."
+    )
   }
 }
 
@@ -153,6 +174,10 @@ struct VerifyTally: Sendable {
   /// `2 of 300 files are not as recorded; 2 jobs are queued again.`
   var failures: String {
     let again = requeued > 0 ? "; \(counted(requeued, "job")) queued again" : ""
-    return "\(damaged.count) of \(counted(looked, "file")) not as recorded\(again)."
+    let right = looked - damaged.count
+    let rest =
+      right > 0 && !notes.isEmpty
+      ? "; \(right) \(right == 1 ? "is" : "are") as recorded\(notes)" : ""
+    return "\(damaged.count) of \(counted(looked, "file")) not as recorded\(again)\(rest)."
   }
 }

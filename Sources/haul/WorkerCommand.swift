@@ -12,6 +12,9 @@ struct WorkerCommand: HaulCommand {
     Private, loopback and link-local addresses are refused unless --allow-net names them. http_proxy and its like \
     are not read: --proxy says it.
 
+    In an environment variable several values have a comma between them and no space: \
+    HAUL_STORES=films=/srv/films,scratch=/tmp/scratch.
+
     A credential is a file that its owner alone may read, such as these lines:
 
       type: bearer
@@ -26,7 +29,7 @@ struct WorkerCommand: HaulCommand {
     Other workers than those with --allow-scheme fail what is fetched by ftp, ftps or sftp: give it a queue of its own. FTP is \
     anonymous, or by a credential of type basic, which goes over TLS alone; sftp wants a credential, and in --known-hosts the server's key.
 
-    --on-complete runs its command at most once for each job, once the database has it that the job is completed, four at \
+    --on-complete runs its command at most once each time a job is completed, when the database has it that it is, four at \
     a time. It learns of the job by HAUL_JOB, HAUL_FILE (the file's whole path), HAUL_PATH (below the store), HAUL_STORE, HAUL_QUEUE, \
     HAUL_BATCH, HAUL_HOST, HAUL_URL (what signs it blanked), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST; what it prints goes to standard \
     error. Transfers do not wait for it: it is left out, which is logged as hook.skipped, where 10,000 jobs wait for \
@@ -94,7 +97,7 @@ struct WorkerCommand: HaulCommand {
         allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
       configuration.rateLimit = limitRate?.limit
       configuration.requests = settings
-      configuration.onComplete = onComplete
+      configuration.onComplete = onComplete.flatMap { $0.isEmpty ? nil : $0 }
       let worker = try PoolWorker(configuration, logger: log.logger("worker"))
       StopSignals.handle { worker.drain() }
       StopSignals.aroundSuspension({ worker.suspend() })

@@ -21,12 +21,11 @@ SQL = {
     "a claim in one statement": {
         "haul.claim_band": [
             ("  v_lanes tid[];", "  v_lanes tid[];\n  v_visible bigint[];"),
-            ("SELECT array_agg(t.place), max(t.next_at) INTO v_lanes, v_due FROM (\n"
-             "      SELECT l.ctid AS place, l.next_at FROM haul.lane l",
-             "SELECT array_agg(t.place), max(t.next_at), (SELECT array_agg(r.job) FROM haul.ready r WHERE r.queue = p_queue)\n"
-             "    INTO v_lanes, v_due, v_visible FROM (\n"
-             "      SELECT l.ctid AS place, l.next_at FROM (SELECT pg_sleep(0.02)) moment CROSS JOIN haul.lane l"),
-            ("FOR UPDATE SKIP LOCKED) t;", "FOR UPDATE OF l, h SKIP LOCKED) t;"),
+            ("SELECT array_agg(t.place), array_agg(t.host), max(t.next_at) INTO v_lanes, v_hosts, v_due FROM (\n"
+             "      SELECT l.ctid AS place, h.ctid AS host, l.next_at FROM haul.lane l",
+             "SELECT array_agg(t.place), array_agg(t.host), max(t.next_at), (SELECT array_agg(r.job) FROM haul.ready r WHERE r.queue = p_queue)\n"
+             "    INTO v_lanes, v_hosts, v_due, v_visible FROM (\n"
+             "      SELECT l.ctid AS place, h.ctid AS host, l.next_at FROM (SELECT pg_sleep(0.02)) moment CROSS JOIN haul.lane l"),
             ("r.instance = p_instance AND r.priority = w.priority",
              "r.instance = p_instance AND r.job = ANY (v_visible) AND r.priority = w.priority"),
             ("        AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))",

@@ -35,6 +35,26 @@ import Testing
     #expect(try place.wrong("one", "two", "empty") == [])
   }
 
+  @Test func `what is there is read where a digest is asked for that it was not compared with`()
+    async throws
+  {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let urls = origin.urls("one")
+    #expect(try await place.get(urls).exit == .code(0))
+    let sum = try await ChildProcess.run("sha256sum", [place.directory + "/one"]).standardOutput
+    let digest = String(sum.first?.prefix(64) ?? "")
+    let right = try await place.get(["--checksum", "sha-256=\(digest)"] + urls)
+    #expect(right.exit == .code(0))
+    #expect(right.standardOutput == ["1 there already"])
+
+    let wrong = String(repeating: "0", count: 64)
+    let refused = try await place.get(["--checksum", "sha-256=\(wrong)"] + urls)
+    #expect(refused.exit == .code(1))
+    #expect(refused.said.last == "haul get: 1 file failed (1 exists).")
+    #expect(try place.wrong("one") == [])
+    #expect(origin.requests == 1)
+  }
+
   /// The second run is stopped in the middle; the third is the same command, and goes on.
   @Test(arguments: ["replace", "rename"])
   func `to replace or rename begins anew after an end, and goes on after an interruption`(

@@ -109,7 +109,7 @@ struct ListFormatTests {
 
         """, to: "list.jsonl")
       let wrong = [
-        "\(list):1: job 1 already brings another URL to the path \"x\". Give this line another path.",
+        "\(list):1: job 1 already brings another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace.",
         "\(list):2: the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks.",
         "\(list):4: line 3 already brings another URL to the path \"y\". Give this line another path.",
       ]
@@ -156,7 +156,7 @@ struct ListFormatTests {
       #expect(refused.exit == .code(65))
       #expect(
         refused.standardError == [
-          "haul submit: \(list):2: job 1 already brings another URL to the path \"x\". Give this line another path. Nothing was submitted."
+          "haul submit: \(list):2: job 1 already brings another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace. Nothing was submitted."
         ])
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
       let replaced = try await pool.command(

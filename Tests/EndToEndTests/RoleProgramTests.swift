@@ -69,7 +69,28 @@ struct RoleProgramTests {
     }
   }
 
+  /// What is damaged gets another name before its job is queued again.
+  @Test func `who may not queue jobs again changes no file`() async throws {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 5000).answer(request, reply)
+    }
+    try await HaulPool.open { pool in
+      try await pool.submit(origin.url("/a"), to: "a")
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      try Data("other".utf8).write(to: URL(filePath: pool.directory + "/a"))
+      try await pool.database.withLogin("haul_monitor") { monitor in
+        let line = "verify --store \(HaulPool.store)=\(pool.directory) --requeue"
+        let output = try await haul(line, as: monitor)
+        #expect(output.exit == .code(77))
+        #expect(output.standardError.last?.contains("haul_submitter") == true)
+      }
+      #expect(try pool.files() == ["a"])
+      #expect(try await pool.state(of: 1) == "completed")
+    }
+  }
+
   @Test func `every command that a role may not is refused with what it needs`() async throws {
+    let new = try TemporaryDirectory()
     try await HaulPool.open { pool in
       try await pool.submit("http://h.test/1", to: "1")
       let place = "data=\(pool.directory)"
@@ -85,6 +106,8 @@ struct RoleProgramTests {
           for line in lines + ["store init other \(pool.directory)", "migrate"] {
             try await refused(line, as: login)
           }
+          try await refused("store init new \(new.path)", as: login)
+          #expect(try FileManager.default.contentsOfDirectory(atPath: new.path) == [])
         }
       }
       let state = try await pool.state(of: 1)

@@ -323,7 +323,7 @@ struct StatusPageTests {
           "--until", "document.querySelector('#batches progress')?.className === 'some-bad'",
           "--eval", "document.querySelector('#batches progress').style.getPropertyValue('--good')",
           "--until",
-          "document.getElementById('link').textContent === 'The database does not answer'",
+          "document.getElementById('link').textContent === 'No answer from the database'",
           "--eval", "document.getElementById('link').className",
           "--until", "document.getElementById('link').textContent === 'Live'",
           "--eval", "document.body.classList.contains('stale')",

@@ -281,6 +281,23 @@ struct BatchTests {
     }
   }
 
+  @Test func `what fails again while a retry goes on is not queued twice`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3, batch: "b")
+      let worker = try await pool.worker()
+      for lease in try await worker.claim(3) { try await worker.end(lease, .failed, "http_4xx") }
+      let first = try await pool.admin.query(
+        "SELECT changed, more, sweep, since::text FROM haul.retry('{\"batch\": \"b\"}', 2)")[0]
+      #expect(try first.decode("changed") == 2 && first.decode("more") == true)
+      for lease in try await worker.claim(2) { try await worker.end(lease, .failed, "http_4xx") }
+      let next = try await pool.admin.query(
+        "SELECT changed, more FROM haul.retry('{\"batch\": \"b\"}', 2, $1, p_since => $2::timestamptz)",
+        [try first.decode("sweep", as: Int64.self), try first.decode("since", as: String.self)])[0]
+      #expect(try next.decode("changed") == 1 && next.decode("more") == false)
+      #expect(try await pool.states() == ["failed": 2, "queued": 1])
+    }
+  }
+
   @Test func `a batch that is being paused is resumed as a whole`() async throws {
     try await Pool.open { pool in
       try await pool.jobs.setHost("a.test", cap: 99)

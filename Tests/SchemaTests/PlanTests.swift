@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -19,7 +20,19 @@ struct PlanTests {
 
   @Test func `a call reads a few rows by index`() async throws {
     try await Pool.open { pool in
-      let plans = try await Self.plans(pool)
+      let plans = try await Self.plans(
+        pool,
+        """
+        \(Self.call(2))
+        \(Self.fill)
+        \(Self.call(3))
+        \(Self.call(4))
+        \(Self.cancelStep)
+        ANALYZE;
+        \(Self.call(5))
+        \(Self.call(6))
+        \(Self.cancelStep)
+        """)
       let texts = plans.map(\.text).joined(separator: "\n")
       for table in ["haul.lane", "haul.ready", "haul.lease", "haul.outcome", "haul.job"] {
         #expect(texts.contains(table), "no plan of a statement with \(table) has come")
@@ -29,6 +42,31 @@ struct PlanTests {
           Issue.record("\(complaint) in: \(plan.text)")
         }
         #expect(plan.root.hit + plan.root.read < Self.mostPages, "pages in: \(plan.text)")
+      }
+    }
+  }
+
+  @Test func `a snapshot that somebody keeps does not make a busy host dearer`() async throws {
+    try await Pool.open { pool in
+      _ = try await pool.submit(12)
+      let holder = try await pool.connect()
+      try await holder.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM haul.host")
+      let change =
+        "UPDATE haul.host SET last_start = clock_timestamp(); UPDATE haul.worker_call SET looked_at = clock_timestamp();\n"
+      let plans = try await Self.plans(
+        pool,
+        """
+        \(String(repeating: change, count: 2000))
+        \(Self.call(2))
+        \(Self.call(3))
+        """)
+      for index in ["host_pkey", "worker_call_pkey"] {
+        let scans = plans.flatMap { $0.root.scans(of: index) }
+        #expect(scans.count > 0, "nobody looks into \(index)")
+        for scan in scans {
+          let pages = Double(scan.hit + scan.read) / max(scan.loops, 1)
+          #expect(pages < 10, "\(scan.type) of \(index)")
+        }
       }
     }
   }
@@ -58,9 +96,8 @@ struct PlanTests {
     }
   }
 
-  /// One job in an empty pool, claimed and settled, then 300,000 jobs on 10,000 hosts, 6,000 of them running. The plans of all
-  /// calls but the first are shown.
-  private static func plans(_ pool: Pool) async throws -> [Plan] {
+  /// The plans of what `body` shows, which goes on in a worker's session that has claimed one job in a pool with nothing else.
+  private static func plans(_ pool: Pool, _ body: String) async throws -> [Plan] {
     _ = try await pool.submit()
     let directory = try TemporaryDirectory()
     let script = try directory.write(
@@ -72,15 +109,7 @@ struct PlanTests {
         '[{"store": "\(Pool.name)", "marker": "\(pool.marker)"}]') r \\gset
       UPDATE haul.worker SET expires_at = 'infinity';
       SELECT haul.work(:worker, :'secret', 1, '[]', NULL, 64) AS reply \\gset
-      \(call(2))
-      \(fill)
-      \(call(3))
-      \(call(4))
-      \(cancelStep)
-      ANALYZE;
-      \(call(5))
-      \(call(6))
-      \(cancelStep)
+      \(body)
       """, to: "script.sql")
     let bin = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
     let output = try await ChildProcess.run(
@@ -117,6 +146,7 @@ struct PlanTests {
     SELECT haul.end_sweep(b.id) FROM haul.batch b \\g /dev/null
     """
 
+  /// 300,000 jobs on 10,000 hosts, 6,000 of them running.
   private static let fill = """
     SELECT haul.ensure_partitions(400000) \\g /dev/null
     INSERT INTO haul.batch (name) VALUES ('all');
@@ -171,6 +201,11 @@ private struct Plan: Decodable {
       case hit = "Shared Hit Blocks"
       case read = "Shared Read Blocks"
       case inner = "Plans"
+    }
+
+    /// It and those below it that read an index.
+    func scans(of index: String) -> [Node] {
+      (self.index == index ? [self] : []) + (inner ?? []).flatMap { $0.scans(of: index) }
     }
 
     /// What is wrong with it and what is below it.

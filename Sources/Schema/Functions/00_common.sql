@@ -21,6 +21,10 @@ BEGIN
   IF (SELECT p.prorettype = 'void'::regtype FROM pg_proc p WHERE p.oid = to_regprocedure('haul.unblock_host(text)')) THEN
     DROP FUNCTION haul.unblock_host(text);
   END IF;
+  -- Did not say which digest is still to be compared.
+  IF NOT (SELECT 'digest' = ANY (p.proargnames) FROM pg_proc p WHERE p.oid = to_regprocedure('haul.finished_lines(uuid,text,jsonb)')) THEN
+    DROP FUNCTION haul.finished_lines(uuid, text, jsonb);
+  END IF;
 END
 $$;
 DROP FUNCTION IF EXISTS haul.claim_band(bigint, bigint, integer, integer, integer, smallint, integer);
@@ -39,6 +43,7 @@ DROP FUNCTION IF EXISTS haul.resume(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.cancel(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.retry(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.retry(jsonb, integer, bigint);
+DROP FUNCTION IF EXISTS haul.retry(jsonb, integer, bigint, text);
 
 -- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
 -- otherwise hand out a token twice.
@@ -111,6 +116,19 @@ $$;
 -- How many completed jobs in a row let a host whose cap was halved have one transfer more.
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
+
+-- A host as it is now, and where its row is. As long as any transaction keeps an old snapshot, the versions that a busy row has
+-- had stay, and `id = …` meets them all, the oldest first. From the end of the same range the newest comes first, and LIMIT
+-- stops there. Written out in the statement that calls it, so it may not SET anything.
+CREATE OR REPLACE FUNCTION haul.host_now(p_host integer) RETURNS TABLE (
+  place tid, name text, in_flight integer, cap integer, policy_cap integer, successes integer, failures integer,
+  min_interval interval, burst integer, next_start timestamptz, blocked_until timestamptz, trouble_since timestamptz,
+  range_unsafe_until timestamptz)
+LANGUAGE sql STABLE AS $$
+  SELECT h.ctid, h.name, h.in_flight, h.cap, h.policy_cap, h.successes, h.failures, h.min_interval, h.burst, h.next_start,
+    h.blocked_until, h.trouble_since, h.range_unsafe_until
+  FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
+$$;
 
 -- The policy of a host: its exact name first, then the longest `*.suffix`, then `*`, then the default.
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)

@@ -56,7 +56,7 @@ BEGIN
   LOOP
     IF v_queue.store IS NULL THEN
       RAISE EXCEPTION 'there is no queue "%"', v_queue.name USING ERRCODE = 'HA003',
-        HINT = 'Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue);
+        HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue), 'Run ''haul store init'' first.');
     ELSIF v_queue.store <> ALL (p_stores) THEN
       RAISE EXCEPTION 'the files of the queue "%" go to the store "%", which this worker does not mount',
         v_queue.name, v_queue.store USING ERRCODE = 'HA003';

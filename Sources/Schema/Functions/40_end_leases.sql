@@ -50,8 +50,8 @@ BEGIN
     CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
-    -- Of what has completed it is not asked: a busy host's row has many versions.
-    LEFT JOIN haul.host h ON h.id = CASE WHEN e.result <> 'completed' THEN l.host END
+    -- Of what has completed it is not asked.
+    LEFT JOIN LATERAL haul.host_now(CASE WHEN e.result <> 'completed' THEN l.host END) h ON true
     LEFT JOIN haul.checkpoint c ON c.job = l.job
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
     ORDER BY l.job
@@ -169,7 +169,8 @@ BEGIN
     SELECT array_agg(h.id) INTO v_ids FROM haul.host h
     WHERE h.id = ANY (v_ids) OR h.name = ANY (v_blocked || v_unsafe);
   END IF;
-  PERFORM FROM haul.host h WHERE h.id = ANY (v_ids) ORDER BY h.id FOR UPDATE;
+  PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
+  ORDER BY u.id FOR UPDATE OF h;
 
   -- One that serves gets its places back one by one. Which were full and are not any more?
   WITH ended AS (
@@ -184,9 +185,9 @@ BEGIN
       cap = h.cap + CASE WHEN e.grows THEN 1 ELSE 0 END,
       successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows THEN h.successes + e.completed ELSE 0 END
     FROM (
-      SELECT k.ctid AS place, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
+      SELECT k.place, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
         k.cap < k.policy_cap AND k.successes + n.completed >= haul.successes_to_grow() AS grows
-      FROM ended n JOIN haul.host k ON k.id = n.host_id) e
+      FROM ended n CROSS JOIN LATERAL haul.host_now(n.host_id) k) e
     WHERE h.ctid = e.place
     RETURNING h.id, e.was_full AND h.in_flight < haul.places(h.cap, h.failures) AS freed)
   SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;

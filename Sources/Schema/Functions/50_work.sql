@@ -20,8 +20,10 @@ DECLARE
   -- for them: 200 hosts and 10 workers do less than half.
   v_depth integer := greatest(1, least(4, p_room / 8));
   v_lanes tid[];
+  v_hosts tid[];
   v_jobs bigint[];
   v_places tid[];
+  v_of tid[];
   v_away bigint[];
   v_from timestamptz := p_since;
   v_due timestamptz;
@@ -31,12 +33,13 @@ BEGIN
   WHILE claimed < p_room AND v_swept < 1000 LOOP
     -- 1. Due lanes, those due longest first, and their hosts. A lane whose host somebody is settling stays due for the
     -- next claim.
-    SELECT array_agg(t.place), max(t.next_at) INTO v_lanes, v_due FROM (
-      SELECT l.ctid AS place, l.next_at FROM haul.lane l JOIN haul.host h ON h.id = l.host
+    SELECT array_agg(t.place), array_agg(t.host), max(t.next_at) INTO v_lanes, v_hosts, v_due FROM (
+      SELECT l.ctid AS place, h.ctid AS host, l.next_at FROM haul.lane l
+      CROSS JOIN LATERAL haul.host_now(l.host) n JOIN haul.host h ON h.ctid = n.place
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
         AND l.next_at >= v_from AND l.next_at <= v_now AND l.next_at IS NOT NULL
       ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
-      FOR UPDATE SKIP LOCKED) t;
+      FOR UPDATE OF l, h SKIP LOCKED) t;
     EXIT WHEN v_lanes IS NULL;
     SELECT least(v_passed, min(t.next_at)) INTO v_passed FROM (
       SELECT l.next_at FROM haul.lane l
@@ -48,9 +51,9 @@ BEGIN
 
     -- 2. In a new statement, what may start: one from each host, then a second from each, and so on. What is locked stays
     -- where it is, and so do the jobs of locked lanes: found by their place no older versions of them are met.
-    SELECT array_agg(p.job), array_agg(p.place) INTO v_jobs, v_places FROM (
-      SELECT r.job, r.place
-      FROM unnest(v_lanes) AS u(place) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.id = l.host
+    SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO v_jobs, v_places, v_of FROM (
+      SELECT r.job, r.place, u.host
+      FROM unnest(v_lanes, v_hosts) AS u(place, host) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.ctid = u.host
       CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
         THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
       CROSS JOIN LATERAL (
@@ -70,16 +73,17 @@ BEGIN
     IF v_sweeping AND v_jobs IS NOT NULL THEN
       v_away := haul.put_away(v_jobs);
       v_swept := v_swept + cardinality(v_away);
-      SELECT array_agg(u.place) INTO v_places FROM unnest(v_jobs, v_places) AS u(job, place) WHERE u.job <> ALL (v_away);
+      SELECT array_agg(u.place), array_agg(u.host) INTO v_places, v_of
+      FROM unnest(v_jobs, v_places, v_of) AS u(job, place, host) WHERE u.job <> ALL (v_away);
     END IF;
     IF v_places IS NOT NULL THEN
       WITH taken AS (
         -- What an operator has withdrawn meanwhile is not among them, nor what one is about to.
         DELETE FROM haul.ready r USING (
-          SELECT k.ctid AS place FROM unnest(v_places) AS u(place) JOIN haul.ready k ON k.ctid = u.place
+          SELECT k.ctid AS place, u.host FROM unnest(v_places, v_of) AS u(place, host) JOIN haul.ready k ON k.ctid = u.place
           FOR UPDATE OF k SKIP LOCKED) k
         WHERE r.ctid = k.place
-        RETURNING r.job, r.host, r.priority, clock_timestamp() AS at
+        RETURNING r.job, r.host, r.priority, k.host AS host_place, clock_timestamp() AS at
       ), leased AS (
         INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
           resumed_at, started_at)
@@ -92,7 +96,8 @@ BEGIN
         UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = n.at,
           next_start = CASE WHEN h.min_interval > '0'
             THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
-        FROM (SELECT t.host, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host) n WHERE h.id = n.host
+        FROM (SELECT t.host_place, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host_place) n
+        WHERE h.ctid = n.host_place
       )
       SELECT claimed + count(*) INTO claimed FROM taken;
     END IF;
@@ -104,10 +109,11 @@ BEGIN
       next_at = CASE
         WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
         ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
-    FROM unnest(v_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place JOIN haul.host h ON h.id = k.host
+    FROM unnest(v_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place
+    CROSS JOIN LATERAL haul.host_now(k.host) h
     LEFT JOIN LATERAL (
       SELECT r.priority, r.job FROM haul.ready r
-      WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance
+      WHERE r.queue = p_queue AND r.host = k.host AND r.instance = p_instance
         AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
       ORDER BY r.priority, r.job LIMIT 1) n ON true
     WHERE l.ctid = u.place;
@@ -208,8 +214,8 @@ BEGIN
   WITH leases AS MATERIALIZED (
     SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call
   ), hosts AS MATERIALIZED (
-    -- Each once: a busy host's row has many versions.
-    SELECT h.id, h.name, h.range_unsafe_until FROM haul.host h WHERE h.id = ANY (ARRAY(SELECT DISTINCT l.host FROM leases l))
+    SELECT l.host AS id, h.name, h.range_unsafe_until
+    FROM (SELECT DISTINCT l.host FROM leases l) l CROSS JOIN LATERAL haul.host_now(l.host) h
   ), queues AS MATERIALIZED (
     SELECT q.id, q.name, s.name AS store FROM haul.queue q JOIN haul.store s ON s.id = q.store
     WHERE q.id = ANY (ARRAY(SELECT DISTINCT l.queue FROM leases l))
@@ -268,7 +274,9 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  SELECT c.call, c.claims, c.seen, c.looked_at INTO v_last FROM haul.worker_call c WHERE c.worker = p_worker FOR UPDATE;
+  -- The newest version first, as in host_now().
+  SELECT c.ctid AS place, c.call, c.claims, c.seen, c.looked_at INTO v_last FROM haul.worker_call c
+  WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
   IF p_call < v_last.call THEN
     RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
       USING ERRCODE = 'HA006';
@@ -312,7 +320,7 @@ BEGIN
     END LOOP;
   END IF;
   UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_room > 0 THEN 1 ELSE 0 END, seen = v_last.seen || v_seen, looked_at = coalesce(v_looked, looked_at)
-  WHERE worker = p_worker;
+  WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
     'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
     'contended', v_due, 'wait', CASE WHEN v_wait > 0 THEN v_wait WHEN v_wait IS NOT NULL THEN 0 END, 'draining', v_worker.draining);

@@ -283,9 +283,11 @@ BEGIN
     RETURNING s.submission, s.line, s.url, s.host, s.path, s.priority, s.options
   ), lines AS MATERIALIZED (
     -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
-    SELECT nextval('haul.job_id') AS id, haul.path_digest(g.path) AS digest,
-      (SELECT h.id FROM haul.host h WHERE h.name = g.host) AS host_id, g.*
+    SELECT nextval('haul.job_id') AS id, haul.path_digest(g.path) AS digest, g.*
     FROM (SELECT * FROM gone ORDER BY gone.line) g
+  ), names AS MATERIALIZED (
+    -- Each host is looked up once.
+    SELECT n.host, (SELECT h.id FROM haul.host h WHERE h.name = n.host) AS id FROM (SELECT DISTINCT l.host FROM lines l) n
   ), paths AS (
     -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
     INSERT INTO haul.dedupe (store, path_digest, job)
@@ -298,9 +300,9 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM paths p WHERE p.job = l.id)
   ), added AS (
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
-    SELECT l.id, p_queue, l.host_id, p_batch, coalesce(l.priority, p_priority), v_now, l.url, l.path,
+    SELECT l.id, p_queue, n.id, p_batch, coalesce(l.priority, p_priority), v_now, l.url, l.path,
       CASE WHEN l.options IS NULL THEN p_options ELSE p_options || l.options END
-    FROM lines l JOIN paths p ON p.job = l.id ORDER BY l.id
+    FROM lines l JOIN paths p ON p.job = l.id JOIN names n ON n.host = l.host ORDER BY l.id
     RETURNING id, host, priority
   ), waiting AS (
     INSERT INTO haul.ready (queue, host, instance, priority, job)
@@ -331,8 +333,8 @@ BEGIN
     SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
   PERFORM haul.ensure_partitions(count + 100000);
   batch := haul.ensure_batch(p_batch);
-  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host))
-  FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last;
+  PERFORM haul.ensure_hosts(ARRAY(
+    SELECT s.host FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last GROUP BY s.host));
 END
 $$;
 

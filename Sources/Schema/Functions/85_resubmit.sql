@@ -8,17 +8,19 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Lines of a submission whose path has a completed job with the same URL: whether the file is still
--- there, only the caller can see. `path` is where the file was published, `bytes` its length. Each line is looked up by
--- itself (LIMIT keeps the planner from joining): of the size of staging nothing is known.
+-- there, only the caller can see. `path` is where the file was published, `bytes` its length, `digest` one that it must have by
+-- this submission and was not compared with when it came. Each line is looked up by itself (LIMIT keeps the planner from
+-- joining): of the size of staging nothing is known.
 --
 -- Who asks for files to be replaced or renamed wants them anew: then only those count that the same command has brought
 -- as long as it has not come to its end, that is, something in their queue waits or runs.
 CREATE OR REPLACE FUNCTION haul.finished_lines(p_submission uuid, p_queue text, p_options jsonb)
-RETURNS TABLE (line bigint, path text, bytes bigint)
+RETURNS TABLE (line bigint, path text, bytes bigint, digest text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
-  SELECT s.line, o.path, o.bytes
+  SELECT s.line, o.path, o.bytes, CASE WHEN w.digest IS DISTINCT FROM j.options ->> 'digest' THEN w.digest END
   FROM haul.staging s
+  CROSS JOIN LATERAL (SELECT coalesce(s.options ->> 'digest', p_options ->> 'digest') AS digest) w
   CROSS JOIN LATERAL (
     SELECT d.job FROM haul.dedupe d
     WHERE d.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue)

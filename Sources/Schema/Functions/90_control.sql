@@ -324,15 +324,18 @@ $$;
 
 -- Queues failed and cancelled jobs again. With "error": exactly those that failed so. Who names a batch ends what is being
 -- done to the whole of it: that would take the same jobs away again. p_if_exists is what they do from now on where a file
--- stands in their way; NULL = what they did.
+-- stands in their way; NULL = what they did. p_since is `since` of the first call: what has failed again after that is left alone.
 CREATE OR REPLACE FUNCTION haul.retry(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,
-  OUT changed integer, OUT more boolean, OUT sweep bigint)
+  p_since timestamptz DEFAULT NULL,
+  OUT changed integer, OUT more boolean, OUT sweep bigint, OUT since timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
+  v_ended bigint[];
   v_jobs bigint[];
 BEGIN
+  since := coalesce(p_since, clock_timestamp());
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
   IF p_if_exists NOT IN ('fail', 'skip', 'replace', 'rename') THEN
@@ -345,16 +348,17 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  v_jobs := haul.requeue(ARRAY(
+  v_ended := ARRAY(
     SELECT o.job FROM haul.outcome o
-    WHERE o.state <> 'completed' AND (v_ids IS NULL OR o.job = ANY (v_ids))
-      AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit));
+    WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
+      AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit);
+  v_jobs := haul.requeue(v_ended);
   UPDATE haul.job j SET options = j.options || jsonb_build_object('if_exists', p_if_exists)
   WHERE j.id = ANY (v_jobs) AND p_if_exists IS NOT NULL;
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
   changed := cardinality(v_jobs);
-  more := changed > 0;
+  more := cardinality(v_ended) = p_limit;
 END
 $$;

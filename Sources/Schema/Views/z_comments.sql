@@ -76,8 +76,8 @@ COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS 'Lets paused jobs of a selector wait again where they stood; called as pause().';
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
   'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop; called as pause().';
-COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text) IS
-  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). p_if_exists (fail, skip, replace or rename) is what they do from now on where a file stands in their way; NULL = what they did.';
+COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
+  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). p_if_exists (fail, skip, replace or rename) is what they do from now on where a file stands in their way; NULL = what they did. p_since = since of the first call, so that what fails again meanwhile is not queued twice.';
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS
   'Gives jobs of a selector that have not ended another priority, 0 (first) to 9; up to p_limit a call: again while "more".';
 COMMENT ON FUNCTION haul.redo(bigint[]) IS 'Queues completed jobs again whose files are no longer what they were. Returns how many.';

@@ -37,7 +37,7 @@ GRANT EXECUTE ON FUNCTION
   haul.pause(jsonb, integer, bigint),
   haul.resume(jsonb, integer, bigint),
   haul.cancel(jsonb, integer, bigint),
-  haul.retry(jsonb, integer, bigint, text),
+  haul.retry(jsonb, integer, bigint, text, timestamptz),
   haul.prioritize(jsonb, smallint, integer),
   haul.redo(bigint[])
 TO haul_submitter;

@@ -55,7 +55,7 @@ function named(node, path) {
 class Table {
   constructor(id, columns, key, empty) {
     Object.assign(this, { columns, key, empty, kept: new Map() });
-    const node = $(id), head = make("tr");
+    const node = $(id), head = this.head = make("tr");
     for (const column of columns) {
       const cell = make("th", column.classes, column.title);
       cell.scope = "col";
@@ -83,7 +83,8 @@ class Table {
     this.kept = now;
     if (items.length) return;
     const cell = make("td", "empty", this.empty);
-    cell.colSpan = this.columns.length;
+    // A cell that spans columns which a narrow screen leaves out would make room for them.
+    cell.colSpan = [...this.head.cells].filter((title) => getComputedStyle(title).display !== "none").length;
     this.nothing = make("tr", "", cell);
     this.body.append(this.nothing);
   }
@@ -331,7 +332,7 @@ function tell() {
   const silence = (Date.now() - heard) / 1000;
   const [kind, text] = paused ? ["", "Paused"]
     : failed ? ["lost", failed]
-    : !up ? ["lost", "The database does not answer"]
+    : !up ? ["lost", "No answer from the database"]
     : silence > LATE ? ["late", "Stale: waiting for an answer"] : ["live", "Live"];
   set($("link"), text);
   look($("link"), `link ${kind}`);
