@@ -17,9 +17,14 @@ extension PartTransfer {
     await saving?.value
   }
 
-  /// Saves every ``TransferOrder/checkpointTime`` until cancelled.
+  /// Saves every ``TransferOrder/checkpointTime`` until cancelled, from the beginning of one to that of the next: however long
+  /// the disk takes, a death costs no more than that time and one write.
   func keepSaving() async {
-    while (try? await Task.sleep(for: order.checkpointTime)) != nil { await checkpoint() }
+    var begun = ContinuousClock.now
+    while (try? await Task.sleep(until: begun + order.checkpointTime, clock: .continuous)) != nil {
+      begun = .now
+      await checkpoint()
+    }
   }
 
   /// The last one of a run: waits for one under way, then saves what has come since.

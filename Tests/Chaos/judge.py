@@ -6,6 +6,7 @@ Not looked at by anybody here: the order of priorities and the weights of queues
 beyond that they are no larger than the policy's, TLS, and what NFS does to renames.
 """
 
+import contextlib
 import os
 import re
 import threading
@@ -68,17 +69,40 @@ WHERE (coalesce(t.jobs, 0), coalesce(t.completed, 0), coalesce(t.failed, 0), coa
   <> (coalesce(s.jobs, 0), coalesce(s.completed, 0), coalesce(s.failed, 0), coalesce(s.cancelled, 0), coalesce(s.bytes, 0))"""
 
 
+class DiskGauge(threading.Thread):
+    """Writes a little to one of the disks every second, into a file without a name, and notes how long that takes to be
+    durable: so long may what the pool writes take too."""
+
+    def __init__(self, world, name, over):
+        super().__init__(daemon=True)
+        self.book, self.over = world.ledger, over
+        # Nobody writes while the disk stands still or is copied.
+        self.turn = world.turns[name, 0]
+        self.file = os.open(world.stores[name], os.O_TMPFILE | os.O_WRONLY, 0o600)
+
+    def run(self):
+        while not self.over.wait(1):
+            with self.turn, self.book.noted(self.book.writes):
+                # A full disk is no slow one.
+                with contextlib.suppress(OSError):
+                    os.pwrite(self.file, os.urandom(4096), 0)
+                    os.fdatasync(self.file)
+
+
 class Judge(threading.Thread):
     def __init__(self, world):
         super().__init__(daemon=True)
         self.world, self.book = world, world.ledger
         self.session = world.server.session()
         self.over = threading.Event()
+        self.gauges = [DiskGauge(world, name, self.over) for name in world.stores]
         self.completed, self.tokens, self.samples = set(), {}, {}
         # Counts over time: (seconds, running, waiting, ended).
         self.course = []
 
     def run(self):
+        for gauge in self.gauges:
+            gauge.start()
         while not self.over.wait(1):
             self.book.looks.append(time.time())
             try:

@@ -43,6 +43,8 @@ class Ledger:
         self.breaks = []
         # When a disk stood still.
         self.frozen = []
+        # When the judge himself wrote to the disks, from the first byte to the sync: [from, to].
+        self.writes = []
         # When the judge began each of its looks.
         self.looks = []
         self.versions = collections.Counter()
@@ -68,6 +70,12 @@ class Ledger:
         first = max(bisect.bisect_left(self.looks, begin) - 1, 0)
         looks = self.looks[first : bisect.bisect_right(self.looks, end) + 1]
         return max([0, *(after - before - 1 for before, after in zip(looks, looks[1:]))])
+
+    def slowest_write(self, begin, end):
+        """How long, in seconds, a few bytes took to become durable on one of the disks between the two."""
+        now = time.time()
+        took = [(stop or now) - start for start, stop in self.writes if start <= end and (stop or now) >= begin]
+        return max([0, *took])
 
     @contextlib.contextmanager
     def noted(self, windows):

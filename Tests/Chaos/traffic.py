@@ -153,6 +153,7 @@ class Traffic:
                 continue
             figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
             wanted = life.end - CHECKPOINT - WRITE - self.book.lateness(life.end - CHECKPOINT - WRITE, life.end)
+            wanted -= self.book.slowest_write(life.end - 3 * CHECKPOINT, life.end)
             if ledger.overlap(self.book.outages + self.book.frozen, wanted - WRITE, life.end):
                 continue
             safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
