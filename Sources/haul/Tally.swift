@@ -72,7 +72,8 @@ extension Obstacle {
     case .held: "all that is left is paused"
     case .unserved:
       "no worker serves the store \(name); start one with: haul worker --store \(name)=DIRECTORY"
-    case .paused: "the queue \(name) is paused"
+    case .paused:
+      "the queue \(name) is paused; let it go on with: haul queue resume \(shellWord(name))"
     case .trouble: "\(name) cannot write to its store: \(reason ?? "unknown")"
     case .blocked: "the host \(name) is blocked\(seconds == nil ? "" : " for \(wait)")\(cause)"
     case .full: "the host \(name) has as many transfers as it may have, of other jobs"

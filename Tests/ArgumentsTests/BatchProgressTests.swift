@@ -105,7 +105,7 @@ struct BatchProgressTests {
     (#"[{"state": "completed", "jobs": 1, "bytes": 0}]"#, nil),
     (
       #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#,
-      "nothing is running: the queue films is paused"
+      "nothing is running: the queue films is paused; let it go on with: haul queue resume films"
     ),
   ])
   func `why a batch stands still`(counts: String, reason: String?) throws {

@@ -107,7 +107,8 @@ struct SteerTests {
       #expect(
         try await pool.command("batches") == [
           "BATCH   JOBS  COMPLETED  FAILED  CANCELLED  LEFT    BYTES   RATE  TIME LEFT",
-          "monday     5          1       1          0     3  4.0 KiB  0 B/s          -",
+          "monday     5          1       1          0     3  4.0 KiB  0 B/s     paused",
+          "      the queue default is paused",
         ])
       #expect(
         try await pool.command("prioritize", "--batch", "monday", "--priority", "0")

@@ -26,6 +26,44 @@ struct WatchTests {
     }
   }
 
+  @Test func `jobs that are paused, or whose queue is, are said to be where one looks`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let worker = try pool.worker()
+      try await pool.command("submit", "--batch", "monday", "http://h.test/b", "--not-before", "2h")
+      for (command, note, facts, reason) in [
+        ("prioritize --batch monday --priority 1", nil, ["PAUSED           0"], nil),
+        (
+          "pause --batch monday", "1 job paused", ["PAUSED           1"],
+          "all that is left is paused; let it go on with: haul resume --batch monday"
+        ),
+        ("resume --batch monday", nil, ["PAUSED           0"], nil),
+        (
+          "queue pause default", "the queue default is paused",
+          ["PAUSED           0", "PAUSED QUEUE     default"],
+          "nothing is running: the queue default is paused; let it go on with: haul queue resume default"
+        ),
+      ] as [(String, String?, [String], String?)] {
+        let done = try await pool.haul(command.split(separator: " ").map(String.init))
+        #expect(done.exit == .code(0), "\(command)")
+        let rows = try await pool.command("batches")
+        #expect(rows[1].hasSuffix(note == nil ? " -" : " paused"), "\(command)")
+        #expect(rows.dropFirst(2) == (note.map { ["      \($0)"] } ?? []), "\(command)")
+        let shown = try await pool.command("batch", "show", "monday")
+        #expect(shown.filter { $0.hasPrefix("PAUSED") } == facts, "\(command)")
+        guard let reason else { continue }
+        let watch = try pool.start(["watch", "monday"])
+        _ = try await watch.child.first("why nothing happens") { output in
+          output.standardError.first { $0 == "haul watch: \(reason)" }
+        }
+        watch.signal(2)
+        _ = try await watch.child.result()
+      }
+      try await pool.stop(worker)
+    }
+  }
+
   @Test func `interrupted it says how to look again`() async throws {
     try await HaulPool.open { pool in
       let file = try GatedFile()

@@ -237,7 +237,11 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.c
     (r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / r.rate) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
-  coalesce(w.parts, 0) AS waiting_parts
+  coalesce(w.parts, 0) AS waiting_parts, coalesce(e.held, 0) AS held,
+  -- Found by the index, once for each row that is shown.
+  CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
+    SELECT CASE WHEN q.paused THEN q.name END FROM haul.queue q
+    WHERE q.id = (SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue
 FROM haul.batch b
 LEFT JOIN haul.batch_total k ON k.batch = b.id
 -- What the leader has not added up yet, in one pass for all batches.
@@ -263,8 +267,10 @@ LEFT JOIN (
   FROM haul.checkpoint c JOIN haul.job j ON j.id = c.job
   WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = c.job)
     AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
-  GROUP BY 1) w ON w.batch = b.id;
-COMMENT ON VIEW haul.batches IS 'Jobs submitted together, in numbers that are kept up and not counted.';
+  GROUP BY 1) w ON w.batch = b.id
+LEFT JOIN (SELECT j.batch, count(*) AS held FROM haul.held d JOIN haul.job j ON j.id = d.job GROUP BY 1) e ON e.batch = b.id;
+COMMENT ON VIEW haul.batches IS
+  'Jobs submitted together, in numbers that are kept up and not counted; but paused jobs are counted, where held is selected.';
 COMMENT ON COLUMN haul.batches.batch IS 'Name.';
 COMMENT ON COLUMN haul.batches.jobs IS 'How many jobs.';
 COMMENT ON COLUMN haul.batches.completed IS 'How many have completed.';
@@ -280,6 +286,8 @@ COMMENT ON COLUMN haul.batches.steering IS 'cancel or pause while an operator''s
 COMMENT ON COLUMN haul.batches.completed_bytes IS 'Lengths of the files of completed jobs.';
 COMMENT ON COLUMN haul.batches.waiting_bytes IS 'What is there of waiting and paused ones that were interrupted.';
 COMMENT ON COLUMN haul.batches.waiting_parts IS 'The same as parts of whole files.';
+COMMENT ON COLUMN haul.batches.held IS 'Paused jobs.';
+COMMENT ON COLUMN haul.batches.paused_queue IS 'The queue of its newest job, where that is paused and the batch has not ended.';
 
 CREATE OR REPLACE VIEW haul.failures AS
 SELECT o.error, h.name AS host, date_trunc('hour', o.finished_at) AS hour, count(*) AS jobs,
