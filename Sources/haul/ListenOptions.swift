@@ -1,5 +1,6 @@
 import Arguments
 import StatusPage
+import Transfer
 
 extension ListenAddress: OptionValue {
   package static var expected: String {
@@ -21,16 +22,20 @@ struct ListenOptions: OptionGroup {
       """),
     .value(
       "listen-token-file", "<file>", \.tokenFile, environment: "HAUL_LISTEN_TOKEN_FILE",
-      "A file whose first line whoever asks must know: programs as a bearer token, people once, in a form."
+      """
+      A file whose first line whoever asks must know: programs as a bearer token, people once, in a form. None but \
+      its owner may read it.
+      """
     ).from(.files),
   ]
 
   var address: ListenAddress?
   var tokenFile: String?
 
-  /// The token; nil where none is asked for.
-  func token() throws(ListenError) -> ListenToken? {
+  /// The token; nil where none is asked for. Blocks.
+  /// - Throws: `SecretFile.Problem`, `ListenError`.
+  func token() throws -> ListenToken? {
     guard let tokenFile else { return nil }
-    return try ListenToken(file: tokenFile)
+    return try ListenToken(firstLineOf: SecretFile.read(tokenFile), path: tokenFile)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Postgres
 import TestSupport
 import Testing
@@ -228,6 +229,15 @@ struct StatusPageTests {
       let none = try await pool.haul(
         ["coordinator", "--listen", "0.0.0.0:0", "--listen-token-file", directory.path("none")])
       #expect(none.exit == .code(78) && none.standardError.last?.contains("cannot be read") == true)
+      chmod(file, 0o644)
+      let open = try await pool.haul(
+        ["coordinator", "--listen", "0.0.0.0:0", "--listen-token-file", file])
+      #expect(open.exit == .code(78))
+      #expect(
+        open.standardError == [
+          "haul coordinator: \(file) holds secrets and others may read it: run 'chmod 600 \(file)'."
+        ])
+      chmod(file, 0o600)
 
       let page = try await Page(pool, ["--listen-token-file", file], listen: "0.0.0.0:0")
       #expect(try await page.ask("/metrics").status == "401")

@@ -1,26 +1,22 @@
 import CLibcrypto
-import FoundationEssentials
 
 /// What whoever may look at the page knows, and what is made of it: nothing here tells how much of a guess was right.
 package struct ListenToken: Sendable {
   /// A session's life, in seconds.
   static let sessionSeconds: Int64 = 12 * 3600
-  /// A shorter one could be guessed.
+  /// A shorter one could be guessed; a longer one does not fit into the form.
   private static let shortest = 16
-  private static let longestFile = 4096
+  private static let longest = 4096
 
   private let bytes: [UInt8]
 
-  /// Reads the first line of a file, without blanks around it.
-  /// - Throws: `token` where the file cannot be read, or holds no such line of 16 printable characters or more.
-  package init(file path: String) throws(ListenError) {
-    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-      throw .token(path: path, "cannot be read")
-    }
-    guard data.count <= Self.longestFile, let line = data.split(separator: 10).first,
-      let text = String(validating: line, as: UTF8.self)
+  /// The first line of `text`, which stood in the file `path`, without blanks around it.
+  /// - Throws: `token` where that is not 16 printable characters or more.
+  package init(firstLineOf text: String, path: String) throws(ListenError) {
+    guard let line = text.split(whereSeparator: \.isNewline).first,
+      line.utf8.count <= Self.longest
     else { throw .token(path: path, "holds no line of text") }
-    try self.init(text.filter { $0 != "\r" && $0 != " " && $0 != "\t" }, path: path)
+    try self.init(line.filter { $0 != " " && $0 != "\t" }, path: path)
   }
 
   init(_ text: String, path: String = "") throws(ListenError) {
