@@ -1,8 +1,8 @@
 /// What the user may have meant: the nearest of a list of names.
-enum Suggestion {
+package enum Suggestion {
   /// The name that `word` begins; else the one at the smallest edit distance, if that is at most a
   /// third of the word (or 2) and less than the whole word. The first of equals.
-  static func nearest(to word: String, among names: [String]) -> String? {
+  package static func nearest(to word: String, among names: [String]) -> String? {
     if word.count > 1, let name = names.first(where: { $0.hasPrefix(word) }) { return name }
     let limit = min(max(2, word.count / 3), word.count - 1)
     var best: (name: String, distance: Int)?

@@ -165,19 +165,21 @@ extension JobQueue {
       """, [selector.batch, selector.error, selector.host, limit])
   }
 
-  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist; for a host
-  /// that is there with a port alone it names that.
+  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist, with others that go
+  /// on after that name, as a host with a port does, or begin with its first letter.
   package func requireNames(_ selector: JobSelector) async throws {
     do {
       try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
-    } catch JobQueueError.noSuchName(let message, hint: nil) {
-      var hint: String?
-      if let host = selector.host,
-        let other = try await names("host", startingWith: "\(host):").first
-      {
-        hint = "Did you mean \(other)?"
+    } catch JobQueueError.noSuchName(let message, hint: nil, others: nil) {
+      let given = [("batch", selector.batch), ("queue", selector.queue), ("host", selector.host)]
+      for case (let kind, let name?) in given where message.hasSuffix("\(kind) \"\(name)\"") {
+        let names =
+          try await names(kind, startingWith: name)
+          + names(kind, startingWith: String(name.prefix(1)))
+        throw JobQueueError.noSuchName(
+          message, hint: nil, others: names.isEmpty ? nil : .init(given: name, names: names))
       }
-      throw JobQueueError.noSuchName(message, hint: hint)
+      throw JobQueueError.noSuchName(message, hint: nil)
     }
   }
 

@@ -12,12 +12,18 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case versionNotServed(String)
   /// The worker's id is unknown or its secret is not its own.
   case unknownWorker(String)
-  /// A queue, store, batch, host or job of that name does not exist.
-  case noSuchName(String, hint: String?)
+  /// A queue, store, batch, host or job of that name does not exist; `others` where one of them may have been meant.
+  case noSuchName(String, hint: String?, others: OtherNames? = nil)
   /// The input contradicts itself or what is there; nothing was changed.
   case refused(String, hint: String?)
   /// Somebody else has it now; nothing was changed.
   case busy(String, hint: String?)
+
+  /// A name that does not exist, and some of its kind that do.
+  package struct OtherNames: Sendable, Equatable {
+    package let given: String
+    package let names: [String]
+  }
 
   /// The queue's reading of a server error, or nil where it is none of the queue's own.
   init?(_ error: PostgresError) {
@@ -43,7 +49,7 @@ extension JobQueueError: CustomStringConvertible {
     case .schemaMissing(let database?, let program):
       "the database has schema version \(database), this program needs \(program): run 'haul migrate'"
     case .versionNotServed(let message), .unknownWorker(let message): message
-    case .noSuchName(let message, let hint), .refused(let message, let hint),
+    case .noSuchName(let message, let hint, _), .refused(let message, let hint),
       .busy(let message, let hint):
       hint.map { "\(message). \($0)" } ?? message
     }

@@ -53,7 +53,13 @@ extension ExitError {
       // Its row was cleared away while it was cut off; it registers anew when it is started again.
       case .unknownWorker, .busy: .tryAgain
       }
-    self.init(code, Self.sentence("\(error)"))
+    var sentence = Self.sentence("\(error)")
+    if case .noSuchName(_, _, let others?) = error,
+      let near = Suggestion.nearest(to: others.given, among: others.names)
+    {
+      sentence += " Did you mean '\(near)'?"
+    }
+    self.init(code, sentence)
   }
 
   /// A port may be free again soon; what else is wrong with an address stays so.

@@ -9,9 +9,11 @@ struct ExportCommand: HaulCommand {
   static let discussion = """
     JSON lines and CSV have all that a job was submitted with but its batch and queue; an input file of aria2 has \
     path, digest and headers, TsvHttpData-1.0 length and MD5, plain lines the URLs alone. Signed URLs are written \
-    whole. 'haul export --state failed | haul submit -i -' tries again what has failed. The list is written as it is read, in the order of submission.
+    whole. 'haul export --state failed | haul submit -i -' tries again what has failed. \
+    Without a selector it is all jobs of the pool. The list is written as it is read, in the order of submission.
     """
   static let examples = [
+    Example("haul export --queue films", "All jobs of one queue."),
     Example(
       "haul export --batch films --left", "What is not completed of the batch films."),
     Example(

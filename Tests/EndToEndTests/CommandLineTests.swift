@@ -107,7 +107,7 @@ struct CommandLineTests {
       let first = try await haul(["submit", "http://h/a", "--out", "x"], on: database)
       #expect(
         first.standardOutput == ["submitted 1 job, 0 already there, 0 queued again"])
-      _ = try await haul(["submit", "http://127.0.0.1:8077/a"], on: database)
+      _ = try await haul(["submit", "http://127.0.0.1:8077/a", "--batch", "monday"], on: database)
       let refusals = [
         Refusal(
           "submit http://h/a --queue nope", 65,
@@ -122,10 +122,16 @@ struct CommandLineTests {
         Refusal("jobs --host nope", 65, "haul jobs: there is no host \"nope\"."),
         Refusal(
           "jobs --host 127.0.0.1", 65,
-          "haul jobs: there is no host \"127.0.0.1\". Did you mean 127.0.0.1:8077?"),
+          "haul jobs: there is no host \"127.0.0.1\". Did you mean '127.0.0.1:8077'?"),
         Refusal(
           "pause --host 127.0.0.1", 65,
-          "haul pause: there is no host \"127.0.0.1\". Did you mean 127.0.0.1:8077?"),
+          "haul pause: there is no host \"127.0.0.1\". Did you mean '127.0.0.1:8077'?"),
+        Refusal(
+          "export --queue flims", 65,
+          "haul export: there is no queue \"flims\". Did you mean 'films'?"),
+        Refusal(
+          "export --batch mondy", 65,
+          "haul export: there is no batch \"mondy\". Did you mean 'monday'?"),
         Refusal(
           "store init other /nonexistent/a", 78,
           "haul store init: /nonexistent/a is not a directory that can be opened; a new one is made with: mkdir -p /nonexistent/a"

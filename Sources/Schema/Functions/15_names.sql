@@ -2,7 +2,8 @@
 -- batches and workers the newest.
 CREATE OR REPLACE FUNCTION haul.names(p_kind text, p_prefix text) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
-  (SELECT q.name FROM haul.queue q WHERE p_kind = 'queue' AND starts_with(q.name, p_prefix) ORDER BY q.name LIMIT 100)
+  (SELECT q.name FROM haul.queue q WHERE p_kind = 'queue' AND q.deleted_at IS NULL AND starts_with(q.name, p_prefix)
+   ORDER BY q.name LIMIT 100)
   UNION ALL
   (SELECT s.name FROM haul.store s WHERE p_kind = 'store' AND starts_with(s.name, p_prefix) ORDER BY s.name LIMIT 100)
   UNION ALL
