@@ -109,7 +109,25 @@ struct GuideTests {
     #expect(try FileTree.files(below: home.path("store")).contains { $0.hasSuffix("/a.iso") })
     // Of the pool that was restored; the invariants of both were looked at by `haul check`.
     #expect(output.standardOutput.contains { $0.hasPrefix("ok") && $0.contains("invariants hold") })
+    try await isRestored(server)
     try await isClosed(server)
+  }
+
+  /// What belongs to the database and not to its content is as it was, and nobody else could read the dump.
+  private func isRestored(_ server: PrivatePostgres) async throws {
+    let admin = try await server.database.connect()
+    let settings = try await admin.query(
+      """
+      SELECT d.datname, concat_ws(' ', d.datacl::text, s.setconfig::text) FROM pg_database d
+      LEFT JOIN pg_db_role_setting s ON s.setdatabase = d.oid
+      WHERE d.datname IN ('haul', 'haul_restored') ORDER BY 1
+      """
+    ).map { try $0.decode(1, as: String.self) }
+    await admin.close()
+    #expect(settings.count == 2 && settings.first == settings.last)
+    #expect(settings.first?.contains("{jit=off}") == true)
+    let dump = try FileManager.default.attributesOfItem(atPath: home.path("haul.dump"))
+    #expect(dump[.posixPermissions] as? Int == 0o600)
   }
 
   /// Who brings no certificate, comes without TLS, or meets another server than the named one.
