@@ -50,20 +50,25 @@ enum CheckVerdicts {
     }
     let may = facts.may
     let rights = [
-      ("work", may.work), ("submit", may.submit), ("watch", may.watch),
-      ("administer", may.administer),
+      ("run workers", may.work), ("submit jobs", may.submit), ("watch the pool", may.watch),
+      ("administer it", may.administer),
     ]
-    let named = { (given: Bool) in
-      rights.filter { $0.1 == given }.map(\.0).joined(separator: ", ")
-    }
-    if named(true).isEmpty {
+    let given = rights.filter(\.1).map(\.0)
+    let lacking = rights.filter { !$0.1 }.map(\.0)
+    if given.isEmpty {
       return .warn(
         "roles", "all four are there; \(facts.user) may do nothing in this pool",
         "Let its owner GRANT haul_monitor, haul_submitter, haul_worker or haul_admin TO \(facts.user)."
       )
     }
-    let rest = named(false).isEmpty ? "" : ", not \(named(false))"
-    return .ok("roles", "all four are there; \(facts.user) may \(named(true))\(rest)")
+    let rest = lacking.isEmpty ? "" : ", but not \(listed(lacking, "or"))"
+    return .ok("roles", "all four are there; \(facts.user) may \(listed(given, "and"))\(rest)")
+  }
+
+  /// `a`, `a and b`, `a, b and c`.
+  private static func listed(_ words: [String], _ conjunction: String) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return "\(words.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
   }
 
   /// `ahead` is how far this machine's clock is ahead of the database's, as well as that can be told.

@@ -64,7 +64,10 @@ struct CheckTests {
     #expect(CheckVerdicts.roles(facts(may: none)).verdict == .warn)
     #expect(
       CheckVerdicts.roles(facts(may: monitor))
-        == .ok("roles", "all four are there; alice may watch, not work, submit, administer"))
+        == .ok(
+          "roles",
+          "all four are there; alice may watch the pool, but not run workers, submit jobs or administer it"
+        ))
   }
 
   @Test(arguments: [
