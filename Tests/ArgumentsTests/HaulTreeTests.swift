@@ -33,6 +33,20 @@ struct HaulTreeTests {
     }
   }
 
+  /// What lists is the plural, and not a command below the singular; but `store list` is one.
+  @Test(arguments: [
+    ("host", "hosts"), ("queue", "queues"), ("batch", "batches"),
+  ])
+  func `who looks for a list below the singular is told the plural`(group: String, lister: String) {
+    guard case .usage(let message, let path) = Haul.tree.resolve([group, "list"], environment: [:])
+    else {
+      Issue.record("\(group) list is taken")
+      return
+    }
+    #expect(path == "haul \(group)")
+    #expect(message == "unknown command 'list'. Did you mean 'haul \(lister)'?")
+  }
+
   @Test func `habits are no options, and are answered`() {
     let options = GetCommand.options.flatMap(\.spec.spellings)
     for habit in GetCommand.habits.keys {

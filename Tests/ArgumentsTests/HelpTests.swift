@@ -8,7 +8,36 @@ private func help(_ line: String, environment: [String: String] = [:]) -> String
   return text
 }
 
+/// An option whose values are more than the help of one option has room for, and one that has just room.
+private struct Chooser: Command {
+  enum Many: String, CaseIterable, OptionValue {
+    case a, b, c, d, e, f, g, h, i, j, k, l, m
+  }
+  enum Few: String, CaseIterable, OptionValue {
+    case a, b, c, d, e, f, g, h, i, j, k, l
+  }
+  static let name = "choose"
+  static let abstract = "Choose."
+  static let options: [Option<Self>] = [
+    .value("many", "<many>", \.many, "One of many."), .value("few", "<few>", \.few, "One of few."),
+  ]
+  static let operands: [Operand<Self>] = []
+  var many: Many?
+  var few: Few?
+  func run() async throws {}
+}
+
 struct HelpTests {
+  @Test
+  func `a dozen values are named in an option's help, more are not, and are taken all the same`() {
+    let node = CommandNode(Chooser.self)
+    #expect(
+      node.options.prefix(2).map(HelpFormatter.describe) == [
+        "One of many.", "One of few. (values: a, b, c, d, e, f, g, h, i, j, k, l)",
+      ])
+    #expect(node.options[0].candidates.count == 13)
+  }
+
   @Test(arguments: ["worker --help", "worker -h", "help worker", "worker -vh", "worker x --help"])
   func `help of a command`(line: String) {
     #expect(

@@ -111,6 +111,7 @@ struct GuideTests {
     #expect(output.standardOutput.contains { $0.hasPrefix("ok") && $0.contains("invariants hold") })
     try await isRestored(server)
     try await isClosed(server)
+    try await areTold()
   }
 
   /// What belongs to the database and not to its content is as it was, and nobody else could read the dump.
@@ -146,6 +147,30 @@ struct GuideTests {
       #expect(
         output.exit == .code(0) ? words == nil : words.map { said.contains($0) } == true,
         "\(change): \(said)")
+    }
+  }
+
+  /// Files of libpq's own that are wrong are mistakes of configuration, told in a sentence.
+  private func areTold() async throws {
+    let open = try home.write(
+      try String(contentsOfFile: home.path("client.key"), encoding: .utf8), to: "open.key")
+    #expect(chmod(open, 0o644) == 0)
+    let garbage = try home.write("no certificate\n", to: "garbage.crt")
+    for (change, reason) in [
+      ("sslrootcert=/nonexistent", "root certificate file \"/nonexistent\" does not exist"),
+      ("sslrootcert=\(garbage)", "could not read root certificate file \"\(garbage)\""),
+      ("sslkey=\(open)", "private key file \"\(open)\" has group or world access"),
+      ("sslkey=/nonexistent", "but not private key file \"/nonexistent\""),
+      ("sslcert=\(garbage)", "could not read certificate file \"\(garbage)\""),
+    ] {
+      let output = try await ChildProcess.run(
+        HaulProcess.path, ["jobs", "--database", "service=haul_worker \(change)"],
+        environment: ["HOME": home.path])
+      #expect(output.exit == .code(78), "\(change)")
+      #expect(output.standardError.count == 1 && output.standardOutput == [], "\(change)")
+      let said = output.standardError.joined()
+      #expect(said.contains(reason), "\(change): \(said)")
+      #expect(said.hasSuffix("--database, HAUL_DATABASE_URL or the service file."), "\(change)")
     }
   }
 }

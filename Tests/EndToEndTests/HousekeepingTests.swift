@@ -156,6 +156,18 @@ import Testing
     }
   }
 
+  @Test func `a worker for a queue of a pool without queues is told what makes one`() async throws {
+    try await HaulPool.open { pool in
+      for queue in ["data", "default"] { try await pool.command("queue", "delete", queue) }
+      let aimless = try pool.worker("--queue", "films")
+      #expect(try await aimless.exit() == .code(78))
+      let said = try await aimless.child.result().standardError.last
+      #expect(
+        said?.contains(#"there is no queue "films". Run 'haul store init' first."#) == true,
+        "\(said ?? "")")
+    }
+  }
+
   @Test(.enabled("mounting takes root") { await TestFileSystem.isPossible })
   func `a worker does not start where it cannot write`() async throws {
     try await HaulPool.open { pool in

@@ -48,18 +48,14 @@ $$;
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
-  v_queue record;
+  v_name text;
+  v_store text;
 BEGIN
-  FOR v_queue IN
-    SELECT n.name, s.name AS store FROM unnest(p_queues) AS n(name)
-    LEFT JOIN haul.queue q ON q.name = n.name LEFT JOIN haul.store s ON s.id = q.store
-  LOOP
-    IF v_queue.store IS NULL THEN
-      RAISE EXCEPTION 'there is no queue "%"', v_queue.name USING ERRCODE = 'HA003',
-        HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue), 'Run ''haul store init'' first.');
-    ELSIF v_queue.store <> ALL (p_stores) THEN
-      RAISE EXCEPTION 'the files of the queue "%" go to the store "%", which this worker does not mount',
-        v_queue.name, v_queue.store USING ERRCODE = 'HA003';
+  FOR v_name IN SELECT unnest(p_queues) LOOP
+    v_store := (SELECT s.name FROM haul.store s WHERE s.id = (haul.queue_named(v_name)).store);
+    IF v_store <> ALL (p_stores) THEN
+      RAISE EXCEPTION 'the files of the queue "%" go to the store "%", which this worker does not mount', v_name, v_store
+        USING ERRCODE = 'HA003';
     END IF;
   END LOOP;
 END
