@@ -13,7 +13,8 @@ struct HostsCommand: HaulCommand {
   static let discussion = """
     The busiest first. CAP is how many transfers it may see now; 2 of 8 where it has refused to serve as many as \
     its policy allows. IDLE says why nothing more starts: blocked (at the host's wish, after failures or by \
-    an operator), full (its cap), adaptive (that cap is lowered), empty (nothing waits), paused or interval.
+    an operator), full (its cap), adaptive (that cap is lowered), empty (nothing waits, \
+    unless held or scheduled for later), paused or interval.
     """
   static let examples = [
     Example("haul hosts", "The busiest hosts."),

@@ -92,7 +92,7 @@ extension HostRow {
     switch whyIdle {
     case "full": "as many run as may"
     case "adaptive": "as many run as its refusals have left of its cap"
-    case "empty": "nothing waits for it"
+    case "empty": "nothing waits for it, unless held or scheduled for later"
     case "paused": "all that waits for it is in paused queues"
     case "interval": "the interval between two starts is not over"
     default: nil

@@ -217,7 +217,7 @@ COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
 COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';
 COMMENT ON COLUMN haul.hosts.cap IS 'How many may run at once now, pool-wide: less than policy_cap after it has refused to serve so many.';
-COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it.';
+COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it that are neither held nor scheduled for later.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
   'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), empty, paused or interval; NULL when something may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS 'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';
