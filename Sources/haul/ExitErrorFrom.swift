@@ -121,7 +121,7 @@ extension ExitError {
     [
       "certificate file", "private key file", "does not match host name",
       "certificate verify failed",
-      "certificate revocation list", "invalid port number", "invalid integer value",
+      "certificate revocation list", "invalid port number", "invalid integer value", " value: \"",
     ].contains { reason.contains($0) }
   }
 

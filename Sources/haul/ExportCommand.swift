@@ -40,14 +40,15 @@ struct ExportCommand: HaulCommand {
 
   func perform() async throws {
     let writer = ListWriter(format)
-    try StandardStream.output.write(writer.heading)
     try await database.withQueue { queue in
       let selector = selectors.selector(ids: ids)
+      var heading = writer.heading
       var last: Int64 = 0
       while true {
         let jobs = try await queue.export(selector, left: left, after: last, limit: Self.page)
         try StandardStream.output.write(
-          jobs.map { writer.lines(of: ListEntry($0)) }.joined())
+          heading + jobs.map { writer.lines(of: ListEntry($0)) }.joined())
+        heading = ""
         guard let end = jobs.last?.job, jobs.count == Self.page else { return }
         last = end
       }

@@ -130,7 +130,7 @@ struct CommandLineTests {
           "export --queue flims", 65,
           "haul export: there is no queue \"flims\". Did you mean 'films'?"),
         Refusal(
-          "export --batch mondy", 65,
+          "export --batch mondy --format csv", 65,
           "haul export: there is no batch \"mondy\". Did you mean 'monday'?"),
         Refusal(
           "store init other /nonexistent/a", 78,
@@ -206,6 +206,10 @@ struct CommandLineTests {
         ("\(database.conninfo) user=scram_test", 78, "haul jobs: the database demands a password."),
         ("\(database.conninfo) user=absent", 78, "\(connect) (28000): "),
         ("\(database.conninfo) dbname=absent", 78, "\(connect) (3D000): "),
+        (
+          "\(database.conninfo) sslmode=never", 78,
+          "\(connect): invalid sslmode value: \"never\". Check"
+        ),
         ("user==password hunter2", 78, "haul jobs: the database's connection string is neither"),
         (
           "\(database.conninfo) user=scram_test password=scram_test", 77,
