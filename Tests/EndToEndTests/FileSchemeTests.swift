@@ -37,16 +37,58 @@ import Testing
     }
   }
 
+  @Test(arguments: ["ftp", "sftp"])
+  func `a killed worker's file is gone on with at its checkpoint`(_ scheme: String) async throws {
+    let (ftp, sftp) = (try await FTPServer(), try await SFTPServer())
+    let length: Int64 = 32 << 20
+    let content = pattern.bytes(in: 0..<length)
+    try ftp.put("a", content)
+    try sftp.put("a", content)
+    let directory = try TemporaryDirectory()
+    try sftp.writeCredential(in: directory)
+    try await HaulPool.open { pool in
+      let url = scheme == "ftp" ? ftp.url("/a") : sftp.url("a")
+      let credential = scheme == "ftp" ? [] : ["--credential", "archive"]
+      let submitted = try await pool.haul(["submit", url, "--out", "a"] + credential)
+      #expect(submitted.exit == .code(0))
+      let job: Int64 = try await pool.value("SELECT id FROM haul.job")
+      func worker(_ more: String) throws -> HaulProcess {
+        try pool.worker(
+          "--allow-scheme", "ftp", "--allow-scheme", "sftp", "--known-hosts", sftp.knownHosts,
+          "--credentials", directory.path, more)
+      }
+      // A minute's worth: it is killed in the middle, however late that is.
+      let first = try worker("--limit-rate=512KiB")
+      try await first.event("job.checkpoint")
+      first.signal(SIGKILL)
+      #expect(try await first.exit() == .signal(SIGKILL))
+
+      // Where nobody has kept house for 3 s, a whole expiry of grace comes first.
+      let second = try worker("--exit-when-idle")
+      let resumed = try await second.event("job.resumed", within: .seconds(60))
+      let offset = try #require(resumed[field: "offset"].flatMap { Int64($0) })
+      #expect(try await second.exit() == .code(0))
+      #expect(offset > 0 && offset < length)
+      #expect(
+        try await pool.attempts(of: job)
+          == [Attempt("rescued", from: 0), Attempt("completed", from: offset)])
+      let kept: [Int64] = try await pool.values("SELECT bytes_resumed FROM haul.handoffs")
+      #expect(kept == [offset])
+      let path = pool.directory + "/a"
+      #expect(try FileTree.firstDifference(of: path, from: pattern, length: length) == nil)
+      if scheme == "ftp" { #expect(try ftp.commands(["REST"]) == ["REST \(offset - 4096)"]) }
+      #expect(try pool.parts() == [])
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   @Test func `a key proves who asks by SFTP, and no line holds where it lies`() async throws {
     let server = try await SFTPServer()
     let content = pattern.bytes(in: 0..<300_000)
     try server.put("a", content)
     try await HaulPool.open { pool in
       let directory = try TemporaryDirectory()
-      let file = try directory.write(
-        "type: ssh-key\norigins: sftp://\(server.host)\nuser: \(server.user)\nkey: \(server.key)\n",
-        to: "archive")
-      chmod(file, 0o600)
+      try server.writeCredential(in: directory)
       try await pool.command(
         "submit", server.url("a"), "--credential", "archive", "--out", "a")
       let stray = try await FTPServer()
@@ -78,5 +120,14 @@ import Testing
       let sftp = try pool.worker("--allow-scheme", "sftp")
       #expect(try await sftp.exit() == .code(64))
     }
+  }
+}
+
+extension SFTPServer {
+  /// The credential `archive`, which proves by the key who asks.
+  fileprivate func writeCredential(in directory: TemporaryDirectory) throws {
+    let file = try directory.write(
+      "type: ssh-key\norigins: sftp://\(host)\nuser: \(user)\nkey: \(key)\n", to: "archive")
+    chmod(file, 0o600)
   }
 }
