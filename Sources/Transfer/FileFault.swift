@@ -32,6 +32,9 @@ extension CurlEnd {
     }
   }
 
+  /// Whether libcurl says no more than that SSH had trouble: the connection broke, or the file cannot be read.
+  var isOfSSH: Bool { code == CURLE_SSH }
+
   /// The failure of an exchange in FTP or SFTP, where it has one of its own. `reply` is as `EasyHandle.reply`.
   func fileFault(
     _ request: ExchangeRequest, _ reply: Int, _ progress: Progress

@@ -39,6 +39,16 @@ package final class OriginProgram: Sendable {
 
   package func signal(_ number: Int32) { child.signal(number) }
 
+  /// The processes that it started and those that they did, the last ones first.
+  func descendants() -> [pid_t] {
+    func below(_ process: pid_t) -> [pid_t] {
+      let list = "/proc/\(process)/task/\(process)/children"
+      let children = (try? String(contentsOfFile: list, encoding: .utf8)) ?? ""
+      return children.split(separator: " ").compactMap { pid_t($0) }.flatMap { below($0) + [$0] }
+    }
+    return below(child.pid)
+  }
+
   /// Sends a signal that ends it and waits until it has ended.
   package func end(by signal: Int32 = SIGTERM) async throws {
     child.signal(signal)
