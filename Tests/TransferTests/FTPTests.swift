@@ -274,6 +274,35 @@ struct FTPTests {
     }
     #expect(try server.commands(["PASS", "PROT"]) == ["PASS hunter2", "PROT P", "PASS hunter3"])
   }
+
+  @Test(arguments: ["ftp", "ftps"])
+  func `a file comes over TLS where the certificate is right`(_ scheme: String) async throws {
+    let certificates = try TemporaryDirectory()
+    try await makeCertificate(in: certificates)
+    let server = try await TLSFTPServer(
+      certificates: certificates.path, isImplicit: scheme == "ftps")
+    try server.put("a", content)
+    func fetch(from host: String, trusting caFile: String?) async throws -> TransferOutcome {
+      let bench = try PartTransferBench()
+      var configuration = Engine.Configuration.files()
+      configuration.caFile = caFile
+      configuration.resolve = ["tls.test:\(server.port):127.0.0.1"]
+      return try await withEngine(configuration) { engine in
+        let url = "\(scheme)://\(host):\(server.port)/a"
+        return try await bench.transfer(url, engine: engine) { order in
+          // Without a password nobody asks an `ftp` server for TLS.
+          if scheme == "ftp" { order.login = Login(user: "anonymous", password: "x") }
+        }.run()
+      }
+    }
+    let trusted = certificates.path("cert.pem")
+    #expect(try await fetch(from: "tls.test", trusting: trusted).holds(source))
+    for (host, caFile) in [("tls.test", nil), ("127.0.0.1", trusted)] {
+      let error = try await fetch(from: host, trusting: caFile).error
+      #expect(error?.errorClass == .tls, "\(host): \(String(describing: error))")
+      #expect(error?.message.contains("certificate") == true, "\(String(describing: error))")
+    }
+  }
 }
 
 extension Engine.Configuration {
