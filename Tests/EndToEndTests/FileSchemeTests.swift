@@ -106,6 +106,26 @@ import Testing
     }
   }
 
+  @Test func `a password proves who asks by SFTP, and no line holds it`() async throws {
+    let server = try await PasswordSFTPServer()
+    let content = pattern.bytes(in: 0..<300_000)
+    try server.put("a", content)
+    let directory = try TemporaryDirectory()
+    let file = try directory.write(
+      "type: basic\norigins: sftp://\(server.host)\nuser: user\npassword: hunter2\n", to: "archive")
+    chmod(file, 0o600)
+    try await HaulPool.open { pool in
+      try await pool.command("submit", server.url("a"), "--credential", "archive", "--out", "a")
+      let worker = try pool.worker(
+        "--allow-scheme", "sftp", "--known-hosts", server.knownHosts, "--credentials",
+        directory.path, "--exit-when-idle")
+      #expect(try await worker.exit() == .code(0))
+      #expect(FileManager.default.contents(atPath: pool.directory + "/a") == Data(content))
+      #expect(!worker.child.output.value.standardError.contains { $0.contains("hunter") })
+      #expect(try server.passwords() == ["user hunter2"])
+    }
+  }
+
   @Test func `a worker that is not told to refuses, and says how it can be`() async throws {
     let server = try await FTPServer()
     try server.put("a", [7])

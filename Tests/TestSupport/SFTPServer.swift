@@ -20,15 +20,14 @@ package final class SFTPServer: Sendable {
   package init() async throws {
     directory = try TemporaryDirectory()
     root = directory.path("root")
-    (key, knownHosts) = (directory.path("id"), directory.path("known_hosts"))
+    key = directory.path("id")
     user = String(cString: getpwuid(getuid()).pointee.pw_name)
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
     // Where sshd locks itself in as root.
     if getuid() == 0 { mkdir("/run/sshd", 0o755) }
     port = try OriginProgram.freePort()
-    for name in ["id", "host"] { try await Self.makeKey(directory.path(name)) }
-    let hostKey = try String(contentsOfFile: directory.path("host.pub"), encoding: .utf8)
-    try directory.write("[127.0.0.1]:\(port) \(hostKey)", to: "known_hosts")
+    try await Self.makeKey(key)
+    knownHosts = try await Self.makeHostKey("host", in: directory, port: port)
     try directory.write(
       """
       Port \(port)
@@ -66,9 +65,16 @@ package final class SFTPServer: Sendable {
 
   /// A file of known hosts where another key stands for the server.
   package func forgedKnownHosts() async throws -> String {
-    try await Self.makeKey(directory.path("other"))
-    let other = try String(contentsOfFile: directory.path("other.pub"), encoding: .utf8)
-    return try directory.write("[127.0.0.1]:\(port) \(other)", to: "forged")
+    try await Self.makeHostKey("other", in: directory, port: port)
+  }
+
+  /// Makes a key for a server, and a file of known hosts that has it. Returns the latter's path.
+  static func makeHostKey(
+    _ name: String, in directory: TemporaryDirectory, port: UInt16
+  ) async throws -> String {
+    try await makeKey(directory.path(name))
+    let key = try String(contentsOfFile: directory.path("\(name).pub"), encoding: .utf8)
+    return try directory.write("[127.0.0.1]:\(port) \(key)", to: "known_hosts of \(name)")
   }
 
   private static func makeKey(_ path: String) async throws {

@@ -122,6 +122,26 @@ struct SFTPTests {
     }
   }
 
+  @Test func `a password goes to a server whose key is known, and to no other`() async throws {
+    let server = try await PasswordSFTPServer()
+    let small = Source(seed: 2, length: 300_000)
+    try server.put("a", content(small))
+    func fetch(_ password: String, knownHosts: String) async throws -> TransferOutcome {
+      try await withEngine(.files(knownHosts: knownHosts)) { engine in
+        try await bench.transfer(server.url("a"), engine: engine) { order in
+          order.login = Login(user: "user", password: password)
+        }.run()
+      }
+    }
+    #expect(try await fetch("hunter2", knownHosts: "/dev/null").error?.errorClass == .tls)
+    #expect(try server.passwords() == [])
+    #expect(try await fetch("hunter2", knownHosts: server.knownHosts).holds(small))
+    let error = try await fetch("hunter3", knownHosts: server.knownHosts).error
+    #expect(error?.errorClass == .credential)
+    #expect(error?.message == "the server refuses the log-in")
+    #expect(try server.passwords() == ["user hunter2", "user hunter3"])
+  }
+
   @Test func `a directory is no file, whatever is in it`() async throws {
     let server = try await SFTPServer()
     for name in ["full", "empty"] {
