@@ -96,6 +96,26 @@ struct ArticleTests {
     #expect(missing == ["b.iso"])
   }
 
+  @Test func `by FTP, and how far that goes`() async throws {
+    let server = try await FTPServer()
+    try server.put("a.iso", source.pattern.bytes(in: 0..<source.length))
+    // Article OneFile
+    var configuration = Engine.Configuration.test
+    configuration.allowedSchemes.formUnion(["ftp", "ftps"])
+    let downloader = try Downloader(configuration)
+    let file = try await downloader.download(server.url("/a.iso"), to: directory.path("a.iso"))
+    // End
+    #expect(file.bytes == 300_000 && isSource("a.iso"))
+
+    configuration.allowedSchemes = ["sftp"]
+    configuration.knownHosts = "/dev/null"
+    let other = try Downloader(configuration)
+    let error = await #expect(throws: TransferError.self) {
+      try await other.download("sftp://\(server.host)/a.iso", to: directory.path("b.iso"))
+    }
+    #expect(error?.errorClass == .credential)
+  }
+
   @Test func `a list`() async throws {
     // Article ManyFiles
     let list = ["a.iso", "b.iso", "c.iso"].map { name in
@@ -275,7 +295,9 @@ struct ArticleTests {
   private static func renamed(_ code: String) -> String {
     code.replacing(/origin\.url\("([^"]*)"\)/) { "\"https://example.org\($0.1)\"" }
       .replacing(/directory\.path\(([^()]*)\)/) { String($0.1) }
+      .replacing(/server\.url\("([^"]*)"\)/) { "\"ftp://example.org\($0.1)\"" }
       .replacing("Downloader(.test)", with: "Downloader()")
+      .replacing("Configuration.test", with: "Configuration()")
       .replacing("say(", with: "print(")
   }
 
