@@ -32,12 +32,12 @@ internal import CLibcurl
   /// What libcurl says about the last failure; empty if it says nothing.
   var errorSentence: String { unsafe String(cString: sentence) }
 
-  /// Sets what differs from one exchange to the next. `limits` are the exchange's, `isFresh` asks for a new
-  /// connection; `context` is handed to every callback.
+  /// Sets what differs from one exchange to the next. `file` is nil in HTTP, `limits` are the exchange's, `isFresh` asks for
+  /// a new connection; `context` is handed to every callback.
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(
-    _ request: ExchangeRequest, limits: Engine.Configuration, isFresh: Bool,
+    _ request: ExchangeRequest, file: FileQuestion?, limits: Engine.Configuration, isFresh: Bool,
     context: UnsafeMutableRawPointer?
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
@@ -57,7 +57,7 @@ internal import CLibcurl
       haul_easy_set_string(raw, CURLOPT_SSLCERT, request.certificate?.path), CURLOPT_SSLCERT)
     try unsafe check(
       haul_easy_set_string(raw, CURLOPT_SSLKEY, request.certificate?.keyPath), CURLOPT_SSLKEY)
-    try prepareFile(request, stallTime: limits.stallTime)
+    try prepare(file, request, stallTime: limits.stallTime)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
       CURLOPT_PREREQDATA,
@@ -66,11 +66,12 @@ internal import CLibcurl
     }
   }
 
-  /// Log-in and first byte, which HTTP has in its fields. A password goes out over TLS or SSH alone, and to nobody's agent.
-  private func prepareFile(
-    _ request: ExchangeRequest, stallTime: Duration
+  /// Log-in and first byte, which HTTP has in its fields: there they are taken back, lest libcurl make one of an earlier log-in. A
+  /// password goes out over TLS or SSH alone, and to nobody's agent.
+  private func prepare(
+    _ file: FileQuestion?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {
-    let login = request.isForFile ? request.login : nil
+    let login = file == nil ? nil : request.login
     let strings: [(CURLoption, String?)] = [
       (CURLOPT_USERNAME, login?.user), (CURLOPT_PASSWORD, login?.password),
       (CURLOPT_SSH_PRIVATE_KEYFILE, login?.keyPath),
@@ -84,15 +85,14 @@ internal import CLibcurl
       (CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
       (CURLOPT_SSH_AUTH_TYPES, Int(authentication)),
       // For the end of an SFTP file libcurl 7.88 waits itself, and without these for ever (`ssh_block_statemach`). Not while paused.
-      (CURLOPT_LOW_SPEED_LIMIT, request.isForFile ? 1 : 0),
-      (CURLOPT_LOW_SPEED_TIME, request.isForFile ? max(1, stallTime.milliseconds / 1000) : 0),
+      (CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1),
+      (CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : max(1, stallTime.milliseconds / 1000)),
     ]
     for (option, value) in numbers {
       try unsafe check(haul_easy_set_long(raw, option, value), option)
     }
-    let offset = request.isForFile ? FileQuestion(request.fields).offset : 0
     try unsafe check(
-      haul_easy_set_offset(raw, CURLOPT_RESUME_FROM_LARGE, curl_off_t(offset)),
+      haul_easy_set_offset(raw, CURLOPT_RESUME_FROM_LARGE, curl_off_t(file?.offset ?? 0)),
       CURLOPT_RESUME_FROM_LARGE)
   }
 

@@ -127,8 +127,8 @@ internal import Glibc
     let box = unsafe Unmanaged.passRetained(exchange)
     do throws(TransferError) {
       try unsafe exchange.easy.prepare(
-        exchange.order.request, limits: exchange.limits, isFresh: exchange.isFresh,
-        context: box.toOpaque())
+        exchange.order.request, file: exchange.file, limits: exchange.limits,
+        isFresh: exchange.isFresh, context: box.toOpaque())
       guard unsafe curl_multi_add_handle(multi, exchange.easy.raw) == CURLM_OK else {
         throw TransferError(.io, "libcurl takes no further exchange")
       }

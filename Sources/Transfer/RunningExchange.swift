@@ -32,7 +32,7 @@ final class RunningExchange {
   private let sockets: OpenSockets
   let limits: Engine.Configuration
   /// What is asked in FTP or SFTP; nil in HTTP.
-  private let file: FileQuestion?
+  let file: FileQuestion?
   /// Bytes of the body that are still wanted, where that is not all of it.
   private var wanted: Int64?
   private var parser: HeadParser
