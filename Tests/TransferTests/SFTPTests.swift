@@ -158,6 +158,22 @@ struct SFTPTests {
     }
   }
 
+  @Test func `a directory that is neither opened nor listed looks like a broken connection`()
+    async throws
+  {
+    let server = try await PasswordSFTPServer()
+    try FileManager.default.createDirectory(
+      atPath: "\(server.root)/a", withIntermediateDirectories: false)
+    try await withEngine(.files(knownHosts: server.knownHosts)) { engine in
+      let transfer = try bench.transfer(server.url("a"), engine: engine) { order in
+        order.login = Login(user: "user", password: "hunter2")
+      }
+      let error = await transfer.run().error
+      #expect(error?.errorClass == .interrupted)
+      #expect(error?.message == "the server sent nothing of the file, or the connection broke")
+    }
+  }
+
   @Test func `another key, no credential, no file`() async throws {
     let (server, other) = (try await SFTPServer(), try await SFTPServer())
     try server.put("a", [7])
