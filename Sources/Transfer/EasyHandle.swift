@@ -44,9 +44,7 @@ internal import CLibcurl
     unsafe fields = nil
     for field in request.fields { try append(field) }
     unsafe sentence.pointee = 0
-    // libcurl lists what ends in a slash.
-    let url = request.isListing ? request.url + "/" : request.url
-    try unsafe check(haul_easy_set_string(raw, CURLOPT_URL, url), CURLOPT_URL)
+    try unsafe check(haul_easy_set_string(raw, CURLOPT_URL, request.url), CURLOPT_URL)
     try unsafe check(haul_easy_set_list(raw, CURLOPT_HTTPHEADER, fields), CURLOPT_HTTPHEADER)
     try unsafe check(
       haul_easy_set_long(raw, CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0), CURLOPT_FRESH_CONNECT)

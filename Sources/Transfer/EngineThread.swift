@@ -171,11 +171,6 @@ internal import Glibc
       if exchange.deservesFreshConnection(after: finished) {
         leave(exchange)
         start(exchange.order, isFresh: true)
-      } else if exchange.mayBeDirectory(after: finished) {
-        leave(exchange)
-        var order = exchange.order
-        order.request.isListing = true
-        start(order)
       } else {
         finish(exchange, finished)
       }

@@ -17,8 +17,6 @@ package struct ExchangeRequest: Sendable {
   package var connectTimeout: Duration?
   /// Overrides both the engine's ``Engine/Configuration/responseTimeout`` and its ``Engine/Configuration/stallTime``.
   package var stallTimeout: Duration?
-  /// The engine's own question: is there a directory of that name? See ``RunningExchange/mayBeDirectory(after:)``.
-  var isListing = false
 
   /// A request made of its parts.
   package init(

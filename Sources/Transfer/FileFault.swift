@@ -32,9 +32,6 @@ extension CurlEnd {
     }
   }
 
-  /// Whether libcurl says no more than that SSH had trouble: the connection broke, or the file cannot be read.
-  var isOfSSH: Bool { code == CURLE_SSH }
-
   /// The failure of an exchange in FTP or SFTP, where it has one of its own. `reply` is as `EasyHandle.reply`.
   func fileFault(
     _ request: ExchangeRequest, _ reply: Int, _ progress: Progress
@@ -65,6 +62,9 @@ extension CurlEnd {
       return (.tls, "the server's key is not the one that is known of the host", .knownHost)
     case CURLE_SSH where progress == .connecting:
       return (.tls, "no SSH connection comes about: \(sentence)", nil)
+    // What sshd opens and then reads nothing of, libcurl does not tell from a broken connection.
+    case CURLE_SSH where isSFTP:
+      return (.interrupted, "the connection broke, or the URL names a directory", nil)
     case CURLE_USE_SSL_FAILED:
       return (.tls, "the server offers no TLS, and no password is sent without", nil)
     default: return nil

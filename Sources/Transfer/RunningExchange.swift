@@ -161,10 +161,6 @@ final class RunningExchange {
   func receiveBody(_ body: UnsafeRawBufferPointer) -> Receipt {
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
-    if order.request.isListing {
-      ending = .failed(failure(.noFile, "the URL names a directory, and only files are fetched"))
-      return .end
-    }
     if let file, parsed == nil, !receiveFile(file, easy.fileFacts) { return .end }
     let piece = unsafe UnsafeRawBufferPointer(
       rebasing: body.prefix(Int(clamping: wanted ?? .max)))
@@ -244,13 +240,6 @@ final class RunningExchange {
     return error.errorClass == .protocol || error.errorClass == .interrupted
   }
 
-  /// Whether a directory would explain the end: sshd opens it like a file and then reads nothing of it, which libcurl does not tell
-  /// from a broken connection. Its listing is asked for then, and the first byte of it is proof.
-  func mayBeDirectory(after finished: CurlEnd) -> Bool {
-    finished.isOfSSH && connectedTo != nil && parsed == nil && ending == nil
-      && !order.request.isListing
-  }
-
   /// The last word: hands over what is gathered and says how it ended. `finished` is what libcurl said,
   /// nil if it was ended by us.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
@@ -266,8 +255,7 @@ final class RunningExchange {
 
   /// Whether the end of an exchange in FTP or SFTP, of which no byte came, tells what a head would have told.
   private func isAnswer(_ finished: CurlEnd) -> Bool {
-    file != nil && parsed == nil && ending == nil && !order.request.isListing
-      && (finished.isOK || finished.refusal != nil)
+    file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
   }
 
   private func receiveEnd(_ finished: CurlEnd) {
@@ -301,10 +289,6 @@ final class RunningExchange {
         let remedy =
           fault.message == CurlEnd.proxyWantsPassword ? TransferError.Remedy.proxyPassword : nil
         return .failed(failure(fault.errorClass, fault.message, remedy: remedy))
-      }
-      if order.request.isListing {
-        return .failed(
-          failure(.interrupted, "the server sent nothing of the file, or the connection broke"))
       }
       if file != nil, let fault = finished.fileFault(order.request, easy.reply, progress) {
         return .failed(failure(fault.errorClass, fault.message, remedy: fault.remedy))
