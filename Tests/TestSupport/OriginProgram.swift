@@ -39,12 +39,12 @@ package final class OriginProgram: Sendable {
 
   package func signal(_ number: Int32) { child.signal(number) }
 
-  /// The processes that it started and those that they did, the last ones first.
+  /// The processes that it started, each before those that it started itself.
   func descendants() -> [pid_t] {
     func below(_ process: pid_t) -> [pid_t] {
       let list = "/proc/\(process)/task/\(process)/children"
       let children = (try? String(contentsOfFile: list, encoding: .utf8)) ?? ""
-      return children.split(separator: " ").compactMap { pid_t($0) }.flatMap { below($0) + [$0] }
+      return children.split(separator: " ").compactMap { pid_t($0) }.flatMap { [$0] + below($0) }
     }
     return below(child.pid)
   }

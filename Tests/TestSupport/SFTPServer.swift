@@ -56,11 +56,10 @@ package final class SFTPServer: Sendable {
     try FTPServer.put(content, at: "\(root)/\(name)", age: age)
   }
 
-  /// Kills what serves those who are logged in now: without a word all of it, or what reads the files alone, which sshd then ends
-  /// in order.
-  package func breakOff(onlyFiles: Bool) {
-    let processes = program.descendants()
-    for process in onlyFiles ? Array(processes.prefix(1)) : processes { kill(process, SIGKILL) }
+  /// Kills what serves those who are logged in now; no word goes out.
+  package func breakOff() {
+    // What holds the connection first: it would end in order what reads the files.
+    for process in program.descendants() { kill(process, SIGKILL) }
   }
 
   /// A file of known hosts where another key stands for the server.
