@@ -40,6 +40,11 @@ static inline CURLcode haul_easy_set_open_socket(CURL *easy, curl_opensocket_cal
   return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
 }
 
+/// CURLOPT_CLOSESOCKETFUNCTION.
+static inline CURLcode haul_easy_set_close_socket(CURL *easy, curl_closesocket_callback function) {
+  return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
+
 /// CURLOPT_PREREQFUNCTION.
 static inline CURLcode haul_easy_set_before_request(CURL *easy, curl_prereq_callback function) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);

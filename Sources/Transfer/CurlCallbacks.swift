@@ -49,6 +49,16 @@ let openSocket:
     return descriptor
   }
 
+/// CURLOPT_CLOSESOCKETFUNCTION: of the connection, whose exchange may be over. The first argument is the engine's watch.
+let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int32 = {
+  context, descriptor in
+  guard let context = unsafe context else {
+    preconditionFailure("every handle has its engine's watch")
+  }
+  unsafe Unmanaged<TurnWatch>.fromOpaque(context).takeUnretainedValue().close(descriptor)
+  return 0
+}
+
 /// CURLOPT_PREREQFUNCTION: a connection is ready, perhaps one that an exchange with a wider policy opened.
 let beforeRequest:
   @convention(c) (

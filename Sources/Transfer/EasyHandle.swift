@@ -6,17 +6,20 @@ internal import CLibcurl
 /// are set anew each time.
 @safe final class EasyHandle {
   let raw: UnsafeMutableRawPointer
+  /// Of the engine; see ``TurnWatch``.
+  let watch: TurnWatch
   /// Filled by libcurl with a sentence about the last failure.
   private let sentence: UnsafeMutablePointer<CChar>
   private var fields: UnsafeMutablePointer<curl_slist>?
   private var resolve: UnsafeMutablePointer<curl_slist>?
 
   /// - Throws: `.io` when this libcurl refuses an option that safety depends on.
-  init(_ configuration: Engine.Configuration) throws(TransferError) {
+  init(_ configuration: Engine.Configuration, _ watch: TurnWatch) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
       throw TransferError(.io, "libcurl gives no handle")
     }
     unsafe self.raw = unsafe raw
+    self.watch = watch
     unsafe sentence = .allocate(capacity: Int(CURL_ERROR_SIZE))
     unsafe sentence.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     try setUp(configuration)
@@ -174,6 +177,12 @@ internal import CLibcurl
     try unsafe check(
       haul_easy_set_receive(raw, CURLOPT_WRITEFUNCTION, receiveBody), CURLOPT_WRITEFUNCTION)
     try unsafe check(haul_easy_set_open_socket(raw, openSocket), CURLOPT_OPENSOCKETFUNCTION)
+    try unsafe check(haul_easy_set_close_socket(raw, closeSocket), CURLOPT_CLOSESOCKETFUNCTION)
+    // A connection outlives the handle that made it, and not the engine.
+    try unsafe check(
+      haul_easy_set_pointer(
+        raw, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(watch).toOpaque()),
+      CURLOPT_CLOSESOCKETDATA)
     try unsafe check(haul_easy_set_before_request(raw, beforeRequest), CURLOPT_PREREQFUNCTION)
     try unsafe check(
       haul_easy_set_tls_context(raw, beforeHandshake), CURLOPT_SSL_CTX_FUNCTION)

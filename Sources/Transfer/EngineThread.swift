@@ -9,6 +9,8 @@ internal import Glibc
   private let pool: BufferPool
   private let gate: RateGate
   private let sockets = OpenSockets()
+  /// libcurl closes sockets by it until the multi handle is gone.
+  private let watch: TurnWatch
   private var running: [ObjectIdentifier: RunningExchange] = [:]
   private var idle: [EasyHandle]
   private var isEnding = false
@@ -25,6 +27,7 @@ internal import Glibc
     unsafe self.multi = unsafe multi
     self.mailbox = mailbox
     self.configuration = configuration
+    watch = first.watch
     idle = [first]
     gate = RateGate(configuration.rateLimit)
     pool = BufferPool(capacity: 256 * 1024, limit: configuration.maxBuffers) {
@@ -41,7 +44,8 @@ internal import Glibc
     }
     do throws(TransferError) {
       // A handle made here shows at once whether libcurl knows all options.
-      let first = try EasyHandle(configuration)
+      let watch = TurnWatch(limit: configuration.stallTime * 2)
+      let first = try EasyHandle(configuration, watch)
       let mailbox = unsafe EngineMailbox(multi)
       unsafe haul_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
       unsafe haul_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxConnections)
@@ -73,7 +77,9 @@ internal import Glibc
 
   private func run() {
     blockSignals()
+    let looking = Task { [watch] in await watch.keepLooking() }
     while !isEnding {
+      watch.begin(now: .now)
       for message in mailbox.takeAll() { obey(message) }
       // Before libcurl has its turn: what is cancelled before its start sends nothing.
       sweep()
@@ -86,6 +92,7 @@ internal import Glibc
       if !isEnding { wait() }
     }
     letGo()
+    looking.cancel()
   }
 
   /// Signals are other threads' business; SIGPIPE could come from libraries below libcurl.
@@ -109,7 +116,11 @@ internal import Glibc
       try configuration.requireAllowedHost(of: order.request)
       try configuration.requireFile(of: order.request)
       let easy: EasyHandle
-      if let used = idle.popLast() { easy = used } else { easy = try EasyHandle(configuration) }
+      if let used = idle.popLast() {
+        easy = used
+      } else {
+        easy = try EasyHandle(configuration, watch)
+      }
       let exchange = RunningExchange(
         order, isFresh: isFresh, easy: easy, pool: pool, gate: gate, sockets: sockets,
         limits: configuration, now: .now)
@@ -193,6 +204,7 @@ internal import Glibc
     // With nothing to watch only a message can bring something to do, and that wakes.
     var limit: Duration = running.isEmpty ? .seconds(60) : Self.tickInterval
     if let rate = gate.wait(now: .now) { limit = min(limit, rate + .milliseconds(1)) }
+    watch.end()
     unsafe curl_multi_poll(multi, nil, 0, Int32(limit.milliseconds), nil)
   }
 

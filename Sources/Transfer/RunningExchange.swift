@@ -89,6 +89,7 @@ final class RunningExchange {
   /// A socket was made for an allowed address.
   func opened(_ socket: Int32) {
     openedSockets.append(socket)
+    easy.watch.opened(socket)
   }
 
   /// The system gave no socket, by this error number.

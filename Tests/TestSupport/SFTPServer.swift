@@ -62,6 +62,11 @@ package final class SFTPServer: Sendable {
     for process in program.descendants() { kill(process, SIGKILL) }
   }
 
+  /// Kills what reads the files for those who are logged in now; what holds the connection stays.
+  package func breakOffFiles() {
+    if let last = program.descendants().last { kill(last, SIGKILL) }
+  }
+
   /// A file of known hosts where another key stands for the server.
   package func forgedKnownHosts() async throws -> String {
     try await Self.makeHostKey("other", in: directory, port: port)

@@ -127,6 +127,29 @@ struct EngineControlTests {
     #expect(origin.log.value.exchanges.count == 1)
   }
 
+  @Test func `a thread that does not come back is freed by the end of its connections`()
+    async throws
+  {
+    let broken = Gate("the connection is broken")
+    let origin = try OriginServer { _, reply in
+      try reply.answer("Content-Length: 10", "12345")
+      try reply.waitUntilPeerCloses()
+      broken.open()
+    }
+    var configuration = Engine.Configuration.test
+    configuration.stallTime = .seconds(1)
+    try await withEngine(configuration) { engine in
+      // Like a library below libcurl that waits for nothing but the connection.
+      let sink = Recorder { _ in
+        try? broken.waitBlocking()
+        return .more
+      }
+      let (result, _) = await engine.fetch(origin.url("/"), sink)
+      #expect(broken.isOpen)
+      #expect(result.outcome.isTruncated || result.outcome.isStalled)
+    }
+  }
+
   @Test func `shutting down ends what runs and refuses what comes`() async throws {
     let origin = try origin()
     let engine = try Engine(.test)

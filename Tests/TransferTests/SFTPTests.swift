@@ -106,6 +106,34 @@ struct SFTPTests {
     }
   }
 
+  /// libssh2 then takes the end for a pause, or reads for ever, as it happens.
+  @Test func `what only the file breaks off is gone on with, and holds up nobody`() async throws {
+    let server = try await SFTPServer()
+    try server.put("a", content(source))
+    var configuration = Engine.Configuration.files(knownHosts: server.knownHosts)
+    configuration.stallTime = .seconds(2)
+    try await withEngine(configuration) { engine in
+      let first = try transfer(server, "a", engine) { order in
+        order.rateLimit = RateLimit(bytesPerSecond: 8 << 20)
+      }
+      async let outcome = first.run()
+      try await eventually("some of it received") { first.progress.bytes > 1 << 20 }
+      server.breakOffFiles()
+      if case .complete = await outcome {
+        #expect(try await outcome.holds(source))
+        return
+      }
+      #expect(await outcome.error?.errorClass == .timeout)
+      let left = try bench.leftBehind()
+      let second = try transfer(server, "a", engine) { order in
+        order.resuming = left
+        order.partName = left.checkpoint.part
+      }
+      #expect(try await second.run().holds(source))
+      #expect(second.report.fetched < source.length)
+    }
+  }
+
   @Test func `a password goes to a server whose key is known, and to no other`() async throws {
     let server = try await PasswordSFTPServer()
     let small = Source(seed: 2, length: 300_000)
