@@ -161,15 +161,18 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let waitingBytes: Int64
   /// The same as parts of whole files.
   package let waitingParts: Double
-  /// Paused jobs.
+  /// Paused jobs; no more than ``mostHeld`` are looked at.
   package let held: Int64
   /// The queue of its newest job, where that is paused.
   package let pausedQueue: String?
 
   /// Whether it has not ended, and nothing of it runs or, as far as that queue tells, will until somebody lets it go on.
   package var isPaused: Bool {
-    unfinished > 0 && running == 0 && (held == unfinished || pausedQueue != nil)
+    unfinished > 0 && running == 0
+      && (held == min(unfinished, Self.mostHeld) || pausedQueue != nil)
   }
+
+  package static let mostHeld: Int64 = 1000
 
   /// All that is there: what stops running does not take it away.
   package var allBytes: Int64 { bytes + waitingBytes }

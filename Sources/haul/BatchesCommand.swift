@@ -6,7 +6,7 @@ struct BatchesCommand: HaulCommand {
   static let name = "batches"
   static let abstract = "List batches with what has become of their jobs."
   static let discussion = """
-    The newest first, but for those whose jobs are all in other batches. The numbers are kept up and not counted, but for paused jobs, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
+    The newest first, but for those whose jobs are all in other batches. The numbers are kept up and not counted, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
     for programs those of parts that wait are apart, as waiting_bytes. TIME LEFT is at the rate \
     of what runs, if what waits is as long as what has completed; paused where nothing will start until somebody says so.
     """
@@ -69,9 +69,14 @@ extension BatchRow {
       "WAITING BYTES", key: "waiting_bytes", .right, value: { .number($0.waitingBytes) },
       text: { HumanFormat.bytes($0.waitingBytes) }),
     Column("WAITING FILES", key: "waiting_parts", .right, value: { .double($0.waitingParts) }),
-    Column("PAUSED", key: "held", .right, value: { .number($0.held) }),
+    Column(
+      "PAUSED", key: "held", .right, value: { .number($0.held) },
+      text: { "\($0.held)\($0.orMore)" }),
     Column("PAUSED QUEUE", key: "paused_queue", value: { .text($0.pausedQueue) }),
   ]
+
+  /// What follows the number of paused jobs.
+  private var orMore: String { held < Self.mostHeld ? "" : " or more" }
 
   /// What an operator has said that keeps jobs of it from starting, or is being carried out; nil where there is nothing.
   @Sendable static func word(_ row: BatchRow) -> String? {
@@ -79,7 +84,7 @@ extension BatchRow {
     case ("cancel", _): "being cancelled"
     case ("pause", _): "being paused"
     case (_, let queue?): "the queue \(queue) is paused"
-    default: row.held > 0 ? "\(counted(Int(row.held), "job")) paused" : nil
+    default: row.held > 0 ? "\(counted(Int(row.held), "job"))\(row.orMore) paused" : nil
     }
   }
 }
