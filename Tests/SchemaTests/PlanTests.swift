@@ -146,15 +146,15 @@ struct PlanTests {
     SELECT haul.end_sweep(b.id) FROM haul.batch b \\g /dev/null
     """
 
-  /// 300,000 jobs on 10,000 hosts, 6,000 of them running.
+  /// A million jobs on 10,000 hosts, 6,000 of them running.
   private static let fill = """
-    SELECT haul.ensure_partitions(400000) \\g /dev/null
+    SELECT haul.ensure_partitions(1100000) \\g /dev/null
     INSERT INTO haul.batch (name) VALUES ('all');
     INSERT INTO haul.host (name, cap, policy_cap, min_interval, in_flight)
     SELECT 'h' || n || '.test', 4, 4, '0', (n <= 6000)::integer FROM generate_series(1, 10000) n;
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
     SELECT nextval('haul.job_id'), q.id, h.id, 1, 5, clock_timestamp(), 'https://' || h.name || '/' || n, h.name || '/' || n, '{}'
-    FROM haul.queue q, haul.host h, generate_series(1, 30) n WHERE q.name = '\(Pool.name)';
+    FROM haul.queue q, haul.host h, generate_series(1, 100) n WHERE q.name = '\(Pool.name)';
     INSERT INTO haul.lease (job, token, worker, call, queue, host, instance, priority, attempt, resumed_at, started_at)
     SELECT DISTINCT ON (j.host) j.id, nextval('haul.token'), 0, 1, j.queue, j.host, 1, 5, 1, 0, clock_timestamp()
     FROM haul.job j JOIN haul.host h ON h.id = j.host AND h.in_flight = 1 ORDER BY j.host, j.id;

@@ -26,7 +26,7 @@ $$;
 
 -- Also what lists ask before they look, so that a name that does not exist is no empty list.
 CREATE OR REPLACE FUNCTION haul.check_selector(p_selector jsonb) RETURNS void
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   v_missing text;
 BEGIN
