@@ -78,7 +78,7 @@ def _(stage):
         worker.signal(signal.SIGKILL, "killed")
         worker.wait()
         worker.start()
-    time.sleep(10)
+    time.sleep(10)  # what must be seen is that nothing comes back: for as long as a rescue takes
 
 
 @scene("a claim in one statement", "parked lane", waves=[wave("plain.test", 1, 10)])
@@ -125,7 +125,7 @@ def _(stage):
     second.trouble("stopped at after_claim")
     # What the first has to say is about a lease that it no longer has.
     wake(first)
-    time.sleep(3)
+    time.sleep(3)  # for as long as its late word takes, which no event tells of when it is refused
     wake(second)
 
 
@@ -137,7 +137,7 @@ def _(stage):
     stage.persist("cancel", "--batch", "wave-plain.test")
     stage.cancelled.add("wave-plain.test")
     wake(worker)
-    time.sleep(5)
+    time.sleep(5)  # for as long as it would take to give the file its name, which it must not
 
 
 @scene("a checkpoint before its bytes are durable", "durable", waves=[wave("large.test", 3, 40 << 20)], breaks="sync")
