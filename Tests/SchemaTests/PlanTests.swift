@@ -51,8 +51,11 @@ struct PlanTests {
       _ = try await pool.submit(12)
       let holder = try await pool.connect()
       try await holder.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM haul.host")
-      let change =
-        "UPDATE haul.host SET last_start = clock_timestamp(); UPDATE haul.worker_call SET looked_at = clock_timestamp();\n"
+      let change = """
+        UPDATE haul.host SET last_start = clock_timestamp(); UPDATE haul.worker_call SET looked_at = clock_timestamp();
+        UPDATE haul.lane SET next_at = clock_timestamp();
+
+        """
       let plans = try await Self.plans(
         pool,
         """
@@ -60,7 +63,11 @@ struct PlanTests {
         \(Self.call(2))
         \(Self.call(3))
         """)
-      for index in ["host_pkey", "worker_call_pkey"] {
+      // A new version is not compared with those before it.
+      let changes = plans.filter { $0.root.type == "ModifyTable" && $0.root.table == "lane" }
+      #expect(changes.count > 0)
+      for plan in changes { #expect(plan.root.hit + plan.root.read < 200, "\(plan.text)") }
+      for index in ["host_id", "worker_call_pkey"] {
         let scans = plans.flatMap { $0.root.scans(of: index) }
         #expect(scans.count > 0, "nobody looks into \(index)")
         for scan in scans {
@@ -150,8 +157,8 @@ struct PlanTests {
   private static let fill = """
     SELECT haul.ensure_partitions(1100000) \\g /dev/null
     INSERT INTO haul.batch (name) VALUES ('all');
-    INSERT INTO haul.host (name, cap, policy_cap, min_interval, in_flight)
-    SELECT 'h' || n || '.test', 4, 4, '0', (n <= 6000)::integer FROM generate_series(1, 10000) n;
+    SELECT haul.ensure_hosts(array_agg('h' || n || '.test')) FROM generate_series(1, 10000) n \\g /dev/null
+    UPDATE haul.host SET in_flight = 1 WHERE name = ANY (SELECT 'h' || n || '.test' FROM generate_series(1, 6000) n);
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
     SELECT nextval('haul.job_id'), q.id, h.id, 1, 5, clock_timestamp(), 'https://' || h.name || '/' || n, h.name || '/' || n, '{}'
     FROM haul.queue q, haul.host h, generate_series(1, 100) n WHERE q.name = '\(Pool.name)';
@@ -163,9 +170,8 @@ struct PlanTests {
     INSERT INTO haul.ready (queue, host, instance, priority, job)
     SELECT j.queue, j.host, 0, 5, j.id FROM haul.job j
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = j.id) AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = j.id);
-    INSERT INTO haul.lane (host, queue, instance, priority, head, next_at)
-    SELECT r.host, r.queue, 0, 5, min(r.job), clock_timestamp() FROM haul.ready r GROUP BY r.host, r.queue
-    ON CONFLICT (host, queue, instance) DO UPDATE SET head = excluded.head, next_at = excluded.next_at;
+    SELECT haul.arm(array_agg(r.host), array_agg(r.queue), array_agg(0), array_agg(5::smallint), array_agg(r.head))
+    FROM (SELECT r.host, r.queue, min(r.job) AS head FROM haul.ready r GROUP BY r.host, r.queue) r \\g /dev/null
     """
 }
 

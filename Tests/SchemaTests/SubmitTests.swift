@@ -149,7 +149,7 @@ struct SubmitTests {
     try await Pool.open { pool in
       let (blocker, long) = (try await pool.connect(), try await pool.connect())
       try await blocker.script(
-        "BEGIN; INSERT INTO haul.host (name, cap, policy_cap, min_interval) VALUES ('a.test', 1, 1, '0')"
+        "BEGIN; SELECT haul.ensure_hosts('{a.test}')"
       )
       async let first = JobQueue(long).submit(
         Self.submission, [Pool.line(1, "https://a.test/1", "a.test/1")])

@@ -9,7 +9,7 @@ struct ViewPlanTests {
     INSERT INTO haul.store (name) VALUES ('data');
     INSERT INTO haul.queue (name, store) SELECT 'q' || i, 1 FROM generate_series(1, 10) i;
     INSERT INTO haul.batch (name) SELECT 'b' || i FROM generate_series(1, 50) i;
-    INSERT INTO haul.host (name, cap, policy_cap, min_interval) SELECT 'h' || i, 4, 4, '0' FROM generate_series(1, 10000) i;
+    SELECT haul.ensure_hosts(array_agg('h' || i)) FROM generate_series(1, 10000) i;
     SELECT haul.ensure_partitions(100000);
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
       SELECT i, 1 + i % 10, 1 + i % 10000, 1 + (i / 2000) % 50, 5, now(), 'https://h/' || i, 'h/' || i, '{}'

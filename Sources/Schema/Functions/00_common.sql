@@ -130,6 +130,15 @@ LANGUAGE sql STABLE AS $$
   FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
 $$;
 
+-- A lane as it is now, likewise.
+CREATE OR REPLACE FUNCTION haul.lane_now(p_host integer, p_queue integer, p_instance integer) RETURNS TABLE (
+  place tid, priority smallint, head bigint, next_at timestamptz)
+LANGUAGE sql STABLE AS $$
+  SELECT l.ctid, l.priority, l.head, l.next_at FROM haul.lane l
+  WHERE l.host = p_host AND l.queue = p_queue AND l.instance >= p_instance AND l.instance <= p_instance
+  ORDER BY l.instance DESC LIMIT 1
+$$;
+
 -- The policy of a host: its exact name first, then the longest `*.suffix`, then `*`, then the default.
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
@@ -144,39 +153,62 @@ $$;
 -- Makes host rows that are missing, in name order (two of these meet in the same order).
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[]) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
-  INSERT INTO haul.host (name, cap, policy_cap, min_interval, burst)
-  SELECT n.name, p.cap, p.cap, p.min_interval, p.burst
-  FROM (SELECT DISTINCT name FROM unnest(p_names) AS u(name)) n
-  CROSS JOIN LATERAL haul.policy_of(n.name) p
-  WHERE NOT EXISTS (SELECT FROM haul.host h WHERE h.name = n.name)
-  ORDER BY n.name
-  ON CONFLICT (name) DO NOTHING
+  WITH missing AS (
+    INSERT INTO haul.host_name (name)
+    SELECT DISTINCT u.name FROM unnest(p_names) AS u(name)
+    WHERE NOT EXISTS (SELECT FROM haul.host_name n WHERE n.name = u.name)
+    ORDER BY u.name
+    ON CONFLICT (name) DO NOTHING RETURNING id, name)
+  INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst)
+  SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst
+  FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p
 $$;
 
 -- Arms lanes for rows just put into `ready` (or for parked lanes whose host is free again): makes the lane if
--- need be, lowers its (priority, head) and lets it be found from now on. The last lock of every
--- transaction that waits for locks, taken in key order in one pass.
+-- need be, lowers its (priority, head) and lets it be found from now on. The last locks of every
+-- transaction that waits for locks: keys first, then lanes, each in key order in one pass.
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
 RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  INSERT INTO haul.lane AS l (host, queue, instance, priority, head, next_at)
-  SELECT DISTINCT ON (u.host, u.queue, u.instance)
-    u.host, u.queue, u.instance, u.priority, u.head, clock_timestamp()
-  FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads)
-    AS u(host, queue, instance, priority, head)
-  ORDER BY u.host, u.queue, u.instance, u.priority, u.head
-  ON CONFLICT (host, queue, instance) DO UPDATE SET
-    priority = CASE WHEN l.head IS NULL OR (excluded.priority, excluded.head) < (l.priority, l.head)
-      THEN excluded.priority ELSE l.priority END,
-    head = CASE WHEN l.head IS NULL OR (excluded.priority, excluded.head) < (l.priority, l.head)
-      THEN excluded.head ELSE l.head END,
+  -- One element a lane, what comes first in it.
+  SELECT array_agg(t.host), array_agg(t.queue), array_agg(t.instance), array_agg(t.priority), array_agg(t.head)
+  INTO p_hosts, p_queues, p_instances, p_priorities, p_heads
+  FROM (
+    SELECT DISTINCT ON (u.host, u.queue, u.instance) u.*
+    FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
+    ORDER BY u.host, u.queue, u.instance, u.priority, u.head) t;
+
+  WITH missing AS (
+    INSERT INTO haul.lane_key (host, queue, instance)
+    SELECT u.host, u.queue, u.instance FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
+    WHERE NOT EXISTS (
+      SELECT FROM haul.lane_key k WHERE k.host = u.host AND k.queue = u.queue AND k.instance = u.instance)
+    ORDER BY u.host, u.queue, u.instance
+    ON CONFLICT DO NOTHING RETURNING host, queue, instance)
+  INSERT INTO haul.lane (host, queue, instance, priority, head, next_at)
+  SELECT u.host, u.queue, u.instance, u.priority, u.head, clock_timestamp()
+  FROM missing m JOIN unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads)
+    AS u(host, queue, instance, priority, head) USING (host, queue, instance);
+
+  -- A claim that is looking at a lane now has not seen these jobs: what it leaves behind is read after it has ended. One that
+  -- has changed since this statement began is not returned, but locked like the others.
+  PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
+  CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n JOIN haul.lane l ON l.ctid = n.place
+  ORDER BY u.host, u.queue, u.instance FOR UPDATE OF l;
+
+  UPDATE haul.lane l SET
+    priority = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.priority ELSE n.priority END,
+    head = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.head ELSE n.head END,
     -- A change of priority moves the row in the index: never to a time that claims have already passed.
-    next_at = CASE WHEN l.head IS NULL OR excluded.priority < l.priority
-      THEN greatest(l.next_at, excluded.next_at) ELSE coalesce(l.next_at, excluded.next_at) END
-  -- One in which something better waits already is locked, and stays as it is.
-  WHERE l.head IS NULL OR l.next_at IS NULL OR (excluded.priority, excluded.head) < (l.priority, l.head);
+    next_at = CASE WHEN n.head IS NULL OR u.priority < n.priority
+      THEN greatest(n.next_at, clock_timestamp()) ELSE coalesce(n.next_at, clock_timestamp()) END
+  FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
+  CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n
+  -- One in which something better waits already stays as it is.
+  WHERE l.ctid = n.place AND (n.head IS NULL OR n.next_at IS NULL OR (u.priority, u.head) < (n.priority, n.head));
 END
 $$;
 

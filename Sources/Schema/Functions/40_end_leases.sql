@@ -166,11 +166,11 @@ BEGIN
 
   IF v_blocked IS NOT NULL OR v_unsafe IS NOT NULL THEN
     PERFORM haul.ensure_hosts(v_blocked || v_unsafe);  -- a redirect's target may be new here
-    SELECT array_agg(h.id) INTO v_ids FROM haul.host h
-    WHERE h.id = ANY (v_ids) OR h.name = ANY (v_blocked || v_unsafe);
+    SELECT v_ids || array_agg(n.id) INTO v_ids FROM haul.host_name n
+    WHERE n.name = ANY (v_blocked || v_unsafe) AND n.id <> ALL (v_ids);
   END IF;
   PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
-  ORDER BY u.id FOR UPDATE OF h;
+  ORDER BY u.id FOR UPDATE OF h;  -- those that have changed meanwhile as well, though they are not returned
 
   -- One that serves gets its places back one by one. Which were full and are not any more?
   WITH ended AS (
@@ -224,8 +224,9 @@ BEGIN
       WHERE d.state IN ('queued', 'interrupted')
       UNION ALL
       -- Their hosts are locked, so nobody parks or unparks these meanwhile.
-      SELECT l.host, l.queue, l.instance, l.priority, l.head
-      FROM haul.lane l WHERE l.host = ANY (v_freed) AND l.next_at IS NULL AND l.head IS NOT NULL) a;
+      SELECT k.host, k.queue, k.instance, l.priority, l.head
+      FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) l
+      WHERE k.host = ANY (v_freed) AND l.next_at IS NULL AND l.head IS NOT NULL) a;
   END IF;
   IF v_queues IS NOT NULL THEN
     PERFORM pg_notify('haul', 'queues:' || v_queues);

@@ -287,7 +287,7 @@ BEGIN
     FROM (SELECT * FROM gone ORDER BY gone.line) g
   ), names AS MATERIALIZED (
     -- Each host is looked up once.
-    SELECT n.host, (SELECT h.id FROM haul.host h WHERE h.name = n.host) AS id FROM (SELECT DISTINCT l.host FROM lines l) n
+    SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id FROM (SELECT DISTINCT l.host FROM lines l) n
   ), paths AS (
     -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
     INSERT INTO haul.dedupe (store, path_digest, job)

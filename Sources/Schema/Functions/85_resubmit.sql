@@ -77,7 +77,7 @@ BEGIN
   END IF;
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (p_done);
   UPDATE haul.staging s SET
-    host_id = (SELECT h.id FROM haul.host h WHERE h.name = s.host),
+    host_id = (SELECT n.id FROM haul.host_name n WHERE n.name = s.host),
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
   WHERE s.submission = p_submission;

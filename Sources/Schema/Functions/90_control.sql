@@ -14,7 +14,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
     AND (p_selector -> 'queue' IS NULL
       OR j.queue = (SELECT q.id FROM haul.queue q WHERE q.name = p_selector ->> 'queue'))
     AND (p_selector -> 'host' IS NULL
-      OR j.host = (SELECT h.id FROM haul.host h WHERE h.name = p_selector ->> 'host')))
+      OR j.host = (SELECT h.id FROM haul.host_name h WHERE h.name = p_selector ->> 'host')))
 $$;
 
 -- The ids a selector names, or NULL: compared before matches(), which looks the job up.
@@ -44,7 +44,7 @@ BEGIN
   UNION ALL SELECT 'queue "' || (p_selector ->> 'queue') || '"' WHERE p_selector ? 'queue'
     AND NOT EXISTS (SELECT FROM haul.queue WHERE name = p_selector ->> 'queue')
   UNION ALL SELECT 'host "' || (p_selector ->> 'host') || '"' WHERE p_selector ? 'host'
-    AND NOT EXISTS (SELECT FROM haul.host WHERE name = p_selector ->> 'host')
+    AND NOT EXISTS (SELECT FROM haul.host_name WHERE name = p_selector ->> 'host')
   UNION ALL SELECT 'job ' || i FROM jsonb_array_elements_text(p_selector -> 'ids') AS i
     WHERE NOT EXISTS (SELECT FROM haul.job WHERE id = i::bigint)
   LIMIT 1;

@@ -144,7 +144,7 @@ BEGIN
   -- No index leads from a host to these: before the host is locked.
   SELECT count(*), extract(epoch FROM min(s.run_at) - clock_timestamp()), extract(epoch FROM max(s.run_at) - clock_timestamp())
   INTO scheduled, next_due, last_due
-  FROM haul.scheduled s WHERE s.host = (SELECT h.id FROM haul.host h WHERE h.name = p_name) AND s.run_at > clock_timestamp();
+  FROM haul.scheduled s WHERE s.host = (SELECT n.id FROM haul.host_name n WHERE n.name = p_name) AND s.run_at > clock_timestamp();
   UPDATE haul.host SET blocked_until = NULL, block_reason = NULL, failures = 0, trouble_since = NULL,
     cap = policy_cap, successes = 0
   WHERE name = p_name RETURNING id INTO v_host;

@@ -383,6 +383,14 @@ FROM haul.host h
 LEFT JOIN (SELECT l.host, count(*) AS leases FROM haul.lease l GROUP BY l.host) n ON n.host = h.id
 WHERE h.in_flight <> coalesce(n.leases, 0)
 UNION ALL
+SELECT 'one_row', count(*), 'hosts and lanes that do not have exactly one row'
+FROM (
+  SELECT FROM haul.host_name n LEFT JOIN haul.host h ON h.id = n.id AND h.name = n.name
+  GROUP BY n.id HAVING count(h.id) <> 1
+  UNION ALL
+  SELECT FROM haul.lane_key k LEFT JOIN haul.lane l ON (l.host, l.queue, l.instance) = (k.host, k.queue, k.instance)
+  GROUP BY k.host, k.queue, k.instance HAVING count(l.host) <> 1) r
+UNION ALL
 SELECT 'one_state', count(*), 'jobs that are not in exactly one state'
 FROM (
   SELECT j.id FROM haul.job j LEFT JOIN (
