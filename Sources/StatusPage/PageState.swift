@@ -80,6 +80,7 @@ struct PageState: Encodable, Sendable {
     var jobs, completed, failed, cancelled, running, rate, bytes: Int64
     var secondsLeft: Double?
     var steering: String?
+    var paused: Bool
   }
 
   struct Failure: Encodable, Sendable {
@@ -172,7 +173,7 @@ extension PageState.Batch {
     self.init(
       batch: row.batch, jobs: row.jobs, completed: row.completed, failed: row.failed,
       cancelled: row.cancelled, running: row.running, rate: row.rate, bytes: row.allBytes,
-      secondsLeft: row.secondsLeft, steering: row.steering)
+      secondsLeft: row.secondsLeft, steering: row.steering, paused: row.isPaused)
   }
 }
 

@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A small file with secrets in it, which nobody but its owner may read.
+/// A small file with secrets in it, which nobody but its owner may read; one of root's also its group. So service managers
+/// hand secrets out (systemd's LoadCredential=, a secret of Kubernetes with fsGroup), and so libpq takes keys (sslkey).
 package enum SecretFile {
   /// Why it is not taken. The description is a clause without its full stop; nothing of the content is in it.
   package struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
@@ -24,7 +25,7 @@ package enum SecretFile {
     guard unsafe fstat(raw, &found) == 0, found.st_mode & S_IFMT == S_IFREG else {
       throw Problem("\(path) is not a file")
     }
-    guard found.st_mode & 0o077 == 0 else {
+    guard found.st_mode & (found.st_uid == 0 ? 0o037 : 0o077) == 0 else {
       throw Problem("\(path) holds secrets and others may read it: run 'chmod 600 \(path)'")
     }
     guard found.st_size <= largest else { throw Problem("\(path) is larger than 1 MiB") }

@@ -8,7 +8,7 @@ import Testing
 struct SecretFileTests {
   private func url(_ text: String) throws -> WebURL { try WebURL(text) }
 
-  @Test(arguments: [0o600, 0o400] as [mode_t], [0o644, 0o640, 0o604, 0o620] as [mode_t])
+  @Test(arguments: [0o600, 0o400] as [mode_t], [0o644, 0o604, 0o620] as [mode_t])
   func `a file that others may read is not read`(good: mode_t, bad: mode_t) throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write("machine h login u password hunter2", to: "netrc")
@@ -19,6 +19,16 @@ struct SecretFileTests {
     #expect(error?.description.hasSuffix("run 'chmod 600 \(path)'") == true)
     #expect(throws: SecretFile.Problem.self) { try SecretFile.read(directory.path) }
     #expect(throws: SecretFile.Problem.self) { try SecretFile.read(directory.path("none")) }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
+  func `root's group may read`() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write("secret", to: "token")
+    chmod(path, 0o440)
+    #expect(try SecretFile.read(path) == "secret")
+    chown(path, 65534, 0)
+    #expect(throws: SecretFile.Problem.self) { try SecretFile.read(path) }
   }
 
   // MARK: - netrc

@@ -91,7 +91,7 @@ struct CredentialTests {
 
   @Test func `others may not read it, and its name is no path`() throws {
     let text = "type: bearer\norigins: https://h\ntoken: hunter2\n"
-    let error = #expect(throws: TransferError.self) { try credential(text, mode: 0o640) }
+    let error = #expect(throws: TransferError.self) { try credential(text, mode: 0o644) }
     #expect(error?.message.contains("chmod 600") == true)
     let place = try directory(text)
     let directory = try CredentialDirectory(place.path)

@@ -147,7 +147,7 @@ const tables = {
       title: "Time left", classes: "n w-2",
       show(cell, batch) {
         const ended = batch.completed + batch.failed + batch.cancelled === batch.jobs;
-        set(cell, ended ? "done" : left(batch.secondsLeft));
+        set(cell, ended ? "done" : batch.paused ? "paused" : left(batch.secondsLeft));
       },
     },
   ], (batch) => batch.batch, "No batch yet: haul submit --batch NAME makes one."),
