@@ -77,6 +77,30 @@ struct ClaimTests {
     }
   }
 
+  /// As a transaction does that commits long after it has armed a lane.
+  @Test func `what was armed where claims have looked already is found by a complete look`()
+    async throws
+  {
+    try await Pool.open { pool in
+      for host in ["a.test", "b.test"] { try await pool.submit(1, to: host) }
+      let worker = try await pool.worker()
+      try await pool.execute(
+        """
+        UPDATE haul.lane l SET next_at = next_at - interval '1 hour' FROM haul.host h WHERE h.id = l.host AND h.name = 'b.test'
+        """)
+      // Others' transactions may keep a worker's claims from moving on: it is said how far they have come.
+      try await pool.execute(
+        """
+        UPDATE haul.worker_call SET look_at = 'infinity', seen = (SELECT jsonb_build_object(l.queue::text, jsonb_build_object(
+          'from', jsonb_build_object('0:5', max(l.next_at)), 'xid', '3', 'at', clock_timestamp())) FROM haul.lane l GROUP BY l.queue)
+        """)
+      #expect(try await worker.claim(64).map(\.host) == ["a.test"])
+      try await pool.execute("UPDATE haul.worker_call SET look_at = '-infinity'")
+      #expect(try await worker.claim(64).map(\.host) == ["b.test"])
+      #expect(try await pool.value("SELECT look_at > clock_timestamp() FROM haul.worker_call"))
+    }
+  }
+
   /// The queue with the smaller id always has work: the other one must not starve.
   @Test func `queues of one worker take turns`() async throws {
     try await Pool.open { pool in

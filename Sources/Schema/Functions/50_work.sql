@@ -275,7 +275,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   -- The newest version first, as in host_now().
-  SELECT c.ctid AS place, c.call, c.claims, c.seen, c.looked_at INTO v_last FROM haul.worker_call c
+  SELECT c.ctid AS place, c.call, c.claims, c.seen, c.look_at INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
   IF p_call < v_last.call THEN
     RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
@@ -299,10 +299,10 @@ BEGIN
       v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running, v_queue.instance,
         v_room, v_last.seen -> v_queue.id::text);
       v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
-      IF v_claim.claimed < v_room AND v_last.looked_at < clock_timestamp() - interval '1 second' THEN
+      IF v_claim.claimed < v_room AND v_last.look_at <= clock_timestamp() THEN
         -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
         v_room := v_room - v_claim.claimed;
-        v_looked := clock_timestamp();
+        v_looked := coalesce(v_looked, clock_timestamp());
         v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
           v_queue.instance, v_room, NULL);
       END IF;
@@ -319,7 +319,11 @@ BEGIN
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));
     END LOOP;
   END IF;
-  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_room > 0 THEN 1 ELSE 0 END, seen = v_last.seen || v_seen, looked_at = coalesce(v_looked, looked_at)
+  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_room > 0 THEN 1 ELSE 0 END,
+    seen = v_last.seen || v_seen,
+    -- A complete look steps over all that an old snapshot keeps: it gets no more than a fiftieth of the time.
+    look_at = CASE WHEN v_looked IS NULL THEN look_at
+      ELSE clock_timestamp() + greatest(interval '1 second', 50 * (clock_timestamp() - v_looked)) END
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
     'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,

@@ -21,3 +21,6 @@ CREATE TABLE haul.lane_key (
 INSERT INTO haul.lane_key SELECT host, queue, instance FROM haul.lane;
 ALTER TABLE haul.lane DROP CONSTRAINT lane_pkey;
 CREATE INDEX lane_host ON haul.lane (host, queue, instance);
+
+-- When the next complete look of a worker's claims is due; until now, when the last one was.
+ALTER TABLE haul.worker_call RENAME COLUMN looked_at TO look_at;
