@@ -185,7 +185,7 @@ def _(stage):
     stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'small'")
     stage.pool.must("submit", "--queue", "small", "http://plain.test/nothing-here")
     stage.sql("UPDATE haul.lane SET next_at = NULL WHERE head IS NOT NULL")
-    time.sleep(3)
+    time.sleep(3)  # the judge looks once a second
     stage.sql("DELETE FROM haul.job WHERE path LIKE '%%/4'")
 
 
@@ -194,7 +194,7 @@ def _(stage):
 def _(stage):
     stage.submit()
     until("checkpoints", lambda: (stage.sql("SELECT count(*) FROM haul.checkpoint") or [[0]])[0][0] == 2)
-    time.sleep(6)
+    time.sleep(6)  # so that there is much to fetch again
     yield
     first, second = stage.pool.workers
     for worker in (first, second):
@@ -205,10 +205,10 @@ def _(stage):
         worker.wait()
         worker.start()
     subprocess.run(["curl", "-s", "-o", "/dev/null", "http://plain.test/1-10"], check=True)
-    time.sleep(3)
+    time.sleep(3)  # both have registered, and the judge has seen it
     first.process.kill()
     second.process.send_signal(signal.SIGSTOP)
-    time.sleep(30)
+    time.sleep(30)  # twice as long as a lease lives
     second.process.send_signal(signal.SIGCONT)
 
 
@@ -231,7 +231,7 @@ def play(options, root):
         next(steps)
         if options.broken:
             next(steps, None)
-    time.sleep(2)
+    time.sleep(2)  # the judge looks once a second
     final.finish(stage, watcher, 40)
     print(json.dumps(sorted({check for _, check, _ in stage.ledger.violations})))
     return 0

@@ -316,7 +316,7 @@ struct StatusPageTests {
   }
 
   @Test(.enabled(if: hasChromium, "chromium is not there"))
-  func `a browser says when the database is away, and what of a batch has failed`() async throws {
+  func `a browser says when the database is away, and what has become of a batch`() async throws {
     try await HaulPool.open { pool in
       let origin = try OriginServer(
         handler: Site(["/a": Representation(seed: 1, length: 9)]).answer)
@@ -324,6 +324,8 @@ struct StatusPageTests {
         try await pool.command("submit", origin.url(path), "--batch", "b")
       }
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      try await pool.command("submit", origin.url("/later"), "--batch", "b")
+      try await pool.command("pause", "--batch", "b")
       let relay = try DatabaseRelay(to: pool.database)
       let page = try await Page(pool, ["--database", relay.conninfo])
       let browser = try ChildProcess(
@@ -331,6 +333,7 @@ struct StatusPageTests {
         [
           page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
           "--until", "document.querySelector('#batches progress')?.className === 'some-bad'",
+          "--until", "document.querySelector('#batches td:last-child')?.textContent === 'paused'",
           "--eval", "document.querySelector('#batches progress').style.getPropertyValue('--good')",
           "--until",
           "document.getElementById('link').textContent === 'No answer from the database'",

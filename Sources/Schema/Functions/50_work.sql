@@ -321,9 +321,9 @@ BEGIN
   END IF;
   UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_room > 0 THEN 1 ELSE 0 END,
     seen = v_last.seen || v_seen,
-    -- A complete look steps over all that an old snapshot keeps: it gets no more than a fiftieth of the time.
-    look_at = CASE WHEN v_looked IS NULL THEN look_at
-      ELSE clock_timestamp() + greatest(interval '1 second', 50 * (clock_timestamp() - v_looked)) END
+    -- A complete look steps over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a minute.
+    look_at = CASE WHEN v_looked IS NULL THEN look_at ELSE clock_timestamp()
+      + greatest(interval '1 second', least(interval '1 minute', 50 * (clock_timestamp() - v_looked))) END
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
     'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
