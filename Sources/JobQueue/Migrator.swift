@@ -15,11 +15,13 @@ package enum Migrator {
     package var version = Schema.version
   }
 
-  /// Applies what is missing: each file in a transaction of its own, under an advisory lock, so that any
-  /// number of runs at once do the work once. Running it on a live pool is safe.
+  /// Applies what is missing: tables and the functions that use them in one transaction, under an advisory lock, so that any
+  /// number of runs at once do the work once. Running it on a live pool is safe: what it has to lock it waits for two
+  /// seconds at most, since all others wait behind it, and then tries again a little later.
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know;
-  ///   nothing is changed then. That there is nothing to do is not an error.
+  ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
+  ///   is changed then. That there is nothing to do is not an error.
   package static func migrate(_ connection: Connection) async throws -> Report {
     try await connection.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
     do {
@@ -61,30 +63,56 @@ package enum Migrator {
     try await apply(connection, Schema.roles)
     try await apply(connection, Schema.base)
     let present = try await version(connection) ?? 0
-    for migration in Schema.migrations where migration.version > present {
-      try await apply(
-        connection,
-        """
-        SET LOCAL ROLE haul_admin;
-        INSERT INTO haul.migration (version, name) VALUES (\(migration.version), '\(migration.name)');
-        \(migration.sql)
-        """)
-      report.applied.append(migration.version)
+    let migrations = Schema.migrations.filter { $0.version > present }
+    var groups: [Repeatable] = []
+    for group in Schema.repeatables where try await !isApplied(group, connection) {
+      groups.append(group)
     }
-    for group in Schema.repeatables {
-      if try await isApplied(group, connection) { continue }
+    try await patiently { [groups] in
       try await connection.transaction { connection in
-        try await connection.script("\(ownNamesOnly); SET LOCAL ROLE haul_admin")
-        try await connection.script(group.sql)
-        try await connection.execute(
-          """
-          INSERT INTO haul.repeatable (name, digest) VALUES ($1, md5($2))
-          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, applied_at = clock_timestamp()
-          """, [group.name, group.sql])
+        try await connection.script(
+          "\(ownNamesOnly); SET LOCAL lock_timeout = '2s'; SET LOCAL ROLE haul_admin")
+        for migration in migrations { try await apply(migration, connection) }
+        for group in groups { try await apply(group, connection) }
       }
-      report.refreshed.append(group.name)
     }
+    report.applied = migrations.map(\.version)
+    report.refreshed = groups.map(\.name)
     return report
+  }
+
+  /// Runs `body` again, for a minute, where it did not get a lock in time.
+  private static func patiently(_ body: @Sendable () async throws -> Void) async throws {
+    let end = ContinuousClock.now + .seconds(60)
+    while true {
+      do { return try await body() } catch let error as PostgresError
+        where error.sqlState == .lockNotAvailable
+      {
+        guard ContinuousClock.now < end else {
+          throw JobQueueError.busy(
+            "a table of Haul's has been held for a minute, and nothing is changed",
+            hint: "Run 'haul migrate' again when that has ended, such as a dump.")
+        }
+        try await Task.sleep(for: .seconds(1))  // in which those who waited behind it go on
+      }
+    }
+  }
+
+  private static func apply(_ migration: Migration, _ connection: Connection) async throws {
+    try await connection.script(
+      """
+      INSERT INTO haul.migration (version, name) VALUES (\(migration.version), '\(migration.name)');
+      \(migration.sql)
+      """)
+  }
+
+  private static func apply(_ group: Repeatable, _ connection: Connection) async throws {
+    try await connection.script(group.sql)
+    try await connection.execute(
+      """
+      INSERT INTO haul.repeatable (name, digest) VALUES ($1, md5($2))
+      ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, applied_at = clock_timestamp()
+      """, [group.name, group.sql])
   }
 
   /// The newest migration applied, or nil where Haul's schema is missing.

@@ -30,7 +30,13 @@ SELECT j.id, count(s.job), string_agg(s.state, '+') FROM haul.job j LEFT JOIN (
 GROUP BY j.id HAVING count(s.job) <> 1"""
 HOSTS = """
 SELECT h.name, h.in_flight, count(l.job) FROM haul.host h LEFT JOIN haul.lease l ON l.host = h.id
-GROUP BY h.id HAVING h.in_flight <> count(l.job)"""
+GROUP BY h.id, h.name, h.in_flight HAVING h.in_flight <> count(l.job)"""
+# Rows of one thing: hosts by name and by number, lanes.
+TWINS = """
+SELECT 'host ' || name, count(*) FROM haul.host GROUP BY name HAVING count(*) > 1
+UNION ALL SELECT 'host ' || id, count(*) FROM haul.host GROUP BY id HAVING count(*) > 1
+UNION ALL SELECT format('lane %s, %s, %s', host, queue, instance), count(*) FROM haul.lane
+GROUP BY host, queue, instance HAVING count(*) > 1"""
 # Of leases that are there now, those that were there before each began.
 STARTS = """
 SELECT h.name, l.job, extract(epoch FROM l.started_at)::float8,
@@ -147,6 +153,8 @@ class Judge(threading.Thread):
             cap = largest(self.book.caps[host], begin - 1, begin)
             if before >= cap:
                 self.book.violation("cap", f"job {job} was begun on {host} when {before} ran; its cap was {cap}")
+        for what, count in self.session.run(TWINS):
+            self.book.violation("one row", f"{what} has {count} rows")
         for queue, count in self.session.run(LIMITED):
             self.book.violation("queue limit", f"{count} jobs of {queue} run, and {workload.LIMIT} may")
         for host, queue, instance, job in self.session.run(PARKED):

@@ -167,7 +167,7 @@ def _(stage):
 
 
 @scene("a hand in the database", "one state", "in flight", "once", "outcome", "token", "parked lane", "cap",
-       "batch totals", "digest", waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
+       "one row", "batch totals", "digest", waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
 def _(stage):
     stage.submit()
     until("small files", lambda: stage.sql("SELECT count(*) FROM haul.outcome") == [(10,)])
@@ -184,6 +184,7 @@ def _(stage):
     stage.ledger.caps["large.test"] = [(0, 2)]
     stage.sql("UPDATE haul.queue SET paused = true WHERE name = 'small'")
     stage.pool.must("submit", "--queue", "small", "http://plain.test/nothing-here")
+    stage.sql("INSERT INTO haul.lane SELECT * FROM haul.lane LIMIT 1")
     stage.sql("UPDATE haul.lane SET next_at = NULL WHERE head IS NOT NULL")
     time.sleep(3)  # the judge looks once a second
     stage.sql("DELETE FROM haul.job WHERE path LIKE '%%/4'")

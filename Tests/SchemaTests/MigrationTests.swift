@@ -7,6 +7,15 @@ import Testing
 
 /// Applying the schema, from any state, by any number at once.
 struct MigrationTests {
+  private func untilBlocked(_ session: Connection, in database: TestDatabase) async throws {
+    let watcher = try await database.connect()
+    try await eventually("a lock that stops the migration") {
+      let blocked = try await watcher.query(
+        "SELECT cardinality(pg_blocking_pids($1)) > 0", [session.backendPID])
+      return try blocked[0].decode(0, as: Bool.self)
+    }
+  }
+
   @Test func `a second run finds nothing to do`() async throws {
     try await withTestDatabase(.empty) { database in
       let connection = try await database.connect()
@@ -129,6 +138,52 @@ struct MigrationTests {
       #expect(reply.submitted == 1 && reply.skipped == 1)
       let broken = try await connection.query("SELECT FROM haul.health WHERE violations <> 0")
       #expect(broken.isEmpty)
+    }
+  }
+
+  /// It must be among those that the keys are made of.
+  @Test func `what another adds to hosts and lanes while the keys are made is not lost`()
+    async throws
+  {
+    try await withTestDatabase(.empty) { database in
+      let (connection, other) = (try await database.connect(), try await database.connect())
+      try await connection.script("BEGIN; \(Schema.roles); \(Schema.base); COMMIT")
+      for migration in Schema.migrations.prefix(7) {
+        try await connection.script(
+          """
+          BEGIN; SET LOCAL ROLE haul_admin; \(migration.sql);
+          INSERT INTO haul.migration (version, name) VALUES (\(migration.version), '\(migration.name)'); COMMIT
+          """)
+      }
+      try await other.script(
+        """
+        BEGIN; INSERT INTO haul.host (name, cap, policy_cap, min_interval) VALUES ('a.test', 4, 4, '0');
+        INSERT INTO haul.lane (host, queue, instance, priority) VALUES (1, 1, 0, 5)
+        """)
+      async let report = Migrator.migrate(connection)
+      try await untilBlocked(connection, in: database)
+      try await other.script("COMMIT")
+      #expect(try await report.applied == [8])
+      let keys = try await other.query(
+        "SELECT n.id, k.host FROM haul.host_name n JOIN haul.lane_key k ON k.host = n.id WHERE n.name = 'a.test'"
+      )
+      #expect(keys.count == 1)
+      #expect(try await other.query("SELECT FROM haul.health WHERE violations <> 0").isEmpty)
+    }
+  }
+
+  /// All others wait behind whoever waits for a lock on a table: it lets them go on from time to time.
+  @Test func `a migration that has to wait does not keep others waiting`() async throws {
+    try await withTestDatabase { database in
+      let (connection, holder) = (try await database.connect(), try await database.connect())
+      try await connection.script("UPDATE haul.repeatable SET digest = 'older'")
+      try await holder.script("BEGIN; SELECT FROM haul.jobs")
+      async let report = Migrator.migrate(connection)
+      try await untilBlocked(connection, in: database)
+      // Behind the migration, which gives up its place.
+      #expect(try await database.connect().query("SELECT FROM haul.jobs").isEmpty)
+      try await holder.script("COMMIT")
+      #expect(try await report.refreshed.count == 1)
     }
   }
 

@@ -52,7 +52,7 @@ struct PlanTests {
       let holder = try await pool.connect()
       try await holder.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM haul.host")
       let change = """
-        UPDATE haul.host SET last_start = clock_timestamp(); UPDATE haul.worker_call SET look_at = clock_timestamp();
+        UPDATE haul.host SET last_start = clock_timestamp(); UPDATE haul.worker_call SET claims = claims;
         UPDATE haul.lane SET next_at = clock_timestamp();
 
         """

@@ -22,6 +22,7 @@ struct ViewPlanTests {
     INSERT INTO haul.scheduled SELECT id, queue, host, 0, 5, now() FROM haul.job WHERE id % 1000 = 998;
     INSERT INTO haul.ready SELECT queue, host, 0, 5, id FROM haul.job WHERE id % 20 >= 9 AND id % 1000 < 998;
     INSERT INTO haul.lane SELECT host, queue, instance, 5, min(job), now() FROM haul.ready GROUP BY host, queue, instance;
+    INSERT INTO haul.lane_key SELECT host, queue, instance FROM haul.lane;
     INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at)
       SELECT id, 1000000 + id, 1, 'failed', true, now(), now() FROM haul.job;
     ANALYZE;

@@ -4,7 +4,8 @@
 -- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now.
 --
 -- Lock order, everywhere: batch → worker_call → worker → lease (job order) → outcome, held (job order) → dedupe (key
--- order) → job → scheduled (job order) → ready (job order) → host (id order) → lane (key order, in one pass). Whoever has locked a
+-- order) → job → scheduled (job order) → ready (job order) → host_name (name order) → host (id order) → lane_key → lane (key
+-- order, in one pass). Whoever has locked a
 -- lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED. They move to another lane only under the
 -- locks of both; whoever inserts some arms the lane as its last step. A claim takes lanes, hosts and the gates of limited queues
 -- with SKIP LOCKED too, and never waits. What is read to decide is read in a statement that starts after the locks are held:
@@ -166,7 +167,7 @@ $$;
 
 -- Arms lanes for rows just put into `ready` (or for parked lanes whose host is free again): makes the lane if
 -- need be, lowers its (priority, head) and lets it be found from now on. The last locks of every
--- transaction that waits for locks: keys first, then lanes, each in key order in one pass.
+-- transaction that waits for locks: keys first, then lanes, each in key order in one pass. So once a transaction.
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
 RETURNS void
@@ -181,20 +182,21 @@ BEGIN
     FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
     ORDER BY u.host, u.queue, u.instance, u.priority, u.head) t;
 
-  WITH missing AS (
-    INSERT INTO haul.lane_key (host, queue, instance)
-    SELECT u.host, u.queue, u.instance FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
-    WHERE NOT EXISTS (
-      SELECT FROM haul.lane_key k WHERE k.host = u.host AND k.queue = u.queue AND k.instance = u.instance)
-    ORDER BY u.host, u.queue, u.instance
-    ON CONFLICT DO NOTHING RETURNING host, queue, instance)
+  INSERT INTO haul.lane_key (host, queue, instance)
+  SELECT u.host, u.queue, u.instance FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
+  WHERE NOT EXISTS (
+    SELECT FROM haul.lane_key k WHERE k.host = u.host AND k.queue = u.queue AND k.instance = u.instance)
+  ORDER BY u.host, u.queue, u.instance
+  ON CONFLICT DO NOTHING;
+
+  -- A key that is not ours has been committed by now, with its lane.
   INSERT INTO haul.lane (host, queue, instance, priority, head, next_at)
   SELECT u.host, u.queue, u.instance, u.priority, u.head, clock_timestamp()
-  FROM missing m JOIN unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads)
-    AS u(host, queue, instance, priority, head) USING (host, queue, instance);
+  FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
+  WHERE NOT EXISTS (SELECT FROM haul.lane_now(u.host, u.queue, u.instance));
 
   -- A claim that is looking at a lane now has not seen these jobs: what it leaves behind is read after it has ended. One that
-  -- has changed since this statement began is not returned, but locked like the others.
+  -- has changed since this statement began is locked like the others; whether it is returned depends on PostgreSQL's version.
   PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
   CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n JOIN haul.lane l ON l.ctid = n.place
   ORDER BY u.host, u.queue, u.instance FOR UPDATE OF l;

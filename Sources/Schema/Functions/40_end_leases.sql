@@ -170,7 +170,7 @@ BEGIN
     WHERE n.name = ANY (v_blocked || v_unsafe) AND n.id <> ALL (v_ids);
   END IF;
   PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
-  ORDER BY u.id FOR UPDATE OF h;  -- those that have changed meanwhile as well, though they are not returned
+  ORDER BY u.id FOR UPDATE OF h;  -- those that have changed meanwhile as well, returned or not
 
   -- One that serves gets its places back one by one. Which were full and are not any more?
   WITH ended AS (
@@ -208,10 +208,13 @@ BEGIN
       FROM jsonb_to_recordset(p_done)
         AS d(blocks text, delay double precision, state haul.job_state, error text)
       WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) b
-    WHERE h.name = b.name;
+    JOIN haul.host_name n ON n.name = b.name CROSS JOIN LATERAL haul.host_now(n.id) k
+    WHERE h.ctid = k.place;
   END IF;
   IF v_unsafe IS NOT NULL THEN
-    UPDATE haul.host SET range_unsafe_until = v_now + interval '1 day' WHERE name = ANY (v_unsafe);
+    UPDATE haul.host h SET range_unsafe_until = v_now + interval '1 day'
+    FROM haul.host_name n CROSS JOIN LATERAL haul.host_now(n.id) k
+    WHERE n.name = ANY (v_unsafe) AND h.ctid = k.place;
   END IF;
 
   IF v_freed IS NOT NULL OR v_queues IS NOT NULL THEN

@@ -153,7 +153,7 @@ $$;
 -- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
 --
 -- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they will,
--- "xid", "at"}. What an earlier claim has met is behind it: an index full of what it has left there is not read again. But a
+-- "xid", "at", "look_at": when work() looks completely}. What an earlier claim has met is behind it: an index full of what it has left there is not read again. But a
 -- lane may have been armed by a transaction that was still going on. So "next" becomes "from" when a claim
 -- has looked from the old place after all such transactions, those before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
@@ -199,7 +199,7 @@ BEGIN
     END LOOP;
   END LOOP;
   IF v_ended THEN
-    seen := jsonb_build_object('from', coalesce(p_seen -> 'from', '{}') || coalesce(p_seen -> 'next', '{}'), 'next', v_next,
+    seen := coalesce(p_seen, '{}') || jsonb_build_object('from', coalesce(p_seen -> 'from', '{}') || coalesce(p_seen -> 'next', '{}'), 'next', v_next,
       'xid', pg_snapshot_xmax(pg_current_snapshot())::text, 'at', clock_timestamp());
   END IF;
 END
@@ -270,12 +270,13 @@ DECLARE
   v_queue record;
   v_claim record;
   v_seen jsonb := '{}';
+  v_here jsonb;
   v_looked timestamptz;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   -- The newest version first, as in host_now().
-  SELECT c.ctid AS place, c.call, c.claims, c.seen, c.look_at INTO v_last FROM haul.worker_call c
+  SELECT c.ctid AS place, c.call, c.claims, c.seen INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
   IF p_call < v_last.call THEN
     RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
@@ -298,14 +299,20 @@ BEGIN
     LOOP
       v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running, v_queue.instance,
         v_room, v_last.seen -> v_queue.id::text);
-      v_seen := v_seen || jsonb_build_object(v_queue.id, v_claim.seen);
-      IF v_claim.claimed < v_room AND v_last.look_at <= clock_timestamp() THEN
-        -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
+      v_here := coalesce(v_claim.seen, '{}');
+      v_looked := NULL;
+      IF v_claim.claimed < v_room AND coalesce((v_here ->> 'look_at')::timestamptz
+        NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true) THEN
+        -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look. It steps
+        -- over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a minute.
         v_room := v_room - v_claim.claimed;
-        v_looked := coalesce(v_looked, clock_timestamp());
+        v_looked := clock_timestamp();
         v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
           v_queue.instance, v_room, NULL);
+        v_here := v_here || jsonb_build_object('look_at', clock_timestamp()
+          + greatest(interval '1 second', least(interval '1 minute', 50 * (clock_timestamp() - v_looked))));
       END IF;
+      v_seen := v_seen || jsonb_build_object(v_queue.id, v_here);
       v_room := v_room - v_claim.claimed;
       EXIT WHEN v_room <= 0;
       v_due := v_due OR v_claim.held;
@@ -320,10 +327,7 @@ BEGIN
     END LOOP;
   END IF;
   UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_room > 0 THEN 1 ELSE 0 END,
-    seen = v_last.seen || v_seen,
-    -- A complete look steps over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a minute.
-    look_at = CASE WHEN v_looked IS NULL THEN look_at ELSE clock_timestamp()
-      + greatest(interval '1 second', least(interval '1 minute', 50 * (clock_timestamp() - v_looked))) END
+    seen = v_last.seen || v_seen
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
     'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,

@@ -385,11 +385,12 @@ WHERE h.in_flight <> coalesce(n.leases, 0)
 UNION ALL
 SELECT 'one_row', count(*), 'hosts and lanes that do not have exactly one row'
 FROM (
-  SELECT FROM haul.host_name n LEFT JOIN haul.host h ON h.id = n.id AND h.name = n.name
-  GROUP BY n.id HAVING count(h.id) <> 1
+  SELECT FROM haul.host_name n FULL JOIN haul.host h ON h.id = n.id AND h.name = n.name
+  GROUP BY coalesce(n.id, h.id) HAVING count(n.id) <> 1 OR count(h.id) <> 1
   UNION ALL
-  SELECT FROM haul.lane_key k LEFT JOIN haul.lane l ON (l.host, l.queue, l.instance) = (k.host, k.queue, k.instance)
-  GROUP BY k.host, k.queue, k.instance HAVING count(l.host) <> 1) r
+  SELECT FROM haul.lane_key k FULL JOIN haul.lane l ON l.host = k.host AND l.queue = k.queue AND l.instance = k.instance
+  GROUP BY coalesce(k.host, l.host), coalesce(k.queue, l.queue), coalesce(k.instance, l.instance)
+  HAVING count(k.host) <> 1 OR count(l.host) <> 1) r
 UNION ALL
 SELECT 'one_state', count(*), 'jobs that are not in exactly one state'
 FROM (
