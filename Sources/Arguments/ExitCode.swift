@@ -2,7 +2,7 @@
 /// `sysexits.h`.
 package enum ExitCode: Int32, CaseIterable, Sendable {
   case success = 0
-  /// Some jobs failed; the command itself did its work.
+  /// Some jobs failed or were cancelled; the command itself did its work.
   case failed = 1
   case usage = 64
   /// A wrong line of a list, or a name that does not exist; nothing was changed.
@@ -18,10 +18,10 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   package var meaning: String {
     switch self {
     case .success: "success"
-    case .failed: "some jobs failed"
+    case .failed: "some jobs failed or were cancelled"
     case .usage: "wrong usage"
     case .badInput: "bad input, or a name that does not exist"
-    case .unavailable: "database unreachable"
+    case .unavailable: "database unreachable, or a port in use"
     case .inputOutput: "input or output failed"
     case .tryAgain: "try again later"
     case .notPermitted: "not permitted"

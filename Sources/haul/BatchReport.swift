@@ -70,6 +70,8 @@ struct BatchReport: Sendable {
 extension Tally {
   /// `completed 3 jobs, 8.0 MiB`
   fileprivate var completion: String {
-    "completed \(counted(completed, "job")), \(HumanFormat.bytes(bytes))"
+    ended == 0 && pending == 0
+      ? "no jobs: what was there already has stayed in its own batch"
+      : "completed \(counted(completed, "job")), \(HumanFormat.bytes(bytes))"
   }
 }

@@ -88,6 +88,11 @@ extension ExitError {
       (code, advice) = (.configuration, "Check --database, HAUL_DATABASE_URL or ~/.pgpass.")
     case .connecting(let state?, _) where state == .insufficientPrivilege:
       (code, advice) = (.notPermitted, "Ask for the right to connect.")
+    case .connecting(.invalidAuthorization?, _):
+      (code, advice) = (
+        .configuration,
+        "Check what pg_hba.conf asks of this user from here, and sslmode, sslcert and sslkey in the connection string."
+      )
     case .connecting(let state?, _) where state.isInClass("28"):
       (code, advice) = (
         .configuration, "Check user and password in --database, HAUL_DATABASE_URL or ~/.pgpass."

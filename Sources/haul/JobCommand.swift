@@ -34,8 +34,16 @@ struct JobCommand: HaulCommand {
     let process = JobRow.Column("PID", key: "pid", .right, value: { _ in .number(worker?.pid) })
     // Of a job that has failed, or that waits because its last attempt has.
     let trouble = job.error ?? (job.finishedAt == nil ? attempts.last?.error : nil)
+    let place = job.state == "interrupted" ? attempts.last?.machine : nil
     let advice = JobRow.Column(
-      "WHAT TO DO", key: "advice", value: { _ in .text(trouble.flatMap(ErrorTable.advice)) })
+      "WHAT TO DO", key: "advice",
+      value: { _ in
+        .text(
+          trouble.flatMap(ErrorTable.advice)
+            ?? place.map {
+              "Its part file is with the store on \($0): a worker that mounts it goes on with it, any other begins anew after five minutes."
+            })
+      })
     let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, advice])
     if output.isJSON {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)

@@ -80,6 +80,8 @@ extension Obstacle {
     case .interval: "the interval between starts on the host \(name) is not over"
     case .limited: "the queue \(name) runs as many jobs as it may"
     case .busy: "the workers of the store \(name) have their hands full with other jobs"
+    case .away:
+      "what has begun waits for a worker with the store on \(name), where its part files are; after five minutes any other begins anew"
     case .early:
       "all that is left waits for its time; the next starts in \(wait)\(cause)"
     }

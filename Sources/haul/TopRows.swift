@@ -69,7 +69,9 @@ extension QueueRow {
       self, .queue(queue),
       detail: [
         "queue \(queue)", paused ? "paused: nothing starts" : nil,
-        workers == 0 ? "no live worker mounts the store \(store)" : nil, Self.settings(self),
+        workers == 0 ? "no live worker mounts the store \(store)" : nil,
+        interrupted > 0 ? "\(interrupted) interrupted" : nil, held > 0 ? "\(held) held" : nil,
+        Self.settings(self),
       ])
   }
 }

@@ -149,6 +149,10 @@ struct BatchProgressTests {
       "the workers of the store films have their hands full with other jobs"
     ),
     (
+      #"{"kind": "away", "name": "m"}"#,
+      "what has begun waits for a worker with the store on m, where its part files are; after five minutes any other begins anew"
+    ),
+    (
       #"{"kind": "early", "name": "", "seconds": 12, "reason": "http_5xx"}"#,
       "all that is left waits for its time; the next starts in 12s (http_5xx)"
     ),

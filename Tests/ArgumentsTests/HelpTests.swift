@@ -100,10 +100,10 @@ struct HelpTests {
 
         EXIT CODES:
           0                       success
-          1                       some jobs failed
+          1                       some jobs failed or were cancelled
           64                      wrong usage
           65                      bad input, or a name that does not exist
-          69                      database unreachable
+          69                      database unreachable, or a port in use
           74                      input or output failed
           75                      try again later
           77                      not permitted

@@ -1,3 +1,4 @@
+import Foundation
 import JobQueue
 import Postgres
 import TestSupport
@@ -50,6 +51,29 @@ struct ObstacleTests {
       let early = try await pool.jobs.obstacle(to: Self.awaited)
       #expect(early?.kind == .early && early?.reason == "connect")
       #expect((3000...3600).contains(early?.seconds ?? 0))
+    }
+  }
+
+  @Test func `a part file is on a machine whose workers are gone`() async throws {
+    try await Pool.open { pool in
+      let elsewhere = UUID().uuidString
+      _ = try await pool.jobs.initStore(
+        name: Pool.name, marker: elsewhere, machine: "nas", root: "/srv")
+      try await pool.submit(1, batch: "b")
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await worker.end(lease, .released)
+      #expect(try await kind(pool) == nil)
+      let other = try await pool.worker(markers: [elsewhere])
+      try await pool.execute(
+        "UPDATE haul.worker SET machine = 'nas' WHERE id = $1", [other.caller.worker])
+      try await pool.execute(
+        "UPDATE haul.worker SET stopped_at = clock_timestamp() WHERE id = $1",
+        [worker.caller.worker])
+      #expect(try await other.claim().isEmpty)
+      let away = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(away?.kind == .away && away?.name == "machine")
     }
   }
 
