@@ -1,4 +1,5 @@
 import Arguments
+import Glibc
 import JobQueue
 import Terminal
 import Worker
@@ -93,10 +94,11 @@ struct StoreInitCommand: HaulCommand {
     do {
       return try Store.initialise(directory: directory)
     } catch StoreError.noDirectory {
+      let advice =
+        unsafe access(directory, F_OK) == 0
+        ? "." : "; a new one is made with: mkdir -p " + shellWord(directory)
       throw ExitError(
-        .configuration,
-        "\(directory) is not a directory that can be opened; a new one is made with: mkdir -p "
-          + shellWord(directory))
+        .configuration, "\(directory) is not a directory that can be opened\(advice)")
     }
   }
 }
