@@ -84,7 +84,7 @@ extension JobQueue {
       WITH waiting AS MATERIALIZED (
         SELECT j.queue, j.host, min(j.run_at) AS run_at, bool_or(j.run_at IS NULL) AS is_due,
           coalesce(min(j.job) FILTER (WHERE j.run_at IS NOT NULL), min(j.job)) AS job,
-          min(j.job) FILTER (WHERE j.state = 'interrupted') AS interrupted
+          bool_or(j.state = 'interrupted') AS interrupted
         FROM \(AwaitedJobs.rows) WHERE j.state IN ('queued', 'interrupted', 'scheduled')
         GROUP BY j.queue, j.host),
       -- Without the columns that count what waits.
@@ -95,7 +95,7 @@ extension JobQueue {
         SELECT h.host, h.why_idle, h.blocked_until, h.block_reason, w.is_due
         FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h ON h.host = w.host),
       workers AS (
-        SELECT w.worker, w.machine, w.pid, w.state, w.stores, w.trouble, w.running, w.concurrency FROM haul.workers w
+        SELECT w.worker, w.machine, w.pid, w.stores, w.trouble, w.running, w.concurrency FROM haul.workers w
         WHERE w.state IN ('alive', 'silent', 'draining')),
       obstacles (rank, kind, name, seconds, reason) AS (
         SELECT 0, 'held', '', NULL::float8, NULL
@@ -113,11 +113,8 @@ extension JobQueue {
         UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL FROM queues q WHERE q.running >= q.max_running
         UNION ALL SELECT 7, 'busy', q.store, NULL, NULL FROM queues q
         WHERE NOT EXISTS (SELECT FROM workers w WHERE q.store = ANY (w.stores) AND w.running < w.concurrency)
-        UNION ALL SELECT 8, 'away', a.machine, NULL, NULL FROM waiting w JOIN queues q ON q.queue = w.queue
-        CROSS JOIN LATERAL (
-          SELECT a.machine FROM haul.attempts a WHERE a.job = w.interrupted ORDER BY a.attempt DESC LIMIT 1) a
-        WHERE NOT EXISTS (
-          SELECT FROM workers o WHERE o.machine = a.machine AND q.store = ANY (o.stores) AND o.state <> 'draining')
+        UNION ALL SELECT 8, 'away', w.queue, NULL, NULL FROM waiting w WHERE w.interrupted AND EXISTS (
+          SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = w.queue AND v.value > 0)
         UNION ALL SELECT 9, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
           (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1)
         FROM waiting w HAVING NOT bool_or(w.is_due) AND min(w.run_at) > clock_timestamp() + interval '1 second')

@@ -16,8 +16,8 @@ package enum Migrator {
   }
 
   /// Applies what is missing: tables and the functions that use them in one transaction, under an advisory lock, so that any
-  /// number of runs at once do the work once. Running it on a live pool is safe: what it has to lock it waits for two
-  /// seconds at most, since all others wait behind it, and then tries again a little later.
+  /// number of runs at once do the work once. Running it on a live pool is safe: for a lock it waits two seconds, since
+  /// all others wait behind it, and then tries again a little later.
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know;
   ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
@@ -71,7 +71,7 @@ package enum Migrator {
     try await patiently { [groups] in
       try await connection.transaction { connection in
         try await connection.script(
-          "\(ownNamesOnly); SET LOCAL lock_timeout = '2s'; SET LOCAL ROLE haul_admin")
+          "\(ownNamesOnly); SET LOCAL lock_timeout = '2s'; SET LOCAL ROLE haul_admin; \(lockViews)")
         for migration in migrations { try await apply(migration, connection) }
         for group in groups { try await apply(group, connection) }
       }
@@ -91,7 +91,7 @@ package enum Migrator {
         guard ContinuousClock.now < end else {
           throw JobQueueError.busy(
             "a table of Haul's has been held for a minute, and nothing is changed",
-            hint: "Run 'haul migrate' again when that has ended, such as a dump.")
+            hint: "Try again when that has ended, such as a dump.")
         }
         try await Task.sleep(for: .seconds(1))  // in which those who waited behind it go on
       }
@@ -121,6 +121,14 @@ package enum Migrator {
     guard try there[0].decode(0, as: Bool.self) else { return nil }
     return try await connection.query("SELECT max(version) FROM haul.migration")[0].decode(0)
   }
+
+  /// Views before tables, as whoever reads views locks them. Their owner stays what it is.
+  private static let lockViews = """
+    DO $$ DECLARE v regclass; BEGIN
+      FOR v IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'haul'::regnamespace AND c.relkind = 'v' ORDER BY c.oid
+      LOOP EXECUTE format('ALTER VIEW %s OWNER TO haul_admin', v); END LOOP;
+    END $$
+    """
 
   private static func apply(_ connection: Connection, _ sql: String) async throws {
     try await connection.transaction { try await $0.script("\(ownNamesOnly); \(sql)") }

@@ -231,7 +231,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     case limited
     /// The workers of the store `name` have no room.
     case busy
-    /// The part files of some are with a store of the machine `name`, where no worker lives that mounts it.
+    /// Of the queue `name` part files are in a directory that no live worker mounts.
     case away
     /// All that waits is scheduled, the first of it in `seconds`; `reason` is the class of the
     /// error that one of it had last, where it was tried.

@@ -91,7 +91,7 @@ extension ExitError {
     case .connecting(.invalidAuthorization?, _):
       (code, advice) = (
         .configuration,
-        "Check what pg_hba.conf asks of this user from here, and sslmode, sslcert and sslkey in the connection string."
+        "Check the user in --database or HAUL_DATABASE_URL, and what pg_hba.conf asks of it: sslmode, sslcert, sslkey."
       )
     case .connecting(let state?, _) where state.isInClass("28"):
       (code, advice) = (

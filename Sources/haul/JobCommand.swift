@@ -18,6 +18,10 @@ struct JobCommand: HaulCommand {
   var output = OutputOptions()
   var database = DatabaseOptions()
 
+  private static let inPart = """
+    A worker that mounts the directory of its part file goes on with it; five minutes after it was left any other begins anew.
+    """
+
   func perform() async throws {
     var selector = JobSelector()
     selector.ids = [id]
@@ -34,15 +38,11 @@ struct JobCommand: HaulCommand {
     let process = JobRow.Column("PID", key: "pid", .right, value: { _ in .number(worker?.pid) })
     // Of a job that has failed, or that waits because its last attempt has.
     let trouble = job.error ?? (job.finishedAt == nil ? attempts.last?.error : nil)
-    let place = job.state == "interrupted" ? attempts.last?.machine : nil
     let advice = JobRow.Column(
       "WHAT TO DO", key: "advice",
-      value: { _ in
+      value: { row in
         .text(
-          trouble.flatMap(ErrorTable.advice)
-            ?? place.map {
-              "Its part file is with the store on \($0): a worker that mounts it goes on with it, any other begins anew after five minutes."
-            })
+          trouble.flatMap(ErrorTable.advice) ?? (row.state == "interrupted" ? Self.inPart : nil))
       })
     let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, advice])
     if output.isJSON {

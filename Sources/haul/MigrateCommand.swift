@@ -7,7 +7,8 @@ struct MigrateCommand: HaulCommand {
   static let abstract = "Bring the database to this program's schema."
   static let discussion = """
     Makes the schema haul and its roles in an empty database, and brings an older one up to date. \
-    Safe on a live pool, any number of times; a newer schema is left as it is. Needs a role that may \
+    Safe on a live pool, any number of times; a newer schema is left as it is. Gives up after a minute \
+    in which somebody, such as a dump, keeps it from its tables. Needs a role that may \
     create roles and schemas.
     """
   static let examples = [

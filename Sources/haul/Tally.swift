@@ -81,7 +81,7 @@ extension Obstacle {
     case .limited: "the queue \(name) runs as many jobs as it may"
     case .busy: "the workers of the store \(name) have their hands full with other jobs"
     case .away:
-      "what has begun waits for a worker with the store on \(name), where its part files are; after five minutes any other begins anew"
+      "part files of the queue \(name) are where no worker is now; five minutes after they were left any other begins anew"
     case .early:
       "all that is left waits for its time; the next starts in \(wait)\(cause)"
     }

@@ -149,8 +149,8 @@ struct BatchProgressTests {
       "the workers of the store films have their hands full with other jobs"
     ),
     (
-      #"{"kind": "away", "name": "m"}"#,
-      "what has begun waits for a worker with the store on m, where its part files are; after five minutes any other begins anew"
+      #"{"kind": "away", "name": "films"}"#,
+      "part files of the queue films are where no worker is now; five minutes after they were left any other begins anew"
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 12, "reason": "http_5xx"}"#,

@@ -89,23 +89,26 @@ struct ClaimTests {
         UPDATE haul.lane l SET next_at = next_at - interval '1 hour' FROM haul.host h WHERE h.id = l.host AND h.name = 'b.test'
         """)
       // Others' transactions may keep a worker's claims from moving on: it is said how far they have come.
-      func look(at time: String) async throws {
-        try await pool.execute(
+      let place: String = try await pool.value("SELECT max(next_at)::text FROM haul.lane")
+      func look(in seconds: Int) async throws -> String {
+        try await pool.value(
           """
-          UPDATE haul.worker_call SET seen = (SELECT jsonb_build_object(l.queue::text, jsonb_build_object('from',
-            jsonb_build_object('0:5', max(l.next_at)), 'xid', '3', 'at', clock_timestamp(), 'look_at', \(time)))
-            FROM haul.lane l GROUP BY l.queue)
-          """)
+          UPDATE haul.worker_call SET seen = jsonb_build_object((SELECT q.id::text FROM haul.queue q WHERE q.name = $1),
+            jsonb_build_object('from', jsonb_build_object('0:5', $2::text), 'xid', '3', 'at', clock_timestamp(),
+              'look_at', clock_timestamp() + make_interval(secs => $3)))
+          RETURNING jsonb_path_query_first(seen, '$.*.look_at') #>> '{}'
+          """, [Pool.name, place, seconds])
       }
-      try await look(at: "clock_timestamp() + interval '59 seconds'")
+      _ = try await look(in: 59)
       #expect(try await worker.claim(64).map(\.host) == ["a.test"])
-      try await look(at: "clock_timestamp()")
+      let due = try await look(in: 0)
       #expect(try await worker.claim(64).map(\.host) == ["b.test"])
       #expect(
         try await pool.value(
           """
-          SELECT bool_and((s.value ->> 'look_at')::timestamptz > clock_timestamp()) FROM haul.worker_call c, jsonb_each(c.seen) s
-          """))
+          SELECT bool_and((s.value ->> 'look_at')::timestamptz >= $1::timestamptz + interval '1 second')
+          FROM haul.worker_call c, jsonb_each(c.seen) s
+          """, [due]))
     }
   }
 

@@ -163,7 +163,7 @@ struct MigrationTests {
       async let report = Migrator.migrate(connection)
       try await untilBlocked(connection, in: database)
       try await other.script("COMMIT")
-      #expect(try await report.applied == [8])
+      #expect(try await report.applied == Array(8...Schema.version))
       let keys = try await other.query(
         "SELECT n.id, k.host FROM haul.host_name n JOIN haul.lane_key k ON k.host = n.id WHERE n.name = 'a.test'"
       )

@@ -3,8 +3,9 @@
 -- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
 -- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now.
 --
+-- Names of hosts (host_name, in name order) are made before all else, or else where a redirect has led to a new one.
 -- Lock order, everywhere: batch → worker_call → worker → lease (job order) → outcome, held (job order) → dedupe (key
--- order) → job → scheduled (job order) → ready (job order) → host_name (name order) → host (id order) → lane_key → lane (key
+-- order) → job → scheduled (job order) → ready (job order) → host (id order) → lane_key → lane (key
 -- order, in one pass). Whoever has locked a
 -- lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED. They move to another lane only under the
 -- locks of both; whoever inserts some arms the lane as its last step. A claim takes lanes, hosts and the gates of limited queues
@@ -167,7 +168,8 @@ $$;
 
 -- Arms lanes for rows just put into `ready` (or for parked lanes whose host is free again): makes the lane if
 -- need be, lowers its (priority, head) and lets it be found from now on. The last locks of every
--- transaction that waits for locks: keys first, then lanes, each in key order in one pass. So once a transaction.
+-- transaction that waits for locks: keys first, then lanes, each in key order in one pass. So once a transaction,
+-- but for `haul get`, whose queue is its own.
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
 RETURNS void

@@ -301,7 +301,7 @@ BEGIN
         v_room, v_last.seen -> v_queue.id::text);
       v_here := coalesce(v_claim.seen, '{}');
       v_looked := NULL;
-      IF v_claim.claimed < v_room AND coalesce((v_here ->> 'look_at')::timestamptz
+      IF v_claim.claimed < v_room AND NOT v_claim.held AND coalesce((v_here ->> 'look_at')::timestamptz
         NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true) THEN
         -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look. It steps
         -- over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a minute.

@@ -386,11 +386,11 @@ UNION ALL
 SELECT 'one_row', count(*), 'hosts and lanes that do not have exactly one row'
 FROM (
   SELECT FROM haul.host_name n FULL JOIN haul.host h ON h.id = n.id AND h.name = n.name
-  GROUP BY coalesce(n.id, h.id) HAVING count(n.id) <> 1 OR count(h.id) <> 1
+  GROUP BY coalesce(n.id, h.id) HAVING count(*) <> 1 OR count(n.id) <> 1 OR count(h.id) <> 1
   UNION ALL
   SELECT FROM haul.lane_key k FULL JOIN haul.lane l ON l.host = k.host AND l.queue = k.queue AND l.instance = k.instance
   GROUP BY coalesce(k.host, l.host), coalesce(k.queue, l.queue), coalesce(k.instance, l.instance)
-  HAVING count(k.host) <> 1 OR count(l.host) <> 1) r
+  HAVING count(*) <> 1 OR count(k.host) <> 1 OR count(l.host) <> 1) r
 UNION ALL
 SELECT 'one_state', count(*), 'jobs that are not in exactly one state'
 FROM (
