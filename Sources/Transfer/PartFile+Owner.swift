@@ -23,9 +23,11 @@ extension PartFile {
     }
   }
 
-  /// The attribute's value: the owner, and of the file its length in bytes and its time in nanoseconds since 1970.
+  /// The attribute's value: half of the SHA-256 of the owner and of the file's length and time. 32 bytes: of more than 64 ext4 finds
+  /// room in no inode of 256, and each file takes a block more.
   private func signed(_ owner: String) throws(TransferError) -> String {
     let status = try status()
-    return "\(owner) \(status.size) \(status.modified)"
+    return String(
+      DigestAlgorithm.sha256(of: "\(owner) \(status.size) \(status.modified)").prefix(32))
   }
 }

@@ -44,6 +44,16 @@ import Testing
     #expect(try status(place.directory + "/without").st_mtim.tv_sec != Self.modified)
   }
 
+  /// What is noted on it has room in an inode of ext4.
+  @Test func `a small file takes one block of 4 KiB`() async throws {
+    let origin = try origin()
+    try await HaulPool.open { pool in
+      try await pool.command("submit", origin.url("/file"), "--out", "file")
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      #expect(try status(pool.directory + "/file").st_blocks <= 8)
+    }
+  }
+
   @Test func `a job that asks for it gets it`() async throws {
     let origin = try origin()
     try await HaulPool.open { pool in
