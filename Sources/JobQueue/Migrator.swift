@@ -68,6 +68,7 @@ package enum Migrator {
     for group in Schema.repeatables where try await !isApplied(group, connection) {
       groups.append(group)
     }
+    guard !migrations.isEmpty || !groups.isEmpty else { return report }
     try await patiently { [groups] in
       try await connection.transaction { connection in
         try await connection.script(

@@ -22,6 +22,9 @@ struct MigrationTests {
       let first = try await Migrator.migrate(connection)
       #expect(first.applied == Schema.migrations.map(\.version))
       #expect(first.refreshed == Schema.repeatables.map(\.name))
+      // Nor does it wait for anybody.
+      let reader = try await database.connect()
+      try await reader.script("BEGIN; SELECT FROM haul.jobs")
       let second = try await Migrator.migrate(connection)
       #expect(second.applied == [] && second.refreshed == [])
       #expect(try await Migrator.version(connection) == Schema.version)
