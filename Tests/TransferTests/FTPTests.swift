@@ -250,7 +250,6 @@ struct FTPTests {
     var habits = FTPServer.Habits()
     habits.certificates = certificates.path
     let server = try await FTPServer(habits)
-    try server.put("a", content)
     var configuration = Engine.Configuration.files()
     configuration.caFile = certificates.path("cert.pem")
     configuration.resolve = ["tls.test:\(server.port):127.0.0.1"]
@@ -262,10 +261,11 @@ struct FTPTests {
       }
       #expect(try await fetch(plain.url("/a"), "hunter2").error?.errorClass == .tls)
       #expect(try plain.commands(["USER", "PASS"]) == [])
-      let url = "ftp://tls.test:\(server.port)/a"
-      // pyftpdlib breaks off data connections over TLS, those of curl(1) too: what is looked at is the log-in.
-      let right = try await fetch(url, "hunter2").error?.errorClass
-      #expect(right != .tls && right != .credential)
+      let url = "ftp://tls.test:\(server.port)/no/a"
+      // No such directory: pyftpdlib breaks off data connections over TLS, those of curl(1) too, and here it is the
+      // log-in that counts.
+      let right = try await fetch(url, "hunter2").error
+      #expect(right?.errorClass == .noFile, "\(String(describing: right))")
       let wrong = try await fetch(url, "hunter3").error
       #expect(wrong?.errorClass == .credential)
       #expect(wrong?.message.contains("hunter") == false)
