@@ -73,6 +73,9 @@ package struct Store: Sendable {
   /// The instance id in the marker below a directory.
   package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
     guard let text = read("\(mount.directory)/\(markerPath)") else {
+      guard (try? FileDescriptor.directory(mount.directory)) != nil else {
+        throw .noDirectory(mount.directory)
+      }
       throw .noMarker(store: mount.name, directory: mount.directory)
     }
     guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {

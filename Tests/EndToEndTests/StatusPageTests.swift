@@ -326,15 +326,19 @@ struct StatusPageTests {
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
       try await pool.command("submit", origin.url("/later"), "--batch", "b")
       try await pool.command("pause", "--batch", "b")
+      try await pool.command("submit", origin.url("/never"), "--batch", "c")
+      try await pool.command("cancel", "--batch", "c")
       let relay = try DatabaseRelay(to: pool.database)
       let page = try await Page(pool, ["--database", relay.conninfo])
       let browser = try ChildProcess(
         Self.script,
         [
           page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
-          "--until", "document.querySelector('#batches progress')?.className === 'some-bad'",
-          "--until", "document.querySelector('#batches td:last-child')?.textContent === 'paused'",
-          "--eval", "document.querySelector('#batches progress').style.getPropertyValue('--good')",
+          "--until", "document.querySelector('#batches progress.some-bad')",
+          "--until", Self.batch(is: "paused", at: 66),
+          "--until", Self.batch(is: "cancelled", at: 0),
+          "--eval",
+          "document.querySelector('#batches .some-bad').style.getPropertyValue('--good')",
           "--until",
           "document.getElementById('link').textContent === 'No answer from the database'",
           "--eval", "document.getElementById('link').className",
@@ -353,6 +357,14 @@ struct StatusPageTests {
       #expect(output.exit == .code(0))
       #expect(output.standardOutput.prefix(3) == ["\"50%\"", "\"link lost\"", "false"])
     }
+  }
+
+  /// A batch of which the page says so, with the bar at so many of a hundred.
+  private static func batch(is word: String, at value: Int) -> String {
+    """
+    [...document.querySelectorAll('#batches tr')].some((row) =>
+      row.lastChild.textContent === '\(word)' && row.querySelector('progress').value === \(value))
+    """
   }
 
   @Test(.enabled(if: hasChromium, "chromium is not there"))

@@ -114,15 +114,19 @@ import Testing
     try await HaulPool.open { pool in
       try await pool.command("store", "init", "other", other.path)
       let store = ["--store", "\(HaulPool.store)=\(pool.directory)"]
-      let refused: [([String], Int32)] = [
-        ([], 64), (store + ["--state", "failed"], 64), (store + ["--batch", "none"], 65),
-        (["--store", "data=/tmp"], 78), (["--store", "none=\(pool.directory)"], 65),
+      let refused: [([String], Int32, String)] = [
+        ([], 64, "is missing"), (store + ["--state", "failed"], 64, "only completed jobs"),
+        (store + ["--batch", "none"], 65, "there is no batch"),
+        (["--store", "data=/tmp"], 78, "/tmp has no marker of a store"),
+        (["--store", "data=/tmp/none/here"], 78, "/tmp/none/here is not a directory"),
+        (["--store", "none=\(pool.directory)"], 65, "there is no store"),
         // Of these files none is there.
-        (["--store", "\(HaulPool.store)=\(other.path)", "--requeue"], 78),
+        (["--store", "\(HaulPool.store)=\(other.path)", "--requeue"], 78, "Nothing was looked at"),
       ]
-      for (arguments, code) in refused {
+      for (arguments, code, words) in refused {
         let output = try await pool.haul(["verify"] + arguments)
         #expect(output.exit == .code(code))
+        #expect(output.standardError.joined().contains(words), "\(output.standardError)")
       }
     }
   }

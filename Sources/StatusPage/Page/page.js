@@ -131,10 +131,12 @@ const tables = {
         const [name, meter, more] = cell.children, ended = batch.completed + batch.failed + batch.cancelled;
         set(name, batch.batch);
         name.title = batch.batch;
-        bar(meter, batch.jobs ? percent(ended, batch.jobs) : 0, `Progress of batch ${batch.batch}`);
+        // What was cancelled leaves the bar as empty as it was.
+        const tried = batch.completed + batch.failed;
+        bar(meter, batch.jobs ? percent(tried, batch.jobs) : 0, `Progress of batch ${batch.batch}`);
         look(meter, batch.failed ? "some-bad" : "");
         // However few have failed, it shows.
-        meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(ended, 1))}%`);
+        meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(tried, 1))}%`);
         const parts = [`${count(ended)} of ${count(batch.jobs)}`, bytes(batch.bytes)];
         if (batch.failed) parts.push(`${count(batch.failed)} failed`);
         if (batch.cancelled) parts.push(`${count(batch.cancelled)} cancelled`);
@@ -147,7 +149,7 @@ const tables = {
       title: "Time left", classes: "n w-2",
       show(cell, batch) {
         const ended = batch.completed + batch.failed + batch.cancelled === batch.jobs;
-        set(cell, ended ? "done" : batch.paused ? "paused" : left(batch.secondsLeft));
+        set(cell, ended ? (batch.cancelled === batch.jobs ? "cancelled" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
       },
     },
   ], (batch) => batch.batch, "No batch yet: haul submit --batch NAME makes one."),
