@@ -1,0 +1,174 @@
+-- How a list becomes jobs: begin_submission(), then COPY into `staging` in as many transactions as its sender likes, then
+-- check_submission(), then submit() until nothing is left, then end_submission().
+--
+-- Why not all in one transaction: a list of ten million lines would hold back VACUUM for minutes, so that claims had to step
+-- over whatever had been claimed meanwhile; every other submission that meets one of its hosts or paths would wait for its
+-- end; and what an interruption undoes would have to be done again from the start. So every line is read and checked before
+-- the first job exists, but the jobs come in transactions of at most p_limit lines. A list within that limit is all or
+-- nothing; of a longer one that breaks off some jobs are there, and the same submission again skips them.
+
+-- Begins a submission to a queue and returns its key. It lives as long as this session. Raises HA003 for an unknown queue.
+CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text) RETURNS uuid
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_id uuid;
+  v_key bigint;
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.queue_named(p_queue);
+  INSERT INTO haul.submission DEFAULT VALUES RETURNING id, session_key INTO v_id, v_key;
+  PERFORM pg_advisory_lock(v_key);
+  RETURN v_id;
+END
+$$;
+
+-- Forgets a submission and whatever of it is still staged.
+CREATE OR REPLACE FUNCTION haul.end_submission(p_submission uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+  DELETE FROM haul.staging s WHERE s.submission = p_submission;
+  PERFORM pg_advisory_unlock(s.session_key) FROM haul.submission s WHERE s.id = p_submission;
+  DELETE FROM haul.submission s WHERE s.id = p_submission;
+END
+$$;
+
+-- Removes up to p_limit lines of submissions whose sessions have ended, and the submissions that have none left. Returns how
+-- many lines.
+CREATE OR REPLACE FUNCTION haul.clear_submissions(p_limit integer) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_dead record;
+  v_count integer;
+  v_cleared integer := 0;
+BEGIN
+  PERFORM haul.require_read_committed();
+  FOR v_dead IN SELECT s.id, s.session_key FROM haul.submission s ORDER BY s.id FOR UPDATE SKIP LOCKED LOOP
+    CONTINUE WHEN NOT pg_try_advisory_xact_lock(v_dead.session_key);
+    DELETE FROM haul.staging s WHERE s.ctid = ANY (ARRAY(
+      SELECT t.ctid FROM haul.staging t WHERE t.submission = v_dead.id LIMIT p_limit - v_cleared));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    v_cleared := v_cleared + v_count;
+    EXIT WHEN v_cleared >= p_limit;
+    DELETE FROM haul.submission s WHERE s.id = v_dead.id;
+  END LOOP;
+  RETURN v_cleared;
+END
+$$;
+
+-- What of a submission's lines contradicts each other or what is there, before any of them becomes a job.
+--
+-- p_on_duplicate  skip, refresh: the same URL for the same path is the same job, another URL is wrong · replace: of earlier
+--                 jobs nothing is wrong · error: a path that is taken is wrong
+-- p_remove   takes these lines out of the submission
+-- Returns    {"count": how many, "first": [{"line", "path", "other_line", "job"}]}, the first p_limit of them by line;
+--            "other_line" is the line before that has the path, else "job" is
+-- Raises     HA003 unknown queue
+CREATE OR REPLACE FUNCTION haul.check_submission(
+  p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+DECLARE
+  v_queue record;
+  v_torn bigint[];
+  v_lines bigint[] := '{}';
+  v_others bigint[] := '{}';
+  v_jobs bigint[] := '{}';
+  v_reply jsonb;
+BEGIN
+  PERFORM haul.require_read_committed();
+  v_queue := haul.queue_named(p_queue);
+  PERFORM haul.require_submission(p_submission);
+  -- Paths that need a closer look, by their hashes: of millions of paths these fit where the texts would not.
+  v_torn := ARRAY(
+    SELECT hashtextextended(s.path, 0) FROM haul.staging s WHERE s.submission = p_submission GROUP BY 1
+    HAVING CASE WHEN p_on_duplicate = 'error' THEN count(*) > 1
+      ELSE min(hashtextextended(s.url, 0)) <> max(hashtextextended(s.url, 0)) END);
+  IF v_torn <> '{}' THEN
+    SELECT coalesce(array_agg(f.line), '{}'), coalesce(array_agg(f.first_line), '{}') INTO v_lines, v_others FROM (
+      SELECT s.line, s.url, first_value(s.line) OVER of_path AS first_line, first_value(s.url) OVER of_path AS first_url
+      FROM haul.staging s WHERE s.submission = p_submission AND hashtextextended(s.path, 0) = ANY (v_torn)
+      WINDOW of_path AS (PARTITION BY s.path ORDER BY s.line)) f
+    WHERE f.line <> f.first_line AND (p_on_duplicate = 'error' OR f.url <> f.first_url);
+    v_jobs := array_fill(NULL::bigint, ARRAY[cardinality(v_lines)]);
+  END IF;
+  -- Asked once: in a new store no line needs to be looked up.
+  IF p_on_duplicate <> 'replace' AND EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
+    SELECT v_lines || coalesce(array_agg(s.line), '{}'), v_jobs || coalesce(array_agg(d.job), '{}'),
+      v_others || coalesce(array_agg(NULL::bigint), '{}') INTO v_lines, v_jobs, v_others
+    FROM haul.staging s CROSS JOIN LATERAL (
+      SELECT e.job FROM haul.dedupe e
+      WHERE e.store = v_queue.store AND e.path_digest = haul.path_digest(s.path) LIMIT 1) d
+    WHERE s.submission = p_submission AND (p_on_duplicate = 'error' OR NOT EXISTS (
+      SELECT FROM haul.job j WHERE j.id = d.job AND j.url = s.url AND j.path = s.path));
+  END IF;
+  IF v_lines = '{}' THEN
+    RETURN '{"count": 0, "first": []}';
+  END IF;
+  WITH wrong AS MATERIALIZED (
+    SELECT u.line, max(u.other_line) AS other_line, max(u.job) AS job
+    FROM unnest(v_lines, v_others, v_jobs) AS u(line, other_line, job) GROUP BY u.line
+  ), first AS (
+    SELECT w.*, (SELECT s.path FROM haul.staging s WHERE s.submission = p_submission AND s.line = w.line LIMIT 1) AS path
+    FROM wrong w ORDER BY w.line LIMIT p_limit
+  )
+  SELECT jsonb_build_object('count', (SELECT count(*) FROM wrong),
+    'first', (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.line) FROM first f)) INTO v_reply;
+  IF p_remove THEN
+    DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (v_lines);
+  END IF;
+  RETURN v_reply;
+END
+$$;
+
+-- The first of a job's options that is not of its kind; NULL where all are. Others than these may be there, with a number, a
+-- text or a truth value: whoever reads jobs can show them.
+CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options' ELSE (
+  SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
+    WHEN e.value = 'null' THEN true
+    WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length', 'max_bytes',
+        'max_rate') THEN CASE jsonb_typeof(e.value) WHEN 'number' THEN e.value::numeric = trunc(e.value::numeric)
+      AND e.value::numeric BETWEEN 0 AND CASE WHEN e.key IN ('length', 'max_bytes', 'max_rate') THEN 9000000000000000000
+        ELSE 1000000000 END ELSE false END
+    WHEN e.key IN ('accept_unverified_length', 'record_digest', 'remote_time') THEN jsonb_typeof(e.value) = 'boolean'
+    WHEN e.key IN ('digest', 'if_exists', 'credential') THEN jsonb_typeof(e.value) = 'string'
+    WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array' AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
+    ELSE jsonb_typeof(e.value) IN ('number', 'string', 'boolean') END
+  ORDER BY e.key LIMIT 1) END;
+
+-- Raises HA004 where p_options, or those of a submission's lines up to p_last (NULL: of all), are none that a worker can read: a
+-- job with such would stop whoever claims or settles it.
+CREATE OR REPLACE FUNCTION haul.require_options(
+  p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_wrong record;
+BEGIN
+  IF haul.wrong_option(p_options) IS NOT NULL THEN
+    RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options) USING ERRCODE = 'HA004';
+  END IF;
+  SELECT s.line, haul.wrong_option(s.options) AS option INTO v_wrong FROM haul.staging s
+  WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)
+    AND s.options IS NOT NULL AND haul.wrong_option(s.options) IS NOT NULL
+  ORDER BY s.line LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'line %: the option "%" has a value that it cannot have', v_wrong.line, v_wrong.option
+      USING ERRCODE = 'HA004';
+  END IF;
+END
+$$;
+
+-- Raises HA004 where there is no such submission: its session has ended.
+CREATE OR REPLACE FUNCTION haul.require_submission(p_submission uuid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM haul.submission s WHERE s.id = p_submission) THEN
+    RAISE EXCEPTION 'the submission has ended with its session' USING ERRCODE = 'HA004', HINT = 'Try again.';
+  END IF;
+END
+$$;

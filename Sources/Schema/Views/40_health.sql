@@ -1,0 +1,147 @@
+-- Whether all is as it must be: invariants that hold at every snapshot, and vitals of the database.
+
+CREATE OR REPLACE VIEW haul.health AS
+SELECT 'host_in_flight' AS check, count(*) AS violations,
+  'hosts whose count of running jobs differs from their leases' AS meaning
+FROM haul.host h
+-- Counted once, not for each host: there may be many of them, and no index leads from a host to its leases.
+LEFT JOIN (SELECT l.host, count(*) AS leases FROM haul.lease l GROUP BY l.host) n ON n.host = h.id
+WHERE h.in_flight <> coalesce(n.leases, 0)
+UNION ALL
+SELECT 'one_row', count(*), 'hosts and lanes that do not have exactly one row'
+FROM (
+  SELECT FROM haul.host_name n FULL JOIN haul.host h ON h.id = n.id AND h.name = n.name
+  GROUP BY coalesce(n.id, h.id) HAVING count(*) <> 1 OR count(n.id) <> 1 OR count(h.id) <> 1
+  UNION ALL
+  SELECT FROM haul.lane_key k FULL JOIN haul.lane l ON l.host = k.host AND l.queue = k.queue AND l.instance = k.instance
+  GROUP BY coalesce(k.host, l.host), coalesce(k.queue, l.queue), coalesce(k.instance, l.instance)
+  HAVING count(*) <> 1 OR count(k.host) <> 1 OR count(l.host) <> 1) r
+UNION ALL
+SELECT 'one_state', count(*), 'jobs that are not in exactly one state'
+FROM (
+  SELECT j.id FROM haul.job j LEFT JOIN (
+    SELECT job FROM haul.ready UNION ALL SELECT job FROM haul.scheduled UNION ALL SELECT job FROM haul.held
+    UNION ALL SELECT job FROM haul.lease UNION ALL SELECT job FROM haul.outcome) s ON s.job = j.id
+  GROUP BY j.id HAVING count(s.job) <> 1) j
+UNION ALL
+SELECT 'lost_lane', count(*), 'lanes where something waits that no claim would find'
+FROM (SELECT DISTINCT r.host, r.queue, r.instance FROM haul.ready r) r
+LEFT JOIN haul.lane l ON l.host = r.host AND l.queue = r.queue AND l.instance = r.instance
+LEFT JOIN haul.host h ON h.id = r.host
+WHERE l.head IS NULL OR (l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures))
+UNION ALL
+SELECT 'lane_head', count(*), 'lanes whose head is behind what waits in them'
+FROM haul.lane l WHERE l.head IS NOT NULL AND EXISTS (
+  SELECT FROM haul.ready r WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
+    AND (r.priority, r.job) < (l.priority, l.head))
+UNION ALL
+SELECT 'batch_totals', count(*), 'batches whose totals differ from their jobs'
+FROM (
+  SELECT coalesce(j.batch, 0) AS batch, count(*) AS jobs, count(*) FILTER (WHERE o.state = 'completed') AS completed,
+    count(*) FILTER (WHERE o.state = 'failed') AS failed, count(*) FILTER (WHERE o.state = 'cancelled') AS cancelled,
+    coalesce(sum(o.bytes), 0) AS bytes
+  FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1) c
+FULL JOIN (
+  SELECT n.batch, sum(n.jobs) AS jobs, sum(n.completed) AS completed, sum(n.failed) AS failed, sum(n.cancelled) AS cancelled,
+    sum(n.bytes) AS bytes
+  FROM (SELECT s.batch, s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s
+    UNION ALL SELECT d.batch, d.jobs, d.completed, d.failed, d.cancelled, d.bytes FROM haul.batch_change d) n GROUP BY 1) k
+  ON k.batch = c.batch
+WHERE (coalesce(c.jobs, 0), coalesce(c.completed, 0), coalesce(c.failed, 0), coalesce(c.cancelled, 0), coalesce(c.bytes, 0))
+  <> (coalesce(k.jobs, 0), coalesce(k.completed, 0), coalesce(k.failed, 0), coalesce(k.cancelled, 0), coalesce(k.bytes, 0))
+UNION ALL
+SELECT 'queue_max_running', count(*), 'queues of which more jobs run than may'
+FROM haul.queue q WHERE q.max_running < (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id)
+UNION ALL
+SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended and will not go on'
+FROM haul.checkpoint c WHERE EXISTS (
+  SELECT FROM haul.outcome o WHERE o.job = c.job AND NOT haul.keeps_progress(o.error))
+UNION ALL
+SELECT 'refresh_of_completed', count(*), 'jobs that have completed and count as asked for again'
+FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
+COMMENT ON VIEW haul.health IS
+  'Invariants; every count should be 0, whatever the pool is doing. Reads everything, so that it takes minutes on many millions of jobs: for tests and for trouble. What may be large for good reasons is in vitals.';
+COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
+COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';
+COMMENT ON COLUMN haul.health.meaning IS 'What they are.';
+
+-- Who keeps dead rows of this database from being cleared away, and for how long. Of sessions of others haul_admin sees so
+-- much only as a member of pg_read_all_stats.
+CREATE OR REPLACE FUNCTION haul.held_snapshots() RETURNS TABLE (holder text, age interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT format('process %s (%s, %s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), a.usename),
+    clock_timestamp() - a.xact_start
+  FROM pg_stat_activity a
+  WHERE (a.datname = current_database() OR a.datname IS NULL) AND a.xact_start IS NOT NULL
+    AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+    AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
+  UNION ALL
+  SELECT format('prepared transaction %s (%s)', p.gid, p.owner), clock_timestamp() - p.prepared
+  FROM pg_prepared_xacts p WHERE p.database = current_database()
+$$;
+
+-- Whether held_snapshots() sees those of all sessions.
+CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
+$$;
+
+CREATE OR REPLACE VIEW haul.vitals AS
+SELECT 'dead_rows' AS vital, s.relname::text AS subject, s.n_dead_tup::double precision AS value, 'rows' AS unit,
+  s.n_dead_tup > 100000 + s.n_live_tup / 2 AS alarming,
+  'deleted or replaced rows of a hot table that VACUUM has not cleared away; claims step over them' AS meaning
+FROM pg_stat_all_tables s
+WHERE s.schemaname = 'haul' AND s.relname IN ('ready', 'lease', 'lane', 'host', 'scheduled', 'held', 'progress', 'checkpoint',
+  'worker', 'worker_call', 'batch_change', 'batch_total')
+UNION ALL
+SELECT 'oldest_snapshot', o.holder, coalesce(extract(epoch FROM o.age), 0)::double precision, 'seconds',
+  coalesce(o.age > interval '5 minutes', false),
+  CASE WHEN haul.sees_all_sessions() THEN 'since when somebody keeps dead rows from being cleared away; 0 = nobody does'
+    ELSE 'since when a session keeps dead rows from being cleared away, of the few that haul_admin may see: GRANT pg_read_all_stats TO haul_admin shows all'
+  END
+FROM (SELECT) one LEFT JOIN LATERAL (SELECT n.* FROM haul.held_snapshots() n ORDER BY n.age DESC LIMIT 1) o ON true
+UNION ALL
+SELECT 'notify_queue', NULL, pg_notification_queue_usage(), 'of 1', pg_notification_queue_usage() > 0.5,
+  'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that listens and stays in a transaction keeps it from emptying'
+UNION ALL
+SELECT 'partition_room', NULL, p.room, 'jobs', coalesce(p.room < 500000, false),
+  'how many more jobs the partitions have room for; whoever keeps house and whoever submits makes new ones'
+FROM (
+  SELECT (max(substr(c.relname, 5)::bigint) + 1) * 1048576 - (SELECT d.last_value FROM haul.job_id d) AS room
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
+UNION ALL
+SELECT 'stranded_lanes', q.name, coalesce(sum(k.lanes), 0), 'lanes', coalesce(sum(k.lanes), 0) > 0,
+  'lanes of a queue, not paused, where jobs wait that no live worker could write: none mounts the store, or all have trouble with it'
+FROM haul.queue q LEFT JOIN (
+  SELECT l.queue, l.instance, count(*) AS lanes FROM haul.lane l WHERE l.head IS NOT NULL GROUP BY l.queue, l.instance) k
+  ON k.queue = q.id AND NOT q.paused AND NOT EXISTS (
+    SELECT FROM haul.worker w JOIN haul.store_instance i ON i.id = ANY (w.instances)
+    WHERE i.store = q.store AND k.instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+      AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
+WHERE q.deleted_at IS NULL GROUP BY q.name
+UNION ALL
+SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::double precision, 'seconds',
+  coalesce(p.round_at < clock_timestamp() - interval '10 seconds', true),
+  'since the last round of housekeeping (rescue, promotion, totals); a worker or a coordinator keeps one every second'
+FROM (SELECT) one LEFT JOIN haul.pulse p ON true
+UNION ALL
+SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,
+  'changes to totals of batches that housekeeping has not added up, counted up to 100,001'
+FROM (SELECT count(*) AS changes FROM (SELECT FROM haul.batch_change LIMIT 100001) n) c
+UNION ALL
+SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'how many of the server''s connections are in use'
+FROM (SELECT sum(d.numbackends)::double precision / current_setting('max_connections')::integer AS used
+  FROM pg_stat_database d) c
+UNION ALL
+SELECT 'frozen_age', NULL, age(d.datfrozenxid), 'transactions', age(d.datfrozenxid) > 1000000000,
+  'since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database refuses to write'
+FROM pg_database d WHERE d.datname = current_database();
+COMMENT ON VIEW haul.vitals IS
+  'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 is right there and not here. Filter by alarming.';
+COMMENT ON COLUMN haul.vitals.vital IS
+  'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, connections or frozen_age.';
+COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
+COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
+COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';
+COMMENT ON COLUMN haul.vitals.alarming IS 'Whether somebody should look into it now.';
+COMMENT ON COLUMN haul.vitals.meaning IS 'What it is.';
