@@ -30,7 +30,7 @@ struct TopFrame {
     let room = layout.rows + 1
     let filled = (body + Array(repeating: StyledLine(), count: max(room - body.count, 0))).prefix(
       room)
-    return top + filled + [detail, status]
+    return top + filled + detail + [status]
   }
 
   // MARK: Head
@@ -179,10 +179,14 @@ struct TopFrame {
 
   // MARK: Foot
 
-  /// All of the row that the cursor is on.
-  private var detail: StyledLine {
-    guard model.mode != .help, let row = model.list.selected else { return StyledLine() }
-    return StyledLine(row.detail, .dim).truncated(to: width)
+  /// All of the row that the cursor is on, as far as there is room.
+  private var detail: [StyledLine] {
+    let row = model.mode == .help ? nil : model.list.selected
+    let words = DisplayWidth.wrapped(row?.detail ?? "", to: width)
+    let last = layout.detail - 1
+    let texts = words.prefix(last) + [words.dropFirst(last).joined(separator: " ")]
+    let lines = texts.map { StyledLine($0, .dim).truncated(to: width) }
+    return lines + Array(repeating: StyledLine(), count: layout.detail - lines.count)
   }
 
   private var status: StyledLine {

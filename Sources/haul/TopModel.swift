@@ -253,10 +253,13 @@ struct TopLayout: Equatable {
   let sparkline: Int
   /// Rows of the table.
   let rows: Int
+  /// Lines about the row that the cursor is on.
+  let detail: Int
 
   init(_ size: (columns: Int, rows: Int)) {
     isTooSmall = size.columns < Self.least.columns || size.rows < Self.least.rows
     sparkline = size.rows >= 40 ? 4 : size.rows >= 30 ? 2 : 1
-    rows = max(size.rows - 6 - sparkline, 1)
+    detail = size.rows >= 20 ? 2 : 1
+    rows = max(size.rows - 5 - sparkline - detail, 1)
   }
 }
