@@ -6,7 +6,7 @@ struct FailuresCommand: HaulCommand {
   static let name = "failures"
   static let abstract = "List failed jobs by error class, host and hour."
   static let discussion = """
-    The latest hours first, with what went wrong with one job of each line. When the cause is mended, 'haul retry --error \
+    The latest hours first, with what went wrong with the first job of each line. When the cause is mended, 'haul retry --error \
     CLASS --host HOST' queues those jobs again. Reads all failed jobs.
     """
   static let examples = [

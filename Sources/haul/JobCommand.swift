@@ -25,14 +25,17 @@ struct JobCommand: HaulCommand {
   func perform() async throws {
     var selector = JobSelector()
     selector.ids = [id]
-    let (job, attempts, worker) = try await database.withQueue { [selector] queue in
+    let (job, attempts, worker, obstacle) = try await database.withQueue { [selector] queue in
       // One that retention dropped since it was looked for.
       guard let job = try await queue.jobs(selector, limit: 1).first else {
         throw ExitError(.badInput, "there is no job \(id).")
       }
       let attempts = try await queue.attempts(of: id)
-      guard let holder = job.worker else { return (job, attempts, WorkerRow?.none) }
-      return (job, attempts, try await queue.worker(holder))
+      if let holder = job.worker {
+        return (job, attempts, try await queue.worker(holder), Obstacle?.none)
+      }
+      let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
+      return (job, attempts, nil, obstacle)
     }
     let machine = JobRow.Column("MACHINE", key: "machine", value: { _ in .text(worker?.machine) })
     let process = JobRow.Column("PID", key: "pid", .right, value: { _ in .number(worker?.pid) })
@@ -44,7 +47,11 @@ struct JobCommand: HaulCommand {
         .text(
           trouble.flatMap(ErrorTable.advice) ?? (row.state == "interrupted" ? Self.inPart : nil))
       })
-    let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, advice])
+    // That it is paused, or waits for its time, is said already.
+    let isTold = obstacle.map { [.held, .early, .away].contains($0.kind) } ?? true
+    let waits = JobRow.Column(
+      "DOES NOT START", key: "obstacle", value: { _ in .text(isTold ? nil : obstacle?.sentence) })
+    let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, waits, advice])
     if output.isJSON {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
       let objects = attempts.map { JSONValue.object(history.members($0)) }

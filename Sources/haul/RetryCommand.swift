@@ -7,10 +7,12 @@ struct RetryCommand: ControlCommand {
   static let abstract = "Queue failed and cancelled jobs again."
   static let discussion = """
     Attempts so far no longer count against a job's limit. With --error only those that failed with that class. A job that \
-    failed with exists fails again while the file stands there, unless --if-exists says otherwise.
+    failed with exists fails again while the file stands there, unless --if-exists says otherwise. A job that waits for its \
+    next try, and is named by its id, is tried at once.
     """
   static let examples = [
     Example("haul retry --batch films", "Queues the failed and cancelled jobs of films again."),
+    Example("haul retry 17", "Queues job 17 again, or lets it wait no longer for its next try."),
     Example(
       "haul retry --error connect --host example.org", "Those that could not reach one host."),
     Example(

@@ -65,7 +65,7 @@ struct Tally {
 
 extension Obstacle {
   /// `the host example.org is blocked for 40s (connect)`.
-  fileprivate var sentence: String {
+  var sentence: String {
     let cause = reason.map { " (\($0))" } ?? ""
     let wait = HumanFormat.duration(.seconds((seconds ?? 0).rounded(.up)))
     return switch kind {

@@ -121,6 +121,29 @@ struct ControlTests {
     }
   }
 
+  @Test func `a job that is named waits no longer for its next try, others do`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2, options: JobOptions(maxAttempts: 5), batch: "b")
+      let early = try await pool.submit(1, after: .seconds(600), batch: "b")
+      let worker = try await pool.worker()
+      for lease in try await worker.claim(2) {
+        #expect(try await worker.end(lease, .failed, "timeout") == "scheduled")
+      }
+      try await pool.execute(
+        "UPDATE haul.scheduled SET run_at = clock_timestamp() + interval '1 hour'")
+      #expect(try await pool.jobs.control(.retry, Pool.batch("b")) == 0)
+      var wrong = Self.ids([jobs[0]])
+      wrong.error = "dns"
+      #expect(try await pool.jobs.control(.retry, wrong) == 0)
+      // What has not been tried is not tried again.
+      #expect(try await pool.jobs.control(.retry, Self.ids([jobs[0]] + early)) == 1)
+      _ = try await pool.jobs.promote(limit: 10)
+      #expect(try await pool.states() == ["queued": 1, "scheduled": 2])
+      #expect(try await worker.claim(9).map(\.job) == [jobs[0]])
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   @Test func `retry can change what a job does with a file in its way`() async throws {
     try await Pool.open { pool in
       let jobs = try await pool.submit(2, options: JobOptions(maxAttempts: 3))

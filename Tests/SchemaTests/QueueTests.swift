@@ -108,13 +108,63 @@ struct QueueTests {
       for lease in leases { try await worker.end(lease, .released) }
       try await pool.jobs.deleteQueue(Pool.name)
       #expect(try await pool.jobs.queues().map(\.queue) == ["default"])
-      // Its finished job is there, cannot be queued again, and the name is free.
+      // Its finished job is there, cannot be queued again by itself, and the name is free.
       #expect(try await pool.state(job) == "cancelled")
+      #expect(try await pool.value("SELECT waiting FROM haul.hosts") == false)
       await #expect(throws: JobQueueError.self) { try await pool.jobs.control(.retry, selector) }
       await #expect(throws: JobQueueError.self) { try await pool.submit(1) }
       try await pool.jobs.createQueue(Pool.name, store: Pool.name)
       try await pool.submit(1)
       #expect(try await worker.claim(9).count == 1)
+    }
+  }
+
+  @Test(arguments: ["failed", "completed"])
+  func `a job of a deleted queue goes to the one that it is submitted to again`(state: String)
+    async throws
+  {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      let isFailed = state == "failed"
+      try await worker.end(
+        worker.claimOne(), isFailed ? .failed : .completed, isFailed ? "http_4xx" : nil)
+      try await pool.jobs.deleteQueue(Pool.name)
+      try await pool.jobs.createQueue("new", store: Pool.name)
+      let url = try await pool.value("SELECT url FROM haul.job") as String
+      let line = Pool.line(1, url, try await pool.value("SELECT path FROM haul.job") as String)
+      var submission = Submission(queue: "new")
+      submission.onDuplicate = isFailed ? .skip : .refresh
+      let reply = try await pool.jobs.submit(submission, [line])
+      #expect([reply.submitted, reply.requeued + reply.refreshed] == [0, 1])
+      #expect(try await pool.value("SELECT queue FROM haul.jobs") == "new")
+      #expect(try await worker.claim(9, queues: ["new"]).map(\.job) == [job])
+      #expect(try await pool.violations() == [])
+    }
+  }
+
+  @Test func `a host waits no more once its jobs are gone from where nobody claims`() async throws {
+    try await Pool.open { pool in
+      func waiting() async throws -> [String] {
+        try await pool.column(
+          "SELECT host || ' ' || coalesce(why_idle, '') FROM haul.hosts WHERE waiting")
+      }
+      let jobs = try await pool.submit(2)
+      // No worker mounts the store.
+      #expect(try await waiting() == ["a.test "])
+      var selector = JobSelector()
+      selector.ids = [jobs[0]]
+      _ = try await pool.jobs.control(.cancel, selector)
+      #expect(try await waiting() == ["a.test "])
+      try await set(pool) { $0.paused = true }
+      let worker = try await pool.worker()
+      #expect(try await waiting() == ["a.test paused"])
+      selector.ids = [jobs[1]]
+      _ = try await pool.jobs.control(.cancel, selector)
+      #expect(try await waiting() == [])
+      #expect(try await worker.claim(9).isEmpty)
+      try await pool.submit(1, to: "b.test")
+      #expect(try await waiting() == ["b.test paused"])
     }
   }
 

@@ -37,6 +37,8 @@ DROP FUNCTION IF EXISTS haul.command(jsonb, text, integer);
 DROP FUNCTION IF EXISTS haul.withdraw(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.remains(jsonb, text);
 DROP FUNCTION IF EXISTS haul.requeue(bigint[]);
+DROP FUNCTION IF EXISTS haul.requeue(bigint[], boolean);
+DROP FUNCTION IF EXISTS haul.refresh_jobs(bigint[], timestamptz);
 DROP FUNCTION IF EXISTS haul.detach(bigint[]);
 DROP FUNCTION IF EXISTS haul.begin_sweep(integer, text);
 DROP FUNCTION IF EXISTS haul.steer_batch(integer, text, integer);

@@ -57,9 +57,10 @@ BEGIN
     SELECT array_agg(DISTINCT s.owner) INTO v_met FROM haul.staging s
     WHERE s.submission = p_submission AND s.line <= v_last;
     IF p_on_duplicate = 'refresh' THEN
-      v_refreshed := haul.refresh_jobs(v_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission));
+      v_refreshed := haul.refresh_jobs(
+        v_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission), v_queue.id);
     END IF;
-    v_requeued := haul.requeue(v_met);
+    v_requeued := haul.requeue(v_met, p_queue => v_queue.id);
     v_again := v_requeued || v_refreshed;
     -- Whoever submits again what had failed may have mended its options. What is refreshed keeps those that are not given now,
     -- but for what they say of the file that was.
@@ -211,9 +212,10 @@ END
 $$;
 
 -- Puts failed and cancelled jobs back into `ready` as if new: earlier attempts no longer count against their
--- limits. With p_completed also completed ones. Returns those that still had ended so; the caller arms their lanes as its
--- last step.
-CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false) RETURNS bigint[]
+-- limits. With p_completed also completed ones. Those whose queue has been deleted go to p_queue, of the same store; without
+-- it they are refused. Returns those that still had ended so; the caller arms their lanes as its last step.
+CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false, p_queue integer DEFAULT NULL)
+RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
@@ -221,10 +223,12 @@ BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
     ORDER BY o.job FOR UPDATE) t;
+  UPDATE haul.job j SET queue = p_queue WHERE j.id = ANY (v_jobs) AND p_queue IS NOT NULL
+    AND (SELECT q.deleted_at FROM haul.queue q WHERE q.id = j.queue) IS NOT NULL;
   IF EXISTS (SELECT FROM haul.job j JOIN haul.queue q ON q.id = j.queue AND q.deleted_at IS NOT NULL
     WHERE j.id = ANY (v_jobs)) THEN
     RAISE EXCEPTION 'the queue of such a job has been deleted' USING ERRCODE = 'HA004',
-      HINT = 'Submit its URL to another queue, under another path.';
+      HINT = 'Submit its URL again, to a queue that is there.';
   END IF;
   WITH gone AS (
     DELETE FROM haul.outcome o WHERE o.job = ANY (v_jobs)
@@ -243,7 +247,7 @@ $$;
 -- A job that waits or runs brings what its source has then, and is left as it is, as is one that has completed since p_since.
 -- So nothing is claimable that a lease may still be about: an outcome is there only when no lease is. A file that stood there
 -- before its job, which was told to skip it, may be somebody else's, and is left alone.
-CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
@@ -257,6 +261,6 @@ BEGIN
       AND (o.source IS NOT NULL OR j.options ->> 'if_exists' IS DISTINCT FROM 'skip')
     RETURNING job)
   SELECT coalesce(array_agg(k.job), '{}') INTO v_jobs FROM kept k;
-  RETURN haul.requeue(v_jobs, true);
+  RETURN haul.requeue(v_jobs, true, p_queue);
 END
 $$;

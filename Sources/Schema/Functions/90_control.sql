@@ -325,6 +325,7 @@ $$;
 -- Queues failed and cancelled jobs again. With "error": exactly those that failed so. Who names a batch ends what is being
 -- done to the whole of it: that would take the same jobs away again. p_if_exists is what they do from now on where a file
 -- stands in their way; NULL = what they did. p_since is `since` of the first call: what has failed again after that is left alone.
+-- A job that waits for its next try, and is named by its id, is due at once.
 CREATE OR REPLACE FUNCTION haul.retry(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,
   p_since timestamptz DEFAULT NULL,
@@ -334,6 +335,7 @@ DECLARE
   v_ids bigint[] := haul.ids(p_selector);
   v_ended bigint[];
   v_jobs bigint[];
+  v_due integer;
 BEGIN
   since := coalesce(p_since, clock_timestamp());
   PERFORM haul.require_read_committed();
@@ -353,12 +355,19 @@ BEGIN
     WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
       AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit);
   v_jobs := haul.requeue(v_ended);
+  UPDATE haul.scheduled s SET run_at = clock_timestamp() WHERE s.job IN (
+    SELECT k.job FROM haul.scheduled k
+    WHERE k.job = ANY (v_ids) AND k.run_at > clock_timestamp() AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+      AND haul.matches(p_selector, k.job, 'scheduled',
+        (SELECT a.error FROM haul.attempt a WHERE a.job = k.job ORDER BY a.token DESC LIMIT 1))
+    ORDER BY k.job FOR UPDATE);
+  GET DIAGNOSTICS v_due = ROW_COUNT;
   UPDATE haul.job j SET options = j.options || jsonb_build_object('if_exists', p_if_exists)
   WHERE j.id = ANY (v_jobs) AND p_if_exists IS NOT NULL;
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
-  changed := cardinality(v_jobs);
+  changed := cardinality(v_jobs) + v_due;
   more := cardinality(v_ended) = p_limit;
 END
 $$;

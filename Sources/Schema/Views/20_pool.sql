@@ -113,10 +113,22 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
   h.policy_cap, h.min_interval, h.burst
 FROM haul.host h
 CROSS JOIN LATERAL (
-  SELECT count(*) > 0 AS waiting,
-    -- Looked up once, not for each of many lanes.
-    coalesce(bool_and(l.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))), false) AS all_paused
-  FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL) w;
+  SELECT coalesce(bool_or(n.is_there), false) AS waiting,
+    coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))) FILTER (WHERE n.is_there), false)
+      AS all_paused
+  FROM (
+    -- A lane's head may be gone; a claim finds that out. Where nobody claims it is looked for. Queues are looked up once, not
+    -- for each of many lanes.
+    SELECT l.queue, CASE
+      WHEN l.instance = 0 AND l.queue <> ALL (ARRAY(
+        SELECT q.id FROM haul.queue q
+        WHERE q.paused OR haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) = 0))
+      THEN true
+      ELSE EXISTS (
+        SELECT FROM haul.ready r
+        WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance AND (r.priority, r.job) >= (l.priority, l.head))
+      END AS is_there
+    FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL) n) w;
 COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
 COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';

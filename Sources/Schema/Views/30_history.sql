@@ -1,17 +1,18 @@
 -- What has been: failures, a minute's throughput, attempts, and what was handed over.
 
 CREATE OR REPLACE VIEW haul.failures AS
-SELECT o.error, h.name AS host, date_trunc('hour', o.finished_at) AS hour, count(*) AS jobs,
-  min(o.message) AS message, min(o.job) AS first_job
-FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.host h ON h.id = j.host
-WHERE o.state = 'failed'
-GROUP BY 1, 2, 3;
+SELECT g.error, g.host, g.hour, g.jobs, (SELECT o.message FROM haul.outcome o WHERE o.job = g.first_job) AS message, g.first_job
+FROM (
+  SELECT o.error, h.name AS host, date_trunc('hour', o.finished_at) AS hour, count(*) AS jobs, min(o.job) AS first_job
+  FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.host h ON h.id = j.host
+  WHERE o.state = 'failed'
+  GROUP BY 1, 2, 3) g;
 COMMENT ON VIEW haul.failures IS 'Failed jobs by class, host and hour.';
 COMMENT ON COLUMN haul.failures.error IS 'Error class.';
 COMMENT ON COLUMN haul.failures.host IS 'The origin of their URLs.';
 COMMENT ON COLUMN haul.failures.hour IS 'The hour in which they failed.';
 COMMENT ON COLUMN haul.failures.jobs IS 'How many.';
-COMMENT ON COLUMN haul.failures.message IS 'What went wrong with one of them, in a sentence.';
+COMMENT ON COLUMN haul.failures.message IS 'What went wrong with the first of them, in a sentence.';
 COMMENT ON COLUMN haul.failures.first_job IS 'Id of the first of them.';
 
 CREATE OR REPLACE VIEW haul.throughput AS
