@@ -61,7 +61,7 @@ struct CheckTests {
     let missing = CheckVerdicts.roles(facts(roles: ["haul_admin", "haul_worker"]))
     #expect(missing.verdict == .fail)
     #expect(missing.detail == "missing: haul_submitter, haul_monitor")
-    #expect(CheckVerdicts.roles(facts(may: none)).verdict == .warn)
+    #expect(CheckVerdicts.roles(facts(may: none)).verdict == .fail)
     #expect(
       CheckVerdicts.roles(facts(may: monitor))
         == .ok(

@@ -191,10 +191,10 @@ struct CheckTests {
       #expect(
         troubles(seen.lines) == [])
       let unseen = try await check(on: "\(pool.database.conninfo) user=\(stranger)")
-      #expect(unseen.exit == .code(0))
+      #expect(unseen.exit == .code(78))
       #expect(
         troubles(unseen.lines) == [
-          "warn roles: all four are there; \(stranger) may do nothing in this pool",
+          "fail roles: all four are there; \(stranger) may do nothing in this pool",
           "warn schema: not permitted to see it",
         ])
       try await pool.admin.script("DROP ROLE \"\(monitor)\"; DROP ROLE \"\(stranger)\"")

@@ -155,7 +155,7 @@ struct CommandLineTests {
         Refusal("drain 17", 65, "haul drain: worker 17 is not running; see 'haul workers --all'."),
         Refusal(
           "queue create films --store films", 65,
-          "haul queue create: that name is taken already; nothing was changed."),
+          "haul queue create: there is a queue \"films\" already. Nothing was changed."),
         Refusal(
           "worker --store films=/", 78,
           "haul worker: / has no marker of a store: is the share mounted?"),
@@ -370,7 +370,7 @@ struct CommandLineTests {
       await connection.close()
       let job = try await haul(["job", "1"], on: database).standardOutput
       let shown = try #require(job.first { $0.hasPrefix("SUBMITTED") })
-      #expect(shown.wholeMatch(of: /SUBMITTED  [0-9-]{10} [0-9:]{8}/) != nil, "\(shown)")
+      #expect(shown.wholeMatch(of: /SUBMITTED +[0-9-]{10} [0-9:]{8}/) != nil, "\(shown)")
       let json = try await haul(["job", "1", "--json"], on: database).standardOutput
       #expect(json.first?.contains(/"submitted_at":"[0-9-]{10}T[0-9:.]+\+00:00"/) == true)
     }

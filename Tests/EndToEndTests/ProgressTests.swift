@@ -136,6 +136,9 @@ struct ProgressTests {
           $0.hasPrefix("haul batch wait: nothing is running: no worker serves the store data;")
         }
       }
+      let facts = try await pool.command("job", "1").map { $0.split(separator: " ") }
+      #expect(
+        facts.contains { $0.joined(separator: " ").hasPrefix("DOES NOT START no worker serves") })
       try await pool.command("pause", "--batch", "monday")
       _ = try await waiting.child.first("another hint") { output in
         output.standardError.first { $0.hasSuffix("haul resume --batch monday") }

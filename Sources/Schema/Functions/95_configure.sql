@@ -38,11 +38,14 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   INSERT INTO haul.queue (name, store) SELECT p_name, s.id FROM haul.store s WHERE s.name = p_store
-  RETURNING id INTO v_queue;
-  IF v_queue IS NULL THEN
+  ON CONFLICT (name) DO NOTHING RETURNING id INTO v_queue;
+  IF v_queue IS NOT NULL THEN
+    RETURN v_queue;
+  END IF;
+  IF NOT EXISTS (SELECT FROM haul.store s WHERE s.name = p_store) THEN
     RAISE EXCEPTION 'there is no store "%"', p_store USING ERRCODE = 'HA003';
   END IF;
-  RETURN v_queue;
+  RAISE EXCEPTION 'there is a queue "%" already', p_name USING ERRCODE = 'HA004', HINT = 'Nothing was changed.';
 END
 $$;
 

@@ -66,7 +66,8 @@ COMMENT ON COLUMN haul.jobs.options IS 'What it asks for beyond URL and path, it
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
-  coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, p.total, haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
+  coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(p.total, c.length) AS total,
+  haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
   CASE WHEN p.rate > 0 THEN make_interval(secs => (p.total - p.bytes) / p.rate) END AS time_left,
   l.started_at, p.updated_at, l.command, b.name AS batch
 FROM haul.lease l
