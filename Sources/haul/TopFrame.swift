@@ -131,7 +131,7 @@ struct TopFrame {
   private var extent: StyledLine {
     let list = model.list
     if !list.filter.isEmpty {
-      return StyledLine("\(list.shown.count) of \(list.rows.count)", .yellow)
+      return StyledLine("\(list.filter): \(list.shown.count) of \(list.rows.count)", .yellow)
     }
     if list.isCut { return StyledLine("the first \(list.rows.count)", .dim) }
     if list.shown.count > layout.rows {
