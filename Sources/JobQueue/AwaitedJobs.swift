@@ -110,9 +110,11 @@ extension JobQueue {
         FROM waiting w JOIN haul.hosts h ON h.host = w.host WHERE h.blocked_until IS NOT NULL
         UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL
         FROM hosts h WHERE h.is_due AND h.why_idle IN ('full', 'adaptive', 'interval')
-        UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL FROM queues q WHERE q.running >= q.max_running
+        UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL FROM queues q
+        WHERE q.running >= q.max_running AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
         UNION ALL SELECT 7, 'busy', q.store, NULL, NULL FROM queues q
         WHERE NOT EXISTS (SELECT FROM workers w WHERE q.store = ANY (w.stores) AND w.running < w.concurrency)
+          AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
         UNION ALL SELECT 8, 'away', w.queue, NULL, NULL FROM waiting w WHERE w.interrupted AND EXISTS (
           SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = w.queue AND v.value > 0)
         UNION ALL SELECT 9, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),

@@ -14,6 +14,8 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
   package var connections: Int
   /// Those of Haul's four roles that are there.
   package var roles: [String]
+  /// Migrated, or begun to be.
+  package var hasSchema: Bool
   package var may: Rights
   /// Whether this user sees what sessions of others do.
   package var seesAllSessions: Bool

@@ -17,6 +17,7 @@ extension JobQueue {
         'connections', (SELECT sum(numbackends) FROM pg_stat_database),
         'roles', (SELECT coalesce(json_agg(rolname ORDER BY rolname), '[]') FROM pg_roles
           WHERE rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')),
+        'has_schema', to_regnamespace('haul') IS NOT NULL,
         'may', (SELECT json_build_object(
             'work', m.usable AND m.functions && ARRAY['work'], 'submit', m.usable AND m.functions && ARRAY['submit'],
             'administer', m.usable AND m.functions && ARRAY['set_host'],

@@ -25,6 +25,18 @@ package enum DisplayWidth {
     return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
   }
 
+  /// What of `text` fits into `columns`, up to a space where one stands in its latter half, and the rest.
+  package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
+    if of(text) <= columns { return (text, "") }
+    let head = prefix(of: text, within: columns)
+    let tail = text[head.endIndex...]
+    if tail.first == " " { return (String(head), String(tail.dropFirst())) }
+    guard let space = head.lastIndex(of: " "), of(String(head[..<space])) * 2 >= columns else {
+      return (String(head), String(tail))
+    }
+    return (String(head[..<space]), String(text[space...].dropFirst()))
+  }
+
   /// Rows of a terminal that a line takes which is wrapped at `columns`; 1 for an empty one.
   static func rows(of line: String, columns: Int) -> Int {
     var rows = 1

@@ -34,6 +34,8 @@ struct JobCommand: HaulCommand {
       if let holder = job.worker {
         return (job, attempts, try await queue.worker(holder), Obstacle?.none)
       }
+      // That it is paused, or waits for its time, is said already.
+      guard ["queued", "interrupted"].contains(job.state) else { return (job, attempts, nil, nil) }
       let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
       return (job, attempts, nil, obstacle)
     }
@@ -47,10 +49,8 @@ struct JobCommand: HaulCommand {
         .text(
           trouble.flatMap(ErrorTable.advice) ?? (row.state == "interrupted" ? Self.inPart : nil))
       })
-    // That it is paused, or waits for its time, is said already.
-    let isTold = obstacle.map { [.held, .early, .away].contains($0.kind) } ?? true
     let waits = JobRow.Column(
-      "DOES NOT START", key: "obstacle", value: { _ in .text(isTold ? nil : obstacle?.sentence) })
+      "DOES NOT START", key: "obstacle", value: { _ in .text(obstacle?.sentence) })
     let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, waits, advice])
     if output.isJSON {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)

@@ -8,7 +8,7 @@ struct RetryCommand: ControlCommand {
   static let discussion = """
     Attempts so far no longer count against a job's limit. With --error only those that failed with that class. A job that \
     failed with exists fails again while the file stands there, unless --if-exists says otherwise. A job that waits for its \
-    next try, and is named by its id, is tried at once.
+    next try, and is named by its id, waits no longer, but for its host where that is blocked.
     """
   static let examples = [
     Example("haul retry --batch films", "Queues the failed and cancelled jobs of films again."),

@@ -131,7 +131,9 @@ struct TopFrame {
   private var extent: StyledLine {
     let list = model.list
     if !list.filter.isEmpty {
-      return StyledLine("\(list.filter): \(list.shown.count) of \(list.rows.count)", .yellow)
+      return StyledLine(
+        "\(DisplayWidth.truncated(list.filter, to: 20)): \(list.shown.count) of \(list.rows.count)",
+        .yellow)
     }
     if list.isCut { return StyledLine("the first \(list.rows.count)", .dim) }
     if list.shown.count > layout.rows {
@@ -181,12 +183,13 @@ struct TopFrame {
 
   /// All of the row that the cursor is on, as far as there is room.
   private var detail: [StyledLine] {
-    let row = model.mode == .help ? nil : model.list.selected
-    let words = DisplayWidth.wrapped(row?.detail ?? "", to: width)
-    let last = layout.detail - 1
-    let texts = words.prefix(last) + [words.dropFirst(last).joined(separator: " ")]
-    let lines = texts.map { StyledLine($0, .dim).truncated(to: width) }
-    return lines + Array(repeating: StyledLine(), count: layout.detail - lines.count)
+    var rest = (model.mode == .help ? nil : model.list.selected)?.detail ?? ""
+    return (1...layout.detail).map { line in
+      if line == layout.detail { return StyledLine(rest, .dim).truncated(to: width) }
+      let (first, others) = DisplayWidth.broken(rest, at: width)
+      rest = others
+      return StyledLine(first, .dim)
+    }
   }
 
   private var status: StyledLine {

@@ -13,12 +13,12 @@ struct CheckTests {
   private func facts(
     number: Int = 150_020, roles: [String] = all,
     may: DatabaseFacts.Rights = .init(work: true, submit: true, watch: true, administer: true),
-    seesAll: Bool = true, oldest: DatabaseFacts.HeldSnapshot? = nil
+    hasSchema: Bool = true, seesAll: Bool = true, oldest: DatabaseFacts.HeldSnapshot? = nil
   ) -> DatabaseFacts {
     DatabaseFacts(
       server: "15.20", serverNumber: number, database: "pool", user: "alice", time: 0,
-      maxConnections: 100, reservedConnections: 3, connections: 1, roles: roles, may: may,
-      seesAllSessions: seesAll, oldest: oldest)
+      maxConnections: 100, reservedConnections: 3, connections: 1, roles: roles,
+      hasSchema: hasSchema, may: may, seesAllSessions: seesAll, oldest: oldest)
   }
 
   private func held(_ seconds: Double, pid: Int32? = 7) -> DatabaseFacts.HeldSnapshot {
@@ -62,6 +62,7 @@ struct CheckTests {
     #expect(missing.verdict == .fail)
     #expect(missing.detail == "missing: haul_submitter, haul_monitor")
     #expect(CheckVerdicts.roles(facts(may: none)).verdict == .fail)
+    #expect(CheckVerdicts.roles(facts(may: none, hasSchema: false)).verdict == .ok)
     #expect(
       CheckVerdicts.roles(facts(may: monitor))
         == .ok(

@@ -72,6 +72,15 @@ struct ObstacleTests {
       #expect(try await other.claim().isEmpty)
       let away = try await pool.jobs.obstacle(to: Self.awaited)
       #expect(away?.kind == .away && away?.name == Pool.name)
+      // Nothing is stranded where nothing waits any more.
+      func stranded() async throws -> Double {
+        try await pool.value(
+          "SELECT value FROM haul.vitals WHERE vital = 'stranded_lanes' AND subject = $1",
+          [Pool.name])
+      }
+      #expect(try await stranded() == 1)
+      _ = try await pool.jobs.control(.cancel, Pool.batch("b"))
+      #expect(try await stranded() == 0)
     }
   }
 

@@ -143,6 +143,26 @@ struct QueueTests {
     }
   }
 
+  @Test func `a queue is not deleted while one of its jobs is queued again`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      try await worker.end(worker.claimOne(), .failed, "http_4xx")
+      let session = try await pool.connect()
+      await #expect(throws: JobQueueError.self) {
+        try await pool.commit(
+          session,
+          {
+            try await session.script(
+              #"SELECT haul.retry('{"ids": [\#(job)]}')"#)
+          },
+          while: pool.patient, { try await JobQueue(pool.patient).deleteQueue("data") })
+      }
+      #expect(try await pool.states() == ["queued": 1])
+      #expect(try await pool.jobs.queues().map(\.queue) == ["data", "default"])
+    }
+  }
+
   @Test func `a host waits no more once its jobs are gone from where nobody claims`() async throws {
     try await Pool.open { pool in
       func waiting() async throws -> [String] {
@@ -163,8 +183,16 @@ struct QueueTests {
       _ = try await pool.jobs.control(.cancel, selector)
       #expect(try await waiting() == [])
       #expect(try await worker.claim(9).isEmpty)
-      try await pool.submit(1, to: "b.test")
+      let last = try await pool.submit(1, to: "b.test")
       #expect(try await waiting() == ["b.test paused"])
+      try await set(pool) { $0.paused = false }
+      try await pool.jobs.blockHost("b.test", for: nil)
+      // A claim finds out that nothing is left of the other.
+      #expect(try await worker.claim(9).isEmpty)
+      #expect(try await waiting() == ["b.test blocked"])
+      selector.ids = last
+      _ = try await pool.jobs.control(.cancel, selector)
+      #expect(try await waiting() == [])
     }
   }
 

@@ -90,6 +90,18 @@ struct TerminalTests {
     #expect(DisplayWidth.of(cut) <= columns)
   }
 
+  @Test(arguments: [
+    ("a b c", 5, "a b c", ""), ("abc def", 3, "abc", "def"), ("abc def", 5, "abc", "def"),
+    ("a bcdefghi", 6, "a bcde", "fghi"), ("abcdefgh ij", 5, "abcde", "fgh ij"),
+    ("ab  cd", 4, "ab ", "cd"), ("日本語の", 5, "日本", "語の"),
+  ])
+  func `a line is broken at a space where that is not far`(
+    text: String, columns: Int, first: String, rest: String
+  ) {
+    let broken = DisplayWidth.broken(text, at: columns)
+    #expect(broken.first == first && broken.rest == rest, "\(broken)")
+  }
+
   @Test(arguments: [("", 1), ("abcd", 1), ("abcde", 2), ("長長", 1), ("a長長", 2), ("長長長", 2)])
   func `a line is wrapped into rows`(line: String, rows: Int) {
     #expect(DisplayWidth.rows(of: line, columns: 4) == rows)

@@ -9,7 +9,8 @@
 -- order, in one pass). Whoever has locked a
 -- lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED. They move to another lane only under the
 -- locks of both; whoever inserts some arms the lane as its last step. A claim takes lanes, hosts and the gates of limited queues
--- with SKIP LOCKED too, and never waits. What is read to decide is read in a statement that starts after the locks are held:
+-- with SKIP LOCKED too, and never waits. A queue that must stay is kept FOR KEY SHARE by whoever needs it; who deletes one waits
+-- for nothing after it. What is read to decide is read in a statement that starts after the locks are held:
 -- within one statement a locked row is seen at its newest version, all else as it was before.
 
 -- What earlier versions had, or had with other arguments.

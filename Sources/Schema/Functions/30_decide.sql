@@ -1,5 +1,5 @@
 -- What an error class means for the job and for its host: the column of the table of error classes
--- (Sources/Transfer/ErrorTable.swift, docs/errors.md) that the database decides by.
+-- (Sources/Worker/ErrorTable.swift, docs/errors.md) that the database decides by.
 --   permanent: asking again will not change it; the job fails
 --   job:       the job's own trouble; back off, counted against max_attempts
 --   host:      the host's trouble; the host that answered is blocked, the job's attempts are not used up

@@ -219,15 +219,19 @@ RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
+  v_orphan bigint;
 BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
     ORDER BY o.job FOR UPDATE) t;
+  -- None of their queues is deleted before this commits, unless it has been already.
+  PERFORM FROM haul.queue q WHERE q.id IN (SELECT j.queue FROM haul.job j WHERE j.id = ANY (v_jobs)) ORDER BY q.id FOR KEY SHARE;
   UPDATE haul.job j SET queue = p_queue WHERE j.id = ANY (v_jobs) AND p_queue IS NOT NULL
     AND (SELECT q.deleted_at FROM haul.queue q WHERE q.id = j.queue) IS NOT NULL;
-  IF EXISTS (SELECT FROM haul.job j JOIN haul.queue q ON q.id = j.queue AND q.deleted_at IS NOT NULL
-    WHERE j.id = ANY (v_jobs)) THEN
-    RAISE EXCEPTION 'the queue of such a job has been deleted' USING ERRCODE = 'HA004',
+  SELECT j.id INTO v_orphan FROM haul.job j JOIN haul.queue q ON q.id = j.queue AND q.deleted_at IS NOT NULL
+  WHERE j.id = ANY (v_jobs) LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'the queue of job % has been deleted', v_orphan USING ERRCODE = 'HA004',
       HINT = 'Submit its URL again, to a queue that is there.';
   END IF;
   WITH gone AS (

@@ -335,6 +335,7 @@ DECLARE
   v_ids bigint[] := haul.ids(p_selector);
   v_ended bigint[];
   v_jobs bigint[];
+  v_late bigint[];
   v_due integer;
 BEGIN
   since := coalesce(p_since, clock_timestamp());
@@ -355,15 +356,18 @@ BEGIN
     WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
       AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit);
   v_jobs := haul.requeue(v_ended);
-  UPDATE haul.scheduled s SET run_at = clock_timestamp() WHERE s.job IN (
-    SELECT k.job FROM haul.scheduled k
-    WHERE k.job = ANY (v_ids) AND k.run_at > clock_timestamp() AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
-      AND haul.matches(p_selector, k.job, 'scheduled',
-        (SELECT a.error FROM haul.attempt a WHERE a.job = k.job ORDER BY a.token DESC LIMIT 1))
-    ORDER BY k.job FOR UPDATE);
-  GET DIAGNOSTICS v_due = ROW_COUNT;
+  -- Once, and not what has been scheduled again since.
+  v_late := ARRAY(
+    SELECT s.job FROM haul.scheduled s
+    WHERE s.job = ANY (v_ids) AND s.run_at > clock_timestamp() AND p_since IS NULL
+      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = s.job AND NOT a.forgiven)
+      AND haul.matches(p_selector, s.job, 'scheduled',
+        (SELECT a.error FROM haul.attempt a WHERE a.job = s.job ORDER BY a.token DESC LIMIT 1)));
   UPDATE haul.job j SET options = j.options || jsonb_build_object('if_exists', p_if_exists)
-  WHERE j.id = ANY (v_jobs) AND p_if_exists IS NOT NULL;
+  WHERE j.id = ANY (v_jobs || v_late) AND p_if_exists IS NOT NULL;
+  UPDATE haul.scheduled s SET run_at = clock_timestamp() WHERE s.job IN (
+    SELECT k.job FROM haul.scheduled k WHERE k.job = ANY (v_late) ORDER BY k.job FOR UPDATE);
+  GET DIAGNOSTICS v_due = ROW_COUNT;
   PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
   FROM haul.job j WHERE j.id = ANY (v_jobs);
   PERFORM pg_notify('haul', 'queues:all');

@@ -117,18 +117,22 @@ CROSS JOIN LATERAL (
     coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))) FILTER (WHERE n.is_there), false)
       AS all_paused
   FROM (
-    -- A lane's head may be gone; a claim finds that out. Where nobody claims it is looked for. Queues are looked up once, not
-    -- for each of many lanes.
+    -- A lane's head may be gone; a claim finds that out. Where it may be long until one looks it is looked for. Queues are
+    -- looked up once, not for each of many lanes.
     SELECT l.queue, CASE
-      WHEN l.instance = 0 AND l.queue <> ALL (ARRAY(
-        SELECT q.id FROM haul.queue q
-        WHERE q.paused OR haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) = 0))
+      WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false) AND l.queue <> ALL (ARRAY(
+        SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL OR NOT EXISTS (
+          SELECT FROM haul.worker v JOIN haul.store_instance i ON i.id = ANY (v.instances)
+          WHERE i.store = q.store AND v.stopped_at IS NULL AND v.expires_at > clock_timestamp()
+            AND NOT v.draining AND NOT coalesce(v.closed_stores ? i.id::text, false))))
       THEN true
       ELSE EXISTS (
         SELECT FROM haul.ready r
         WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance AND (r.priority, r.job) >= (l.priority, l.head))
       END AS is_there
-    FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL) n) w;
+    FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL
+    -- Not written into both sums: each lane is looked at once.
+    OFFSET 0) n) w;
 COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
 COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';

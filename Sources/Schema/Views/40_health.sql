@@ -110,14 +110,21 @@ FROM (
   SELECT (max(substr(c.relname, 5)::bigint) + 1) * 1048576 - (SELECT d.last_value FROM haul.job_id d) AS room
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
 UNION ALL
-SELECT 'stranded_lanes', q.name, coalesce(sum(k.lanes), 0), 'lanes', coalesce(sum(k.lanes), 0) > 0,
+SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
   'lanes of a queue, not paused, where jobs wait that no live worker could write: none mounts the store, or all have trouble with it'
 FROM haul.queue q LEFT JOIN (
-  SELECT l.queue, l.instance, count(*) AS lanes FROM haul.lane l WHERE l.head IS NOT NULL GROUP BY l.queue, l.instance) k
+  SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT EXISTS (
     SELECT FROM haul.worker w JOIN haul.store_instance i ON i.id = ANY (w.instances)
     WHERE i.store = q.store AND k.instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
       AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
+-- The head of a lane may be gone: nobody has claimed there since.
+LEFT JOIN LATERAL (
+  SELECT count(*) AS lanes FROM haul.lane l
+  WHERE l.queue = k.queue AND l.instance = k.instance AND l.head IS NOT NULL AND EXISTS (
+    SELECT FROM haul.ready r
+    WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance AND (r.priority, r.job) >= (l.priority, l.head))) n
+  ON true
 WHERE q.deleted_at IS NULL GROUP BY q.name
 UNION ALL
 SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::double precision, 'seconds',

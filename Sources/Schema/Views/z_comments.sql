@@ -77,7 +77,7 @@ COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS 'Lets paused jobs of 
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
   'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop; called as pause().';
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
-  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). p_if_exists (fail, skip, replace or rename) is what they do from now on where a file stands in their way; NULL = what they did. p_since = since of the first call, so that what fails again meanwhile is not queued twice.';
+  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). One that waits for its next try and is named by its id is due at once. p_if_exists (fail, skip, replace or rename) is what they do from now on where a file stands in their way; NULL = what they did. p_since = since of the first call, so that what fails again meanwhile is not queued twice.';
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS
   'Gives jobs of a selector that have not ended another priority, 0 (first) to 9; up to p_limit a call: again while "more".';
 COMMENT ON FUNCTION haul.redo(bigint[]) IS 'Queues completed jobs again whose files are no longer what they were. Returns how many.';
@@ -85,7 +85,7 @@ COMMENT ON FUNCTION haul.redo(bigint[]) IS 'Queues completed jobs again whose fi
 -- For operators: members of haul_admin.
 COMMENT ON FUNCTION haul.init_store(text, uuid, text, text) IS
   'Records a directory''s marker under a store''s name; makes the store, and a queue of that name, where they are new. Returns the instance''s id. Raises HA004 for a marker of another store.';
-COMMENT ON FUNCTION haul.create_queue(text, text) IS 'Makes a queue on a store. Raises HA003 for a store that does not exist.';
+COMMENT ON FUNCTION haul.create_queue(text, text) IS 'Makes a queue on a store. Raises HA003 for a store that does not exist, HA004 for a queue that does.';
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
   'Changes what it is given of a queue: {"paused", "max_running", "weight", "defaults"}. Raises HA003 for a queue that does not exist.';
 COMMENT ON FUNCTION haul.delete_queue(text) IS 'Deletes a queue; HA004 while jobs of it wait or run.';
