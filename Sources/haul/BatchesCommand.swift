@@ -53,7 +53,9 @@ extension BatchRow {
       value: { $0.secondsLeft.map(JSONValue.double) ?? .null },
       text: {
         $0.isPaused
-          ? "paused" : $0.secondsLeft.flatMap { HumanFormat.timeLeft(.seconds($0)) } ?? "-"
+          ? "paused"
+          : $0.jobs > 0 && $0.cancelled == $0.jobs
+            ? "cancelled" : $0.secondsLeft.flatMap { HumanFormat.timeLeft(.seconds($0)) } ?? "-"
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 

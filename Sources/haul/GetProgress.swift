@@ -59,8 +59,8 @@ final class GetProgress: Sendable {
     painter.cancel()
     await painter.value
     sayMore(state.withLock { $0.hostTrouble.end() })
-    // What the display ends with is how it has ended.
-    display.show(frame([]))
+    // What the display ends with is how it has ended. Of what was stopped nothing would be counted that is saved.
+    if !state.withLock(\.isStopping) { display.show(frame([])) }
     return state.withLock { state in
       state.tally.ended(now: .now)
       return state.tally

@@ -25,7 +25,7 @@ enum TopPane: Int, CaseIterable, Sendable {
     case .hosts: "No job has named a host yet."
     case .workers: "No worker is running."
     case .batches: "There is no batch with jobs."
-    case .failures: "No job has failed."
+    case .failures: "No job has failed that was not queued again."
     }
   }
 

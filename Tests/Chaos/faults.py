@@ -138,7 +138,7 @@ def _(world, fault, hold):
 @deed("database replies lost")
 def _(world, fault, hold):
     world.relay.loses = True
-    with world.ledger.noted(world.ledger.breaks):
+    with world.ledger.noted(world.ledger.breaks), world.ledger.noted(world.ledger.unheard):
         hold()
     world.relay.loses = False
 

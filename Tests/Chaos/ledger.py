@@ -41,6 +41,8 @@ class Ledger:
         self.outages = []
         # When single connections to it were broken.
         self.breaks = []
+        # When the relay let no reply of the database through.
+        self.unheard = []
         # When a disk stood still.
         self.frozen = []
         # When the judge himself wrote to the disks, from the first byte to the sync: [from, to].

@@ -22,6 +22,9 @@ import schedule
 import server
 import workload
 
+# The number of the worker whose way to the database is the relay.
+RELAYED = 4
+
 
 class Origin:
     """The process of origin.py. What it was told last, it is told again when it starts anew."""
@@ -119,7 +122,7 @@ class World:
             # One's way to the database is the relay.
             self.pool.worker(
                 stores, "--concurrency", "12", environment=environments.get(number),
-                database=self.relay.address if number == 4 else None)
+                database=self.relay.address if number == RELAYED else None)
 
     def start(self, programs=None):
         """The pool begins, and with it the time of faults and waves."""
@@ -205,7 +208,11 @@ class World:
 
     def relay_is_well(self, life):
         """Whether a worker's way to the database is as it should be."""
-        return not life.name.startswith("worker4-") or not (self.relay.delay or self.relay.loses)
+        return not self.is_relayed(life) or not (self.relay.delay or self.relay.loses)
+
+    def is_relayed(self, life):
+        """Whether the relay is its way to the database."""
+        return life.name.startswith(f"worker{RELAYED}-")
 
     def carry_out(self, fault):
         """One fault, from its beginning to its healing; runs in a thread of its own."""
