@@ -334,7 +334,7 @@ struct StatusPageTests {
         Self.script,
         [
           page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
-          "--until", "document.querySelector('#batches progress.some-bad')",
+          "--until", "document.querySelector('#batches progress.some-bad') !== null",
           "--until", Self.batch(is: "paused", at: 66),
           "--until", Self.batch(is: "cancelled", at: 0),
           "--eval",
