@@ -166,7 +166,7 @@ const tables = {
         set(cell.children[1], rest.join(" · ") || `store ${queue.store}`);
       },
     },
-    plain("Waiting", "n w-2", (queue) => count(queue.queued)),
+    plain("Queued", "n w-2", (queue) => count(queue.queued)),
     plain("Running", "n w-2", (queue) => (queue.maxRunning ? `${queue.running} of ${queue.maxRunning}` : count(queue.running))),
     plain("Rate", "n wide w-3", (queue) => rate(queue.rate)),
   ], (queue) => queue.queue, "No queue yet: haul store init makes the first."),
