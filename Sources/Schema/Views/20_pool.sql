@@ -40,6 +40,24 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
 $$;
 
+-- Whether a live worker would take a job for this store: neither drains nor has trouble with it. Work that was interrupted
+-- can be gone on with in one instance alone; 0 is any.
+CREATE OR REPLACE FUNCTION haul.is_served(p_store integer, p_instance integer) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT EXISTS (
+    SELECT FROM haul.worker w JOIN haul.store_instance i ON i.id = ANY (w.instances)
+    WHERE i.store = p_store AND p_instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+      AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
+$$;
+
+-- Queues where it may be long until somebody claims: paused, limited or not served. A function for the planner's sake:
+-- written into haul.hosts it is taken for something to be done for each host, and the query for one worth compiling.
+CREATE OR REPLACE FUNCTION haul.stalled_queues() RETURNS integer[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+  SELECT array(
+    SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL OR NOT haul.is_served(q.store, 0))
+$$;
+
 CREATE OR REPLACE VIEW haul.queues AS
 SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance = 0) AS queued,
@@ -120,11 +138,8 @@ CROSS JOIN LATERAL (
     -- A lane's head may be gone; a claim finds that out. Where it may be long until one looks it is looked for. Queues are
     -- looked up once, not for each of many lanes.
     SELECT l.queue, CASE
-      WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false) AND l.queue <> ALL (ARRAY(
-        SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL OR NOT EXISTS (
-          SELECT FROM haul.worker v JOIN haul.store_instance i ON i.id = ANY (v.instances)
-          WHERE i.store = q.store AND v.stopped_at IS NULL AND v.expires_at > clock_timestamp()
-            AND NOT v.draining AND NOT coalesce(v.closed_stores ? i.id::text, false))))
+      WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false)
+        AND l.queue <> ALL ((SELECT haul.stalled_queues())::integer[])
       THEN true
       ELSE EXISTS (
         SELECT FROM haul.ready r

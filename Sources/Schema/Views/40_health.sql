@@ -114,10 +114,7 @@ SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(su
   'lanes of a queue, not paused, where jobs wait that no live worker could write: none mounts the store, or all have trouble with it'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
-  ON k.queue = q.id AND NOT q.paused AND NOT EXISTS (
-    SELECT FROM haul.worker w JOIN haul.store_instance i ON i.id = ANY (w.instances)
-    WHERE i.store = q.store AND k.instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
-      AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
+  ON k.queue = q.id AND NOT q.paused AND NOT haul.is_served(q.store, k.instance)
 -- The head of a lane may be gone: nobody has claimed there since.
 LEFT JOIN LATERAL (
   SELECT count(*) AS lanes FROM haul.lane l

@@ -11,6 +11,8 @@ COMMENT ON FUNCTION haul.redacted(text) IS 'A URL for people: without userinfo, 
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has.';
 COMMENT ON FUNCTION haul.session_grace() IS 'How long a worker whose session has gone may be silent before its jobs are rescued; one that is silent for longer is shown so.';
 COMMENT ON FUNCTION haul.live_workers(integer[]) IS 'How many workers that have neither stopped nor died mount one of these store instances.';
+COMMENT ON FUNCTION haul.is_served(integer, integer) IS 'Whether a live worker takes jobs for a store, or for one instance of it (0 = any).';
+COMMENT ON FUNCTION haul.stalled_queues() IS 'Queues that are paused, limited or served by no worker.';
 COMMENT ON FUNCTION haul.held_snapshots() IS
   'Sessions and prepared transactions that keep dead rows of this database from being cleared away, and for how long. Of sessions of other users only as many as haul_admin may see: see sees_all_sessions().';
 COMMENT ON FUNCTION haul.sees_all_sessions() IS 'Whether haul_admin is a member of pg_read_all_stats, so that held_snapshots() is complete.';

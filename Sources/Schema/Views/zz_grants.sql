@@ -45,6 +45,7 @@ GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_su
 
 GRANT EXECUTE ON FUNCTION
   haul.redacted(text), haul.range_bytes(int8multirange), haul.session_grace(), haul.live_workers(integer[]),
+  haul.is_served(integer, integer), haul.stalled_queues(),
   haul.held_snapshots(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()
