@@ -51,7 +51,7 @@ extension JobQueue {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT h.why_idle, count(*) AS hosts FROM haul.hosts h GROUP BY h.why_idle) v
+        SELECT h.why_idle, count(*) AS hosts, count(*) FILTER (WHERE h.waiting) AS waiting FROM haul.hosts h GROUP BY h.why_idle) v
       """, [])
   }
 
@@ -150,6 +150,8 @@ package struct HostCount: Sendable, Decodable, Equatable {
   /// nil: something may start.
   package var whyIdle: String?
   package var hosts: Int64
+  /// Of these, those for which jobs wait.
+  package var waiting: Int64
 }
 
 /// A row of `haul.attempt_results`.

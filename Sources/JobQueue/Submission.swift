@@ -112,9 +112,13 @@ package struct SubmitConflicts: Sendable, Decodable, Equatable {
 
 /// What came of a submission.
 package struct SubmitReply: Sendable, Equatable {
-  /// Jobs that an earlier submission has made under another batch, or none.
+  /// Jobs that an earlier submission has made somewhere else.
   package struct Elsewhere: Sendable, Decodable, Equatable {
-    package let batch: String?
+    package enum Kind: String, Sendable, Decodable { case batch, queue }
+
+    package let kind: Kind
+    /// Of the batch or queue; nil for no batch.
+    package let name: String?
     package let jobs: Int
   }
 
@@ -127,9 +131,10 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var refreshed = 0
   /// Was another job, and is the line's now.
   package internal(set) var replaced = 0
-  /// Of those skipped, queued again and asked for again, those that are not in the submission's batch, where it has one.
+  /// Of those skipped, queued again and asked for again, those that are not in the submission's batch, where it has one, and
+  /// those in another queue that have not ended.
   package internal(set) var elsewhere: [Elsewhere] = []
-  /// Their ids, where they are wanted.
+  /// Ids of those in another batch, where they are wanted.
   package internal(set) var others: [Int64] = []
   /// What was left out.
   package internal(set) var conflicts: SubmitConflicts
@@ -141,9 +146,9 @@ package struct SubmitReply: Sendable, Equatable {
     refreshed += chunk.refreshed
     others += chunk.others.joined()
     for new in chunk.elsewhere {
-      let old = elsewhere.firstIndex { $0.batch == new.batch }
+      let old = elsewhere.firstIndex { $0.kind == new.kind && $0.name == new.name }
       let before = old.map { elsewhere.remove(at: $0).jobs } ?? 0
-      elsewhere.append(Elsewhere(batch: new.batch, jobs: before + new.jobs))
+      elsewhere.append(Elsewhere(kind: new.kind, name: new.name, jobs: before + new.jobs))
     }
   }
 }

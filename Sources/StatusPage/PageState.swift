@@ -72,7 +72,7 @@ struct PageState: Encodable, Sendable {
 
   struct HostCount: Encodable, Sendable {
     var whyIdle: String?
-    var hosts: Int64
+    var hosts, waiting: Int64
   }
 
   struct Batch: Encodable, Sendable {
@@ -116,7 +116,9 @@ extension PageState {
     countedAge = reading.countedAge.map { $0 / .seconds(1) }
     queues = counted.queues.map(Queue.init)
     hosts = counted.hosts.map(Host.init)
-    hostCounts = counted.hostCounts.map { HostCount(whyIdle: $0.whyIdle, hosts: $0.hosts) }
+    hostCounts = counted.hostCounts.map {
+      HostCount(whyIdle: $0.whyIdle, hosts: $0.hosts, waiting: $0.waiting)
+    }
     batches = counted.batches.map(Batch.init)
     failures = counted.failures.map(Failure.init)
   }

@@ -247,13 +247,12 @@ struct SubmitCommand: HaulCommand {
   ) throws {
     display.clear()
     // An invented batch is nobody's wish.
-    if self.batch != nil {
-      for elsewhere in reply.elsewhere {
-        let place = elsewhere.batch.map { "in batch \($0)" } ?? "in no batch"
-        display.say(
-          "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "was" : "were") there already, "
-            + "\(place): \(elsewhere.jobs == 1 ? "it stays" : "they stay") there")
-      }
+    for elsewhere in reply.elsewhere where elsewhere.kind == .queue || self.batch != nil {
+      let place = "\(elsewhere.name == nil ? "no " : "")\(elsewhere.kind)"
+      display.say(
+        "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "was" : "were") there already, "
+          + "in \([place, elsewhere.name].compactMap { $0 }.joined(separator: " ")): "
+          + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there")
     }
     try output.print(
       [

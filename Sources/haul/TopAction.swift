@@ -121,12 +121,13 @@ struct TopAction: Sendable, Equatable {
     guard var selector = subject.jobs, let action else { return "" }
     if verb == .retry { selector.state = "failed" }
     let count = try await queue.control(action, selector, onStep: onStep)
-    if count > 0, case (.pause, .job(let id, _)) = (verb, subject) {
-      // It is on no list from now on.
-      return "job \(id) is paused; 'haul resume \(id)' lets it go on"
+    switch (verb, subject) {
+    case _ where count == 0:
+      return action.futility(try await queue.jobs(selector, limit: 1000).compactMap(\.state))
+    // It is on no list from now on.
+    case (.pause, .job(let id, _)): return "job \(id) is paused; 'haul resume \(id)' lets it go on"
+    default: return "\(counted(count, "job")) \(participle)"
     }
-    if count > 0 { return "\(counted(count, "job")) \(participle)" }
-    return action.futility(try await queue.jobs(selector, limit: 1000).compactMap(\.state))
   }
 
   private var action: JobQueue.Action? {

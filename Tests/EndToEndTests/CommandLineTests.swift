@@ -348,6 +348,17 @@ struct CommandLineTests {
       let again = try await pool.haul(["drain", "1"])
       #expect(
         again.standardError == ["haul drain: \(name) is not running; see 'haul workers --all'."])
+      let next = try pool.worker()
+      try await next.event("worker.started")
+      // Those that run drain; the others are named.
+      let several = try await pool.haul(["drain", "1", "2", "3", "--json"])
+      #expect(several.exit == .code(65))
+      #expect(several.standardOutput == [#"{"worker":2}"#])
+      #expect(
+        several.standardError == [
+          "haul drain: \(name), worker 3 are not running; see 'haul workers --all'."
+        ])
+      #expect(try await next.exit() == .code(0))
     }
   }
 

@@ -72,6 +72,8 @@ import Testing
     try await run.event("job.completed")
     try await interrupt(run, by: .interrupt)
     #expect(origin.requests == 2)
+    // What is saved is not shown as nothing.
+    #expect(!run.child.output.value.standardError.contains { $0.contains(" 0 B") })
 
     let stopped = try place.start(asked, log: "debug")
     try await stopped.event("job.resumed")

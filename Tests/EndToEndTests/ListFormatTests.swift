@@ -180,6 +180,26 @@ struct ListFormatTests {
     }
   }
 
+  @Test func `what waits in another queue is told`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "http://h/b")
+      try await pool.command("queue", "create", "night", "--store", "data")
+      let output = try await pool.haul(["submit", "http://h/a", "http://h/c", "--queue", "night"])
+      #expect(
+        output.standardError == [
+          "haul submit: 1 URL was there already, in queue default: it stays there"
+        ])
+      #expect(output.standardOutput == ["submitted 1 job, 1 already there, 0 queued again"])
+      try await pool.command("cancel", "1")
+      let again = try await pool.haul(["submit", "http://h/a", "--queue", "night"])
+      #expect(
+        again.standardError == [
+          "haul submit: 1 URL was there already, in queue default: it stays there"
+        ])
+      #expect(again.standardOutput == ["submitted 0 jobs, 0 already there, 1 queued again"])
+    }
+  }
+
   @Test(arguments: ["jsonl", "csv"])
   func `what is exported can be submitted again`(format: String) async throws {
     try await HaulPool.open { pool in

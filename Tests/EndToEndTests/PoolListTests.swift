@@ -94,6 +94,15 @@ import Testing
     }
   }
 
+  @Test func `of a batch that was cancelled no time is left`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "--batch", "first")
+      #expect(try await pool.command("batches").last?.hasSuffix(" -") == true)
+      try await pool.command("cancel", "--batch", "first")
+      #expect(try await pool.command("batches").last?.hasSuffix(" cancelled") == true)
+    }
+  }
+
   @Test func `a batch without jobs is not listed, and is there by its name`() async throws {
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://h/a", "--batch", "first")

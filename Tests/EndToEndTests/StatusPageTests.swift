@@ -378,13 +378,36 @@ struct StatusPageTests {
           "--eval", "'live'",
           "--until", "document.getElementById('link').textContent.startsWith('Disconnected')",
           "--eval", "document.body.classList.contains('stale')",
+          // What says so is not faded like the rest.
+          "--eval", "getComputedStyle(document.getElementById('notes')).opacity",
+          "--until", "Number(getComputedStyle(document.querySelector('.counts')).opacity) < 0.7",
         ])
       try await browser.first("a live page", within: .seconds(60)) {
         $0.standardOutput.contains("\"live\"") ? () : nil
       }
       page.process.signal(SIGKILL)
       let output = try await browser.result(within: .seconds(90))
-      #expect(output.exit == .code(0) && output.standardOutput.dropFirst().first == "true")
+      #expect(output.exit == .code(0))
+      #expect(Array(output.standardOutput.dropFirst().prefix(2)) == ["true", "\"1\""])
+    }
+  }
+
+  /// One that no job waits for is nobody's trouble.
+  @Test(.enabled(if: hasChromium, "chromium is not there"))
+  func `a browser counts blocked hosts where jobs wait`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://waiting/a", "http://done/a")
+      try await pool.command("cancel", "2")
+      for host in ["waiting", "done"] { try await pool.command("host", "block", host) }
+      let page = try await Page(pool)
+      let text = "1 host with jobs that wait is blocked: nothing starts there for now."
+      let output = try await ChildProcess.run(
+        Self.script,
+        [
+          page.url("/"), "--until",
+          "[...document.querySelectorAll('#notes li')].some((note) => note.textContent === '\(text)')",
+        ])
+      #expect(output.exit == .code(0), "\(output.standardOutput) \(output.standardError)")
     }
   }
 }

@@ -143,10 +143,14 @@ struct TopTests {
       try await screen.type("y")
       try await stage.line(containing: "1 job queued again")
       #expect(try await pool.state(of: job) == "queued")
+      try await screen.type("1", "/one", "Enter")
+      try await stage.line(containing: "1 of 3")
+      try await screen.type("p")
+      try await stage.line(containing: "job 1 is paused; 'haul resume 1' lets it go on")
       try await screen.type("5", "/mon", "Enter")
       try await stage.line(containing: "1 of 2")
       try await screen.type("p")
-      try await stage.line(containing: "3 jobs paused")
+      try await stage.line(containing: "2 jobs paused")
       try await eventually("three paused jobs") {
         try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'paused'") == 3
       }

@@ -19,6 +19,11 @@ struct HandoffViewTests {
 
       let taken = try await heir.claimOne()
       #expect(try await figures(pool) == [4096, 904])
+      // Before its first report.
+      #expect(
+        try await pool.column("SELECT unnest(ARRAY[bytes, total]) FROM haul.running") == [
+          4096, 8192,
+        ])
       #expect(try await heir.checkpoint(taken, bytes: 8192, instance: pool.instance))
       #expect(try await figures(pool) == [4096, 904])
       try await heir.end(taken, .completed)

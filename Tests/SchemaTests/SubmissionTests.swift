@@ -138,7 +138,7 @@ struct SubmissionTests {
       let reply = try await pool.jobs.submit(submission, lines)
       #expect([reply.submitted, reply.skipped] == [1, 3])
       let elsewhere = Dictionary(
-        uniqueKeysWithValues: reply.elsewhere.map { ($0.batch, $0.jobs) })
+        uniqueKeysWithValues: reply.elsewhere.map { ($0.name, $0.jobs) })
       #expect(elsewhere == ["first": 2, nil: 1])
       let ids: [Int64] = try await pool.column("SELECT id FROM haul.job ORDER BY id LIMIT 3")
       #expect(reply.others.sorted() == ids)

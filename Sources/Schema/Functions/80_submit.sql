@@ -10,8 +10,9 @@
 -- p_others   whether jobs outside p_batch that lines have met are wanted
 -- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
 --            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
---            "elsewhere": [{"batch", "jobs"}]: of those that are not in p_batch, where a batch is given, "others": their
---            ids, where wanted, "left": whether lines are left}
+--            "elsewhere": [{"kind", "name", "jobs"}]: of those that are not in p_batch, where a batch is given, and of
+--            those that have not ended and are in another queue, "others": ids outside p_batch, where wanted,
+--            "left": whether lines are left}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs, or an option of the wrong kind, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
@@ -72,10 +73,15 @@ BEGIN
       WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_again)
       ORDER BY s.owner, s.line) l
     WHERE j.id = l.owner AND j.options IS DISTINCT FROM v_queue.defaults || l.options;
-    SELECT jsonb_agg(jsonb_build_object('batch', e.name, 'jobs', cardinality(e.jobs))), jsonb_agg(e.jobs)
+    SELECT jsonb_agg(jsonb_build_object('kind', e.kind, 'name', e.name, 'jobs', cardinality(e.jobs))),
+      jsonb_agg(e.jobs) FILTER (WHERE e.kind = 'batch')
     INTO v_elsewhere, v_others FROM (
-      SELECT b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
-      WHERE j.id = ANY (v_met) AND j.batch IS DISTINCT FROM v_batch AND v_batch IS NOT NULL GROUP BY b.name) e;
+      SELECT 'batch' AS kind, b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
+      WHERE j.id = ANY (v_met) AND j.batch IS DISTINCT FROM v_batch AND v_batch IS NOT NULL GROUP BY b.name
+      UNION ALL
+      SELECT 'queue', q.name, array_agg(j.id) FROM haul.job j JOIN haul.queue q ON q.id = j.queue
+      WHERE j.id = ANY (v_met) AND j.queue <> v_queue.id AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = j.id)
+      GROUP BY q.name) e;
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   END IF;
 

@@ -287,7 +287,7 @@ function notes(state) {
     else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused; ${counted(waiting, "job")} wait.`]);
   }
   const blocked = (state.hostCounts ?? []).find((row) => row.whyIdle === "blocked");
-  if (blocked) found.push(["", `${counted(blocked.hosts, "host")} blocked: nothing starts there for now.`]);
+  if (blocked?.waiting) found.push(["", `${counted(blocked.waiting, "host")} with jobs that wait ${blocked.waiting === 1 ? "is" : "are"} blocked: nothing starts there for now.`]);
   const list = $("notes");
   found.slice(0, 8).forEach(([kind, text], index) => {
     const item = list.children[index] ?? list.appendChild(make("li"));
