@@ -72,8 +72,6 @@ import Testing
     try await run.event("job.completed")
     try await interrupt(run, by: .interrupt)
     #expect(origin.requests == 2)
-    // What is saved is not shown as nothing.
-    #expect(!run.child.output.value.standardError.contains { $0.contains(" 0 B") })
 
     let stopped = try place.start(asked, log: "debug")
     try await stopped.event("job.resumed")
@@ -87,6 +85,24 @@ import Testing
     #expect(try await place.get(asked).exit == .code(0))
     #expect(origin.requests == 3)
     #expect(try place.wrong("one") == [])
+  }
+
+  @Test func `stopped on a terminal, it leaves sentences and no bars`() async throws {
+    let (place, file) = (try await GetPlace(), try GatedFile())
+    let screen = try await TerminalScreen(
+      columns: 100, rows: 24,
+      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path], "sh")
+    let command = "get --output \(place.directory) \(file.origin.url("/file"))"
+    try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
+    try await screen.wait(for: "half of the file") { content in
+      content.rows.count { $0.contains(" 50% ") } == 2
+    }
+    try await screen.type("C-c")
+    let end = try await screen.wait(for: "the exit code") { $0.rows.contains("exit 75") }
+    #expect(end.rows.contains { $0.hasPrefix("haul get: stopped with 1 file unfinished") })
+    #expect(!end.rows.contains { $0.contains("%") })
+    #expect(end.hasCursor)
+    file.gate.open()
   }
 
   @Test func `brought, there already, skipped and failed are told apart`() async throws {
