@@ -11,7 +11,7 @@ struct DrainCommand: HaulCommand {
     """
   static let examples = [
     Example("haul drain 7", "Drains worker 7; 'haul workers' shows the ids."),
-    Example("haul drain 7 8 --database service=pool", "Two, in the pool of a libpq service."),
+    Example("haul drain 7 --database service=pool", "The same in the pool of a libpq service."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [

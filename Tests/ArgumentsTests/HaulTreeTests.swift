@@ -130,7 +130,7 @@ struct HaulTreeTests {
                                   what is interrupted.
           coordinator             Keep house for the pool: take back work of dead
                                   workers, wake due jobs.
-          drain                   Ask a worker to stop in order.
+          drain                   Ask workers to stop in order.
 
         WATCH:
           top                     Watch and steer the pool on a full screen.
