@@ -53,7 +53,7 @@ struct ViewPlanTests {
   @Test func `in a new pool no view is worth compiling to the planner`() async throws {
     try await withTestDatabase { database in
       let connection = try await database.connect()
-      try await connection.script("SELECT haul.ensure_partitions(100000)")
+      try await connection.script("SET jit = on; SELECT haul.ensure_partitions(100000)")
       let views = try await connection.query(
         "SELECT viewname::text FROM pg_views WHERE schemaname = 'haul' ORDER BY 1"
       ).map { try $0.decode(0, as: String.self) }
