@@ -37,7 +37,8 @@ package final class PoolCoordinator: Sendable {
       ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"),
       observe: { [logger] event in
         switch event {
-        case .connected: logger.debug(.databaseRestored)
+        case .connected(_, false): logger.debug(.databaseRestored)
+        case .connected(_, true): logger.info(.databaseRestored)
         case .lost(let error): logger.warning(.databaseLost, (.reason, LogValue(error.description)))
         case .retrying(let after, let error):
           logger.warning(.databaseRetry, (.after, LogValue(after)), (.reason, LogValue("\(error)")))

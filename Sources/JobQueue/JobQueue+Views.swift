@@ -50,10 +50,10 @@ extension JobQueue {
       """, [includingGone, limit])
   }
 
-  /// How many workers stopped or died.
-  package func goneWorkers() async throws -> Int {
-    try await call(
-      "SELECT count(*) FROM haul.workers w WHERE w.state IN ('stopped', 'dead')", [])
+  /// How many workers there are by state.
+  package func workersByState() async throws -> [String: Int64] {
+    Dictionary(
+      uniqueKeysWithValues: try await workerCounts().map { ($0.state, $0.workers) })
   }
 
   /// One worker; nil where it never registered.
@@ -102,6 +102,11 @@ extension JobQueue {
       "SELECT to_json(v) FROM (SELECT s.* FROM haul.stores s ORDER BY s.store, s.instance) v", [])
   }
 
+  /// Whether jobs of any queue end up in that store.
+  package func hasQueue(ofStore store: String) async throws -> Bool {
+    try await call("SELECT EXISTS (SELECT FROM haul.queues q WHERE q.store = $1)", [store])
+  }
+
   /// All policies of hosts by pattern.
   package func policies() async throws -> [PolicyRow] {
     try await view(
@@ -136,15 +141,23 @@ extension JobQueue {
       """, [idle, limit])
   }
 
-  /// At most `limit` batches that have jobs, the newest first; or that of `name`, also without.
-  package func batches(named name: String? = nil, limit: Int) async throws -> [BatchRow] {
+  /// How many batches have jobs.
+  package func batchCount() async throws -> Int64 {
+    try await call("SELECT count(*) FROM haul.batches b WHERE b.jobs > 0", [])
+  }
+
+  /// At most `limit` batches that have jobs, the newest first, and before them those that have not ended where
+  /// `unfinishedFirst`; or that of `name`, also without.
+  package func batches(
+    named name: String? = nil, unfinishedFirst: Bool = false, limit: Int
+  ) async throws -> [BatchRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
         SELECT b.*, extract(epoch FROM b.time_left) AS seconds_left FROM haul.batches b
         WHERE CASE WHEN $1::text IS NULL THEN b.jobs > 0 ELSE b.batch = $1 END
-        ORDER BY b.submitted_at DESC, b.batch LIMIT $2) v
-      """, [name, limit])
+        ORDER BY $3 AND b.unfinished > 0 DESC, b.submitted_at DESC, b.batch LIMIT $2) v
+      """, [name, limit, unfinishedFirst])
   }
 
   /// At most `limit` groups of jobs that failed alike, the latest hours first, of `selector`'s batch, class and host where these

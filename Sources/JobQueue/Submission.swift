@@ -132,7 +132,7 @@ package struct SubmitReply: Sendable, Equatable {
   /// Was another job, and is the line's now.
   package internal(set) var replaced = 0
   /// Of those skipped, queued again and asked for again, those that are not in the submission's batch, where it has one, and
-  /// those in another queue that have not ended.
+  /// those in another queue.
   package internal(set) var elsewhere: [Elsewhere] = []
   /// Ids of those in another batch, where they are wanted.
   package internal(set) var others: [Int64] = []

@@ -57,9 +57,14 @@ enum Handshake {
 
   /// The code in the last "FATAL:  28P01: …" of a message of full verbosity, in any language.
   static func sqlState(inVerbose message: String) -> SQLState? {
-    message.split(separator: "\n").reversed().lazy
+    let states = message.split(separator: "\n")
       .compactMap { line in line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) }
-      .first.map { SQLState(rawValue: String($0.1)) }
+      .map { SQLState(rawValue: String($0.1)) }
+    // Where TLS is only preferred libpq asks once more without it, and that may be refused whatever the password.
+    if states.last == .invalidAuthorization, states.contains(.invalidPassword) {
+      return .invalidPassword
+    }
+    return states.last
   }
 }
 

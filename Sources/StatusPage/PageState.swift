@@ -13,13 +13,15 @@ struct PageState: Encodable, Sendable {
   var running: [Running]?
   var minutes: [[Int64]]?
   var workers: [Worker]?
-  var gone: Int64?
+  var gone: Gone?
   /// Seconds since what follows was counted.
   var countedAge: Double?
   var queues: [Queue]?
   var hosts: [Host]?
   var hostCounts: [HostCount]?
   var batches: [Batch]?
+  /// How many there are in all.
+  var batchCount: Int64?
   var failures: [Failure]?
 
   struct Totals: Encodable, Sendable {
@@ -53,6 +55,11 @@ struct PageState: Encodable, Sendable {
     var silence: Double
     var stores: [String]
     var trouble: String?
+  }
+
+  /// How many workers ended, and how.
+  struct Gone: Encodable, Sendable {
+    var dead, stopped: Int64
   }
 
   struct Queue: Encodable, Sendable {
@@ -110,8 +117,8 @@ extension PageState {
     running = live.running.map(Running.init)
     minutes = live.minutes.map { [$0.minute, $0.bytes, $0.completed, $0.failed, $0.cancelled] }
     workers = live.workers.map(Worker.init)
-    gone = live.workerCounts.filter { ["stopped", "dead"].contains($0.state) }.map(\.workers)
-      .reduce(0, +)
+    let ended = Dictionary(uniqueKeysWithValues: live.workerCounts.map { ($0.state, $0.workers) })
+    gone = Gone(dead: ended["dead"] ?? 0, stopped: ended["stopped"] ?? 0)
     guard let counted = reading.counted else { return }
     countedAge = reading.countedAge.map { $0 / .seconds(1) }
     queues = counted.queues.map(Queue.init)
@@ -120,6 +127,7 @@ extension PageState {
       HostCount(whyIdle: $0.whyIdle, hosts: $0.hosts, waiting: $0.waiting)
     }
     batches = counted.batches.map(Batch.init)
+    batchCount = counted.batchCount
     failures = counted.failures.map(Failure.init)
   }
 }

@@ -17,7 +17,9 @@ extension WebURL {
   package var noFile: TransferError? {
     guard isFile else { return nil }
     let why: String? =
-      if path.hasSuffix("/") || path.lowercased().hasSuffix("%2f") {
+      if path.isEmpty || path == "/" {
+        "the URL names a host and no file"
+      } else if path.hasSuffix("/") || path.lowercased().hasSuffix("%2f") {
         "the URL names a directory, for it ends in '/', and only files are fetched"
       } else if path.lowercased().contains(";type=") {
         "the URL says ';type=', and files are fetched as they are"

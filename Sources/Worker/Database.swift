@@ -67,7 +67,8 @@ struct Database: Sendable {
 
   static func log(_ event: Session.Event, _ logger: Logger) {
     switch event {
-    case .connected(let pid, _): logger.debug(.databaseRestored, (.pid, LogValue(pid)))
+    case .connected(let pid, false): logger.debug(.databaseRestored, (.pid, LogValue(pid)))
+    case .connected(let pid, true): logger.info(.databaseRestored, (.pid, LogValue(pid)))
     case .lost(let error): logger.warning(.databaseLost, (.reason, LogValue(error.description)))
     case .retrying(let after, let error):
       logger.warning(.databaseRetry, (.after, LogValue(after)), (.reason, LogValue("\(error)")))

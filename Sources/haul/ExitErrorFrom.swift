@@ -84,6 +84,11 @@ extension ExitError {
   private init(_ error: PostgresError) {
     let (code, advice): (ExitCode, String)
     switch error {
+    case .configuration(let reason) where reason.contains("service"):
+      (code, advice) = (
+        .configuration,
+        "Check the service's name, ~/.pg_service.conf and the file that PGSERVICEFILE names."
+      )
     case .configuration:
       (code, advice) = (.configuration, "Check --database, HAUL_DATABASE_URL or ~/.pgpass.")
     case .connecting(let state?, _) where state == .insufficientPrivilege:

@@ -41,7 +41,7 @@ struct StoreInitCommand: HaulCommand {
 
   func perform() async throws {
     // The database comes first, and what this user may do there: a marker that nobody knows of would be left behind.
-    let (root, instance, made) = try await database.withQueue { queue in
+    let (root, instance, made, hasQueue) = try await database.withQueue { queue in
       guard try await queue.databaseFacts().may.administer else {
         throw ExitError(lacking: PoolRole.needed(by: Self.self))
       }
@@ -50,14 +50,16 @@ struct StoreInitCommand: HaulCommand {
       let (marker, root) = try initialise()
       let instance = try await queue.initStore(
         name: store.argument, marker: marker, machine: PoolWorker.machine, root: root)
-      return (root, instance, try await queues(queue).filter { !before.contains($0) })
+      let made = try await queues(queue).filter { !before.contains($0) }
+      return (root, instance, made, try await queue.hasQueue(ofStore: store.argument))
     }
     try output.print(
       [
         .init("store", .string(store.argument)), .init("instance", .number(instance)),
         .init("root", .string(root)), .init("queues", .array(made.map(JSONValue.string))),
       ],
-      orSay: "\(root) is instance \(instance) of the store \(store.argument)" + Self.news(of: made))
+      orSay: "\(root) is instance \(instance) of the store \(store.argument)"
+        + (hasQueue ? Self.news(of: made) : noQueue))
   }
 
   /// `; made for it: the queue films`, and what the queue `default` is for.
@@ -68,6 +70,12 @@ struct StoreInitCommand: HaulCommand {
         ? "the queue default, which takes what is submitted without --queue" : "the queue \($0)"
     }
     return "; made for it: \(names.joined(separator: " and "))"
+  }
+
+  /// Another store has taken the name.
+  private var noQueue: String {
+    "; no queue leads to it, for the queue \(store.argument) is another store's: "
+      + "haul queue create NAME --store \(store.argument)"
   }
 
   /// Those of the queues that go with a store that are there.

@@ -104,14 +104,14 @@ struct TopFrame {
     return lines.enumerated().map { index, text in
       var line = StyledLine(text, .green)
       if index == 0 && greatest > 0 {
-        line.append(" " + HumanFormat.rate(Int64(greatest)), .dim)
+        line.append(" peak " + HumanFormat.rate(Int64(greatest)), .dim)
       }
       return line
     }
   }
 
-  /// Columns at the right of the sparkline: ` 1023 KiB/s`.
-  private static let scale = 11
+  /// Columns at the right of the sparkline: ` peak 1023 KiB/s`.
+  private static let scale = 16
 
   private var tabs: StyledLine {
     var left = StyledLine()

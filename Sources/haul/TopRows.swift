@@ -12,7 +12,8 @@ extension TransferRow {
     .init(Column("JOB", key: "job", .right, value: { .number($0.job) }), 5...9, 6),
     .init(Column("PATH", key: "path", isPath: true, value: { .string($0.path) }), 20...100, 0),
     .init(
-      Column("", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),
+      Column(
+        "DONE", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),
       6...16, 4, isBar: true),
     .init(
       Column(
@@ -47,7 +48,8 @@ extension TransferRow {
     Self.table.row(
       self, .job(job, path: path),
       detail: [
-        path, command.map { "asked to \($0)" }, "from \(host)", batch.map { "batch \($0)" },
+        "job \(job)", path, command.map { "asked to \($0)" }, "from \(host)",
+        batch.map { "batch \($0)" },
         attempt > 1 ? "attempt \(attempt)" : nil, "for " + HumanFormat.duration(.seconds(seconds)),
         durable.map { "\(HumanFormat.bytes($0)) safe" },
       ])
@@ -77,11 +79,21 @@ extension QueueRow {
 }
 
 extension HostRow {
+  /// With what `haul hosts` says below a row, the reason first, for a narrow screen.
+  private static let idle = Column(
+    "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
+    text: { row in
+      guard let until = row.blockedUntil else { return row.whyIdle ?? "-" }
+      return "blocked: \(row.blockReason ?? "unknown")"
+        + (until == "infinity" ? "" : ", until \(HumanFormat.time(until))")
+    },
+    style: { $0.whyIdle == "blocked" ? .yellow : nil })
+
   static let table = TopTable(
-    columns,
+    columns.filter { $0.key != idle.key } + [idle],
     [
       ("host", 20...60, 0), ("running", 7...7, 0), ("cap", 4...9, 2), ("min_interval", 8...8, 4),
-      ("waiting", 7...7, 3), ("why_idle", 8...8, 0),
+      ("waiting", 7...7, 3), ("why_idle", 8...80, 0),
     ])
 
   var topRow: TopRow {
@@ -136,6 +148,7 @@ extension BatchRow {
       self, .batch(batch),
       detail: [
         "batch \(batch)", Self.word(self), counted(Int(running), "running job"),
+        cancelled > 0 ? "\(cancelled) cancelled" : nil,
         "submitted \(HumanFormat.time(submittedAt))",
       ])
   }
@@ -152,6 +165,6 @@ extension FailureRow {
   var topRow: TopRow {
     Self.table.row(
       self, .failures(error: error ?? "", host: host),
-      detail: ["\(error ?? "unknown") of \(host)", message, "first job \(firstJob)"])
+      detail: ["\(error ?? "unknown") of \(host)", "first job \(firstJob)", message])
   }
 }

@@ -27,15 +27,18 @@ struct WorkersCommand: HaulCommand {
     let (rows, gone) = try await database.withQueue { queue in
       (
         try await queue.workers(includingGone: all, limit: limit.asked),
-        all ? 0 : try await queue.goneWorkers()
+        all ? [:] : try await queue.workersByState()
       )
     }
     try output.print(
       rows, upTo: limit.limit, label: "haul workers", WorkerRow.columns,
       json: WorkerRow.moreColumns)
-    if gone > 0 {
+    let words = [("dead", "died"), ("stopped", "stopped in order")].compactMap { state, word in
+      gone[state].map { "\(counted(Int($0), "worker")) \(word)" }
+    }
+    if !words.isEmpty {
       try StandardStream.error.write(
-        "haul workers: \(counted(gone, "worker")) stopped or died; --all lists them too\n")
+        "haul workers: \(words.joined(separator: ", ")); --all lists them too\n")
     }
   }
 }
@@ -43,13 +46,18 @@ struct WorkersCommand: HaulCommand {
 extension WorkerRow {
   typealias Column = Listing<WorkerRow>.Column
 
+  /// Whether it has trouble with a store, and would work otherwise.
+  private var claimsLess: Bool { trouble != nil && state == "alive" }
+
   static let columns: [Column] = [
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
     Column("MACHINE", key: "machine", value: { .string($0.machine) }),
     Column("PID", key: "pid", .right, value: { .number($0.pid) }),
     Column("VERSION", key: "version", value: { .string($0.version) }),
     Column(
-      "STATE", key: "state", value: { .string($0.state) }, style: { Style(state: $0.state) }),
+      "STATE", key: "state", value: { .string($0.state) },
+      text: { $0.claimsLess ? "trouble" : $0.state },
+      style: { $0.claimsLess ? .red : Style(state: $0.state) }),
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     Column("OF", key: "concurrency", .right, value: { .number($0.concurrency) }),
     Column(

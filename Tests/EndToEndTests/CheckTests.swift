@@ -228,6 +228,18 @@ struct CheckTests {
     }
   }
 
+  @Test func `a store whose queue's name is taken has none, and says so`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("queue", "create", "nas", "--store", "data")
+      let other = try TemporaryDirectory()
+      #expect(
+        try await pool.command("store", "init", "nas", other.path) == [
+          "\(other.path) is instance 2 of the store nas; no queue leads to it, for the queue nas is another store's: "
+            + "haul queue create NAME --store nas"
+        ])
+    }
+  }
+
   @Test func `who holds a snapshot open is named`() async throws {
     try await HaulPool.open { pool in
       let holder = try await pool.database.connect(applicationName: "forgotten")

@@ -341,7 +341,7 @@ struct CommandLineTests {
       #expect(gone.exit == .code(0))
       #expect(gone.standardOutput == [])
       #expect(
-        gone.standardError == ["haul workers: 1 worker stopped or died; --all lists them too"])
+        gone.standardError == ["haul workers: 1 worker stopped in order; --all lists them too"])
       let all = try await pool.haul(["workers", "--json", "--all"])
       #expect(all.standardOutput.count == 1)
       #expect(all.standardError == [])

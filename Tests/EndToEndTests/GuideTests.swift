@@ -63,7 +63,8 @@ struct GuideTests {
     let passwords = try home.write(try block("pgpass"), to: ".pgpass")
     #expect(chmod(passwords, 0o600) == 0)
     let server = try await PrivatePostgres(
-      port: port, settings: try block("conf"), access: rewritten(try block("hba")),
+      port: port, settings: try block("conf").replacingOccurrences(of: "'*'", with: "'127.0.0.1'"),
+      access: rewritten(try block("hba")),
       files: ["server.crt", "server.key", "ca.crt"].map { home.path($0) })
     _ = try await run([blocks[0]], on: server)
     let admin = try await Connection.connect(
@@ -88,6 +89,8 @@ struct GuideTests {
         String(line.prefix { $0 != "#" }).trimmingCharacters(in: .whitespaces))
       if command.hasSuffix("haul coordinator") {
         lines.append("\(command) & coordinator=$!")
+      } else if command.contains("--queue archive ") {
+        lines.append("touch known_hosts; install -d -m 700 credentials; \(command) & archive=$!")
       } else if command.contains("haul worker ") {
         lines.append("\(command) & worker=$!")
       } else if command.hasSuffix("haul batch wait monday") {
@@ -104,7 +107,8 @@ struct GuideTests {
     ] {
       #expect(lines.contains { $0.contains(command) }, "\(command)")
     }
-    let output = try await run(lines + ["kill $coordinator; wait $coordinator"], on: server)
+    let output = try await run(
+      lines + ["kill $coordinator $archive; wait $coordinator && wait $archive"], on: server)
     #expect(!output.standardError.contains { $0.contains(Self.password) })
     #expect(try FileTree.files(below: home.path("store")).contains { $0.hasSuffix("/a.iso") })
     // Of the pool that was restored; the invariants of both were looked at by `haul check`.

@@ -40,6 +40,11 @@ import Testing
       "... failed: FATAL:  3D000: base inconnue\nEMPLACEMENT:  InitPostgres, postinit.c:886",
       "3D000"
     ),
+    // With TLS and without.
+    (
+      "failed: FATAL:  28P01: password authentication failed\nfailed: FATAL:  28000: no pg_hba.conf entry",
+      "28P01"
+    ),
     ("connection refused", nil),
   ])
   func `the code of a refusal is read from libpq's message`(message: String, code: String?) {

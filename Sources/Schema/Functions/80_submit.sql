@@ -11,7 +11,7 @@
 -- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
 --            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
 --            "elsewhere": [{"kind", "name", "jobs"}]: of those that are not in p_batch, where a batch is given, and of
---            those that have not ended and are in another queue, "others": ids outside p_batch, where wanted,
+--            those in another queue, "others": ids outside p_batch, where wanted,
 --            "left": whether lines are left}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs, or an option of the wrong kind, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
@@ -80,7 +80,7 @@ BEGIN
       WHERE j.id = ANY (v_met) AND j.batch IS DISTINCT FROM v_batch AND v_batch IS NOT NULL GROUP BY b.name
       UNION ALL
       SELECT 'queue', q.name, array_agg(j.id) FROM haul.job j JOIN haul.queue q ON q.id = j.queue
-      WHERE j.id = ANY (v_met) AND j.queue <> v_queue.id AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = j.id)
+      WHERE j.id = ANY (v_met) AND j.queue <> v_queue.id AND q.deleted_at IS NULL
       GROUP BY q.name) e;
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   END IF;

@@ -20,8 +20,9 @@ struct CountedFacts: Sendable {
   var hostCounts: [HostCount]
   /// The busiest, at most ``mostHosts``.
   var hosts: [HostRow]
-  /// The newest, at most ``mostBatches``.
+  /// Those that have not ended, then the newest, at most ``mostBatches``.
   var batches: [BatchRow]
+  var batchCount: Int64
   var attempts: [AttemptResult]
   var failures: [FailureClass]
   /// How long the oldest transaction that keeps dead rows has run, in seconds; nil where there is none to see.
@@ -50,7 +51,8 @@ extension CountedFacts {
     self.init(
       queues: try await queue.queues(), hostCounts: try await queue.hostCounts(),
       hosts: try await queue.hosts(limit: Self.mostHosts),
-      batches: try await queue.batches(limit: Self.mostBatches),
+      batches: try await queue.batches(unfinishedFirst: true, limit: Self.mostBatches),
+      batchCount: try await queue.batchCount(),
       attempts: try await queue.attemptResults(), failures: try await queue.failureClasses(),
       oldestSnapshot: try await queue.databaseFacts().oldest?.seconds)
   }

@@ -100,6 +100,8 @@ class Table {
     return { node, cells };
   }
 }
+/// Whether all workers have their hands full, so that no host is what keeps jobs waiting.
+let noPlace = false;
 const plain = (title, classes, value) => ({ title, classes, show: (cell, item) => set(cell, value(item)) });
 const spans = (...classes) => () => classes.map((name) => make("span", name));
 const pathName = () => make("span", "name path", make("span", "dir"), make("span", "file"));
@@ -115,7 +117,7 @@ const tables = {
         const again = job.attempt > 1 ? ` · attempt ${job.attempt}` : "";
         const word = job.command ? ` · to ${job.command}` : "";
         set(where, `${job.host} · worker ${job.worker} on ${job.machine}${again}${word}`);
-        set(narrow, `${done(job)} ${received(job)} · ${rate(job.rate)}`);
+        set(narrow, [done(job), received(job), rate(job.rate)].filter(Boolean).join(" · "));
       },
     },
     plain("Done", "n wide w-1", done),
@@ -146,10 +148,10 @@ const tables = {
     },
     plain("Rate", "n wide w-3", (batch) => rate(batch.rate)),
     {
-      title: "Time left", classes: "n w-2",
+      title: "Time left", classes: "n w-6",
       show(cell, batch) {
         const ended = batch.completed + batch.failed + batch.cancelled === batch.jobs;
-        set(cell, ended ? (batch.cancelled === batch.jobs ? "cancelled" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
+        set(cell, ended ? (batch.cancelled === batch.jobs ? "cancelled" : batch.failed ? "ended" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
       },
     },
   ], (batch) => batch.batch, "No batch yet: haul submit --batch NAME makes one."),
@@ -176,14 +178,16 @@ const tables = {
       title: "Host", parts: spans("name"),
       show(cell, host) { set(cell.children[0], host.host); cell.children[0].title = host.host; },
     },
-    plain("Running", "n w-3", (host) => `${host.running} of ${host.cap}${host.cap < host.policyCap ? ` (${host.policyCap})` : ""}`),
+    plain("Running", "n w-3", (host) => `${host.running} of ${host.cap}`),
     {
       title: "Starts more", classes: "w-4", parts: spans("", "sub wrap"),
       show(cell, host) {
         const [word, more] = cell.children;
-        set(word, { null: "yes", empty: "nothing waits" }[String(host.whyIdle ?? null)] ?? `no: ${host.whyIdle}`);
+        set(word, { null: noPlace ? "no worker has a place" : "yes", empty: "nothing waits" }[String(host.whyIdle ?? null)] ?? `no: ${host.whyIdle}`);
         look(word, host.whyIdle === "blocked" ? "bad" : host.whyIdle === "adaptive" ? "warn" : "");
-        set(more, host.whyIdle !== "blocked" ? "" : [host.blockReason, until(host.blockedUntil)].filter(Boolean).join(", "));
+        const reasons = host.whyIdle === "blocked" ? [host.blockReason, until(host.blockedUntil)] : [];
+        if (host.cap < host.policyCap) reasons.push(`cap lowered from ${host.policyCap}`);
+        set(more, reasons.filter(Boolean).join(", "));
       },
     },
   ], (host) => host.host, "No host yet."),
@@ -211,7 +215,7 @@ const tables = {
 
   failures: new Table("failures", [
     {
-      title: "Class", classes: "w-4", parts: spans("bad"),
+      title: "Class", classes: "w-7", parts: spans("bad"),
       show(cell, failure) { set(cell.children[0], failure.error); },
     },
     plain("Jobs", "n w-2", (failure) => count(failure.jobs)),
@@ -267,7 +271,7 @@ function chart(minutes, now) {
   const sum = (column) => shown.reduce((total, row) => total + row[column], 0);
   set($("chart-top"), most ? `${bytes(top)} a minute` : "");
   set($("chart-text"), sum(2) + sum(3) === 0 ? "none yet"
-    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${count(sum(3))} failed` : ""}`);
+    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${counted(sum(3), "failure")}, retried ones too` : ""}`);
 }
 
 // What an operator should look at.
@@ -307,9 +311,13 @@ function show(state) {
   set($("rate"), number);
   set($("rate-unit"), `${unit}/s`);
   const places = state.workers.filter((worker) => worker.state === "alive").reduce((sum, worker) => sum + worker.concurrency, 0);
+  noPlace = totals.running >= places;
   set($("rate-more"), `${count(totals.running)} of ${counted(places, "place")} taken, ${counted(state.workers.length, "worker")}`);
   set($("n-running"), count(totals.running));
-  set($("n-waiting"), count(totals.unfinished - totals.running));
+  // Paused jobs wait for somebody's word alone.
+  const held = (state.queues ?? []).reduce((sum, queue) => sum + queue.held, 0);
+  set($("n-waiting"), count(Math.max(0, totals.unfinished - totals.running - held)));
+  set($("n-held"), held ? `and ${count(held)} paused` : "");
   set($("n-completed"), count(totals.completed));
   set($("n-bytes"), bytes(totals.completedBytes));
   set($("n-failed"), count(totals.failed));
@@ -319,9 +327,11 @@ function show(state) {
   chart(state.minutes, totals.now);
   tables.running.show(state.running);
   tables.workers.show(state.workers);
-  set($("workers-count"), state.gone ? `and ${count(state.gone)} gone` : "");
+  const gone = [[state.gone.dead, "died"], [state.gone.stopped, "stopped"]].filter(([workers]) => workers);
+  set($("workers-count"), gone.map(([workers, word]) => `${count(workers)} ${word}`).join(", "));
   for (const name of ["batches", "queues", "hosts", "failures"]) if (state[name]) tables[name].show(state[name]);
   const hosts = (state.hostCounts ?? []).reduce((sum, row) => sum + row.hosts, 0);
+  set($("batches-count"), state.batchCount > (state.batches ?? []).length ? `${state.batches.length} of ${count(state.batchCount)}` : "");
   set($("hosts-count"), hosts > (state.hosts ?? []).length ? `${state.hosts.length} of ${count(hosts)}` : "");
   document.title = totals.running ? `${number} ${unit}/s – Haul` : "Haul";
   const late = state.countedAge >= 10 ? `Queues, hosts, batches and failures were counted ${age(state.countedAge)} ago. ` : "";
@@ -329,10 +339,10 @@ function show(state) {
 }
 
 // Asking, and saying whether what is shown is fresh. The line is a status region: it changes with the connection alone.
-let heard = Date.now(), failed = "", paused = false, up = true, timer = 0;
+let heard = Date.now(), failed = "", still = false, up = true, timer = 0;
 function tell() {
   const silence = (Date.now() - heard) / 1000;
-  const [kind, text] = paused ? ["", "Paused"]
+  const [kind, text] = still ? ["", "Not updated"]
     : failed ? ["lost", failed]
     : !up ? ["lost", "No answer from the database"]
     : silence > LATE ? ["late", "Stale: waiting for an answer"] : ["live", "Live"];
@@ -343,13 +353,13 @@ function tell() {
 }
 async function poll() {
   clearTimeout(timer);
-  if (paused) return tell();
+  if (still) return tell();
   try {
     const answer = await fetch("/api/state", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
     if (answer.status === 401) return location.reload();
     if (!answer.ok) throw new Error(`The coordinator answers ${answer.status}`);
     const state = await answer.json();
-    if (!paused) show(state);
+    if (!still) show(state);
     [heard, failed] = [Date.now(), ""];
   } catch (error) {
     failed = error instanceof TypeError || error.name === "TimeoutError" ? "Disconnected: trying again" : error.message;
@@ -357,9 +367,9 @@ async function poll() {
   tell();
   timer = setTimeout(poll, document.hidden ? HIDDEN_POLL : POLL);
 }
-$("pause").addEventListener("click", () => {
-  paused = !paused;
-  $("pause").setAttribute("aria-pressed", String(paused));
+$("still").addEventListener("click", () => {
+  still = !still;
+  set($("still"), still ? "Update" : "Hold still");
   poll();
 });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
