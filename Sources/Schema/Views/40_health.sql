@@ -111,7 +111,7 @@ FROM (
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
 UNION ALL
 SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
-  'lanes of a queue, not paused, where jobs wait that no live worker could write: none mounts the store, or all have trouble with it'
+  'of lanes (what waits in a queue for one host) those, in queues that are not paused, whose files no live worker could write: none mounts the store, or all have trouble with it'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT haul.is_served(q.store, k.instance)
