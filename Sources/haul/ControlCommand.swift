@@ -51,14 +51,18 @@ extension ControlCommand {
 }
 
 extension JobQueue.Action {
-  /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 are completed`, and what
+  /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 jobs are completed, 1 is paused`, and what
   /// to do instead where there is something.
   /// `isCut`: there may be more jobs than these, the newest.
   func futility(_ states: [String], isCut: Bool = false) -> String {
     if states.isEmpty { return "no job to \(rawValue): none is as the selectors say" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-    let others = counts.map { "\($0.value) \($0.value == 1 ? "is" : "are") \($0.key)" }
+    // A number alone would be taken for an id.
+    let others = counts.enumerated().map { index, state in
+      (index == 0 ? counted(state.value, "job") : "\(state.value)")
+        + " \(state.value == 1 ? "is" : "are") \(state.key)"
+    }
     let advice = counts.lazy.compactMap { self.alternative(to: $0.key) }.first
     let newest = isCut ? "of the newest \(counted(states.count, "job")) " : ""
     return "no job to \(rawValue): \(newest)\(others.joined(separator: ", "))"

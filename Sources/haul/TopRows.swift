@@ -98,7 +98,12 @@ extension HostRow {
 
   var topRow: TopRow {
     Self.table.row(
-      self, .host(host), detail: [host, Self.block(self) ?? whyIdle.flatMap(Self.reason)])
+      self, .host(host),
+      detail: [
+        host, Self.block(self) ?? whyIdle.flatMap(Self.reason),
+        whyIdle == nil && waiting
+          ? "not the host keeps its jobs waiting: 'haul job ID' says of each what does" : nil,
+      ])
   }
 
   /// What `why_idle` means, in words; nil for what ``block(_:)`` tells.

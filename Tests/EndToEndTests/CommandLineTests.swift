@@ -305,13 +305,13 @@ struct CommandLineTests {
     try await withPool { database, _ in
       _ = try await haul(["submit", "http://h/a", "http://h/b", "--batch", "x"], on: database)
       let steps = [
-        ("retry 1", "no job to retry: 1 is queued"),
-        ("pause --batch x", "2 jobs paused"), ("pause --batch x", "no job to pause: 2 are paused"),
-        ("retry 1", "no job to retry: 1 is paused; 'haul resume' lets it go on"),
+        ("retry 1", "no job to retry: 1 job is queued"),
+        ("pause --batch x", "2 jobs paused"), ("pause --batch x", "no job to pause: 2 jobs are paused"),
+        ("retry 1", "no job to retry: 1 job is paused; 'haul resume' lets it go on"),
         ("cancel --error dns", "no job to cancel: none is as the selectors say"),
         ("resume 1", "1 job resumed"), ("cancel --state paused", "1 job cancelled"),
-        ("resume 2", "no job to resume: 1 is cancelled; 'haul retry' queues it again"),
-        ("retry --host h", "1 job queued again"), ("retry 2", "no job to retry: 1 is queued"),
+        ("resume 2", "no job to resume: 1 job is cancelled; 'haul retry' queues it again"),
+        ("retry --host h", "1 job queued again"), ("retry 2", "no job to retry: 1 job is queued"),
         ("submit http://h/a http://h/b", "submitted 0 jobs, 2 already there, 0 queued again"),
       ]
       for (line, sentence) in steps {
