@@ -306,7 +306,8 @@ struct CommandLineTests {
       _ = try await haul(["submit", "http://h/a", "http://h/b", "--batch", "x"], on: database)
       let steps = [
         ("retry 1", "no job to retry: 1 job is queued"),
-        ("pause --batch x", "2 jobs paused"), ("pause --batch x", "no job to pause: 2 jobs are paused"),
+        ("pause --batch x", "2 jobs paused"),
+        ("pause --batch x", "no job to pause: 2 jobs are paused"),
         ("retry 1", "no job to retry: 1 job is paused; 'haul resume' lets it go on"),
         ("cancel --error dns", "no job to cancel: none is as the selectors say"),
         ("resume 1", "1 job resumed"), ("cancel --state paused", "1 job cancelled"),
