@@ -70,6 +70,8 @@ def run(options, root):
     report.report(record)
     if options.record:
         report.append(options.record, record)
+    if stage.ledger.violations:
+        print(f"chaos: the logs of this run are in {report.keep(stage, root, record)}")
     return 1 if stage.ledger.violations else 0
 
 

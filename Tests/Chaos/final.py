@@ -1,6 +1,7 @@
 """The judge when all has settled: every job, every file, every part file, every process."""
 
 import hashlib
+import json
 import os
 import re
 import time
@@ -86,8 +87,10 @@ class Final:
         self.rows = self.session.run(JOBS)
         self.finished = {row[1]: row[11] for row in self.rows if row[5] == "completed"}
         self.attempts, self.life_of, self.lost = {}, {}, []
-        for job, token, *rest in self.session.run(ATTEMPTS):
-            self.attempts.setdefault(job, []).append((token, *rest))
+        with open(self.world.site.path("attempts"), "w") as file:
+            for job, token, *rest in self.session.run(ATTEMPTS):
+                self.attempts.setdefault(job, []).append((token, *rest))
+                file.write(json.dumps([job, token, *rest]) + "\n")
 
     def check(self):
         self.read_logs()

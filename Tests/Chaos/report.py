@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import tempfile
 import time
 
 BYTES = {
@@ -59,6 +61,18 @@ def report(run):
         print(f"  {moment:6.1f} s  {check}: {text}")
     if run["violations"]:
         print(f"\nThe same faults again: scripts/chaos --minutes {run['minutes']:g} --seed {run['seed']}")
+
+
+def keep(world, root, run):
+    """Puts where it stays what tells how a violation came about: logs, the origins' requests, every attempt. Returns where."""
+    kept = tempfile.mkdtemp(prefix="haul-chaos-logs.", dir=os.path.dirname(root))
+    for name in os.listdir(root):
+        if name.endswith((".log", ".errors")) or name in ("requests", "nginx-requests", "attempts"):
+            shutil.copy(os.path.join(root, name), kept)
+    shutil.copy(world.server.log, os.path.join(kept, "postgres.log"))
+    with open(os.path.join(kept, "run"), "w") as file:
+        json.dump(run | {"begin": world.ledger.begin}, file)
+    return kept
 
 
 def append(path, run):
