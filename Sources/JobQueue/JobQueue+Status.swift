@@ -145,6 +145,13 @@ package struct WorkerCount: Sendable, Decodable, Equatable {
   package var silence: Double
 }
 
+extension [WorkerCount] {
+  /// How many workers are in that state.
+  package func workers(_ state: String) -> Int64 {
+    first { $0.state == state }?.workers ?? 0
+  }
+}
+
 /// Rows of `haul.hosts` with one reason to start nothing.
 package struct HostCount: Sendable, Decodable, Equatable {
   /// nil: something may start.

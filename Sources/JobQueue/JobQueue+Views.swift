@@ -50,12 +50,6 @@ extension JobQueue {
       """, [includingGone, limit])
   }
 
-  /// How many workers there are by state.
-  package func workersByState() async throws -> [String: Int64] {
-    Dictionary(
-      uniqueKeysWithValues: try await workerCounts().map { ($0.state, $0.workers) })
-  }
-
   /// One worker; nil where it never registered.
   package func worker(_ id: Int64) async throws -> WorkerRow? {
     let rows: [WorkerRow] = try await view(

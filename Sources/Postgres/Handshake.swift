@@ -43,10 +43,7 @@ enum Handshake {
     if libpq.needsPassword { return .configuration("the database demands a password") }
     let message = libpq.errorMessage
     let sentence = withoutStates(PostgresError.oneLine(message))
-    // What libpq says before it looks for a server (fe-connect.c, parseServiceInfo).
-    if ["definition of service ", "service file "].contains(where: sentence.hasPrefix) {
-      return .configuration(sentence)
-    }
+    if PostgresError.isOfService(sentence) { return .configuration(sentence) }
     return .connecting(sqlState(inVerbose: message), sentence)
   }
 
@@ -69,6 +66,11 @@ enum Handshake {
 }
 
 extension PostgresError {
+  /// Whether this is what libpq says of a service, before it looks for a server (fe-connect.c, parseServiceInfo).
+  package static func isOfService(_ sentence: String) -> Bool {
+    ["definition of service ", "service file "].contains(where: sentence.hasPrefix)
+  }
+
   /// libpq's messages end in a newline, have several when there were several hosts, and at full
   /// verbosity name the server's source file.
   static func oneLine(_ message: String) -> String {

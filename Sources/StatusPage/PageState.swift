@@ -117,8 +117,8 @@ extension PageState {
     running = live.running.map(Running.init)
     minutes = live.minutes.map { [$0.minute, $0.bytes, $0.completed, $0.failed, $0.cancelled] }
     workers = live.workers.map(Worker.init)
-    let ended = Dictionary(uniqueKeysWithValues: live.workerCounts.map { ($0.state, $0.workers) })
-    gone = Gone(dead: ended["dead"] ?? 0, stopped: ended["stopped"] ?? 0)
+    gone = Gone(
+      dead: live.workerCounts.workers("dead"), stopped: live.workerCounts.workers("stopped"))
     guard let counted = reading.counted else { return }
     countedAge = reading.countedAge.map { $0 / .seconds(1) }
     queues = counted.queues.map(Queue.init)

@@ -23,17 +23,18 @@ struct DrainCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    var gone: [String] = []
-    for worker in workers {
-      let (isRunning, row) = try await database.withQueue { queue in
-        (try await queue.drainWorker(worker), try await queue.worker(worker))
+    let gone = try await database.withQueue { queue in
+      var gone: [String] = []
+      for worker in workers {
+        let isRunning = try await queue.drainWorker(worker)
+        let name = try await queue.worker(worker)?.name ?? "worker \(worker)"
+        if isRunning {
+          try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
+        } else {
+          gone.append(name)
+        }
       }
-      let name = row?.name ?? "worker \(worker)"
-      if isRunning {
-        try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
-      } else {
-        gone.append(name)
-      }
+      return gone
     }
     guard gone.isEmpty else {
       throw ExitError(

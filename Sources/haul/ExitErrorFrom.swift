@@ -84,7 +84,7 @@ extension ExitError {
   private init(_ error: PostgresError) {
     let (code, advice): (ExitCode, String)
     switch error {
-    case .configuration(let reason) where reason.contains("service"):
+    case .configuration(let reason) where PostgresError.isOfService(reason):
       (code, advice) = (
         .configuration,
         "Check the service's name, ~/.pg_service.conf and the file that PGSERVICEFILE names."

@@ -24,17 +24,18 @@ struct WorkersCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let (rows, gone) = try await database.withQueue { queue in
+    let (rows, counts) = try await database.withQueue { queue in
       (
         try await queue.workers(includingGone: all, limit: limit.asked),
-        all ? [:] : try await queue.workersByState()
+        all ? [] : try await queue.workerCounts()
       )
     }
     try output.print(
       rows, upTo: limit.limit, label: "haul workers", WorkerRow.columns,
       json: WorkerRow.moreColumns)
     let words = [("dead", "died"), ("stopped", "stopped in order")].compactMap { state, word in
-      gone[state].map { "\(counted(Int($0), "worker")) \(word)" }
+      let gone = counts.workers(state)
+      return gone > 0 ? "\(counted(Int(gone), "worker")) \(word)" : nil
     }
     if !words.isEmpty {
       try StandardStream.error.write(

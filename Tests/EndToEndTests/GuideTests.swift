@@ -116,6 +116,7 @@ struct GuideTests {
     try await isRestored(server)
     try await isClosed(server)
     try await areTold()
+    try await areNamed()
   }
 
   /// What belongs to the database and not to its content is as it was, and nobody else could read the dump.
@@ -151,6 +152,24 @@ struct GuideTests {
       #expect(
         output.exit == .code(0) ? words == nil : words.map { said.contains($0) } == true,
         "\(change): \(said)")
+    }
+  }
+
+  /// A service that is not there, and one whose file is not.
+  private func areNamed() async throws {
+    for (service, file) in [
+      ("nosuch", home.path(".pg_service.conf")), ("haul_worker", "/nonexistent"),
+    ] {
+      let output = try await ChildProcess.run(
+        HaulProcess.path, ["jobs", "--database", "service=\(service)"],
+        environment: ["HOME": home.path, "PGSERVICEFILE": file])
+      #expect(output.exit == .code(78) && output.standardError.count == 1)
+      let said = output.standardError.joined()
+      #expect(said.contains("service"), "\(said)")
+      #expect(
+        said.hasSuffix(
+          "Check the service's name, ~/.pg_service.conf and the file that PGSERVICEFILE names."),
+        "\(said)")
     }
   }
 
