@@ -27,6 +27,13 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
     package var submit: Bool
     package var watch: Bool
     package var administer: Bool
+
+    package init(work: Bool, submit: Bool, watch: Bool, administer: Bool) {
+      self.work = work
+      self.submit = submit
+      self.watch = watch
+      self.administer = administer
+    }
   }
 
   /// The session or prepared transaction that has kept dead rows of this database from being cleared away the

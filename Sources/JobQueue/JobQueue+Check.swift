@@ -2,6 +2,18 @@ import Postgres
 
 /// What `haul check` asks.
 extension JobQueue {
+  /// A query for ``DatabaseFacts/Rights``, for any database and user.
+  static let rights = """
+    SELECT json_build_object(
+      'work', m.usable AND m.functions && ARRAY['work'], 'submit', m.usable AND m.functions && ARRAY['submit'],
+      'administer', m.usable AND m.functions && ARRAY['set_host'],
+      'watch', m.usable AND EXISTS (SELECT FROM pg_class c
+        WHERE c.relnamespace = to_regnamespace('haul') AND c.relname = 'jobs' AND has_table_privilege(c.oid, 'SELECT')))
+    FROM (SELECT coalesce(has_schema_privilege(to_regnamespace('haul')::oid, 'USAGE'), false) AS usable,
+      ARRAY(SELECT p.proname::text FROM pg_proc p WHERE p.pronamespace = to_regnamespace('haul')
+        AND has_function_privilege(p.oid, 'EXECUTE')) AS functions) m
+    """
+
   /// Facts that need neither Haul's schema nor any right but to connect. A snapshot counts when it holds back the
   /// removal of dead rows (`backend_xmin`, `backend_xid`); other users' are seen only with `pg_read_all_stats`.
   package func databaseFacts() async throws -> DatabaseFacts {
@@ -18,14 +30,7 @@ extension JobQueue {
         'roles', (SELECT coalesce(json_agg(rolname ORDER BY rolname), '[]') FROM pg_roles
           WHERE rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')),
         'has_schema', to_regnamespace('haul') IS NOT NULL,
-        'may', (SELECT json_build_object(
-            'work', m.usable AND m.functions && ARRAY['work'], 'submit', m.usable AND m.functions && ARRAY['submit'],
-            'administer', m.usable AND m.functions && ARRAY['set_host'],
-            'watch', m.usable AND EXISTS (SELECT FROM pg_class c
-              WHERE c.relnamespace = to_regnamespace('haul') AND c.relname = 'jobs' AND has_table_privilege(c.oid, 'SELECT')))
-          FROM (SELECT coalesce(has_schema_privilege(to_regnamespace('haul')::oid, 'USAGE'), false) AS usable,
-            ARRAY(SELECT p.proname::text FROM pg_proc p WHERE p.pronamespace = to_regnamespace('haul')
-              AND has_function_privilege(p.oid, 'EXECUTE')) AS functions) m),
+        'may', (\(Self.rights)),
         'sees_all_sessions', pg_has_role('pg_read_all_stats', 'USAGE'),
         'oldest', (SELECT to_json(o) FROM (
           SELECT a.pid, a.application_name AS name, a.usename AS "user",

@@ -37,15 +37,17 @@ package struct PoolFigures: Sendable, Equatable {
   }
 }
 
-/// Which database it is, and from which minute on a watcher counts what completes there.
-package struct PoolSince: Sendable, Equatable {
+/// Which database it is, what its watcher may do there, and from which minute on it counts what completes.
+package struct PoolSince: Sendable, Decodable, Equatable {
   package var database: String
   /// A moment as the database writes it.
   package var minute: String
+  package var may: DatabaseFacts.Rights
 
-  package init(database: String, minute: String) {
+  package init(database: String, minute: String, may: DatabaseFacts.Rights) {
     self.database = database
     self.minute = minute
+    self.may = may
   }
 }
 
@@ -103,12 +105,12 @@ package struct TransferRow: Sendable, Equatable {
 
 /// Reads of somebody who looks every second. But for ``waiting(in:)`` their cost grows with what runs, not with what waits.
 extension JobQueue {
-  /// The database, and the minute it is now.
+  /// The database, this user's rights, and the minute it is now.
   package func poolSince() async throws -> PoolSince {
-    let row = try await rows(
-      "SELECT current_database(), date_trunc('minute', now())", [])[0]
-    return PoolSince(
-      database: try row.decode(0), minute: try row.decode(1))
+    try await callJSON(
+      """
+      SELECT json_build_object('database', current_database(), 'minute', date_trunc('minute', now()), 'may', (\(Self.rights)))
+      """, [])
   }
 
   /// How the pool does; `running` and `rate` are those of `part`.

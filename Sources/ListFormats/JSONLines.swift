@@ -41,6 +41,9 @@ private struct JSONEntry: Decodable {
       let value: Value
       if let text = try? container.decode(String.self, forKey: key) {
         value = .text(text)
+      } else if key.stringValue == ListField.url.rawValue {
+        // No number is one, whatever it reads like.
+        value = (try? container.decodeNil(forKey: key)) == true ? .null : .other
       } else if let number = try? container.decode(Int64.self, forKey: key) {
         value = .text(String(number))
       } else if let flag = try? container.decode(Bool.self, forKey: key) {
@@ -62,7 +65,7 @@ private struct JSONEntry: Decodable {
       case .null: break
       case .text(let text): try field.put(text, into: &entry)
       case .texts(let texts): try field.put(texts, into: &entry)
-      case .other: throw ListFault("\(name) is no text, whole number, true or false")
+      case .other: throw field.noSuchValue
       }
     }
     if entry.url.isEmpty { throw ListFault("the object has no url") }

@@ -87,9 +87,14 @@ package enum ListField: String, CaseIterable, Sendable {
   /// Puts a value of several texts where it belongs.
   func put(_ texts: [String], into entry: inout ListEntry) throws(ListFault) {
     guard case .texts(let path) = place else {
-      throw ListFault("\(rawValue) is no text, whole number, true or false")
+      throw noSuchValue
     }
     entry[keyPath: path] = texts
+  }
+
+  /// What is said of a value that no field, or not this one, can have.
+  var noSuchValue: ListFault {
+    ListFault("\(rawValue) is no text" + (self == .url ? "" : ", whole number, true or false"))
   }
 
   private func noNumber(_ text: String) -> ListFault {

@@ -52,10 +52,8 @@ extension BatchRow {
       "TIME LEFT", key: "time_left", .right,
       value: { $0.secondsLeft.map(JSONValue.double) ?? .null },
       text: {
-        $0.isPaused
-          ? "paused"
-          : $0.jobs > 0 && $0.cancelled == $0.jobs
-            ? "cancelled" : $0.secondsLeft.flatMap { HumanFormat.timeLeft(.seconds($0)) } ?? "-"
+        $0.end ?? ($0.isPaused ? "paused" : nil)
+          ?? $0.secondsLeft.flatMap { HumanFormat.timeLeft(.seconds($0)) } ?? "-"
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 
@@ -78,6 +76,12 @@ extension BatchRow {
       text: { "\($0.held)\($0.orMore)" }),
     Column("PAUSED QUEUE", key: "paused_queue", value: { .text($0.pausedQueue) }),
   ]
+
+  /// How it came to its end; nil while there is something left, and where its jobs are all in other batches.
+  private var end: String? {
+    if jobs == 0 || unfinished > 0 { return nil }
+    return cancelled == jobs ? "cancelled" : failed > 0 ? "ended" : "done"
+  }
 
   /// What follows the number of paused jobs.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }

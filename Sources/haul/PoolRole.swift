@@ -1,3 +1,5 @@
+import JobQueue
+
 /// The database's roles, made by 'haul migrate'; what each may do is in Sources/Schema/Views/zz_grants.sql.
 enum PoolRole: String, CaseIterable {
   case monitor = "haul_monitor"
@@ -19,6 +21,16 @@ enum PoolRole: String, CaseIterable {
       is QueueResumeCommand.Type, is QueueDeleteCommand.Type:
       .admin
     default: .monitor
+    }
+  }
+
+  /// Whether a user with these rights may do what it may.
+  func isHeld(_ rights: DatabaseFacts.Rights) -> Bool {
+    switch self {
+    case .monitor: rights.watch
+    case .submitter: rights.submit
+    case .worker: rights.work
+    case .admin: rights.administer
     }
   }
 }

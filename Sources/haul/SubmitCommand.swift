@@ -59,7 +59,7 @@ struct SubmitCommand: HaulCommand {
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
         .from(.names("queue")),
       .value("batch", "<name>", \.batch, "A name to select these jobs by.").from(.names("batch")),
-      .value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last."),
+      .value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last; 5 otherwise."),
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
@@ -91,7 +91,7 @@ struct SubmitCommand: HaulCommand {
   var onDuplicate = Submission.OnDuplicate.skip
   var queue = "default"
   var batch: BatchName?
-  var priority = 5
+  var priority: Int?
   var out: String?
   var checksum: ExpectedDigest?
   var recordDigest: Bool?
@@ -116,7 +116,7 @@ struct SubmitCommand: HaulCommand {
     do {
       reply = try await database.withQueue { queue in
         var submission = Submission(
-          queue: self.queue, batch: batch, priority: priority, options: options,
+          queue: self.queue, batch: batch, priority: priority ?? 5, options: options,
           after: try await delay(queue))
         submission.onDuplicate = onDuplicate
         submission.skipsConflicts = skipBad
@@ -253,6 +253,10 @@ struct SubmitCommand: HaulCommand {
         "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "was" : "were") there already, "
           + "in \([place, elsewhere.name].compactMap { $0 }.joined(separator: " ")): "
           + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there")
+    }
+    if priority != nil && reply.skipped + reply.requeued > 0 {
+      display.say(
+        "haul submit: what was there already keeps its priority; 'haul prioritize' changes it")
     }
     try output.print(
       [

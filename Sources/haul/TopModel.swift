@@ -1,3 +1,4 @@
+import Arguments
 import JobQueue
 import Terminal
 
@@ -216,6 +217,9 @@ struct TopModel: Sendable {
     switch TopAction.meaning(of: verb, for: row.subject) {
     case .hint(let text):
       message = Message(text: text, style: .yellow)
+      return nil
+    case .action(let action) where since.map { !action.role.isHeld($0.may) } == true:
+      message = Message(text: ExitError(lacking: action.role).message ?? "", style: .red)
       return nil
     case .action(let action) where action.question == nil: return begin(action)
     case .action(let action):

@@ -170,6 +170,9 @@ extension FailureRow {
   var topRow: TopRow {
     Self.table.row(
       self, .failures(error: error ?? "", host: host),
-      detail: ["\(error ?? "unknown") of \(host)", "first job \(firstJob)", message])
+      detail: [
+        "\(error ?? "unknown") of \(host)", "first job \(firstJob)", message,
+        error.map { "haul jobs --error \($0) --host \(shellWord(host)) lists them" },
+      ])
   }
 }

@@ -221,7 +221,7 @@ struct HaulTreeTests {
           --queue <name>          The queue to submit to. (default: default)
                                   [env: HAUL_QUEUE]
           --batch <name>          A name to select these jobs by.
-          --priority <n>          From 0, first, to 9, last. (default: 5)
+          --priority <n>          From 0, first, to 9, last; 5 otherwise.
           -o, --out <path>        Where a single URL's file goes in the store.
           --checksum <alg=digest> The digest that a single URL's file must have.
           --record-digest[=no]    Keep the SHA-256 of each file for 'haul verify'.

@@ -197,6 +197,12 @@ struct ListFormatTests {
           "haul submit: 1 URL was there already, in queue default: it stays there"
         ])
       #expect(again.standardOutput == ["submitted 0 jobs, 0 already there, 1 queued again"])
+      let first = try await pool.haul(["submit", "http://h/b", "--priority", "0"])
+      #expect(
+        first.standardError == [
+          "haul submit: what was there already keeps its priority; 'haul prioritize' changes it"
+        ])
+      #expect(try await pool.value("SELECT priority = 5 FROM haul.job WHERE path = 'h/b'"))
     }
   }
 

@@ -83,11 +83,16 @@ enum Sample {
       "message": "the server answered 404", "first_job": 281}]
     """
 
-  /// All of it read, at a size.
-  static func model(_ columns: Int, _ rows: Int, part: PoolPart = .all) throws -> TopModel {
+  static let everything = DatabaseFacts.Rights(
+    work: true, submit: true, watch: true, administer: true)
+
+  /// All of it read, at a size, by a user who may do that much.
+  static func model(
+    _ columns: Int, _ rows: Int, part: PoolPart = .all, may: DatabaseFacts.Rights = everything
+  ) throws -> TopModel {
     var model = TopModel(part: part)
     model.size = (columns, rows)
-    model.identify(PoolSince(database: "pool", minute: ""))
+    model.identify(PoolSince(database: "pool", minute: "", may: may))
     model.leader = .some(.coordinator)
     model.waiting = 120_368
     for second in 0..<40 {

@@ -183,6 +183,21 @@ struct TopModelTests {
     model.load(idle, at: .sample + .seconds(11))
     #expect(model.rate == 0)
   }
+
+  @Test func `who may not is told before anything is asked`() throws {
+    for (rights, keys, role) in [
+      (
+        DatabaseFacts.Rights(work: false, submit: false, watch: true, administer: false), "c",
+        "haul_submitter"
+      ),
+      (.init(work: false, submit: true, watch: true, administer: false), "4d", "haul_admin"),
+    ] {
+      var model = try Sample.model(80, 24, may: rights)
+      #expect(type(keys, &model) == nil)
+      #expect(model.mode == .list && model.current == nil)
+      #expect(model.message?.text.hasPrefix("this needs the role \(role).") == true)
+    }
+  }
 }
 
 struct TopActionTests {
