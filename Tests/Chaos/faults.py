@@ -92,8 +92,9 @@ def stop(program, hold):
     program.trouble("stopped")
     program.signal(signal.SIGSTOP)
     hold()
-    program.signal(signal.SIGCONT)
+    # Noted first: it may write before this thread has its turn again.
     program.over()
+    program.signal(signal.SIGCONT)
 
 
 LOSSES = {

@@ -176,7 +176,8 @@ class Final:
 
     def had_right(self, job, moment):
         """Whether somebody had a lease of a job when its file got its name. Who is stopped between his look at the lease and
-        the rename, or killed while the disk holds him there, may be late by that: nothing can help it, and the file is whole."""
+        the rename, or with bytes in hand, which then come a second time to where they are, or killed while the disk holds him
+        there, may be late by that: nothing can help it, and the file is whole."""
         for _, worker, _, _, begin, end, _ in self.attempts.get(job, []):
             if begin - TICK <= moment <= end + TICK:
                 return True
@@ -184,7 +185,7 @@ class Final:
             late = [entry[1:] for entry in life.trouble if entry[0] == "stopped"] if life else []
             if life and life.told == "killed" and life.end:
                 late += [window for window in self.book.frozen if ledger.overlap([window], life.end - 30, life.end)]
-            if any(start <= end and stop and stop <= moment <= stop + 2 for start, stop in late):
+            if any(start <= end and stop and stop - TICK <= moment <= stop + 2 for start, stop in late):
                 self.book.figures["late renames"] = self.book.figures.get("late renames", 0) + 1
                 return True
         return False
