@@ -107,6 +107,8 @@ class Wire:
         for device in ("eth0", "lo"):
             run("ip", "-n", self.name, "link", "set", device, "up")
         self.inside("nft", "add table ip faults")
+        # What an origin has sent its worker has, but for a little: else 30 MB wait for one whose disk holds it up.
+        self.inside("sysctl", "-qw net.ipv4.tcp_rmem=4096\t65536\t131072")
 
     def inside(self, program, words):
         return run("ip", "netns", "exec", self.name, program, *words.split(" "))

@@ -15,6 +15,8 @@ AFTER = 3
 LATE = 2.0
 # The interval between checkpoints, and the time that it may take to write one, to disk and database, on a busy machine.
 CHECKPOINT, WRITE = 5.0, 3.0
+# Bytes that an origin has sent and that are in no file yet, at most: five buffers of a transfer, and those of the sockets.
+IN_HAND = 3 << 19
 
 
 class Traffic:
@@ -160,8 +162,8 @@ class Traffic:
                 continue
             safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
             self.book.checks["kills against the checkpoint interval"] += 1
-            # The last 4 KiB are fetched again and compared; a little was on its way.
-            if begin < safe - 4096 - 65536:
+            # The last 4 KiB are fetched again and compared.
+            if begin < safe - 4096 - IN_HAND:
                 self.book.violation(
                     "refetched", f"{path}: {life.name} was killed at {self.book.at(life.end)} and had {safe} bytes "
                     f"{life.end - wanted:.1f} s before; the next went on at {begin}")
