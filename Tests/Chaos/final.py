@@ -25,7 +25,7 @@ SELECT (SELECT count(*) FROM haul.job) - (SELECT count(*) FROM haul.outcome),
   (SELECT coalesce(extract(epoch FROM max(run_at) - clock_timestamp()), 0)::float8 FROM haul.scheduled),
   (SELECT coalesce(extract(epoch FROM max(blocked_until) - clock_timestamp()), 0)::float8 FROM haul.host)"""
 CANCELLED = """
-SELECT FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.batch b ON b.id = j.batch
+SELECT j.id FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.batch b ON b.id = j.batch
 WHERE o.state = 'cancelled' AND b.name = ANY (%s) LIMIT 1"""
 ATTEMPTS = """
 SELECT job, token, worker, result::text, resumed_at, extract(epoch FROM started_at)::float8,

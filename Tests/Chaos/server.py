@@ -87,7 +87,7 @@ class Session:
                 self.connection.autocommit = True
             with self.connection.cursor() as cursor:
                 cursor.execute(sql, parameters)
-                return cursor.fetchall() if cursor.description else []
+                return cursor.fetchall() if cursor.description is not None else []
         except (psycopg2.OperationalError, psycopg2.InterfaceError):
             self.close()
             raise
