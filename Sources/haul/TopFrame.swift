@@ -84,7 +84,7 @@ struct TopFrame {
     add("\(figures.running)", "running", .bold)
     if let waiting = model.waiting { add("\(waiting)", "waiting", .bold) }
     if model.part == .all && figures.failed > 0 {
-      add("\(figures.failed)", figures.failed == 1 ? "failure in 1h" : "failures in 1h", .red)
+      add("\(figures.failed)", "failed in 1h", .red)
     }
     return line
   }
@@ -248,7 +248,7 @@ enum TopHelp {
     ("p", "pause a job, queue or batch; block a host"),
     ("u", "resume a queue or batch; unblock a host"),
     ("c", "cancel a job, or all of a queue, host or batch"),
-    ("r", "retry what failed of a queue, host or batch"),
+    ("r", "retry what failed: a class, queue, host or batch"),
     ("d", "drain a worker: it hands over its work and exits"),
     ("Ctrl-L", "draw the screen again"),
     ("q, Ctrl-C", "quit"),

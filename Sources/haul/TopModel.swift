@@ -1,4 +1,3 @@
-import Arguments
 import JobQueue
 import Terminal
 
@@ -219,7 +218,7 @@ struct TopModel: Sendable {
       message = Message(text: text, style: .yellow)
       return nil
     case .action(let action) where since.map { !action.role.isHeld($0.may) } == true:
-      message = Message(text: ExitError(lacking: action.role).message ?? "", style: .red)
+      message = Message(text: "this needs the role \(action.role.rawValue)", style: .red)
       return nil
     case .action(let action) where action.question == nil: return begin(action)
     case .action(let action):

@@ -26,7 +26,7 @@ final class TopReader: Sendable {
   private static let patience = Duration.seconds(30)
   /// For so many times as long as a read took there is none of its kind.
   private static let rest = 19
-  /// But not for longer than this: a read may have waited for a connection.
+  /// But not for longer than this.
   private static let longestRest = Duration.seconds(30)
 
   private let configuration: ConnectionConfiguration
@@ -151,12 +151,16 @@ final class TopReader: Sendable {
       // The pane first: somebody is waiting for it.
       let sources = (pane == .running ? [] : [Source.pane(pane)]) + [.leader, .waiting]
       for source in sources {
-        let start = clock.now
-        if let wait = due[source], start < wait { continue }
-        try await attempt(session, pane) { try await self.read(source, from: $0) }
-        let took = start.duration(to: clock.now)
+        if let wait = due[source], clock.now < wait { continue }
+        let start = try await attempt(session, pane) { queue in
+          // What was waited for a connection is no work of the database.
+          let start = clock.now
+          try await self.read(source, from: queue)
+          return start
+        }
+        guard let start else { continue }
+        let rest = min(start.duration(to: clock.now) * Self.rest, Self.longestRest)
         // A tick early counts as in time.
-        let rest = min(took * Self.rest, Self.longestRest)
         due[source] = start + max(source.pace(interval) - .milliseconds(50), rest)
       }
     }

@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Log
 import Terminal
 import Transfer
 import Worker
@@ -51,12 +52,30 @@ struct VerifyCommand: HaulCommand {
     if selectors.error != nil || ![nil, .completed].contains(selectors.state) {
       throw ExitError(.usage, "only completed jobs have a file to verify.")
     }
-    let tally = try await database.withQueue { try await verify($0) }
+    let (tally, absent) = try await database.withQueue { queue in
+      let absent = try await notCompleted(queue)
+      return (try await verify(queue), absent)
+    }
+    if !absent.isEmpty {
+      let names = absent.map(String.init).joined(separator: ", ")
+      try StandardStream.error.write(
+        "haul verify: no finished file is there to compare of job \(names)\n")
+    }
     if !tally.damaged.isEmpty || output.isJSON {
       try output.print(tally.damaged, DamagedFile.columns)
     }
     guard tally.damaged.isEmpty else { throw ExitError(.failed, tally.failures) }
     if !output.isJSON { try output.print([], orSay: tally.sentence) }
+  }
+
+  /// Of the jobs that are named by id those that have not completed.
+  private func notCompleted(_ queue: JobQueue) async throws -> [Int64] {
+    if ids.isEmpty { return [] }
+    var selector = JobSelector()
+    selector.ids = ids
+    selector.state = JobState.completed.rawValue
+    let completed = Set(try await queue.jobs(selector, limit: ids.count).map(\.job))
+    return ids.filter { !completed.contains($0) }
   }
 
   private func verify(_ queue: JobQueue) async throws -> VerifyTally {

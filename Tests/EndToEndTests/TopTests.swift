@@ -244,7 +244,7 @@ struct TopTests {
       try await screen.type("$HAUL top", "Enter")
       try await stage.rows("three halves") { half($0) == 3 }
       try await screen.type("c")
-      try await stage.line(containing: "this needs the role haul_submitter.")
+      try await stage.line(containing: "this needs the role haul_submitter")
       for (pane, sign) in [
         ("2", "default"), ("3", "127.0.0.1"), ("4", "alive"), ("5", "monday"), ("6", "No job"),
       ] {
@@ -254,7 +254,7 @@ struct TopTests {
       try await screen.type("4")
       try await stage.line(containing: "alive")
       try await screen.type("d")
-      try await stage.line(containing: "this needs the role haul_admin.")
+      try await stage.line(containing: "this needs the role haul_admin")
       try await screen.type("q")
       try await stage.expectHome()
       #expect(try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'running'") == 3)

@@ -106,6 +106,13 @@ import Testing
       #expect(
         named.standardError == ["haul verify: 1 of 1 file not as recorded; 1 job queued again."])
       #expect(try await pool.state(of: 1) == "queued")
+      let waiting = try await pool.haul(
+        ["verify", "1", "--store", "\(HaulPool.store)=\(other.path)"])
+      #expect(waiting.exit == .code(0))
+      #expect(
+        waiting.standardError == [
+          "haul verify: no finished file is there to compare of job 1"
+        ])
     }
   }
 

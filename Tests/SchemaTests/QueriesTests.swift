@@ -54,7 +54,7 @@ struct QueriesTests {
     "Which jobs are tried again and again?": ["8|2|1|{timeout,NULL}"],
     "How many bytes has resuming saved this week?": ["released|2|4096|904"],
     "How long do jobs wait between two workers?": ["released|2|*|*"],
-    "How much has come in, minute by minute?": ["*|2|2|2000000|33333"],
+    "How much was completed, minute by minute?": ["*|2|2|2000000|33333"],
     "Which part files wait for a worker on their machine?": [
       "12|other.test|other.test/12|7000|14000"
     ],

@@ -137,7 +137,7 @@ struct PoolMetrics: Sendable {
   private func own(_ process: ProcessFacts) -> [MetricFamily] {
     [
       MetricFamily(
-        "haul_jobs_ended_total", "Jobs that ended while this process ran, by state.",
+        "haul_jobs_ended_total", "Jobs that ended since this process was first asked, by state.",
         by: "state",
         [
           ("completed", Double(process.ended.completed)),

@@ -215,20 +215,25 @@ const tables = {
 
   failures: new Table("failures", [
     {
-      title: "Class", classes: "w-7", parts: spans("bad"),
-      show(cell, failure) { set(cell.children[0], failure.error); },
+      title: "Class", classes: "w-7", parts: spans("bad", "narrow", "sub wrap narrow"),
+      show(cell, failure) {
+        set(cell.children[0], failure.error);
+        set(cell.children[1], failure.lastMessage);
+        set(cell.children[2], lastFailed(failure));
+      },
     },
     plain("Jobs", "n w-2", (failure) => count(failure.jobs)),
     {
-      title: "The last submitted of them", parts: spans("", "sub wrap"),
+      title: "The last submitted of them", classes: "wide", parts: spans("", "sub wrap"),
       show(cell, failure) {
-        set(cell.children[0], failure.lastMessage ?? "");
-        set(cell.children[1], `job ${failure.lastJob} · ${failure.lastHost} · ${age(failure.lastAge)} ago`);
+        set(cell.children[0], failure.lastMessage);
+        set(cell.children[1], lastFailed(failure));
       },
     },
   ], (failure) => failure.error, "No job is failed."),
 };
 
+function lastFailed(failure) { return `job ${failure.lastJob} · ${failure.lastHost} · ${age(failure.lastAge)} ago`; }
 function done(job) { return job.total > 0 ? `${percent(job.bytes, job.total)} %` : ""; }
 function received(job) { return job.total > 0 ? `${bytes(job.bytes)} of ${bytes(job.total)}` : bytes(job.bytes); }
 function until(moment) {
