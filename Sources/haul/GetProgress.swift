@@ -40,7 +40,8 @@ final class GetProgress: Sendable {
   func follow(_ run: GetRun) async throws -> GetTally {
     let painter = Task {
       while !Task.isCancelled {
-        display.show(frame(run.transfers))
+        // Of what is being stopped nothing would be counted that is saved.
+        if !state.withLock(\.isStopping) { display.show(frame(run.transfers)) }
         sayMore(state.withLock { $0.hostTrouble.endRound(now: .now) })
         try? await Task.sleep(for: Self.interval)
       }
@@ -59,7 +60,7 @@ final class GetProgress: Sendable {
     painter.cancel()
     await painter.value
     sayMore(state.withLock { $0.hostTrouble.end() })
-    // What the display ends with is how it has ended. Of what was stopped nothing would be counted that is saved.
+    // What the display ends with is how it has ended.
     if !state.withLock(\.isStopping) { display.show(frame([])) }
     return state.withLock { state in
       state.tally.ended(now: .now)
