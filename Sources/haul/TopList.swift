@@ -44,10 +44,13 @@ struct TopList: Sendable {
     arrange()
   }
 
-  /// Sorts by the next of `columns` columns, or the one before, and after the last as read. Numbers begin with the greatest.
-  mutating func sort(_ step: Int, columns: Int) {
-    let place = ((order?.column ?? -1) + 1 + step + columns + 1) % (columns + 1) - 1
-    order = place < 0 ? nil : Order(column: place, isDescending: isNumeric(place))
+  /// Sorts by the next of `columns`, or the one before, and after the last as read. Numbers begin with the greatest.
+  mutating func sort(_ step: Int, among columns: [Int]) {
+    let last = order.flatMap { columns.firstIndex(of: $0.column) } ?? -1
+    let place = (last + 1 + step + columns.count + 1) % (columns.count + 1) - 1
+    order =
+      place < 0
+      ? nil : Order(column: columns[place], isDescending: isNumeric(columns[place]))
     arrange()
   }
 

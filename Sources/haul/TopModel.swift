@@ -164,8 +164,8 @@ struct TopModel: Sendable {
     case .pageDown, .control("f"), .character(" "): change { [page] in $0.move(page) }
     case .home, .character("g"): change { $0.move(-$0.shown.count) }
     case .end, .character("G"): change { $0.move($0.shown.count) }
-    case .character("s"): change { [pane] in $0.sort(1, columns: pane.columns.count) }
-    case .character("S"): change { [pane] in $0.sort(-1, columns: pane.columns.count) }
+    case .character("s"): change { [shownColumns] in $0.sort(1, among: shownColumns) }
+    case .character("S"): change { [shownColumns] in $0.sort(-1, among: shownColumns) }
     case .character("i"): change { $0.reverse() }
     case .character(let letter):
       return TopAction.Verb(rawValue: letter).flatMap { act($0) }
@@ -235,6 +235,12 @@ struct TopModel: Sendable {
 
   private mutating func change(_ body: (inout TopList) -> Void) {
     body(&lists[pane, default: TopList()])
+  }
+
+  /// Columns of the pane that there is room for.
+  private var shownColumns: [Int] {
+    let widths = TableLayout(pane.columns, [], width: size.columns).widths
+    return widths.indices.filter { widths[$0] != nil }
   }
 
   /// Rows of a page.

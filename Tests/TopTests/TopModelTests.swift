@@ -78,7 +78,7 @@ struct TopModelTests {
   }
 
   @Test func `a key goes through the columns, numbers from the greatest`() throws {
-    var model = try model()
+    var model = try Sample.model(240, 24)
     #expect(jobs(model) == [101, 102, 103, 104, 105])
     type("s", &model)
     #expect(jobs(model) == [105, 104, 103, 102, 101])
@@ -94,6 +94,14 @@ struct TopModelTests {
     type("S", &model)
     #expect(model.list.order?.column == TopPane.running.columns.count - 1)
     #expect(jobs(model) == [101, 102, 104, 105, 103])
+  }
+
+  @Test func `only by a column that is shown can be sorted`() throws {
+    var model = try model()
+    type("s", &model)
+    #expect(model.list.order?.column == 1)
+    type("SS", &model)
+    #expect(model.list.order?.column == 7)
   }
 
   @Test func `a filter is typed, kept, taken back and taken away`() throws {
