@@ -15,6 +15,8 @@ AFTER = 3
 LATE = 2.0
 # The interval between checkpoints, and the time that it may take to write one, to disk and database, on a busy machine.
 CHECKPOINT, WRITE = 5.0, 3.0
+# So often may a source change under a job that goes on with it.
+CHANGES = 3
 # Bytes that an origin has sent and that are in no file yet, at most: five buffers of a transfer, and those of the sockets.
 IN_HAND = 3 << 19
 
@@ -152,8 +154,8 @@ class Traffic:
             life = self.book.life_at(before["client"])
             if life is None or life.told != "killed" or life.end is None or abs(life.end - before["end"]) > 1:
                 continue
-            # Files without ranges cannot be gone on with.
-            if int(path[1:].split("-")[0]) % 10 == 8 or life.troubled(before["begin"], before["end"], 15):
+            # Files without ranges cannot be gone on with, and those that have changed too often are not.
+            if int(path[1:].split("-")[0]) % 10 == 8 or before["version"] >= CHANGES or life.troubled(before["begin"], before["end"], 15):
                 continue
             figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
             wanted = life.end - CHECKPOINT - WRITE - self.book.lateness(life.end - CHECKPOINT - WRITE, life.end)
