@@ -151,14 +151,16 @@ final class TopReader: Sendable {
       // The pane first: somebody is waiting for it.
       let sources = (pane == .running ? [] : [Source.pane(pane)]) + [.leader, .waiting]
       for source in sources {
-        if let wait = due[source], clock.now < wait { continue }
-        let start = try await attempt(session, pane) { queue in
+        let asked = clock.now
+        if let wait = due[source], asked < wait { continue }
+        let begun = try await attempt(session, pane) { queue in
           // What was waited for a connection is no work of the database.
           let start = clock.now
           try await self.read(source, from: queue)
           return start
         }
-        guard let start else { continue }
+        // What fails, after its whole time perhaps, is not asked again at once either.
+        let start = begun ?? asked
         let rest = min(start.duration(to: clock.now) * Self.rest, Self.longestRest)
         // A tick early counts as in time.
         due[source] = start + max(source.pace(interval) - .milliseconds(50), rest)
