@@ -21,6 +21,10 @@ struct RunEnvironment: Sendable {
 /// One lease carried out: take over what is on the disk, transfer, publish.
 final class JobRun: Sendable {
   let lease: Lease
+  /// When the call that brought it was first sent.
+  let claimed: ContinuousClock.Instant
+  /// Heartbeats sent from now on report it.
+  let listed = ContinuousClock.now
   let environment: RunEnvironment
   let logger: Logger
   private let state = Mutex(State())
@@ -38,9 +42,11 @@ final class JobRun: Sendable {
 
   /// - Parameter onPublishing: called when the bytes are all there, before they are published.
   init(
-    _ lease: Lease, _ environment: RunEnvironment, onPublishing: @escaping @Sendable () -> Void
+    _ lease: Lease, claimed: ContinuousClock.Instant, _ environment: RunEnvironment,
+    onPublishing: @escaping @Sendable () -> Void
   ) {
     self.lease = lease
+    self.claimed = claimed
     self.environment = environment
     self.onPublishing = onPublishing
     logger = environment.logger.with(
@@ -103,6 +109,11 @@ final class JobRun: Sendable {
   }
 
   private func ending() async -> Ending? {
+    // The reply may have been long on its way, and somebody else have the job by now.
+    guard await environment.keeper.confirm(lease.token) else {
+      return isAbandoned
+        ? lost() : Ending(job: lease.job, token: lease.token, result: .released)
+    }
     Failpoint.hit(.afterClaim, path: lease.path)
     do throws(TransferError) {
       return try await carryOut()

@@ -29,21 +29,40 @@ struct LeaseClock: Sendable {
   private var sent: Instant
   private var expiry: Duration
   private var hasSession = true
+  /// Since when nothing can have taken a lease back unnoticed: the sending of the heartbeat that ended the last gap.
+  private var since: Instant
+  /// The session was lost since the last acknowledged heartbeat.
+  private var wasCutOff = false
 
   /// Leases that a registration or heartbeat sent at `sent` has granted for `expiry`.
   init(sent: Instant, expiry: Duration) {
     self.sent = sent
     self.expiry = expiry
+    since = sent
   }
 
   /// How long the leases are certain to live on.
   func remaining(now: Instant) -> Duration { sent + expiry - now }
 
   /// The connection that the database knows the worker by is gone or is back.
-  mutating func session(isThere: Bool) { hasSession = isThere }
+  mutating func session(isThere: Bool) {
+    hasSession = isThere
+    wasCutOff = wasCutOff || !isThere
+  }
+
+  /// Whether a lease is ours now: one that was asked for at `claimed` and that heartbeats sent from `listed` on report.
+  ///
+  /// Where the leases have not been confirmed all the time since it was asked for, it may have been given, and taken back,
+  /// before its reply came: then a heartbeat that reports it must have been acknowledged.
+  func holds(claimed: Instant, listed: Instant, now: Instant) -> Bool {
+    standing == .confirmed && present(now) == .confirmed
+      && (listed <= sent || !wasCutOff && claimed >= since)
+  }
 
   /// A heartbeat sent at `sent` was acknowledged: what the database still knows is confirmed.
   mutating func acknowledged(sent: Instant, expiry: Duration, now: Instant) -> Action? {
+    if standing != .confirmed || wasCutOff || present(sent) != .confirmed { since = sent }
+    wasCutOff = !hasSession
     self.sent = max(self.sent, sent)
     self.expiry = expiry
     return move(to: present(now))

@@ -22,17 +22,17 @@ final class LeaseKeeper: Sendable {
   private let wake = Wake()
   /// Called when the database asks this worker to drain.
   private let onDrain: @Sendable () -> Void
-  /// Called when there is something for the next `work` call.
-  private let onUnlisted: @Sendable () -> Void
+  /// Called when there is something for the next `work` call, or one may claim again.
+  private let onNews: @Sendable () -> Void
 
   init(
     board: Board, registered: ContinuousClock.Instant, expiry: Duration, logger: Logger,
-    onDrain: @escaping @Sendable () -> Void, onUnlisted: @escaping @Sendable () -> Void
+    onDrain: @escaping @Sendable () -> Void, onNews: @escaping @Sendable () -> Void
   ) {
     self.board = board
     self.logger = logger
     self.onDrain = onDrain
-    self.onUnlisted = onUnlisted
+    self.onNews = onNews
     state = Mutex(State(clock: LeaseClock(sent: registered, expiry: expiry)))
   }
 
@@ -65,8 +65,8 @@ final class LeaseKeeper: Sendable {
   /// The process is about to be stopped: nothing goes on until a heartbeat has confirmed the leases.
   func suspend() { act(state.withLock { $0.clock.suspend() }) }
 
-  /// Whether the lease `token` is ours and certain to live long enough for a rename; waits for a heartbeat where
-  /// it is not certain yet. False when the lease is lost or the worker stops.
+  /// Whether the lease `token` is ours (``LeaseClock/holds(claimed:listed:now:)``) and certain to live long enough for a rename;
+  /// waits for a heartbeat where it is not certain yet. False when the lease is lost or the worker stops.
   func confirm(_ token: Int64) async -> Bool {
     while !Task.isCancelled {
       if let isOurs = isSure(of: token) { return isOurs }
@@ -86,12 +86,16 @@ final class LeaseKeeper: Sendable {
   func isSure(of token: Int64) -> Bool? {
     guard let run = board.run(token), !run.isAbandoned else { return false }
     return state.withLock { state in
+      let now = ContinuousClock.now
       let isSure =
-        state.clock.standing == .confirmed
-        && state.clock.remaining(now: .now) >= Self.renameTime
+        state.clock.holds(claimed: run.claimed, listed: run.listed, now: now)
+        && state.clock.remaining(now: now) >= Self.renameTime
       return isSure ? true : state.isClosed ? false : nil
     }
   }
+
+  /// Whether its leases are confirmed: without that a worker asks for no more.
+  var mayClaim: Bool { state.withLock { $0.clock.standing == .confirmed } }
 
   /// Nobody waits for a confirmation any more.
   func close() {
@@ -130,18 +134,17 @@ final class LeaseKeeper: Sendable {
       run.logger.info(.commandReceived, (.command, LogValue(command.command)))
       run.stop()
     }
-    if !reply.unlisted.isEmpty {
-      board.release(unlisted: reply.unlisted)
-      onUnlisted()
-    }
+    board.release(unlisted: reply.unlisted)
     if reply.draining { onDrain() }
-    let (action, waiting) = state.withLock { state in
+    let (action, waiting, isBack) = state.withLock { state in
+      let isBack = state.clock.standing != .confirmed
       let action = state.clock.acknowledged(
         sent: sent, expiry: .seconds(reply.expiry), now: .now)
       defer { state.waiting = [] }
-      return (action, state.waiting)
+      return (action, state.waiting, isBack)
     }
     act(action)
+    if isBack || !reply.unlisted.isEmpty { onNews() }
     waiting.forEach { $0.resume() }
   }
 

@@ -94,7 +94,7 @@ package final class PoolWorker: Sendable {
     let keeper = LeaseKeeper(
       board: board, registered: sent, expiry: .seconds(15), logger: logger,
       onDrain: { [weak self] in self?.drain() },
-      onUnlisted: { [weak self] in self?.state.withLock { $0.loop }?.settleSoon() })
+      onNews: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() })
     let database = Database(
       conninfo: configuration.conninfo, first: connection, caller: JobQueue.Caller(registration),
       logger: logger,

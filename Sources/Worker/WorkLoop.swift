@@ -46,7 +46,7 @@ final class WorkLoop: Sendable {
   /// What runs now.
   var running: [JobRun] { board.running }
 
-  /// Something may be there to claim: a submission, a release, a promotion.
+  /// Something may be there to settle or to claim: a submission, a release, a promotion.
   func claimSoon() {
     state.withLock { $0.isClaimDue = true }
     wake.post()
@@ -57,9 +57,6 @@ final class WorkLoop: Sendable {
     state.withLock { $0.stopsWhenIdle = true }
     claimSoon()
   }
-
-  /// There is something to settle.
-  func settleSoon() { wake.post() }
 
   /// Stop claiming, stop what runs with its progress kept, settle, end. Again is no error.
   func drain() {
@@ -100,8 +97,9 @@ final class WorkLoop: Sendable {
   }
 
   /// How many more jobs it may hold. Those that are being published take no room from others, up to as many again: the network does
-  /// not wait for the disk. Those that wait for a disk that hangs take none at all.
+  /// not wait for the disk. Those that wait for a disk that hangs take none at all. Without a confirmed lease no job is asked for.
   private var room: Int {
+    guard environment.keeper.mayClaim else { return 0 }
     let hanging = environment.watch.hanging
     let running = board.running.filter { !hanging.contains($0.lease.store) }
     let publishing = min(running.count { $0.isPublishing }, configuration.leases)
@@ -135,19 +133,20 @@ final class WorkLoop: Sendable {
     }
     let caller = database.caller
     let queues = configuration.queues
+    let sent = ContinuousClock.now
     // The same number until there is an answer: whether an earlier try took effect does not matter.
     let reply = try await database.persist {
       try await $0.work(caller, number: number, endings: endings, queues: queues, room: room)
     }
-    take(reply, number: number, endings: endings, room: room)
-  }
-
-  private func take(_ reply: WorkReply, number: Int64, endings: [Ending], room: Int) {
     log(reply, endings)
     tell(reply, endings)
     let runs = board.took(number, reply.claimed) {
-      JobRun($0, environment) { self.claimSoon() }
+      JobRun($0, claimed: sent, environment) { self.claimSoon() }
     }
+    take(reply, runs, room: room)
+  }
+
+  private func take(_ reply: WorkReply, _ runs: [JobRun], room: Int) {
     for run in runs { start(run) }
     if reply.draining { drain() }
     let isFull = reply.claimed.count >= room

@@ -117,6 +117,46 @@ import Testing
     }
   }
 
+  /// 1. A's claim is committed, its reply lost, again and again; then A's heartbeats too, until it is suspended.
+  /// 2. The claim is answered. A's session is gone, so B takes the job, and the origin lets it have half.
+  /// 3. A's heartbeats come back: the job is lost, and A has asked the origin for nothing.
+  @Test func `what a suspended worker is given it does not begin`() async throws {
+    let gate = Gate("half")
+    let origin = try OriginServer(handler: site(1, gate: gate).answer)
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await one.event("worker.started")
+      relay.lose(.cut, replyTo: "haul.work(", count: .max)
+      try await submit(1, origin, to: pool)
+      try await relay.lost(1)
+      relay.lose(.cut, replyTo: "haul.heartbeat(", count: .max)
+      relay.lose(.cut, replyTo: "haul.attach_session(", count: .max)
+      try await one.event("worker.suspended")
+      relay.pass(replyTo: "haul.work(")
+      try await eventually("the claim to be answered") {
+        try await pool.value(
+          """
+          SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+            AND application_name = 'haul-worker' AND state = 'idle' AND query LIKE '%haul.work(%')
+          """)
+      }
+      // Nobody else has kept house so far.
+      let two = try pool.worker()
+      try await origin.sent(100_000)
+      relay.restore()
+      try await one.gaveUp()
+      gate.open()
+      try await two.event("job.completed")
+      try await two.drain()
+      try await one.drain()
+      #expect(one.events("job.started").isEmpty)
+      #expect(origin.log.value.exchanges.count == 1)
+      #expect(try pool.files() == ["1"])
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   /// 1. A is cut off from the database altogether, stops by its own clock and keeps its process.
   /// 2. Its leases expire; B takes the jobs and is stopped by the origin.
   /// 3. A comes back: what it has to say is stale, and it takes part again.

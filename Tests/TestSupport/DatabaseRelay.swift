@@ -77,6 +77,11 @@ package final class DatabaseRelay: Sendable {
     state.update { $0.rules.append((Array(text.utf8), loss, count)) }
   }
 
+  /// Loses no more replies to messages that contain `text`.
+  package func pass(replyTo text: String) {
+    state.update { state in state.rules.removeAll { $0.text == Array(text.utf8) } }
+  }
+
   /// Answers nothing any more and closes new connections at once, until ``restore()``.
   package func partition() {
     state.update { state in

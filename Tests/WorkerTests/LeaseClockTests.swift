@@ -81,4 +81,40 @@ struct LeaseClockTests {
     #expect(clock.look(now: at(100)) == .fence)
     #expect(clock.remaining(now: at(100)) < .zero)
   }
+
+  @Test func `a lease is ours at once where there was no gap since it was asked for`() {
+    var clock = LeaseClock(sent: start, expiry: .seconds(15))
+    #expect(clock.holds(claimed: at(1), listed: at(1.2), now: at(1.2)))
+    _ = clock.acknowledged(sent: at(2), expiry: .seconds(15), now: at(2.1))
+    #expect(clock.holds(claimed: at(1), listed: at(2.2), now: at(2.2)))
+    #expect(!clock.holds(claimed: at(1), listed: at(2.2), now: at(16)), "fenced, not looked yet")
+  }
+
+  /// What makes a gap between the asking at 1 s and the heartbeat that is sent at 20 s.
+  enum Gap: CaseIterable {
+    case suspension, sessionBack, shortLoss, standstill
+  }
+
+  @Test(arguments: Gap.allCases)
+  func `a lease asked for before a gap is ours once a heartbeat has reported it`(_ gap: Gap) {
+    var clock = LeaseClock(sent: start, expiry: .seconds(gap == .standstill ? 15 : 60))
+    switch gap {
+    case .suspension: _ = clock.suspend()
+    case .sessionBack:
+      clock.session(isThere: false)
+      _ = clock.look(now: at(3))
+      clock.session(isThere: true)
+    case .shortLoss:
+      clock.session(isThere: false)
+      clock.session(isThere: true)
+    case .standstill: break
+    }
+    #expect(!clock.holds(claimed: at(1), listed: at(19), now: at(19)))
+    _ = clock.acknowledged(sent: at(20), expiry: .seconds(60), now: at(20.1))
+    #expect(clock.holds(claimed: at(1), listed: at(19), now: at(20.2)), "reported at 20 s")
+    #expect(!clock.holds(claimed: at(1), listed: at(20.2), now: at(20.2)), "not reported yet")
+    #expect(clock.holds(claimed: at(20.1), listed: at(20.2), now: at(20.2)), "asked for after it")
+    _ = clock.acknowledged(sent: at(21), expiry: .seconds(60), now: at(21.1))
+    #expect(clock.holds(claimed: at(1), listed: at(20.2), now: at(21.2)))
+  }
 }
