@@ -12,7 +12,7 @@ struct ExchangeOrder: Sendable {
   func refuse(_ outcome: ExchangeOutcome) {
     continuation.resume(
       returning: ExchangeResult(
-        head: nil, outcome: outcome, bytes: 0, primaryAddress: nil, refusedAddress: nil))
+        head: nil, outcome: outcome, bytes: 0, primaryAddress: nil, refusedAddresses: []))
   }
 }
 

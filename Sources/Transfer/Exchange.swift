@@ -72,8 +72,8 @@ package struct ExchangeResult: Sendable {
   package var bytes: Int64
   /// The address the connection went to; nil if there was none.
   package var primaryAddress: String?
-  /// The last address that the policy refused, even if another one answered.
-  package var refusedAddress: String?
+  /// The addresses that the policy refused, even if another one answered.
+  package var refusedAddresses: [String]
 }
 
 /// How an exchange ended.

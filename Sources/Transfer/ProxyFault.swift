@@ -81,9 +81,7 @@ extension Engine.Configuration {
     }
     guard let address = IPAddress(text), !(request.addressPolicy ?? addressPolicy).allows(address)
     else { return }
-    throw TransferError(
-      .blockedAddress, "the address \(address) is not public", remedy: .allow(CIDR(address)),
-      host: url.hostKey)
+    throw TransferError(notPublic: [address], host: url.hostKey)
   }
 
   /// Whether a host is meant as an address, however it is spelled: `127.1`, `0x7f.0.0.1`, `2130706433`. A proxy may read it so.

@@ -50,7 +50,8 @@ final class RunningExchange {
   private var connectedTo: String?
   /// Where nothing but the end of a TLS connection ends the body.
   private var tlsEnd: TLSEnd?
-  private var refused: IPAddress?
+  /// What the policy did not allow, in the order it was met.
+  private var refused: [IPAddress] = []
   /// Why we end it ourselves; nil while it runs.
   private(set) var ending: ExchangeOutcome?
 
@@ -79,11 +80,14 @@ final class RunningExchange {
   /// - Returns: false if the exchange is to end.
   func mayConnect(to address: IPAddress?) -> Bool {
     if limits.proxy != nil { return true }
-    guard let address, policy.allows(address) else {
-      refused = address
-      return false
-    }
-    return true
+    return isAllowed(address)
+  }
+
+  private func isAllowed(_ address: IPAddress?) -> Bool {
+    guard let address else { return false }
+    if policy.allows(address) { return true }
+    if !refused.contains(address) { refused.append(address) }
+    return false
   }
 
   /// A socket was made for an allowed address.
@@ -101,12 +105,7 @@ final class RunningExchange {
   ///
   /// - Returns: false if the exchange is to end.
   func maySend(to text: String, remotePort: UInt16, localPort: UInt16) -> Bool {
-    if limits.proxy == nil {
-      guard let address = IPAddress(text), policy.allows(address) else {
-        refused = IPAddress(text)
-        return false
-      }
-    }
+    if limits.proxy == nil, !isAllowed(IPAddress(text)) { return false }
     // In FTP and SFTP a server may say something at any time.
     if file == nil {
       sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
@@ -249,7 +248,7 @@ final class RunningExchange {
     let outcome = ending ?? finished.map(judge) ?? .cancelled
     return ExchangeResult(
       head: parsed?.head, outcome: outcome, bytes: bytes, primaryAddress: connectedTo,
-      refusedAddress: refused?.description)
+      refusedAddresses: refused.map(\.description))
   }
 
   // MARK: - Parts
@@ -274,11 +273,8 @@ final class RunningExchange {
 
   private func judge(_ finished: CurlEnd) -> ExchangeOutcome {
     guard let parsed else {
-      if connectedTo == nil, openedSockets.isEmpty, let refused {
-        return .failed(
-          failure(
-            .blockedAddress, "the address \(refused) is not public",
-            remedy: .allow(CIDR(refused))))
+      if connectedTo == nil, openedSockets.isEmpty, !refused.isEmpty {
+        return .failed(TransferError(notPublic: refused, host: hostKey))
       }
       if lacksDescriptors {
         return .failed(
@@ -321,11 +317,14 @@ final class RunningExchange {
     }
   }
 
+  private var hostKey: String? {
+    (try? WebURL(order.request.url, schemes: WebURL.knownSchemes))?.hostKey
+  }
+
   private func failure(
     _ errorClass: TransferError.Class, _ message: String, remedy: TransferError.Remedy? = nil
   ) -> TransferError {
-    let url = try? WebURL(order.request.url, schemes: WebURL.knownSchemes)
-    return TransferError(errorClass, message, remedy: remedy, host: url?.hostKey)
+    TransferError(errorClass, message, remedy: remedy, host: hostKey)
   }
 
   private func deliver() {

@@ -79,8 +79,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// What a program may set so that a download passes that failed. Whether it should is for a person to say.
   public enum Remedy: Sendable, Hashable {
-    /// This block, in ``Engine/Configuration/addressPolicy``.
-    case allow(CIDR)
+    /// One of these blocks, in ``Engine/Configuration/addressPolicy``.
+    case allow([CIDR])
     /// Another ``DownloadOptions/ifExists`` than `fail`.
     case ifExists
     /// ``DownloadOptions/digest``, which counts before what the server states.
@@ -108,6 +108,16 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     self.host = host
   }
 
+  /// `blocked_address`: a host has none but these addresses, which are not public.
+  init(notPublic addresses: [IPAddress], host: String?) {
+    let names = addresses.map(\.description).joined(separator: " and ")
+    self.init(
+      .blockedAddress,
+      addresses.count == 1
+        ? "the address \(names) is not public" : "the addresses \(names) are not public",
+      remedy: .allow(addresses.map(CIDR.init)), host: host)
+  }
+
   /// The sentence between its class and its remedy: `digest: the file's sha-256 is …`.
   public var description: String {
     let fact = "\(errorClass.rawValue): \(message)"
@@ -119,7 +129,8 @@ extension TransferError.Remedy: CustomStringConvertible {
   /// What may be set, by its name in a program.
   public var description: String {
     switch self {
-    case .allow(let block): "addressPolicy may allow \(block)"
+    case .allow(let blocks):
+      "addressPolicy may allow \(blocks.map(\.description).joined(separator: " or "))"
     case .ifExists: "ifExists may be skip, replace or rename"
     case .digest: "a digest among the options overrules it"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"

@@ -206,8 +206,9 @@ extension TransferError {
   var sentence: String {
     switch remedy {
     case nil: message
-    case .allow(let block):
-      "\(message); if you trust it, start 'haul worker', 'haul up' or 'haul get' with --allow-net \(block)"
+    case .allow(let blocks):
+      "\(message); if you trust it, start 'haul worker', 'haul up' or 'haul get' with "
+        + blocks.map { "--allow-net \($0)" }.joined(separator: " or ")
     case .ifExists: "\(message); use --if-exists skip, replace or rename"
     case .digest: "\(message); --checksum with the right one overrules it"
     case .acceptUnverifiedLength: "\(message); --accept-unverified-length takes the first"

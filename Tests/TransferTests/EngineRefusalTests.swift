@@ -22,10 +22,25 @@ struct EngineRefusalTests {
       let url = form.replacing("%", with: "\(origin.port)")
       let (result, _) = await engine.fetch(url)
       #expect(result.outcome.failure == .blockedAddress)
-      #expect(result.refusedAddress != nil)
+      #expect(!result.refusedAddresses.isEmpty)
       #expect(result.primaryAddress == nil)
     }
     #expect(origin.log.value.connections == 0)
+  }
+
+  @Test func `of several addresses each one that is refused is named`() async throws {
+    var configuration = Engine.Configuration()
+    configuration.resolve = ["two.test:80:127.0.0.2,[::1]"]
+    try await withEngine(configuration) { engine in
+      let (result, _) = await engine.fetch("http://two.test/")
+      guard case .failed(let error) = result.outcome else {
+        Issue.record("\(result.outcome)")
+        return
+      }
+      #expect(error.message == "the addresses 127.0.0.2 and ::1 are not public")
+      #expect(
+        "\(error)".hasSuffix("; addressPolicy may allow 127.0.0.2/32 or ::1/128"), "\(error)")
+    }
   }
 
   @Test func `of several addresses the allowed one is used`() async throws {
@@ -36,7 +51,7 @@ struct EngineRefusalTests {
     try await withEngine(configuration) { engine in
       let (result, _) = await engine.fetch("http://two.test:\(origin.port)/")
       #expect(result.outcome == .complete)
-      #expect(result.refusedAddress == "127.0.0.2")
+      #expect(result.refusedAddresses == ["127.0.0.2"])
       #expect(result.primaryAddress == "127.0.0.1")
     }
   }

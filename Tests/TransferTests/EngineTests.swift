@@ -20,7 +20,7 @@ struct EngineTests {
         #expect(result.head?.status == 200)
         #expect(result.head?.value("etag") == "\"a\"")
         #expect(result.primaryAddress == "127.0.0.1")
-        #expect(result.refusedAddress == nil)
+        #expect(result.refusedAddresses == [])
       }
     }
     #expect(origin.log.value.connections == 1)

@@ -23,7 +23,7 @@ struct TransferErrorTests {
     let origin = try OriginServer { _, reply in try reply.answer("Content-Length: 2", "ab") }
     let refused = try await DownloadBench(Engine.Configuration()).failure(origin.url("/"))
     let block = try #require(CIDR("127.0.0.1/32"))
-    #expect(refused?.remedy == .allow(block))
+    #expect(refused?.remedy == .allow([block]))
     #expect(
       refused?.description
         == "blocked_address: the address 127.0.0.1 is not public; addressPolicy may allow 127.0.0.1/32"
