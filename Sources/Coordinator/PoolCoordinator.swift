@@ -35,15 +35,7 @@ package final class PoolCoordinator: Sendable {
 
     let session = Session(
       ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"),
-      observe: { [logger] event in
-        switch event {
-        case .connected(_, false): logger.debug(.databaseRestored)
-        case .connected(_, true): logger.info(.databaseRestored)
-        case .lost(let error): logger.warning(.databaseLost, (.reason, LogValue(error.description)))
-        case .retrying(let after, let error):
-          logger.warning(.databaseRetry, (.after, LogValue(after)), (.reason, LogValue("\(error)")))
-        }
-      })
+      observe: { [logger] in logger.log($0) })
     logger.info(.coordinatorStarted)
     let housekeeper = Leadership(lock: session, work: session, logger: logger)
     self.housekeeper.withLock { $0 = housekeeper }

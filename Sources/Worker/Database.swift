@@ -1,3 +1,4 @@
+import Coordinator
 import JobQueue
 import Log
 import Postgres
@@ -27,7 +28,7 @@ struct Database: Sendable {
     self.caller = caller
     self.logger = logger
     work = Session(
-      Self.workConfiguration(conninfo), first: first, observe: { Self.log($0, logger) })
+      Self.workConfiguration(conninfo), first: first, observe: { logger.log($0) })
     control = Session(
       ConnectionConfiguration(
         conninfo: conninfo, applicationName: "haul-worker-control", connectTimeout: .seconds(5),
@@ -62,16 +63,6 @@ struct Database: Sendable {
         logger.warning(.databaseLost, (.reason, LogValue(error.description)))
         try await Task.sleep(for: error.isTransient ? .milliseconds(50) : .seconds(1))
       }
-    }
-  }
-
-  static func log(_ event: Session.Event, _ logger: Logger) {
-    switch event {
-    case .connected(let pid, false): logger.debug(.databaseRestored, (.pid, LogValue(pid)))
-    case .connected(let pid, true): logger.info(.databaseRestored, (.pid, LogValue(pid)))
-    case .lost(let error): logger.warning(.databaseLost, (.reason, LogValue(error.description)))
-    case .retrying(let after, let error):
-      logger.warning(.databaseRetry, (.after, LogValue(after)), (.reason, LogValue("\(error)")))
     }
   }
 

@@ -106,7 +106,7 @@ package final class PoolWorker: Sendable {
         case .lost(let error):
           logger.warning(.workerSessionLost, (.reason, LogValue(error.description)))
           keeper.session(isThere: false)
-        case .retrying: Database.log(event, logger)
+        case .retrying: logger.log(event)
         }
       })
     let slots = TransferSlots(configuration.concurrency)

@@ -1,0 +1,15 @@
+package import Log
+package import Postgres
+
+extension Logger {
+  /// Says what has happened to a session that is made anew whenever it is lost.
+  package func log(_ event: Session.Event) {
+    switch event {
+    case .connected(let pid, false): debug(.databaseRestored, (.pid, LogValue(pid)))
+    case .connected(let pid, true): info(.databaseRestored, (.pid, LogValue(pid)))
+    case .lost(let error): warning(.databaseLost, (.reason, LogValue(error.description)))
+    case .retrying(let after, let error):
+      warning(.databaseRetry, (.after, LogValue(after)), (.reason, LogValue("\(error)")))
+    }
+  }
+}
