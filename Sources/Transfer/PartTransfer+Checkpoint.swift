@@ -67,7 +67,7 @@ extension PartTransfer {
     let isWanted = shared.withLock { !$0.isOver && $0.body?.generation == generation }
     guard isWanted, record.isResumable else { return }
     if await !save(record) {
-      shared.withLock { shared in
+      change { shared in
         shared.isLost = true
         shared.body?.writer?.abandon()
         shared.handle?.cancel()

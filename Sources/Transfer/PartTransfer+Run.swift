@@ -77,13 +77,20 @@ extension PartTransfer {
     while true {
       let handle = ExchangeHandle()
       let resource = url == order.url ? nil : url.resource
-      let (isEnded, condition) = shared.withLock { shared -> (Bool, ResponseHead.Field?) in
-        shared.handle = handle
+      let (isHeld, isEnded, condition) = shared.withLock {
+        shared -> (Bool, Bool, ResponseHead.Field?) in
+        if !shared.isHeld { shared.handle = handle }
         shared.ruling = nil
-        if shared.isPaused { handle.pause() }
-        return (shared.isEnded, asked == .whole ? shared.state.condition(at: resource) : nil)
+        return (
+          shared.isHeld, shared.isEnded,
+          asked == .whole ? shared.state.condition(at: resource) : nil
+        )
       }
       if isEnded { return .end(.stopped) }
+      if isHeld {
+        await untilFree()
+        continue
+      }
       let result = await engine.perform(
         request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields),
         sink: Sink(

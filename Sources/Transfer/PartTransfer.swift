@@ -142,12 +142,16 @@ package final class PartTransfer: Sendable {
     /// Length of the whole, once a body's end has told it.
     var length: Int64?
     var isPaused = false
+    /// The run, where it waits with its next question until it is paused no more.
+    var held: CheckedContinuation<Void, Never>?
     var isStopped = false
     var isLost = false
     /// The run has its outcome: nothing more is saved.
     var isOver = false
     /// Whether the run is to end as soon as it can.
     var isEnded: Bool { isStopped || isLost }
+    /// Whether no question may go out now.
+    var isHeld: Bool { isPaused && !isEnded }
     /// Saves from time to time; nil until a body turns out not to be all there at once.
     var timer: Task<Void, Never>?
     /// The checkpoint under way.
@@ -196,16 +200,16 @@ package final class PartTransfer: Sendable {
 
   /// Ends the transfer with what is durable saved; ``run()`` returns `.stopped`. From any thread, at any time.
   package func stop() {
-    shared.withLock { shared in
+    change { shared in
       shared.isStopped = true
-      return shared.handle
-    }?.cancel()
+      shared.handle?.cancel()
+    }
   }
 
-  /// Stops reading; sockets stay open. Nothing is saved by this.
+  /// Stops reading and asks for nothing more; sockets stay open. Nothing is saved by this.
   package func pause() {
     // Told under the lock, so that of two callers the later one's wish is the one that holds.
-    shared.withLock { shared in
+    change { shared in
       shared.isPaused = true
       shared.handle?.pause()
     }
@@ -213,9 +217,30 @@ package final class PartTransfer: Sendable {
 
   /// Takes back ``pause()``.
   package func unpause() {
-    shared.withLock { shared in
+    change { shared in
       shared.isPaused = false
       shared.handle?.unpause()
+    }
+  }
+
+  /// Changes what is shared, and lets a run go on that waited for that.
+  func change(_ body: (inout Shared) -> Void) {
+    shared.withLock { shared -> CheckedContinuation<Void, Never>? in
+      body(&shared)
+      guard !shared.isHeld else { return nil }
+      defer { shared.held = nil }
+      return shared.held
+    }?.resume()
+  }
+
+  /// Returns when the transfer is not paused, or is to end.
+  func untilFree() async {
+    await withCheckedContinuation { continuation in
+      let isFree = shared.withLock { shared in
+        if shared.isHeld { shared.held = continuation }
+        return !shared.isHeld
+      }
+      if isFree { continuation.resume() }
     }
   }
 

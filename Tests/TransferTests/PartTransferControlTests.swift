@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 
@@ -106,6 +107,31 @@ struct PartTransferControlTests {
       #expect(bench.saved.value.map(\.durable) == [ByteRanges(0..<150_000)])
     }
     halfway.open()
+  }
+
+  @Test(arguments: ["unpaused", "stopped", "cancelled"])
+  func `what is paused asks for nothing`(_ end: String) async throws {
+    let bench = try PartTransferBench()
+    let origin = try OriginServer(handler: source.handler)
+    halfway.open()
+    try await withEngine { engine in
+      let transfer = try bench.transfer(origin.url("/"), engine: engine)
+      transfer.pause()
+      let task = Task { await transfer.run() }
+      try await eventually("the run to wait") { transfer.shared.withLock { $0.held != nil } }
+      switch end {
+      case "unpaused": transfer.unpause()
+      case "stopped": transfer.stop()
+      default: task.cancel()
+      }
+      let outcome = await task.value
+      if end == "unpaused" {
+        #expect(try outcome.holds(source))
+      } else {
+        #expect(outcome.isStopped)
+      }
+    }
+    #expect(origin.log.value.exchanges.count == (end == "unpaused" ? 1 : 0))
   }
 
   @Test func `a pause holds the connection, and the rest comes over it`() async throws {
