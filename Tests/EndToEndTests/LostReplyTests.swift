@@ -133,24 +133,17 @@ import Testing
       relay.lose(.cut, replyTo: "haul.heartbeat(", count: .max)
       relay.lose(.cut, replyTo: "haul.attach_session(", count: .max)
       try await one.event("worker.suspended")
-      relay.pass(replyTo: "haul.work(")
-      try await eventually("the claim to be answered") {
-        try await pool.value(
-          """
-          SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
-            AND application_name = 'haul-worker' AND state = 'idle' AND query LIKE '%haul.work(%')
-          """)
-      }
+      try await relay.pass(replyTo: "haul.work(")
       // Nobody else has kept house so far.
       let two = try pool.worker()
       try await origin.sent(100_000)
+      #expect(one.events("job.started").isEmpty)
       relay.restore()
       try await one.gaveUp()
       gate.open()
       try await two.event("job.completed")
       try await two.drain()
       try await one.drain()
-      #expect(one.events("job.started").isEmpty)
       #expect(origin.log.value.exchanges.count == 1)
       #expect(try pool.files() == ["1"])
       #expect(try await pool.violations() == [])

@@ -7,12 +7,14 @@ import Synchronization
 /// It listens on TCP loopback and connects to the server's Unix socket. What it is told to lose it loses after the
 /// server has finished the statement: whatever the statement did is committed by then.
 package final class DatabaseRelay: Sendable {
-  /// How a reply is lost.
+  /// What becomes of a reply.
   package enum Loss: Sendable {
     /// The connection breaks before a byte of the reply has been passed on.
     case cut
     /// Nothing is passed on from then on, and the connection stays open.
     case silence
+    /// It is passed on after all.
+    case arrives
   }
 
   /// What it has done so far.
@@ -20,6 +22,8 @@ package final class DatabaseRelay: Sendable {
     package fileprivate(set) var connections = 0
     /// Replies lost.
     package fileprivate(set) var lost = 0
+    /// Replies passed on that ``pass(replyTo:)`` is about.
+    package fileprivate(set) var passed = 0
     /// New connections are closed at once.
     fileprivate var refuses = false
     /// How often everything was let through again.
@@ -77,9 +81,16 @@ package final class DatabaseRelay: Sendable {
     state.update { $0.rules.append((Array(text.utf8), loss, count)) }
   }
 
-  /// Loses no more replies to messages that contain `text`.
-  package func pass(replyTo text: String) {
-    state.update { state in state.rules.removeAll { $0.text == Array(text.utf8) } }
+  /// Loses no more replies to messages that contain `text`, and returns when the next one has been passed on.
+  package func pass(replyTo text: String) async throws {
+    let before = state.update { state in
+      state.rules.removeAll { $0.text == Array(text.utf8) }
+      state.rules.append((Array(text.utf8), .arrives, 1))
+      return state.passed
+    }
+    try await state.first("a reply to \(text)", within: .seconds(30)) {
+      $0.passed > before ? () : nil
+    }
   }
 
   /// Answers nothing any more and closes new connections at once, until ``restore()``.
@@ -147,19 +158,23 @@ private final class RelayedConnection: Sendable {
   /// The server says ReadyForQuery when a statement has been committed (PostgreSQL manual, "Message Formats").
   private func passReplies() {
     let ready: [UInt8] = [UInt8(ascii: "Z"), 0, 0, 0, 5]
-    var swallowed: [UInt8] = []
+    var recent: [UInt8] = []
     while let piece = received(from: server) {
-      guard let loss = loss.withLock({ $0 }) else {
-        guard sendAll(piece, to: client) else { return }
+      let fate = loss.withLock { $0 }
+      if fate == nil || fate == .arrives, !sendAll(piece, to: client) { return }
+      guard let fate else { continue }
+      recent = recent.suffix(6) + piece
+      guard recent.dropLast().suffix(5).elementsEqual(ready) else { continue }
+      if fate == .arrives {
+        loss.withLock { $0 = nil }
+        state.update { $0.passed += 1 }
         continue
       }
-      swallowed = swallowed.suffix(6) + piece
-      guard swallowed.dropLast().suffix(5).elementsEqual(ready) else { continue }
       let restored = state.update { state in
         state.lost += 1
         return state.restored
       }
-      if case .silence = loss {
+      if fate == .silence {
         try? state.firstBlocking("the end of the silence", within: .seconds(300)) {
           $0.restored > restored
         }
