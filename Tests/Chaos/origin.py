@@ -88,7 +88,7 @@ class Origin:
         request = Request(connection, name, path, start)
         self.number += 1
         number = self.number
-        others = [[r.connection.client, r.begin] for r in host.open.values() if r.connection.is_there]
+        others = [[r.connection.client, r.begin, r.path] for r in host.open.values() if r.connection.is_there]
         host.open[number] = request
         request.others = others
         goes_on, how = False, "broken"

@@ -51,7 +51,7 @@ class Traffic:
             # It logs an end when it comes round to it: who ends in the moment in which this begins has ended.
             moment = request["begin"] + 0.02 + self.book.lateness(request["begin"], request["begin"])
             request["others"] = [
-                [other["client"], other["begin"]] for other in open_ones[:index] if other["end"] > moment]
+                [other["client"], other["begin"], other["path"]] for other in open_ones[:index] if other["end"] > moment]
             yield request
 
     def check(self):
@@ -86,7 +86,7 @@ class Traffic:
         if not self.counts(request["client"], begin, begin):
             return
         self.book.checks["requests against caps"] += 1
-        running = 1 + sum(self.counts(client, since, begin) for client, since in request["others"])
+        running = 1 + sum(self.counts(client, since, begin) for client, since, _ in request["others"])
         cap = judge.largest(self.book.caps[host], begin - LASTS, begin)
         if running > cap:
             self.book.violation("cap at the origin", f"{host} had {running} requests at {self.book.at(begin)}; its cap was {cap}")
@@ -128,7 +128,7 @@ class Traffic:
     def check_at_once(self, host, path, requests):
         """Nobody fetches what another is fetching: a request is no longer open when the same file is asked for again."""
         for before, after in zip(requests, requests[1:]):
-            if [before["client"], before["begin"]] in after["others"] and before["client"] != after["client"]:
+            if [before["client"], before["begin"], path] in after["others"] and before["client"] != after["client"]:
                 if self.counts(before["client"], before["begin"], after["begin"]) and not self.troubled(after):
                     self.book.violation(
                         "twice at once", f"{path} of {host} was asked for by {after['client']} at {self.book.at(after['begin'])}, when "
