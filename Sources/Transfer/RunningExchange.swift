@@ -291,7 +291,15 @@ final class RunningExchange {
         return .failed(failure(fault.errorClass, fault.message, remedy: fault.remedy))
       }
       let errorClass = finished.errorClass(progress)
-      return .failed(failure(errorClass, finished.message(errorClass)))
+      let message = finished.message(errorClass)
+      guard connectedTo == nil, !refused.isEmpty else {
+        return .failed(failure(errorClass, message))
+      }
+      let others = refused.map(\.description).joined(separator: " and ")
+      return .failed(
+        failure(
+          errorClass, "\(message); not tried, since not public: \(others)",
+          remedy: .allow(refused.map(CIDR.init))))
     }
     guard finished.isOK else {
       return finished.isTimeout ? .stalled(finished.sentence) : .truncated(finished.sentence)

@@ -79,7 +79,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// What a program may set so that a download passes that failed. Whether it should is for a person to say.
   public enum Remedy: Sendable, Hashable {
-    /// One of these blocks, in ``Engine/Configuration/addressPolicy``.
+    /// These blocks, in ``Engine/Configuration/addressPolicy``.
     case allow([CIDR])
     /// Another ``DownloadOptions/ifExists`` than `fail`.
     case ifExists
@@ -130,7 +130,7 @@ extension TransferError.Remedy: CustomStringConvertible {
   public var description: String {
     switch self {
     case .allow(let blocks):
-      "addressPolicy may allow \(blocks.map(\.description).joined(separator: " or "))"
+      "addressPolicy may allow \(blocks.map(\.description).joined(separator: " and "))"
     case .ifExists: "ifExists may be skip, replace or rename"
     case .digest: "a digest among the options overrules it"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"

@@ -208,7 +208,7 @@ extension TransferError {
     case nil: message
     case .allow(let blocks):
       "\(message); if you trust it, start 'haul worker', 'haul up' or 'haul get' with "
-        + blocks.map { "--allow-net \($0)" }.joined(separator: " or ")
+        + blocks.map { "--allow-net \($0)" }.joined(separator: " ")
     case .ifExists: "\(message); use --if-exists skip, replace or rename"
     case .digest: "\(message); --checksum with the right one overrules it"
     case .acceptUnverifiedLength: "\(message); --accept-unverified-length takes the first"

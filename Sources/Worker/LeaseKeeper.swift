@@ -24,15 +24,19 @@ final class LeaseKeeper: Sendable {
   private let onDrain: @Sendable () -> Void
   /// Called when there is something for the next `work` call, or one may claim again.
   private let onNews: @Sendable () -> Void
+  /// Called when the leases may have expired.
+  private let onFenced: @Sendable () -> Void
 
   init(
     board: Board, registered: ContinuousClock.Instant, expiry: Duration, logger: Logger,
-    onDrain: @escaping @Sendable () -> Void, onNews: @escaping @Sendable () -> Void
+    onDrain: @escaping @Sendable () -> Void, onNews: @escaping @Sendable () -> Void,
+    onFenced: @escaping @Sendable () -> Void
   ) {
     self.board = board
     self.logger = logger
     self.onDrain = onDrain
     self.onNews = onNews
+    self.onFenced = onFenced
     state = Mutex(State(clock: LeaseClock(sent: registered, expiry: expiry)))
   }
 
@@ -97,6 +101,9 @@ final class LeaseKeeper: Sendable {
   /// Whether its leases are confirmed: without that a worker asks for no more.
   var mayClaim: Bool { state.withLock { $0.clock.standing == .confirmed } }
 
+  /// Whether its leases may have expired.
+  var isFenced: Bool { state.withLock { $0.clock.standing == .fenced } }
+
   /// Nobody waits for a confirmation any more.
   func close() {
     state.withLock { state in
@@ -160,6 +167,7 @@ final class LeaseKeeper: Sendable {
     case .fence:
       logger.warning(.workerFenced, (.count, LogValue(board.runningCount)))
       board.running.forEach { $0.stop() }
+      onFenced()
     }
   }
 }

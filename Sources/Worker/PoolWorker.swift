@@ -14,8 +14,11 @@ package final class PoolWorker: Sendable {
     var loop: WorkLoop?
     var hook: CompletionHook?
     var keeper: LeaseKeeper?
+    /// What ends with the last lease.
+    var work: Task<Void, any Error>?
     var isDraining = false
     var stopsWhenIdle = false
+    var hasGivenUp = false
   }
 
   private let configuration: WorkerConfiguration
@@ -37,6 +40,8 @@ package final class PoolWorker: Sendable {
   }
 
   /// Stops claiming, saves what is durable, gives everything back; ``run()`` then returns. From any thread; again is no error.
+  ///
+  /// It waits for a database that is away as long as the leases may live, not longer.
   package func drain() {
     let (loop, hook) = state.withLock { state in
       defer { state.isDraining = true }
@@ -44,6 +49,19 @@ package final class PoolWorker: Sendable {
     }
     loop?.drain()
     hook?.hurry()
+    giveUpWhereFenced()
+  }
+
+  /// Of a draining worker whose leases may have expired nothing is left to settle.
+  private func giveUpWhereFenced() {
+    let (work, loop) = state.withLock { state -> (Task<Void, any Error>?, WorkLoop?) in
+      guard state.isDraining, state.keeper?.isFenced == true else { return (nil, nil) }
+      state.hasGivenUp = true
+      return (state.work, state.loop)
+    }
+    work?.cancel()
+    // It may wait for nothing but to be woken.
+    loop?.claimSoon()
   }
 
   /// Pauses the transfers with their sockets open, for a process that is about to be stopped: no pause counts as a slow source.
@@ -71,7 +89,7 @@ package final class PoolWorker: Sendable {
 
   /// Runs until drained, or, if so configured, until nothing is left to do.
   /// - Throws: at the start what keeps it from working: `PostgresError`, `JobQueueError`, `TransferError`. Later
-  ///   trouble with the database is waited out.
+  ///   trouble with the database is waited out; ``DrainedUnheard`` where a drain could not be.
   package func run() async throws {
     let sent = ContinuousClock.now
     // Over what becomes the first connection for work, so that what is wrong shows at once.
@@ -94,7 +112,8 @@ package final class PoolWorker: Sendable {
     let keeper = LeaseKeeper(
       board: board, registered: sent, expiry: .seconds(15), logger: logger,
       onDrain: { [weak self] in self?.drain() },
-      onNews: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() })
+      onNews: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() },
+      onFenced: { [weak self] in self?.giveUpWhereFenced() })
     let database = Database(
       conninfo: configuration.conninfo, first: connection, caller: JobQueue.Caller(registration),
       logger: logger,
@@ -143,29 +162,35 @@ package final class PoolWorker: Sendable {
     // The first round before the first claim: then nothing of this worker's can look like a gap.
     await leadership.runRound()
     logger.info(.workerStarted)
-    try await withThrowingTaskGroup(of: Void.self) { group in
+    let work = Task {
+      await watch.closeFull()
+      try await loop.run()
+      await janitor.sweep()
+      // The leases that the database still knows of are none: tell it that this worker is gone.
+      try? await database.queue { try await $0.stopWorker(database.caller) }
+    }
+    state.withLock { $0.work = work }
+    let ended = await withTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.run(database) }
       group.addTask { await keeper.watch() }
       group.addTask { await leadership.run(from: .now + Leadership.round) }
       group.addTask { await janitor.run() }
       group.addTask { await watch.run() }
       group.addTask { await Self.listen(database, loop, keeper, worker: worker) }
-      do {
-        await watch.closeFull()
-        try await loop.run()
-        await janitor.sweep()
-      } catch {
-        group.cancelAll()
-        keeper.close()
-        await database.close()
-        throw error
+      let ended = await withTaskCancellationHandler {
+        await work.result
+      } onCancel: {
+        work.cancel()
       }
-      // The leases that the database still knows of are none: tell it that this worker is gone.
-      try? await database.queue { try await $0.stopWorker(database.caller) }
       // Before the keeper is woken: it would otherwise send one more heartbeat and then wait for the time of the next.
       group.cancelAll()
       keeper.close()
       await database.close()
+      return ended
+    }
+    if case .failure(let error) = ended {
+      guard state.withLock({ $0.hasGivenUp }) else { throw error }
+      if !board.isEmpty { throw DrainedUnheard() }
     }
     await engine.shutdown()
     await hook?.finish()
@@ -212,4 +237,11 @@ package final class PoolWorker: Sendable {
     unsafe gethostname(&name, 255)
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }()
+}
+
+/// A worker was drained that held jobs and did not reach the database before its leases may have expired. Others go on with what
+/// is saved of them.
+package struct DrainedUnheard: Error, CustomStringConvertible {
+  package let description =
+    "the database was away while this worker drained; others take over what it held"
 }

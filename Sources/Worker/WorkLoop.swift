@@ -73,6 +73,7 @@ final class WorkLoop: Sendable {
   /// Runs until drained, or until idle where that is asked for: until nothing is left in the queues.
   func run() async throws {
     while true {
+      try Task.checkCancellation()
       let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock {
         ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
       }

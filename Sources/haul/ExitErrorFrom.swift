@@ -31,6 +31,7 @@ extension ExitError {
     case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")
     case let problem as SecretFile.Problem: self.init(.configuration, "\(problem).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
+    case is DrainedUnheard: self.init(.tryAgain, "\(error).")
     case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
     case let error as StandardStream.Failure:
       self.init(.inputOutput, "cannot write the output: \(error).")

@@ -26,7 +26,7 @@ struct FailuresCommand: HaulCommand {
 
   var batch: String?
   var error: ErrorClassArgument?
-  var host: String?
+  var host: HostArgument?
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
@@ -35,7 +35,7 @@ struct FailuresCommand: HaulCommand {
     let rows = try await database.withQueue { queue in
       var selector = JobSelector()
       selector.batch = batch
-      selector.host = host
+      selector.host = host?.argument
       if selector != JobSelector() { try await queue.requireNames(selector) }
       selector.error = error?.argument
       return try await queue.failures(of: selector, limit: limit.asked)

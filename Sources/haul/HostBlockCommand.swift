@@ -25,12 +25,13 @@ struct HostBlockCommand: HaulCommand {
       .from(.names("host"))
   ]
 
-  var host = ""
+  var host = HostArgument.unset
   var time: Duration?
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
+    let host = host.argument
     let note = try await database.withQueue { queue in
       try await queue.blockHost(host, for: time)
       return try await queue.note(onHost: host)

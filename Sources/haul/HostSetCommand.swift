@@ -35,7 +35,7 @@ struct HostSetCommand: HaulCommand {
       .from(.names("host"))
   ]
 
-  var host = ""
+  var host = HostArgument.unset
   var cap: Int?
   var interval: Duration?
   var burst: Int?
@@ -46,6 +46,7 @@ struct HostSetCommand: HaulCommand {
     guard cap != nil || interval != nil || burst != nil else {
       throw ExitError(.usage, "nothing to set: give --cap, --interval or --burst.")
     }
+    let host = host.argument
     let note = try await database.withQueue { queue in
       try await queue.setHost(host, cap: cap, interval: interval, burst: burst)
       return try await queue.note(onHost: host)

@@ -20,7 +20,7 @@ struct SelectorOptions: OptionGroup {
 
   var batch: String?
   var queue: String?
-  var host: String?
+  var host: HostArgument?
   var state: JobState?
   var error: ErrorClassArgument?
 
@@ -30,7 +30,7 @@ struct SelectorOptions: OptionGroup {
     selector.ids = ids.isEmpty ? nil : ids
     selector.batch = batch
     selector.queue = queue
-    selector.host = host
+    selector.host = host?.argument
     selector.state = state?.rawValue
     selector.error = error?.argument
     return selector

@@ -84,7 +84,7 @@ struct TopFrame {
     add("\(figures.running)", "running", .bold)
     if let waiting = model.waiting { add("\(waiting)", "waiting", .bold) }
     if model.part == .all && figures.failed > 0 {
-      add("\(figures.failed)", "failed in 1h", .red)
+      add("\(figures.failed)", figures.failed == 1 ? "failure in 1h" : "failures in 1h", .red)
     }
     return line
   }

@@ -81,7 +81,7 @@ struct UpCommand: HaulCommand {
         failures.withLock { $0.add(lease.cause ?? lease.state) }
       case .settled: break
       case .drained:
-        Self.say("haul up: all workers were drained; with nobody left to work the pool ends.\n")
+        Self.say("haul up: all of its workers were drained; the pool ends.\n")
       case .closed: database.info(.databaseStopped)
       }
     }

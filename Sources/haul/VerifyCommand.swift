@@ -17,7 +17,7 @@ struct VerifyCommand: HaulCommand {
     kept beside the new one, as NAME.damaged. Where a store is several machines' local disks, a file \
     that is not on this one is taken to be on another, unless its job is named by id.
 
-    To fetch a file anew whose source has changed, remove it, and requeue its job in this way.
+    What has changed at its source since is brought anew by 'haul submit --on-duplicate refresh'.
     """
   static let examples = [
     Example("haul verify --store films=/srv/films", "All finished files of films."),

@@ -8,7 +8,7 @@ struct WorkerCommand: HaulCommand {
   static let discussion = """
     SIGTERM or SIGINT drains it: it claims no more, saves the progress of what runs, hands it back \
     and exits with 0. A second signal ends it at once with 75; others then take over within seconds. \
-    A store or queue that is not there is wrong configuration here, 78: starting it again mends nothing.
+    So does a database that stays away for longer than leases live while it drains with jobs in hand. A store or queue that is not there is wrong configuration here, 78: starting it again mends nothing.
 
     Private, loopback and link-local addresses are refused unless --allow-net names them. http_proxy and its like \
     are not read: --proxy says it.

@@ -193,4 +193,31 @@ import Testing
       #expect(try await pool.violations() == [])
     }
   }
+
+  /// 1. The worker is cut off until it has fenced itself, with a job at half or with none.
+  /// 2. It is told to drain, and ends; another goes on with the job.
+  @Test(arguments: [0, 1])
+  func `a drain does not wait for a database longer than leases live`(_ jobs: Int) async throws {
+    let gate = Gate("half")
+    let origin = try OriginServer(handler: site(1, gate: gate).answer)
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await one.event("worker.started")
+      if jobs > 0 {
+        try await submit(1, origin, to: pool)
+        try await origin.sent(100_000)
+      }
+      relay.partition()
+      if jobs == 0 { try await one.event("worker.fenced", within: .seconds(60)) }
+      one.signal(SIGTERM)
+      let exit = try await one.exit(within: .seconds(90))
+      #expect(exit == .code(jobs == 0 ? 0 : 75))
+      gate.open()
+      let two = try pool.worker("--exit-when-idle")
+      #expect(try await two.exit(within: .seconds(60)) == .code(0))
+      #expect(try pool.files().count == jobs)
+      #expect(try await pool.violations() == [])
+    }
+  }
 }

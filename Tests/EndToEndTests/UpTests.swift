@@ -281,7 +281,7 @@ struct UpTests {
     #expect(output.exit == .code(0))
     #expect(
       output.standardError.contains(
-        "haul up: all workers were drained; with nobody left to work the pool ends."))
+        "haul up: all of its workers were drained; the pool ends."))
     try await machine.silence()
   }
 }

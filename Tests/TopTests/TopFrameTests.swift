@@ -99,9 +99,9 @@ struct TopFrameTests {
 
   @Test func `what is narrowed leaves out what is only known of the pool`() throws {
     let all = text(try Sample.model(80, 24))
-    #expect(all.contains("files/s") && all.contains("failed in 1h"))
+    #expect(all.contains("files/s") && all.contains("failures in 1h"))
     let batch = text(try Sample.model(80, 24, part: .batch("monday")))
-    #expect(!batch.contains("files/s") && !batch.contains("failed in 1h"))
+    #expect(!batch.contains("files/s") && !batch.contains("failures in 1h"))
     #expect(batch.contains("batch monday"))
   }
 

@@ -39,7 +39,28 @@ struct EngineRefusalTests {
       }
       #expect(error.message == "the addresses 127.0.0.2 and ::1 are not public")
       #expect(
-        "\(error)".hasSuffix("; addressPolicy may allow 127.0.0.2/32 or ::1/128"), "\(error)")
+        "\(error)".hasSuffix("; addressPolicy may allow 127.0.0.2/32 and ::1/128"), "\(error)")
+    }
+  }
+
+  @Test func `where the allowed one does not answer, it is said which was not tried`() async throws
+  {
+    let origin = try origin()
+    var configuration = Engine.Configuration()
+    configuration.addressPolicy = AddressPolicy(allowing: [try #require(CIDR("127.0.0.2"))])
+    // The origin listens at 127.0.0.1 alone.
+    configuration.resolve = ["two.test:\(origin.port):127.0.0.2,127.0.0.1"]
+    try await withEngine(configuration) { engine in
+      let (result, _) = await engine.fetch("http://two.test:\(origin.port)/")
+      guard case .failed(let error) = result.outcome else {
+        Issue.record("\(result.outcome)")
+        return
+      }
+      #expect(error.errorClass == .connect)
+      #expect(
+        error.description.hasSuffix(
+          "; not tried, since not public: 127.0.0.1; addressPolicy may allow 127.0.0.1/32"),
+        "\(error)")
     }
   }
 
