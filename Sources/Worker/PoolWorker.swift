@@ -19,7 +19,12 @@ package final class PoolWorker: Sendable {
     var isDraining = false
     var stopsWhenIdle = false
     var hasGivenUp = false
+
+    var isHopeless: Bool { isDraining && keeper?.isFenced == true }
   }
+
+  /// So long a draining worker whose leases may have expired waits for the database yet.
+  private static let lastHope = Duration.seconds(5)
 
   private let configuration: WorkerConfiguration
   private let logger: Logger
@@ -52,16 +57,21 @@ package final class PoolWorker: Sendable {
     giveUpWhereFenced()
   }
 
-  /// Of a draining worker whose leases may have expired nothing is left to settle.
+  /// Of a draining worker whose leases may have expired nothing is left to settle. A process that was stopped finds itself so
+  /// too, and the database answers it.
   private func giveUpWhereFenced() {
-    let (work, loop) = state.withLock { state -> (Task<Void, any Error>?, WorkLoop?) in
-      guard state.isDraining, state.keeper?.isFenced == true else { return (nil, nil) }
-      state.hasGivenUp = true
-      return (state.work, state.loop)
+    guard state.withLock(\.isHopeless) else { return }
+    Task {
+      try? await Task.sleep(for: Self.lastHope)
+      let (work, loop) = state.withLock { state -> (Task<Void, any Error>?, WorkLoop?) in
+        guard state.isHopeless else { return (nil, nil) }
+        state.hasGivenUp = true
+        return (state.work, state.loop)
+      }
+      work?.cancel()
+      // It may wait for nothing but to be woken.
+      loop?.claimSoon()
     }
-    work?.cancel()
-    // It may wait for nothing but to be woken.
-    loop?.claimSoon()
   }
 
   /// Pauses the transfers with their sockets open, for a process that is about to be stopped: no pause counts as a slow source.

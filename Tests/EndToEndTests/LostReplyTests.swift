@@ -125,10 +125,10 @@ import Testing
     let origin = try OriginServer(handler: site(1, gate: gate).answer)
     try await HaulPool.open { pool in
       let relay = try DatabaseRelay(to: pool.database)
-      let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
-      try await one.event("worker.started")
-      relay.lose(.cut, replyTo: "haul.work(", count: .max)
       try await submit(1, origin, to: pool)
+      // Its first call claims.
+      relay.lose(.cut, replyTo: "haul.work(", count: .max)
+      let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
       try await relay.lost(1)
       relay.lose(.cut, replyTo: "haul.heartbeat(", count: .max)
       relay.lose(.cut, replyTo: "haul.attach_session(", count: .max)
