@@ -137,7 +137,10 @@ package final class GetRun: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { [observe] in try await pool.keepServing { observe(.database($0)) } }
       // The worker gets ready while the lines are on their way.
-      group.addTask { try await worker.run() }
+      group.addTask {
+        // The next run goes on with what this one could not give back.
+        do { try await worker.run() } catch is DrainedUnheard {}
+      }
       do {
         try await submit(to: name, in: directory, queue)
       } catch {

@@ -92,6 +92,9 @@ package final class Session: Sendable {
     notificationsInput.finish()
   }
 
+  /// Whether ``close()`` was called: nothing will be answered any more.
+  package var isClosed: Bool { state.withLock { $0.isClosed } }
+
   private static let closedError = PostgresError.connectionLost("the session was closed")
 
   private func liveConnection() async throws -> Connection {

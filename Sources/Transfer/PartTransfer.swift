@@ -206,7 +206,7 @@ package final class PartTransfer: Sendable {
     }
   }
 
-  /// Stops reading and asks for nothing more; sockets stay open. Nothing is saved by this.
+  /// Stops reading, and begins no further exchange; sockets stay open. Nothing is saved by this.
   package func pause() {
     // Told under the lock, so that of two callers the later one's wish is the one that holds.
     change { shared in

@@ -292,7 +292,7 @@ final class RunningExchange {
       }
       let errorClass = finished.errorClass(progress)
       let message = finished.message(errorClass)
-      guard connectedTo == nil, !refused.isEmpty else {
+      guard errorClass == .connect, !refused.isEmpty else {
         return .failed(failure(errorClass, message))
       }
       let others = refused.map(\.description).joined(separator: " and ")

@@ -60,6 +60,7 @@ struct Database: Sendable {
       do {
         return try await queue(body)
       } catch let error as PostgresError {
+        if work.isClosed { throw error }
         logger.warning(.databaseLost, (.reason, LogValue(error.description)))
         try await Task.sleep(for: error.isTransient ? .milliseconds(50) : .seconds(1))
       }

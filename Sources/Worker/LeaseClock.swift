@@ -29,7 +29,7 @@ struct LeaseClock: Sendable {
   private var sent: Instant
   private var expiry: Duration
   private var hasSession = true
-  /// Since when nothing can have taken a lease back unnoticed: the sending of the heartbeat that ended the last gap.
+  /// Since when nothing can have taken a lease back unnoticed: the acknowledgement of the heartbeat that ended the last gap.
   private var since: Instant
   /// The session was lost since the last acknowledged heartbeat.
   private var wasCutOff = false
@@ -61,7 +61,7 @@ struct LeaseClock: Sendable {
 
   /// A heartbeat sent at `sent` was acknowledged: what the database still knows is confirmed.
   mutating func acknowledged(sent: Instant, expiry: Duration, now: Instant) -> Action? {
-    if standing != .confirmed || wasCutOff || present(sent) != .confirmed { since = sent }
+    if standing != .confirmed || wasCutOff || present(sent) != .confirmed { since = now }
     wasCutOff = !hasSession
     self.sent = max(self.sent, sent)
     self.expiry = expiry

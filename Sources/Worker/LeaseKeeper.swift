@@ -19,6 +19,8 @@ final class LeaseKeeper: Sendable {
   private let board: Board
   private let logger: Logger
   private let state: Mutex<State>
+  /// Held while the clock is changed and acted on, so that of two changes the later one's action is the last.
+  private let acting = Mutex(())
   private let wake = Wake()
   /// Called when the database asks this worker to drain.
   private let onDrain: @Sendable () -> Void
@@ -52,7 +54,7 @@ final class LeaseKeeper: Sendable {
   /// heartbeat hangs or the process was stopped.
   func watch() async {
     while !Task.isCancelled {
-      act(state.withLock { $0.clock.look(now: .now) })
+      change { $0.look(now: .now) }
       try? await Task.sleep(for: .milliseconds(250))
     }
   }
@@ -67,7 +69,7 @@ final class LeaseKeeper: Sendable {
   }
 
   /// The process is about to be stopped: nothing goes on until a heartbeat has confirmed the leases.
-  func suspend() { act(state.withLock { $0.clock.suspend() }) }
+  func suspend() { change { $0.suspend() } }
 
   /// Whether the lease `token` is ours (``LeaseClock/holds(claimed:listed:now:)``) and certain to live long enough for a rename;
   /// waits for a heartbeat where it is not certain yet. False when the lease is lost or the worker stops.
@@ -88,14 +90,16 @@ final class LeaseKeeper: Sendable {
 
   /// As ``confirm(_:)`` where that need not wait, else nil. Does not block.
   func isSure(of token: Int64) -> Bool? {
-    guard let run = board.run(token), !run.isAbandoned else { return false }
-    return state.withLock { state in
+    guard let run = board.run(token) else { return false }
+    let isSure = state.withLock { state -> Bool? in
       let now = ContinuousClock.now
       let isSure =
         state.clock.holds(claimed: run.claimed, listed: run.listed, now: now)
         && state.clock.remaining(now: now) >= Self.renameTime
       return isSure ? true : state.isClosed ? false : nil
     }
+    // After the clock: a heartbeat abandons what is lost before it is acknowledged to the clock.
+    return run.isAbandoned ? false : isSure
   }
 
   /// Whether its leases are confirmed: without that a worker asks for no more.
@@ -143,16 +147,17 @@ final class LeaseKeeper: Sendable {
     }
     board.release(unlisted: reply.unlisted)
     if reply.draining { onDrain() }
-    let (action, waiting, isBack) = state.withLock { state in
-      let isBack = state.clock.standing != .confirmed
-      let action = state.clock.acknowledged(
-        sent: sent, expiry: .seconds(reply.expiry), now: .now)
-      defer { state.waiting = [] }
-      return (action, state.waiting, isBack)
-    }
-    act(action)
+    let isBack = !mayClaim
+    change { $0.acknowledged(sent: sent, expiry: .seconds(reply.expiry), now: .now) }
     if isBack || !reply.unlisted.isEmpty { onNews() }
-    waiting.forEach { $0.resume() }
+    state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }.forEach { $0.resume() }
+  }
+
+  private func change(_ body: (inout LeaseClock) -> LeaseClock.Action?) {
+    acting.withLock { _ in act(state.withLock { body(&$0.clock) }) }
   }
 
   private func act(_ action: LeaseClock.Action?) {

@@ -17,10 +17,12 @@ package final class PoolWorker: Sendable {
     /// What ends with the last lease.
     var work: Task<Void, any Error>?
     var isDraining = false
+    /// Drained by its own process, which waits for its end.
+    var isToldToEnd = false
     var stopsWhenIdle = false
     var hasGivenUp = false
 
-    var isHopeless: Bool { isDraining && keeper?.isFenced == true }
+    var isHopeless: Bool { isToldToEnd && keeper?.isFenced == true }
   }
 
   /// So long a draining worker whose leases may have expired waits for the database yet.
@@ -48,13 +50,19 @@ package final class PoolWorker: Sendable {
   ///
   /// It waits for a database that is away as long as the leases may live, not longer.
   package func drain() {
+    state.withLock { $0.isToldToEnd = true }
+    drainAsTold()
+    giveUpWhereFenced()
+  }
+
+  /// By the database's word it waits for the database too.
+  private func drainAsTold() {
     let (loop, hook) = state.withLock { state in
       defer { state.isDraining = true }
       return (state.loop, state.isDraining ? nil : state.hook)
     }
     loop?.drain()
     hook?.hurry()
-    giveUpWhereFenced()
   }
 
   /// Of a draining worker whose leases may have expired nothing is left to settle. A process that was stopped finds itself so
@@ -121,7 +129,7 @@ package final class PoolWorker: Sendable {
     let board = Board()
     let keeper = LeaseKeeper(
       board: board, registered: sent, expiry: .seconds(15), logger: logger,
-      onDrain: { [weak self] in self?.drain() },
+      onDrain: { [weak self] in self?.drainAsTold() },
       onNews: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() },
       onFenced: { [weak self] in self?.giveUpWhereFenced() })
     let database = Database(
@@ -169,10 +177,10 @@ package final class PoolWorker: Sendable {
     }
     if stopsWhenIdle { loop.stopWhenIdle() }
 
-    // The first round before the first claim: then nothing of this worker's can look like a gap.
-    await leadership.runRound()
-    logger.info(.workerStarted)
     let work = Task {
+      // The first round before the first claim: then nothing of this worker's can look like a gap.
+      await leadership.runRound()
+      logger.info(.workerStarted)
       await watch.closeFull()
       try await loop.run()
       await janitor.sweep()
@@ -180,7 +188,7 @@ package final class PoolWorker: Sendable {
       try? await database.queue { try await $0.stopWorker(database.caller) }
     }
     state.withLock { $0.work = work }
-    let ended = await withTaskGroup(of: Void.self) { group in
+    let (ended, isEmpty) = await withTaskGroup(of: Void.self) { group in
       group.addTask { await keeper.run(database) }
       group.addTask { await keeper.watch() }
       group.addTask { await leadership.run(from: .now + Leadership.round) }
@@ -191,20 +199,21 @@ package final class PoolWorker: Sendable {
         await work.result
       } onCancel: {
         work.cancel()
+        loop.claimSoon()
       }
+      let isEmpty = board.isEmpty
       // Before the keeper is woken: it would otherwise send one more heartbeat and then wait for the time of the next.
       group.cancelAll()
       keeper.close()
       await database.close()
-      return ended
+      return (ended, isEmpty)
     }
-    if case .failure(let error) = ended {
-      guard state.withLock({ $0.hasGivenUp }) else { throw error }
-      if !board.isEmpty { throw DrainedUnheard() }
-    }
+    let hasGivenUp = state.withLock { $0.hasGivenUp }
+    if case .failure(let error) = ended, !hasGivenUp { throw error }
     await engine.shutdown()
     await hook?.finish()
     logger.info(.workerStopped)
+    if case .failure = ended, !isEmpty { throw DrainedUnheard() }
   }
 
   /// Checks the schema and registers.

@@ -91,6 +91,12 @@ final class WorkLoop: Sendable {
         logger.info(.workerIdle)
         return
       }
+      guard isDraining || environment.keeper.mayClaim else {
+        await wake.wait(upTo: Self.pollTime)
+        // Whether the database still knows this worker, where heartbeats do not find out.
+        if !environment.keeper.mayClaim { try await call(room: 0) }
+        continue
+      }
       await wake.wait(upTo: room > 0 ? state.withLock { $0.wait } : nil)
       // Room without news: the wait is over.
       if room > 0 { state.withLock { $0.isClaimDue = true } }

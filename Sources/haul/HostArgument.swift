@@ -1,4 +1,5 @@
 import Arguments
+import JobQueue
 import Transfer
 
 /// A host, or a pattern of hosts, spelled as those of jobs are: in lower case, without the port that its scheme has anyway.
@@ -11,11 +12,23 @@ struct HostArgument: OptionValue {
   static let unset = HostArgument(argument: "")
 
   let argument: String
+  /// As it was given.
+  let typed: String
 
   init(argument: String) {
+    typed = argument
     let wildcard = argument.hasPrefix("*.") ? "*." : ""
     let name = argument.dropFirst(wildcard.count)
     self.argument = wildcard + (Self.hostKey(of: name) ?? String(name))
+  }
+
+  /// Does it with the host as it was typed, for one that is listed so since earlier versions, else as jobs have it.
+  func orAsTyped<T: Sendable>(_ body: (String) async throws -> T) async throws -> (String, T) {
+    do {
+      return (typed, try await body(typed))
+    } catch JobQueueError.noSuchName where typed != argument {
+      return (argument, try await body(argument))
+    }
   }
 
   /// As ``WebURL/hostKey`` of a URL that has this host and port, with the scheme whose port that is; otherwise http.
@@ -27,6 +40,7 @@ struct HostArgument: OptionValue {
       case 21: "ftp"
       case 22: "sftp"
       case 443: "https"
+      case 990: "ftps"
       default: "http"
       }
     return (try? WebURL("\(scheme)://\(name)/", schemes: WebURL.knownSchemes))?.hostKey

@@ -18,15 +18,17 @@ struct HostUnblockCommand: HaulCommand {
     .required("name", \.host, "The host, as 'haul hosts' lists it.").from(.names("host"))
   ]
 
-  var host = ""
+  var host = HostArgument.unset
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let scheduled = try await database.withQueue { try await $0.unblockHost(host) }
+    let (name, scheduled) = try await database.withQueue { queue in
+      try await host.orAsTyped { try await queue.unblockHost($0) }
+    }
     try output.print(
-      [.init("host", .string(host)), .init("scheduled", .number(scheduled.jobs))],
-      orSay: "\(host): unblocked" + Self.sentence(scheduled, of: host))
+      [.init("host", .string(name)), .init("scheduled", .number(scheduled.jobs))],
+      orSay: "\(name): unblocked" + Self.sentence(scheduled, of: name))
   }
 
   /// `; 3 jobs still wait for times of their own, the next in 12s, the last in 4m10s: haul jobs …`

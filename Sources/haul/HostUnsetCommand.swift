@@ -18,12 +18,14 @@ struct HostUnsetCommand: HaulCommand {
       .names("policy"))
   ]
 
-  var host = ""
+  var host = HostArgument.unset
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    try await database.withQueue { try await $0.unsetHost(host) }
-    try output.print([.init("host", .string(host))], orSay: "\(host) has no policy of its own now")
+    let (name, _) = try await database.withQueue { queue in
+      try await host.orAsTyped { try await queue.unsetHost($0) }
+    }
+    try output.print([.init("host", .string(name))], orSay: "\(name) has no policy of its own now")
   }
 }

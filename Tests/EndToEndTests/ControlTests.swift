@@ -167,4 +167,20 @@ import Testing
     let object = try JSONSerialization.jsonObject(with: Data(text.utf8))
     return try #require(object as? [String: NSObject])
   }
+
+  @Test func `a host may be typed as in any of its URLs`() async throws {
+    try await HaulPool.open { pool in
+      let said = try await pool.command("host", "block", "LOCALHOST:80")
+      #expect(said == ["localhost: nothing starts until it is unblocked"])
+      #expect(try await pool.values("SELECT host FROM haul.hosts") == ["localhost"])
+      #expect(try await pool.command("host", "unblock", "Localhost") == ["localhost: unblocked"])
+      try await pool.command("host", "set", "*.EXAMPLE.org:443", "--cap", "1")
+      #expect(try await pool.values("SELECT pattern FROM haul.policies") == ["*.example.org"])
+      try await pool.command("host", "unset", "*.Example.org")
+      // As an earlier version may have taken it.
+      _ = try await pool.admin.query("SELECT haul.set_host('OLD.example.org', 1, NULL, NULL)", [])
+      try await pool.command("host", "unset", "OLD.example.org")
+      #expect(try await pool.value("SELECT count(*) FROM haul.policies") == 0)
+    }
+  }
 }

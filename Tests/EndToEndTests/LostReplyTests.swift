@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import TestSupport
 import Testing
 
@@ -191,6 +192,21 @@ import Testing
       #expect(results == ["rescued", "rescued", "completed", "completed", "completed"])
       #expect(try pool.files() == ["1", "2", "again"])
       #expect(try await pool.violations() == [])
+    }
+  }
+
+  /// As after a return to an older state of the database: the session is not attached any more, and nothing is in hand.
+  @Test func `a suspended worker that the database does not know any more ends`() async throws {
+    try await HaulPool.open { pool in
+      let relay = try DatabaseRelay(to: pool.database)
+      let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      try await one.event("worker.started")
+      for call in ["haul.heartbeat(", "haul.attach_session("] {
+        relay.lose(.cut, replyTo: call, count: .max)
+      }
+      try await one.event("worker.suspended")
+      _ = try await pool.admin.query("UPDATE haul.worker SET secret_digest = sha256('another')", [])
+      #expect(try await one.exit(within: .seconds(60)) == .code(75))
     }
   }
 

@@ -114,6 +114,7 @@ struct LeaseClockTests {
     #expect(clock.holds(claimed: at(1), listed: at(19), now: at(20.2)), "reported at 20 s")
     #expect(!clock.holds(claimed: at(1), listed: at(20.2), now: at(20.2)), "not reported yet")
     #expect(clock.holds(claimed: at(20.1), listed: at(20.2), now: at(20.2)), "asked for after it")
+    #expect(!clock.holds(claimed: at(20.05), listed: at(20.2), now: at(20.2)), "before its answer")
     _ = clock.acknowledged(sent: at(21), expiry: .seconds(60), now: at(21.1))
     #expect(clock.holds(claimed: at(1), listed: at(20.2), now: at(21.2)))
   }
