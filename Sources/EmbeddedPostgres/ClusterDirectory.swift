@@ -86,7 +86,8 @@ struct ClusterDirectory: Sendable {
   func make(
     _ path: String, owner: uid_t, group: gid_t, mode: mode_t
   ) throws(EmbeddedPostgresError) {
-    if unsafe mkdir(path, 0o700) == 0 {
+    // With its rights at once, as far as umask(2) lets it: whoever comes at the same time looks at them.
+    if unsafe mkdir(path, mode) == 0 {
       guard unsafe chmod(path, mode) == 0 else { throw .failed(path, errno) }
     } else if errno != EEXIST {
       throw .failed(path, errno)
@@ -137,7 +138,7 @@ struct ClusterDirectory: Sendable {
     let parent = Self.parent(of: path)
     if Self.status(parent) != nil { return }
     try makeParents(of: parent)
-    if unsafe mkdir(parent, 0o700) == 0 {
+    if unsafe mkdir(parent, ownMode) == 0 {
       guard unsafe chmod(parent, ownMode) == 0 else { throw .failed(parent, errno) }
     } else if errno != EEXIST {
       throw .failed(parent, errno)

@@ -21,7 +21,7 @@ FROM haul.job j JOIN haul.queue q ON q.id = j.queue LEFT JOIN haul.batch b ON b.
 LEFT JOIN haul.outcome o ON o.job = j.id"""
 UNFINISHED = """
 SELECT (SELECT count(*) FROM haul.job) - (SELECT count(*) FROM haul.outcome),
-  (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.scheduled),
+  (SELECT coalesce(sum(bytes), 0)::float8 FROM haul.progress), (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.scheduled),
   (SELECT coalesce(extract(epoch FROM max(run_at) - clock_timestamp()), 0)::float8 FROM haul.scheduled),
   (SELECT coalesce(extract(epoch FROM max(blocked_until) - clock_timestamp()), 0)::float8 FROM haul.host)"""
 CANCELLED = """
@@ -40,21 +40,21 @@ TICK = 0.05
 
 
 def settle(world, limit, longest=300):
-    """Waits until every job has ended, for as long as some do: `limit` seconds in which none has are too many, and so are
-    `longest` in all. What a host or a job has to wait for by the rules is waited for besides."""
-    book, left, since = world.ledger, None, time.time()
+    """Waits until every job has ended, for as long as some do or bytes come: `limit` seconds in which none has are too many, and
+    so are `longest` in all. What a host or a job has to wait for by the rules is waited for besides."""
+    book, left, fetched, since = world.ledger, None, None, time.time()
     with world.server.session() as session:
         begin = time.time()
         while True:
-            before = left
-            left, held, scheduled, due, blocked = session.run(UNFINISHED)[0]
+            before = left, fetched
+            left, fetched, held, scheduled, due, blocked = session.run(UNFINISHED)[0]
             if not left:
                 # A word to cancel that a worker had not heard when the jobs were wanted again.
                 if not session.run(CANCELLED, [list(world.wanted - world.cancelled)]):
                     return
                 for batch in world.wanted - world.cancelled:
                     world.persist("retry", "--batch", batch, "--state", "cancelled")
-            if left != before:
+            if (left, fetched) != before:
                 since = time.time() + min(max(due, blocked, 0), 120)
             if time.time() > since + limit or time.time() > begin + longest:
                 book.violation(
