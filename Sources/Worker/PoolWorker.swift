@@ -48,7 +48,7 @@ package final class PoolWorker: Sendable {
 
   /// Stops claiming, saves what is durable, gives everything back; ``run()`` then returns. From any thread; again is no error.
   ///
-  /// It waits for a database that is away as long as the leases may live, not longer.
+  /// It waits for a database that is away as long as the leases may live, and five seconds more.
   package func drain() {
     state.withLock { $0.isToldToEnd = true }
     drainAsTold()

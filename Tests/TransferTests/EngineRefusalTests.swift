@@ -33,10 +33,7 @@ struct EngineRefusalTests {
     configuration.resolve = ["two.test:80:127.0.0.2,[::1]"]
     try await withEngine(configuration) { engine in
       let (result, _) = await engine.fetch("http://two.test/")
-      guard case .failed(let error) = result.outcome else {
-        Issue.record("\(result.outcome)")
-        return
-      }
+      let error = try #require(result.outcome.error)
       #expect(error.message == "the addresses 127.0.0.2 and ::1 are not public")
       #expect(
         "\(error)".hasSuffix("; addressPolicy may allow 127.0.0.2/32 and ::1/128"), "\(error)")
@@ -52,10 +49,7 @@ struct EngineRefusalTests {
     configuration.resolve = ["two.test:\(origin.port):127.0.0.2,127.0.0.1"]
     try await withEngine(configuration) { engine in
       let (result, _) = await engine.fetch("http://two.test:\(origin.port)/")
-      guard case .failed(let error) = result.outcome else {
-        Issue.record("\(result.outcome)")
-        return
-      }
+      let error = try #require(result.outcome.error)
       #expect(error.errorClass == .connect)
       #expect(
         error.description.hasSuffix(
@@ -104,10 +98,7 @@ struct EngineRefusalTests {
     let closed = try ClosedPort()
     try await withEngine { engine in
       let (result, _) = await engine.fetch("http://127.0.0.1:\(closed.port)/")
-      guard case .failed(let error) = result.outcome else {
-        Issue.record("\(result.outcome)")
-        return
-      }
+      let error = try #require(result.outcome.error)
       #expect(error.errorClass == .connect)
       #expect(error.host == "127.0.0.1:\(closed.port)")
     }

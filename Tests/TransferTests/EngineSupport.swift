@@ -84,10 +84,13 @@ extension Engine {
 }
 
 extension ExchangeOutcome {
-  /// The class of a failure; nil for every other outcome.
-  var failure: TransferError.Class? {
-    if case .failed(let error) = self { error.errorClass } else { nil }
+  /// The error of a failure; nil for every other outcome.
+  var error: TransferError? {
+    if case .failed(let error) = self { error } else { nil }
   }
+
+  /// The class of a failure; nil for every other outcome.
+  var failure: TransferError.Class? { error?.errorClass }
 
   var isTruncated: Bool {
     if case .truncated = self { true } else { false }
