@@ -37,6 +37,13 @@ import Testing
     #expect(try await pool.violations() == [])
   }
 
+  /// From now on the worker has no session but the one for its work.
+  private func loseHeartbeats(_ relay: DatabaseRelay) {
+    for call in ["haul.heartbeat(", "haul.attach_session("] {
+      relay.lose(.cut, replyTo: call, count: .max)
+    }
+  }
+
   /// The connection is cut after the commit, for the first call or for the first six, repetitions included.
   @Test(arguments: [1, 6])
   func `a claim or a settlement whose reply is lost takes effect once`(_ losses: Int) async throws {
@@ -131,8 +138,7 @@ import Testing
       relay.lose(.cut, replyTo: "haul.work(", count: .max)
       let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
       try await relay.lost(1)
-      relay.lose(.cut, replyTo: "haul.heartbeat(", count: .max)
-      relay.lose(.cut, replyTo: "haul.attach_session(", count: .max)
+      loseHeartbeats(relay)
       try await one.event("worker.suspended")
       try await relay.pass(replyTo: "haul.work(")
       // Nobody else has kept house so far.
@@ -201,9 +207,7 @@ import Testing
       let relay = try DatabaseRelay(to: pool.database)
       let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
       try await one.event("worker.started")
-      for call in ["haul.heartbeat(", "haul.attach_session("] {
-        relay.lose(.cut, replyTo: call, count: .max)
-      }
+      loseHeartbeats(relay)
       try await one.event("worker.suspended")
       _ = try await pool.admin.query("UPDATE haul.worker SET secret_digest = sha256('another')", [])
       #expect(try await one.exit(within: .seconds(60)) == .code(75))
