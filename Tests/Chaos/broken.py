@@ -34,6 +34,13 @@ SQL = {
         "haul.settle_hosts": [("INTO v_freed FROM back b;", "INTO v_freed FROM back b WHERE false;")]},
     "a place that a rescue does not give back": {
         "haul.settle_hosts": [("in_flight = h.in_flight - e.ended", "in_flight = h.in_flight - e.completed")]},
+    "a rescue of those that live": {
+        "haul.rescue": [
+            ("w.expires_at <= v_now AS expired", "true AS expired"),
+            ("(w.expires_at <= v_now OR w.heartbeat_at", "(true OR w.heartbeat_at"),
+            ("(SELECT l.worker FROM haul.lease l)", "(SELECT l.worker FROM haul.lease l WHERE l.started_at < v_now - interval '4 seconds')")]},
+    "a wait that is not kept": {
+        "haul.settle_hosts": [("make_interval(secs => b.delay)", "make_interval(secs => b.delay / 4)")]},
     "a limit of a queue that is not kept": {
         "haul.claim_queue": [("IF p_max_running IS NOT NULL THEN", "IF p_max_running IS NULL AND p_max_running IS NOT NULL THEN")]},
 }
@@ -43,8 +50,9 @@ SWIFT = {
     "Sources/Transfer/FileDescriptor.swift": [
         ("import Glibc\n", "import Glibc\n\npackage func isBroken(_ word: String) -> Bool {\n"
          "  guard let text = unsafe getenv(\"HAUL_BROKEN\") else { return false }\n"
-         "  return unsafe String(cString: text) == word\n}\n")],
-    "Sources/Transfer/FileWriter.swift": [("try file.syncData()", "if !isBroken(\"sync\") { try file.syncData() }")],
+         "  return unsafe String(cString: text) == word\n}\n\npackage func keepMemory() {\n"
+         "  let size = 6 << 20\n  if isBroken(\"memory\"), let kept = unsafe malloc(size) { unsafe memset(kept, 1, size) }\n}\n")],
+    "Sources/Transfer/FileWriter.swift": [("try file.syncData()", "keepMemory()\n        if !isBroken(\"sync\") { try file.syncData() }")],
     "Sources/Worker/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
         ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",

@@ -37,6 +37,10 @@ JOIN haul.host h ON h.id = j.host WHERE h.name = %s ORDER BY 1"""
 KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job WHERE o.state = 'failed'"
 # The time of a rename is the file system's, which counts in ticks of 4 ms.
 TICK = 0.05
+# What a process may have at most, and by how much more late in its life than before.
+USE = ((1, "bytes of memory", 64 << 20, 16 << 20), (2, "descriptors", 96, 24), (3, "threads", 48, 8))
+# A life of so many seconds tells growth from work: nobody is held up for a third of it.
+LONG = 120
 
 
 def settle(world, limit, longest=300):
@@ -265,13 +269,17 @@ def check_totals(world, session):
 def check_processes(world, watcher):
     """That what every process uses is bounded, and does not grow."""
     for name, samples in watcher.samples.items():
-        if len(samples) < 40:
-            continue
-        # After the first third, in which it fills its pools, against the end.
         third = len(samples) // 3
-        for index, what, allowance in ((1, "bytes of memory", 16 << 20), (2, "descriptors", 24), (3, "threads", 8)):
+        for index, what, bound, allowance in USE:
+            most = max(sample[index] for sample in samples)
+            world.ledger.checks["processes against bounds"] += 1
+            if most > bound:
+                world.ledger.violation("bound", f"{name} had {most} {what}; {bound} are the most")
+            if len(samples) < LONG:
+                continue
+            # After the first third, in which it fills its pools, against the end.
             early = max(sample[index] for sample in samples[third : 2 * third])
             late = sorted(sample[index] for sample in samples[2 * third :])[third // 2]
             world.ledger.checks["growth of a process"] += 1
-            if late > early * 1.25 + allowance:
+            if late > early + allowance:
                 world.ledger.violation("growth", f"{name} had at most {early} {what} in its second third, and {late} in its last")

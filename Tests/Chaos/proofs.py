@@ -18,6 +18,7 @@ import broken
 import content
 import final
 import judge
+import soak
 import workload
 import world
 
@@ -140,6 +141,30 @@ def _(stage):
     time.sleep(5)  # for as long as it would take to give the file its name, which it must not
 
 
+@scene("a rescue of those that live", "twice at once", waves=[wave("large.test", 6, 12 << 20)])
+def _(stage):
+    stage.submit()
+    until("leases", lambda: leases(stage) == 6)
+    time.sleep(10)  # some rounds of the rescuer
+
+
+@scene("a wait that is not kept", "asked too early", waves=[wave("plain.test", 20, 5000)])
+def _(stage):
+    # One after the other, so that there are some left to ask for in the time that is to be kept free.
+    stage.set_host("plain.test", interval=0.5)
+    stage.origin.order(host="plain.test", deed="429", chance=1.0, wait=6)
+    stage.submit()
+    time.sleep(6)
+    stage.origin.order(host="plain.test", deed=None)
+
+
+# Slow, so that a process is there for as long as it takes to tell growth from work.
+@scene("memory that is not given back", "growth", "bound", waves=[wave("polite.test", 2, 3 << 20)], breaks="memory")
+def _(stage):
+    stage.submit()
+    final.settle(stage, 60)
+
+
 @scene("a checkpoint before its bytes are durable", "durable", waves=[wave("large.test", 3, 40 << 20)], breaks="sync")
 def _(stage):
     stage.submit()
@@ -213,9 +238,39 @@ def _(stage):
     second.process.send_signal(signal.SIGCONT)
 
 
+@scene("a hand among the requests", "again", waves=[wave("plain.test", 1, 5000)], by_hand=True)
+def _(stage):
+    stage.submit()
+    final.settle(stage, 30)
+    time.sleep(2)  # what is asked for within a second may have been on its way
+    yield
+    stage.pool.workers[0].wire.inside("curl", f"-s -o /dev/null {stage.jobs[0].url}")
+
+
+@scene("a snapshot that somebody holds", "hot tables", soak=True)
+def _(stage):
+    session = stage.server.session()
+    session.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    session.run("SELECT 1")
+    stage.kept = session
+
+
+@scene("a pool that becomes slower", "throughput", soak=True)
+def _(stage):
+    stage.set_host("nginx.test", interval=0.05)
+
+
 def play(options, root):
     """Plays one scene; prints what the judge has found, as JSON in the last line."""
     function, _, more = SCENES[options.scene]
+    if "soak" in more:
+        long = soak.Soak(options, root, 90, soak.STEP, function if options.broken else None)
+        # An hour of tidying in less than two minutes.
+        long.stage.sql("ALTER SYSTEM SET autovacuum_naptime = '1s'")
+        long.stage.sql("SELECT pg_reload_conf()")
+        long.run()
+        print(json.dumps(sorted({check for _, check, _ in long.stage.ledger.violations})))
+        return 0
     environments = dict(more.get("environments", {}))
     if options.broken and "breaks" in more:
         environments = {number: environments.get(number, {}) | {"HAUL_BROKEN": more["breaks"]} for number in range(2)}

@@ -20,10 +20,11 @@ STEP = 10  # seconds between two submissions
 
 
 class Soak:
-    def __init__(self, options, root):
-        self.options, self.sent, self.samples = options, 0, []
+    def __init__(self, options, root, seconds, period=60, hand=None):
+        """`seconds`: how long; `period`: seconds between two samples; `hand`: what reaches in once after half of the time."""
+        self.seconds, self.period, self.hand, self.sent, self.samples = seconds, period, hand, 0, []
         # A block and an inode for each file.
-        self.stage = world.World(root, options.haul, options.seed, [], workers=2, size=int((10 + options.soak) * (100 << 20)))
+        self.stage = world.World(root, options.haul, options.seed, [], workers=2, size=int((10 + seconds / 60) * (100 << 20)))
         with open(self.stage.site.path("files", "small"), "wb") as file:
             file.write(content.File(1, 1024).piece(0, 0, 1024))
         self.stage.set_host("nginx.test", cap=64)
@@ -54,18 +55,20 @@ class Soak:
         count = int(most / 2 * STEP)
         print(f"chaos: {most:.0f} jobs a second at most; {count / STEP:.0f} from now on", flush=True)
         begin = time.time()
-        minute = 1
-        while time.time() < begin + 60 * self.options.soak:
-            due = begin + STEP * (self.sent - 6000) / count
-            time.sleep(max(0, due - time.time()))
+        due = self.period
+        while time.time() < begin + self.seconds:
+            time.sleep(max(0, begin + STEP * (self.sent - 6000) / count - time.time()))
             self.submit(count)
             for program in self.stage.pool.programs:
                 program.watch()
                 self.watcher.measure(program)
-            if time.time() >= begin + 60 * minute:
-                self.sample(minute, time.time() - begin)
-                minute += 1
-        return self.judge(count)
+            if time.time() >= begin + due:
+                self.sample(due / 60, time.time() - begin)
+                due += self.period
+            if self.hand and time.time() >= begin + self.seconds / 2:
+                self.hand(self.stage)
+                self.hand = None
+        self.judge(count)
 
     def sample(self, minute, at):
         sizes = {name: (table, index) for name, table, index in self.session.run(SIZES)}
@@ -74,13 +77,13 @@ class Soak:
         memory = {name: samples[-1][1:] for name, samples in self.watcher.samples.items()}
         ended = self.ended()
         self.samples.append((at, self.sent - ended, hot, history, memory))
-        print(f"  {minute:4} min  {ended:9} ended  {self.sent - ended:6} left  hot {hot >> 10:7} KiB  history {history / max(ended, 1):6.0f} "
+        print(f"  {minute:6.1f} min  {ended:9} ended  {self.sent - ended:6} left  hot {hot >> 10:7} KiB  history {history / max(ended, 1):6.0f} "
               f"bytes a job  memory {max(m[0] for m in memory.values()) >> 20} MiB", flush=True)
 
     def judge(self, count):
-        """After the first ten minutes, or the first third of a shorter run, nothing may change any more."""
+        """After the first ten minutes, or the first third of a shorter time, nothing may change any more."""
         book = self.stage.ledger
-        steady = [s for s in self.samples if s[0] >= min(600, 20 * self.options.soak)]
+        steady = [s for s in self.samples if s[0] >= min(600, self.seconds / 3)]
         # By halves: a single minute says more of the machine's other work than of the pool.
         half = max(1, len(steady) // 2)
         first, last = (max(s[1] for s in part) for part in (steady[:half], steady[-half:]))
@@ -99,9 +102,10 @@ class Soak:
                 book.violation("growth", f"{name}: {before} at first, {(memory, descriptors, threads)} at last")
         self.stage.pool.stop()
         self.stage.stop()
-        print(f"violations: {len(book.violations)}")
-        return 1 if book.violations else 0
 
 
 def run(options, root):
-    return Soak(options, root).run()
+    soak = Soak(options, root, 60 * options.soak)
+    soak.run()
+    print(f"violations: {len(soak.stage.ledger.violations)}")
+    return 1 if soak.stage.ledger.violations else 0
