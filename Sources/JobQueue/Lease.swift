@@ -123,6 +123,9 @@ package struct Ending: Sendable, Encodable, Equatable {
   package var fetched: Int64?
   /// The offset this attempt went on from; 0 = from the start.
   package var resumedAt: Int64?
+  /// True where the source could not be gone on with where an earlier attempt had stopped. Nothing in the database
+  /// depends on it.
+  package var isAnew: Bool?
   /// How often the source changed in this attempt.
   package var changes: Int?
   /// The host that answered a range request wrongly.

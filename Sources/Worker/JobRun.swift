@@ -402,6 +402,7 @@ final class JobRun: Sendable {
   private func fill(_ ending: inout Ending, _ report: TransferReport) {
     ending.fetched = report.fetched
     ending.resumedAt = report.resumedAt
+    if lease.resume != nil, report.resumedAt == 0, report.fetched > 0 { ending.isAnew = true }
     ending.changes = report.changes
     ending.rangeUnsafe = report.rangeUnsafeHost
     ending.status = report.status

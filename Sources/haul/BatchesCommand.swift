@@ -69,7 +69,7 @@ extension BatchRow {
       "WAITING BYTES", key: "waiting_bytes", .right, value: { .number($0.waitingBytes) },
       text: { HumanFormat.bytes($0.waitingBytes) }),
     Column(
-      "WAITING FILES", key: "waiting_parts", .right, value: { .double($0.waitingParts) },
+      "WAITING PARTS", key: "waiting_parts", .right, value: { .double($0.waitingParts) },
       text: { $0.waitingParts > 0 ? "\(($0.waitingParts * 10).rounded() / 10)" : "-" }),
     Column(
       "PAUSED", key: "held", .right, value: { .number($0.held) },

@@ -115,8 +115,12 @@ final class GetProgress: Sendable {
       state.tally.settled(lease)
       state.meters[ending.token] = nil
     }
-    guard let error = ending.error else { return }
     let path = ending.path ?? ""
+    if ending.isAnew == true {
+      let reason = (ending.changes ?? 0) > 0 ? "it has changed" : "its server does not go on there"
+      display.say("haul get: \(path): what an earlier run had of it is fetched again: \(reason)")
+    }
+    guard let error = ending.error else { return }
     let line = line(of: path)
     let isFailed = lease.state == "failed"
     let isShown = state.withLock {

@@ -37,7 +37,7 @@ struct OutputOptions: OptionGroup {
     try print(Array(rows.prefix(limit)), columns, json: more, note: note)
     if rows.count > limit {
       try StandardStream.error.write(
-        "\(label): the first \(limit) \(limit == 1 ? "is" : "are") shown; --limit shows more\n")
+        "\(label): there are more than the \(limit) shown; --limit shows more\n")
     }
   }
 

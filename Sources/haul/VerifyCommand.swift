@@ -179,7 +179,8 @@ struct VerifyTally: Sendable {
   }
 
   private var notes: String {
-    (byLength > 0 ? ", \(byLength) of them by length alone" : "")
+    (byLength == 0
+      ? "" : ", \(byLength == looked - damaged.count ? "" : "\(byLength) of them ")by length alone")
       + (elsewhere > 0
         ? "; \(counted(elsewhere, "file")) not on this machine, where only jobs named by id are missed"
         : "")

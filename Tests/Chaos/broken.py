@@ -45,14 +45,18 @@ SQL = {
         "haul.claim_queue": [("IF p_max_running IS NOT NULL THEN", "IF p_max_running IS NULL AND p_max_running IS NOT NULL THEN")]},
 }
 
-# File → what is replaced in it by what. What is broken is said by the environment, so that one build does for all.
+# File → what is replaced in it by what. What is broken is said by the environment, so that one build does for all: HAUL_BROKEN,
+# what is left out; HAUL_KEEPS, how many bytes each sync of a part file never gives back.
 SWIFT = {
     "Sources/Transfer/FileDescriptor.swift": [
         ("import Glibc\n", "import Glibc\n\npackage func isBroken(_ word: String) -> Bool {\n"
          "  guard let text = unsafe getenv(\"HAUL_BROKEN\") else { return false }\n"
          "  return unsafe String(cString: text) == word\n}\n\npackage func keepMemory() {\n"
-         "  let size = 6 << 20\n  if isBroken(\"memory\"), let kept = unsafe malloc(size) { unsafe memset(kept, 1, size) }\n}\n")],
+         "  guard let text = unsafe getenv(\"HAUL_KEEPS\"), let size = Int(unsafe String(cString: text)) else { return }\n"
+         "  if let kept = unsafe malloc(size) { unsafe memset(kept, 1, size) }\n}\n")],
     "Sources/Transfer/FileWriter.swift": [("try file.syncData()", "keepMemory()\n        if !isBroken(\"sync\") { try file.syncData() }")],
+    "Sources/haul/WorkerCommand.swift": [
+        ("StopSignals.handle { worker.drain() }", "if !isBroken(\"drain\") { StopSignals.handle { worker.drain() } }")],
     "Sources/Worker/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
         ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",

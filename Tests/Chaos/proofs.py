@@ -131,7 +131,7 @@ def _(stage):
 
 
 @scene("a rename without a look at the lease", "name", waves=[wave("plain.test", 1, 5000)],
-       environments={0: {"HAUL_FAILPOINT": "after_sync=stop"}}, breaks="fence", alone=True)
+       environments={0: {"HAUL_FAILPOINT": "after_sync=stop"}}, breaks={"HAUL_BROKEN": "fence"}, alone=True)
 def _(stage):
     worker = stopped_at(stage, "after_sync")
     # It belongs to nobody now; and it is not wanted any more.
@@ -159,13 +159,13 @@ def _(stage):
 
 
 # Slow, so that a process is there for as long as it takes to tell growth from work.
-@scene("memory that is not given back", "growth", "bound", waves=[wave("polite.test", 2, 3 << 20)], breaks="memory")
+@scene("memory that is not given back", "growth", "bound", waves=[wave("polite.test", 2, 3 << 20)], breaks={"HAUL_KEEPS": str(6 << 20)})
 def _(stage):
     stage.submit()
     final.settle(stage, 60)
 
 
-@scene("a checkpoint before its bytes are durable", "durable", waves=[wave("large.test", 3, 40 << 20)], breaks="sync")
+@scene("a checkpoint before its bytes are durable", "durable", waves=[wave("large.test", 3, 40 << 20)], breaks={"HAUL_BROKEN": "sync"})
 def _(stage):
     stage.submit()
     until("checkpoints", lambda: (stage.sql("SELECT count(*) FROM haul.checkpoint") or [[0]])[0][0] == 3)
@@ -247,12 +247,33 @@ def _(stage):
     stage.pool.workers[0].wire.inside("curl", f"-s -o /dev/null {stage.jobs[0].url}")
 
 
+@scene("a worker that is not drained when it is to end", "drain", waves=[wave("plain.test", 1, 5000)], breaks={"HAUL_BROKEN": "drain"})
+def _(stage):
+    stage.submit()
+
+
+@scene("a server that is away, and a command that is refused", "database", "command", waves=[wave("plain.test", 1, 5000)], by_hand=True)
+def _(stage):
+    stage.submit()
+    yield
+    stage.persist("submit", "--queue", "nobody-has-made-it", "http://plain.test/1")
+    stage.server.stop()
+    time.sleep(3)  # the judge looks once a second
+    stage.server.start()
+    time.sleep(5)  # programs connect again each in its own time
+
+
 @scene("a snapshot that somebody holds", "hot tables", soak=True)
 def _(stage):
     session = stage.server.session()
     session.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
     session.run("SELECT 1")
     stage.kept = session
+
+
+@scene("memory that small files do not give back", "growth", soak=True, breaks={"HAUL_KEEPS": "2000"})
+def _(stage):
+    pass
 
 
 @scene("a pool that becomes slower", "throughput", soak=True)
@@ -263,17 +284,16 @@ def _(stage):
 def play(options, root):
     """Plays one scene; prints what the judge has found, as JSON in the last line."""
     function, _, more = SCENES[options.scene]
+    environments = dict(more.get("environments", {}))
+    if options.broken and "breaks" in more:
+        environments = {number: environments.get(number, {}) | more["breaks"] for number in range(2)}
     if "soak" in more:
-        long = soak.Soak(options, root, 90, soak.STEP, function if options.broken else None)
+        long = soak.Soak(options, root, 90, soak.STEP, function if options.broken else None, environments)
         # An hour of tidying in less than two minutes.
         long.stage.sql("ALTER SYSTEM SET autovacuum_naptime = '1s'")
         long.stage.sql("SELECT pg_reload_conf()")
         long.run()
-        print(json.dumps(sorted({check for _, check, _ in long.stage.ledger.violations})))
-        return 0
-    environments = dict(more.get("environments", {}))
-    if options.broken and "breaks" in more:
-        environments = {number: environments.get(number, {}) | {"HAUL_BROKEN": more["breaks"]} for number in range(2)}
+        return tell(long.stage)
     workers = 4 if options.scene == "a claim in one statement" else 2
     stage = world.World(root, options.haul, 1, more["waves"], workers, environments, in_memory=not options.keep)
     if options.broken and options.scene in broken.SQL:
@@ -289,6 +309,10 @@ def play(options, root):
             next(steps, None)
     time.sleep(2)  # the judge looks once a second
     final.finish(stage, watcher, 40)
+    return tell(stage)
+
+
+def tell(stage):
     print(json.dumps(sorted({check for _, check, _ in stage.ledger.violations})))
     return 0
 

@@ -20,11 +20,12 @@ STEP = 10  # seconds between two submissions
 
 
 class Soak:
-    def __init__(self, options, root, seconds, period=60, hand=None):
-        """`seconds`: how long; `period`: seconds between two samples; `hand`: what reaches in once after half of the time."""
+    def __init__(self, options, root, seconds, period=60, hand=None, environments=None):
+        """`seconds`: how long; `period`: seconds between two samples; `hand`: what reaches in once after half of the time; `environments`: of
+        workers, by number."""
         self.seconds, self.period, self.hand, self.sent, self.samples = seconds, period, hand, 0, []
         # A block and an inode for each file.
-        self.stage = world.World(root, options.haul, options.seed, [], workers=2, size=int((10 + seconds / 60) * (100 << 20)))
+        self.stage = world.World(root, options.haul, options.seed, [], 2, environments, size=int((10 + seconds / 60) * (100 << 20)))
         with open(self.stage.site.path("files", "small"), "wb") as file:
             file.write(content.File(1, 1024).piece(0, 0, 1024))
         self.stage.set_host("nginx.test", cap=64)

@@ -11,9 +11,10 @@ struct GatedFile {
   let origin: OriginServer
   private let pattern: Pattern
 
-  /// Serves it, and any number of `small` files at `/small/…`.
-  init() throws {
+  /// Serves it, in parts where they are asked for, and any number of `small` files at `/small/…`.
+  init(acceptsRanges: Bool = true) throws {
     var representation = Representation(seed: 7, length: Self.length)
+    representation.acceptsRanges = acceptsRanges
     representation.gates = [Self.half: gate]
     pattern = representation.pattern
     origin = try OriginServer { [representation] request, reply in

@@ -210,6 +210,22 @@ import Testing
     try await place.serverGone()
   }
 
+  @Test func `a server that does not go on where the last run stopped is told of`() async throws {
+    let (place, file) = (try await GetPlace(), try GatedFile(acceptsRanges: false))
+    let run = try place.start(file.origin.url("/file"), log: "debug")
+    _ = try await file.checkpoint(run)
+    try await interrupt(run, by: .interrupt)
+    file.gate.open()
+    let again = try await place.get(file.origin.url("/file"))
+    #expect(again.exit == .code(0))
+    #expect(
+      again.said.contains(
+        "haul get: file: what an earlier run had of it is fetched again: its server does not go on there"
+      ), "\(again.said)")
+    #expect(again.standardOutput.first?.hasPrefix("1 file, 8.0 MiB in ") == true)
+    #expect(try file.firstDifference(in: place.directory) == nil)
+  }
+
   @Test func `another list leaves the unfinished file alone, and the first list finishes it`()
     async throws
   {

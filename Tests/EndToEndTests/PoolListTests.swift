@@ -18,7 +18,8 @@ import Testing
         let cut = try await pool.haul([list, "--json", "--limit", "2"])
         #expect(cut.standardOutput.count == 2, "\(list)")
         #expect(
-          cut.standardError == ["haul \(list): the first 2 are shown; --limit shows more"])
+          cut.standardError == ["haul \(list): there are more than the 2 shown; --limit shows more"]
+        )
         let whole = try await pool.haul([list, "--json", "--limit", "3"])
         #expect(whole.standardOutput.count == 3, "\(list)")
         #expect(whole.standardError == [])
