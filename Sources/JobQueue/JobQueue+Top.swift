@@ -14,24 +14,21 @@ package enum PoolPart: Sendable, Equatable {
 package struct PoolFigures: Sendable, Equatable {
   /// Jobs under lease of the part looked at.
   package var running: Int
-  /// Bytes a second that they report.
+  /// Bytes a second that workers receive for the part looked at.
   package var rate: Int64
   /// Jobs of the whole pool that completed since the beginning of the minute that ``PoolSince`` names.
   package var completed: Int64
-  /// Lengths of their files.
-  package var bytes: Int64
   /// Jobs of the whole pool that failed in the last hour.
   package var failed: Int64
   /// The database's time of day in UTC, `15:04:05`.
   package var time: String
 
   package init(
-    running: Int, rate: Int64, completed: Int64, bytes: Int64, failed: Int64, time: String
+    running: Int, rate: Int64, completed: Int64, failed: Int64, time: String
   ) {
     self.running = running
     self.rate = rate
     self.completed = completed
-    self.bytes = bytes
     self.failed = failed
     self.time = time
   }
@@ -117,19 +114,21 @@ extension JobQueue {
   package func poolFigures(of part: PoolPart, since: PoolSince) async throws -> PoolFigures {
     let row = try await rows(
       """
-      SELECT r.jobs, r.rate, t.completed, t.bytes, t.failed, to_char(now() AT TIME ZONE 'UTC', 'HH24:MI:SS')
+      SELECT r.jobs, v.rate, t.completed, t.failed, to_char(now() AT TIME ZONE 'UTC', 'HH24:MI:SS')
       FROM (
-        SELECT count(*) AS jobs, coalesce(sum(r.rate), 0)::bigint AS rate FROM haul.running r
+        SELECT count(*) AS jobs FROM haul.running r
         WHERE ($1::text IS NULL OR r.queue = $1) AND ($2::text IS NULL OR r.batch = $2)) r
       CROSS JOIN (
+        SELECT coalesce(sum(v.rate), 0)::bigint AS rate FROM haul.received v
+        WHERE ($1::text IS NULL OR v.queue = $1) AND ($2::text IS NULL OR v.batch = $2)) v
+      CROSS JOIN (
         SELECT coalesce(sum(t.completed) FILTER (WHERE t.minute >= $3::timestamptz), 0)::bigint AS completed,
-          coalesce(sum(t.bytes) FILTER (WHERE t.minute >= $3::timestamptz), 0)::bigint AS bytes,
           coalesce(sum(t.failed) FILTER (WHERE t.minute > now() - interval '1 hour'), 0)::bigint AS failed
         FROM haul.throughput t WHERE t.minute >= least($3::timestamptz, now() - interval '1 hour')) t
       """, [part.queue, part.batch, since.minute])[0]
     return PoolFigures(
       running: try row.decode(0), rate: try row.decode(1), completed: try row.decode(2),
-      bytes: try row.decode(3), failed: try row.decode(4), time: try row.decode(5))
+      failed: try row.decode(3), time: try row.decode(4))
   }
 
   /// Who holds the leader's lock (session_lock(0) in 20_register.sql); nil where nobody does.

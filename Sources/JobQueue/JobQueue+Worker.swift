@@ -61,14 +61,14 @@ extension JobQueue {
       [caller.worker, caller.secret, number, try Self.json(endings), queues, room])
   }
 
-  /// Extends all leases of the worker and reports progress; locks nothing that a claim holds.
+  /// Extends all leases of the worker and reports progress and what it receives; locks nothing that a claim holds.
   /// `seen` is the last number of `work` whose reply was taken in.
   package func heartbeat(
-    _ caller: Caller, seen: Int64, holding: [Progress]
+    _ caller: Caller, seen: Int64, holding: [Progress], received: [ReceivedRate] = []
   ) async throws -> HeartbeatReply {
     try await callJSON(
-      "SELECT haul.heartbeat($1, $2, $3, $4::jsonb)",
-      [caller.worker, caller.secret, seen, try Self.json(holding)])
+      "SELECT haul.heartbeat($1, $2, $3, $4::jsonb, $5::jsonb)",
+      [caller.worker, caller.secret, seen, try Self.json(holding), try Self.json(received)])
   }
 
   /// Records durable progress. Returns the tokens that are live; their rows are durable on return. A stale

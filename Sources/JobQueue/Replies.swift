@@ -87,6 +87,21 @@ package struct Progress: Sendable, Encodable, Equatable {
   }
 }
 
+/// What a worker receives for the jobs of one queue and batch.
+package struct ReceivedRate: Sendable, Encodable, Equatable {
+  package var queue: String
+  package var batch: String?
+  /// Bytes a second, lately, with the transfers that have ended meanwhile.
+  package var rate: Int64
+
+  /// A rate made of its parts.
+  package init(queue: String, batch: String?, rate: Int64) {
+    self.queue = queue
+    self.batch = batch
+    self.rate = rate
+  }
+}
+
 /// Durable progress of a job, to be recorded after the bytes have reached the disk.
 package struct CheckpointRow: Sendable, Encodable, Equatable {
   package var job: Int64

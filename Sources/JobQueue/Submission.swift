@@ -134,6 +134,8 @@ package struct SubmitReply: Sendable, Equatable {
   /// Of those skipped, queued again and asked for again, those that are not in the submission's batch, where it has one, and
   /// those in another queue.
   package internal(set) var elsewhere: [Elsewhere] = []
+  /// Of those skipped, those whose line demands a digest that neither the job demands nor the file is known to have.
+  package internal(set) var unchecked = 0
   /// Ids of those in another batch, where they are wanted.
   package internal(set) var others: [Int64] = []
   /// What was left out.
@@ -144,6 +146,7 @@ package struct SubmitReply: Sendable, Equatable {
     skipped += chunk.skipped
     requeued += chunk.requeued
     refreshed += chunk.refreshed
+    unchecked += chunk.unchecked
     others += chunk.others.joined()
     for new in chunk.elsewhere {
       let old = elsewhere.firstIndex { $0.kind == new.kind && $0.name == new.name }
@@ -159,6 +162,7 @@ struct SubmitChunkReply: Sendable, Decodable {
   let skipped: Int
   let requeued: Int
   let refreshed: Int
+  let unchecked: Int
   let elsewhere: [SubmitReply.Elsewhere]
   let others: [[Int64]]
   let left: Bool

@@ -12,6 +12,7 @@ final class Board: Sendable {
     /// The last call whose reply was taken in.
     var seen: Int64 = 0
     var rates: [Int64: (fetched: Int64, at: ContinuousClock.Instant, rate: Int64)] = [:]
+    var received = ReceiveMeter()
   }
 
   private let state = Mutex(State())
@@ -30,8 +31,11 @@ final class Board: Sendable {
   /// A job has ended and is to be settled; nil: its lease is lost and there is nothing to say.
   func end(_ token: Int64, with ending: Ending?) {
     state.withLock { state in
-      state.running[token] = nil
-      state.rates[token] = nil
+      let last = state.rates.removeValue(forKey: token)
+      if let run = state.running.removeValue(forKey: token) {
+        let fetched = ending?.fetched ?? run.progress.fetched
+        state.received.add(fetched - (last?.fetched ?? 0), of: .init(run.lease))
+      }
       if let ending { state.endings.append(ending) }
     }
   }
@@ -60,8 +64,10 @@ final class Board: Sendable {
     }
   }
 
-  /// What a heartbeat reports: the last call taken in and everything held, in one moment.
-  func report(now: ContinuousClock.Instant) -> (seen: Int64, holding: [Progress]) {
+  /// What a heartbeat reports: the last call taken in, everything held and what is received, in one moment.
+  func report(
+    now: ContinuousClock.Instant
+  ) -> (seen: Int64, holding: [Progress], received: [ReceivedRate]) {
     state.withLock { state in
       var holding = (state.endings + state.settling).map {
         Progress(job: $0.job, token: $0.token, bytes: $0.bytes ?? 0, total: $0.bytes, rate: 0)
@@ -69,14 +75,19 @@ final class Board: Sendable {
       for (token, run) in state.running {
         let progress = run.progress
         let last = state.rates[token]
-        let rate = Self.rate(last, fetched: progress.fetched, now: now)
-        state.rates[token] = (progress.fetched, now, rate)
+        let rate = last.map {
+          ReceiveMeter.rate(
+            $0.rate, progress.fetched - $0.fetched, max((now - $0.at) / .seconds(1), 0.001))
+        }
+        state.rates[token] = (progress.fetched, now, rate ?? 0)
+        state.received.add(progress.fetched - (last?.fetched ?? 0), of: .init(run.lease))
         holding.append(
           Progress(
             job: run.lease.job, token: token, bytes: progress.bytes, total: progress.total,
-            rate: rate))
+            rate: rate ?? 0))
       }
-      return (state.seen, holding)
+      let running = Set(state.running.values.map { ReceiveMeter.Channel($0.lease) })
+      return (state.seen, holding, state.received.report(now: now, running: running))
     }
   }
 
@@ -90,16 +101,5 @@ final class Board: Sendable {
         state.endings.append(Ending(job: held.job, token: held.token, result: .released))
       }
     }
-  }
-
-  /// Bytes a second since the last report, smoothed over about three of them.
-  private static func rate(
-    _ last: (fetched: Int64, at: ContinuousClock.Instant, rate: Int64)?, fetched: Int64,
-    now: ContinuousClock.Instant
-  ) -> Int64 {
-    guard let last else { return 0 }
-    let seconds = max((now - last.at) / .seconds(1), 0.001)
-    let present = Double(fetched - last.fetched) / seconds
-    return last.rate == 0 ? Int64(present) : Int64(0.5 * present + 0.5 * Double(last.rate))
   }
 }

@@ -120,10 +120,11 @@ final class LeaseKeeper: Sendable {
 
   private func beat(_ database: Database) async {
     let sent = ContinuousClock.now
-    let (seen, holding) = board.report(now: sent)
+    let (seen, holding, received) = board.report(now: sent)
     do {
       let reply = try await database.control.withConnection { connection in
-        try await JobQueue(connection).heartbeat(database.caller, seen: seen, holding: holding)
+        try await JobQueue(connection).heartbeat(
+          database.caller, seen: seen, holding: holding, received: received)
       }
       take(reply, sent: sent)
     } catch let error as PostgresError {

@@ -254,6 +254,12 @@ struct SubmitCommand: HaulCommand {
           + "in \([place, elsewhere.name].compactMap { $0 }.joined(separator: " ")): "
           + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there")
     }
+    if reply.unchecked > 0 {
+      display.say(
+        "haul submit: \(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "was" : "were") there already, "
+          + "without the digest given now, which is not compared; with --on-duplicate refresh it is"
+      )
+    }
     if priority != nil && reply.skipped + reply.requeued > 0 {
       display.say(
         "haul submit: what was there already keeps its priority; 'haul prioritize' changes it")

@@ -55,7 +55,6 @@ struct TopModel: Sendable {
   var waiting: Int64?
   private(set) var rates: [Double] = []
   private var filesMeter = RateMeter()
-  private var bytesMeter = RateMeter()
 
   init(part: PoolPart = .all, interval: Duration = .seconds(1)) {
     self.part = part
@@ -65,12 +64,8 @@ struct TopModel: Sendable {
   /// The rows of the pane that is shown.
   var list: TopList { lists[pane] ?? TopList() }
 
-  /// Bytes a second. Small files end before they ever report a rate: then it is measured, over the whole pool, while any run.
-  var rate: Int64 {
-    guard let figures else { return 0 }
-    let isReported = figures.rate > 0 || part != .all || figures.running == 0
-    return isReported ? figures.rate : bytesMeter.rate
-  }
+  /// Bytes a second.
+  var rate: Int64 { figures?.rate ?? 0 }
 
   /// Files a second, lately, over the whole pool.
   var filesRate: Double { filesMeter.exactRate }
@@ -86,7 +81,6 @@ struct TopModel: Sendable {
     figuresAt = now
     outage = nil
     filesMeter.add(figures.completed, at: now)
-    bytesMeter.add(figures.bytes, at: now)
     rates = (rates + [Double(rate)]).suffix(Self.memory)
   }
 

@@ -46,7 +46,7 @@ SQL = {
 }
 
 # File → what is replaced in it by what. What is broken is said by the environment, so that one build does for all: HAUL_BROKEN,
-# what is left out; HAUL_KEEPS, how many bytes each sync of a part file never gives back.
+# what is left out; HAUL_KEEPS, how many bytes are never given back where a transfer waits for what it has written.
 SWIFT = {
     "Sources/Transfer/FileDescriptor.swift": [
         ("import Glibc\n", "import Glibc\n\npackage func isBroken(_ word: String) -> Bool {\n"
@@ -54,7 +54,9 @@ SWIFT = {
          "  return unsafe String(cString: text) == word\n}\n\npackage func keepMemory() {\n"
          "  guard let text = unsafe getenv(\"HAUL_KEEPS\"), let size = Int(unsafe String(cString: text)) else { return }\n"
          "  if let kept = unsafe malloc(size) { unsafe memset(kept, 1, size) }\n}\n")],
-    "Sources/Transfer/FileWriter.swift": [("try file.syncData()", "keepMemory()\n        if !isBroken(\"sync\") { try file.syncData() }")],
+    "Sources/Transfer/FileWriter.swift": [
+        ("try file.syncData()", "keepMemory()\n        if !isBroken(\"sync\") { try file.syncData() }"),
+        ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
     "Sources/haul/WorkerCommand.swift": [
         ("StopSignals.handle { worker.drain() }", "if !isBroken(\"drain\") { StopSignals.handle { worker.drain() } }")],
     "Sources/Worker/Publisher.swift": [

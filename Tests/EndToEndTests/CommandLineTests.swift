@@ -107,6 +107,14 @@ struct CommandLineTests {
       let first = try await haul(["submit", "http://h/a", "--out", "x"], on: database)
       #expect(
         first.standardOutput == ["submitted 1 job, 0 already there, 0 queued again"])
+      let digest = "sha-256=\(String(repeating: "0", count: 64))"
+      let again = try await haul(
+        ["submit", "http://h/a", "--out", "x", "--checksum", digest], on: database)
+      #expect(again.standardOutput == ["submitted 0 jobs, 1 already there, 0 queued again"])
+      #expect(
+        again.standardError == [
+          "haul submit: 1 URL was there already, without the digest given now, which is not compared; with --on-duplicate refresh it is"
+        ])
       _ = try await haul(["submit", "http://127.0.0.1:8077/a", "--batch", "monday"], on: database)
       let refusals = [
         Refusal(

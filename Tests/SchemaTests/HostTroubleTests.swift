@@ -50,6 +50,31 @@ struct HostTroubleTests {
     }
   }
 
+  /// Its URL may be at a port of the host where nobody listens, while another serves.
+  @Test
+  func `who asks in vain a host that serves others comes back later and later, and the host soon`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      try await pool.submit(1)
+      for tries in 0...7 {
+        #expect(try await worker.end(worker.claimOne(), .failed, "connect") == "scheduled")
+        let waits: [Bool] = try await pool.column(
+          """
+          SELECT run_at - clock_timestamp() BETWEEN interval '1 second' * 2 ^ $1 / 2 - interval '0.4 seconds'
+            AND interval '1 second' * 2 ^ $1 FROM haul.scheduled
+          UNION ALL SELECT blocked_until < clock_timestamp() + interval '1 second' FROM haul.host
+          """, [tries])
+        #expect(waits == [true, true], "after \(tries) earlier ones")
+        // Others are served meanwhile.
+        try await pool.execute("SELECT haul.unblock_host('a.test')")
+        try await pool.execute("UPDATE haul.scheduled SET run_at = '-infinity'")
+        try await pool.execute("SELECT haul.promote(10)")
+      }
+    }
+  }
+
   @Test func `one that says nothing waits for a day`() async throws {
     try await Pool.open { pool in
       try await pool.submit(2)

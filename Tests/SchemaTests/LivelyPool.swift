@@ -79,7 +79,7 @@ enum LivelyPool {
         Progress(
           job: running.job, token: running.token, bytes: 3_000_000, total: 8_000_000, rate: 50_000),
         Progress(job: second.job, token: second.token, bytes: 6000, total: 8192, rate: 0),
-      ])
+      ], received: [ReceivedRate(queue: "data", batch: "films", rate: 50_000)])
   }
 
   /// 5 is refused by its host, which is blocked with 6 behind it. 7 is not there, 8 was given up once and took too long.

@@ -22,6 +22,38 @@ struct LivenessTests {
     }
   }
 
+  @Test func `what live workers receive is shown by worker, queue, batch and in all`() async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(2, batch: "films")
+      let (one, two) = (try await pool.worker(), try await pool.worker())
+      func beat(_ worker: TestWorker, _ rates: [ReceivedRate]) async throws {
+        _ = try await JobQueue(worker.life).heartbeat(
+          worker.caller, seen: 0, holding: [], received: rates)
+      }
+      func shown() async throws -> [Int64] {
+        try await pool.column(
+          """
+          SELECT (SELECT sum(rate) FROM haul.workers)::bigint UNION ALL
+          SELECT (SELECT rate FROM haul.queues WHERE queue = '\(Pool.name)') UNION ALL
+          SELECT (SELECT rate FROM haul.batches WHERE batch = 'films') UNION ALL
+          SELECT (SELECT rate FROM haul.totals)
+          """)
+      }
+      let films = ReceivedRate(queue: Pool.name, batch: "films", rate: 1000)
+      try await beat(one, [films, ReceivedRate(queue: Pool.name, batch: nil, rate: 10)])
+      try await beat(two, [films, ReceivedRate(queue: "gone", batch: "films", rate: 100)])
+      #expect(try await shown() == [2110, 2010, 2100, 2110])
+      // What no meter measures is no number of the pool's.
+      try await beat(two, [ReceivedRate(queue: Pool.name, batch: nil, rate: .max)])
+      #expect(try await shown() == [1_000_000_001_010, 1_000_000_001_010, 1000, 1_000_000_001_010])
+      try await pool.silence(two, for: 16)
+      #expect(try await shown() == [1010, 1010, 1000, 1010])
+      try await beat(one, [])
+      #expect(try await shown() == [0, 0, 0, 0])
+    }
+  }
+
   /// Its reply is under way: the worker cannot list what it has not yet heard of.
   @Test func `leases of a call not yet seen are not unlisted`() async throws {
     try await Pool.open { pool in

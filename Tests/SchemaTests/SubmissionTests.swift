@@ -146,6 +146,37 @@ struct SubmissionTests {
     }
   }
 
+  @Test func `digests that nobody will compare are told`() async throws {
+    try await Pool.open { pool in
+      let (had, other) = ("sha-256=\(String(repeating: "a", count: 64))", "sha-256=b")
+      func reply(_ digests: [String?], _ onDuplicate: Submission.OnDuplicate) async throws
+        -> SubmitReply
+      {
+        var submission = Submission(queue: Pool.name)
+        submission.onDuplicate = onDuplicate
+        let lines = digests.enumerated().map { index, digest in
+          SubmitLine(
+            line: index + 1, url: "https://a.test/\(index)", host: "a.test",
+            path: "a.test/\(index)",
+            options: JobOptions(digest: digest))
+        }
+        return try await pool.jobs.submit(submission, lines)
+      }
+      // One demands it, one has it, one has none, one is not asked.
+      #expect(try await reply([had, nil, nil, nil], .skip).unchecked == 0)
+      let worker = try await pool.worker()
+      for lease in try await worker.claim(4) where lease.path != "a.test/3" {
+        var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+        ending.digest = lease.path == "a.test/1" ? had : nil
+        try await worker.call([ending])
+      }
+      #expect(try await reply([had, had, had, nil], .skip).unchecked == 1)
+      #expect(try await reply([other, other, other, nil], .skip).unchecked == 3)
+      let refreshed = try await reply([other, other, other, nil], .refresh)
+      #expect([refreshed.refreshed, refreshed.unchecked] == [3, 0])
+    }
+  }
+
   @Test func `a line's priority goes before the submission's, also in its lane`() async throws {
     try await Pool.open { pool in
       var first = Pool.line(2, "https://a.test/2", "a.test/2")

@@ -37,7 +37,7 @@ enum Sample {
   }
 
   static func figures(rate: Int64) -> PoolFigures {
-    PoolFigures(running: 5, rate: rate, completed: 31, bytes: 25 << 30, failed: 2, time: "14:22:07")
+    PoolFigures(running: 5, rate: rate, completed: 31, failed: 2, time: "14:22:07")
   }
 
   static func rows<Row: Decodable>(_ json: String, _ topRow: (Row) -> TopRow) throws -> [TopRow] {

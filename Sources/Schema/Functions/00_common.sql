@@ -28,6 +28,10 @@ BEGIN
   IF NOT (SELECT 'digest' = ANY (p.proargnames) FROM pg_proc p WHERE p.oid = to_regprocedure('haul.finished_lines(uuid,text,jsonb)')) THEN
     DROP FUNCTION haul.finished_lines(uuid, text, jsonb);
   END IF;
+  -- Did not say how often it was tried.
+  IF NOT (SELECT 'tries' = ANY (p.proargnames) FROM pg_proc p WHERE p.oid = to_regprocedure('haul.past_of(bigint)')) THEN
+    DROP FUNCTION haul.past_of(bigint);
+  END IF;
 END
 $$;
 DROP FUNCTION IF EXISTS haul.claim_band(bigint, bigint, integer, integer, integer, smallint, integer);
@@ -41,6 +45,9 @@ DROP FUNCTION IF EXISTS haul.requeue(bigint[]);
 DROP FUNCTION IF EXISTS haul.requeue(bigint[], boolean);
 DROP FUNCTION IF EXISTS haul.refresh_jobs(bigint[], timestamptz);
 DROP FUNCTION IF EXISTS haul.detach(bigint[]);
+DROP FUNCTION IF EXISTS haul.heartbeat(bigint, text, bigint, jsonb);
+DROP FUNCTION IF EXISTS haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval, integer,
+  interval, interval, double precision);
 DROP FUNCTION IF EXISTS haul.begin_sweep(integer, text);
 DROP FUNCTION IF EXISTS haul.steer_batch(integer, text, integer);
 DROP FUNCTION IF EXISTS haul.pause(jsonb, integer);

@@ -21,22 +21,26 @@ CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 
--- The retry decision, pure: what becomes of a job whose lease ends. All durations as intervals; p_dice in [0, 1).
+-- The retry decision, pure: what becomes of a job whose lease ends, after which `delay` it is tried again, and for how long
+-- its host is left alone (`host_delay`). All durations as intervals; p_dice in [0, 1).
 --   p_result      completed | failed | released (by the worker) | rescued (from a dead one)
 --   p_command     cancel | pause | NULL: what the operator had asked for meanwhile
 --   p_failures, p_rescues   charged ones before this
 --   p_progressed  this attempt made durable progress
 --   p_resumable   there is a checkpoint
 --   p_trouble     for how long the host, or the workers that tried, have been in trouble; NULL = they were not
+--   p_tries       how often in a row this very job has asked its host in vain before this
 --   p_max_host_wait  longer than this nobody waits for a host or a worker; nor where it says itself that it will take longer
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
   p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
   p_retry_after interval, p_host_failures integer, p_trouble interval, p_max_host_wait interval,
-  p_dice double precision,
-  OUT state haul.job_state, OUT charged boolean, OUT delay interval, OUT error text)
+  p_dice double precision, p_tries integer DEFAULT 0,
+  OUT state haul.job_state, OUT charged boolean, OUT delay interval, OUT error text, OUT host_delay interval)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
+  -- Nobody waits much longer than he is ready to.
+  v_longest interval := greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second');
   v_waiting haul.job_state := CASE WHEN p_resumable THEN 'interrupted' ELSE 'queued' END;
 BEGIN
   charged := false;
@@ -66,10 +70,13 @@ BEGIN
       ELSE
         state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
         -- Half of the bound is certain: a blocked host must not be asked again at once.
-        -- Nor much longer than anybody is ready to wait.
+        host_delay := greatest(p_retry_after, least(
+          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10)) * (0.5 + p_dice / 2), v_longest));
+        -- A host that serves others has no failures in a row. A job has that asks where nobody listens, at another port of it:
+        -- each time it holds the others up, and so less and less often.
         delay := greatest(p_retry_after, least(
-          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10)) * (0.5 + p_dice / 2),
-          greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second')));
+          least(interval '5 minutes', interval '1 second' * 2 ^ least(greatest(p_host_failures, p_tries), 10)) * (0.5 + p_dice / 2),
+          v_longest));
       END IF;
     WHEN haul.disposition(p_error) = 'worker' THEN
       IF p_trouble > p_max_host_wait THEN

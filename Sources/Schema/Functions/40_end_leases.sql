@@ -56,7 +56,7 @@ BEGIN
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
     ORDER BY l.job
   ), decided AS MATERIALIZED (
-    SELECT n.*, d.state, d.charged, d.delay, d.error AS cause, d.rescues,
+    SELECT n.*, d.state, d.charged, d.delay, d.host_delay, d.error AS cause, d.rescues,
       -- Its own host has answered, whatever it said.
       n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
         AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true) AS answered,
@@ -64,7 +64,8 @@ BEGIN
     FROM ended n
     -- Of what has completed there is nothing to decide: two function calls less a row.
     CROSS JOIN LATERAL (
-      SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error, 0 AS rescues
+      SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error,
+        NULL::interval AS host_delay, 0 AS rescues
       WHERE n.result = 'completed'
       UNION ALL
       SELECT d.*, past.rescues FROM haul.past_of(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
@@ -72,7 +73,7 @@ BEGIN
       coalesce((n.options ->> 'max_rescues')::integer, 3),
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
       greatest(past.trouble, clock_timestamp() - n.trouble_since),
-      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random()) d
+      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(), past.tries) d
       WHERE n.result <> 'completed') d
   ), gone AS (
     DELETE FROM haul.lease l USING decided d WHERE l.ctid = d.place
@@ -118,7 +119,7 @@ BEGIN
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
       coalesce(d.host, d.host_name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
-      max(extract(epoch FROM d.delay)) AS delay
+      max(extract(epoch FROM d.host_delay)) AS delay
     FROM decided d
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) g;
 
@@ -127,25 +128,27 @@ BEGIN
 END
 $$;
 
--- What a job's earlier attempts say: charged failures, charged rescues, and for how long its host, or the workers that tried
--- it, have been in trouble without anything else in between.
+-- What a job's earlier attempts say: charged failures, charged rescues, for how long its host, or the workers that tried
+-- it, have been in trouble without anything else in between, and how often it was tried in that time.
 CREATE OR REPLACE FUNCTION haul.past_of(
-  p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval)
+  p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
     count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
-    clock_timestamp() - min(a.ended_at) FILTER (WHERE haul.disposition(a.error) IN ('host', 'worker') AND a.token > coalesce(
+    clock_timestamp() - min(a.ended_at) FILTER (WHERE a.is_vain), count(*) FILTER (WHERE a.is_vain)
+  INTO failures, rescues, trouble, tries
+  FROM (
+    SELECT n.*, haul.disposition(n.error) IN ('host', 'worker') AND n.token > coalesce(
       (SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job
-       AND coalesce(haul.disposition(o.error) NOT IN ('host', 'worker'), true)), 0))
-  INTO failures, rescues, trouble
-  FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven;
+       AND coalesce(haul.disposition(o.error) NOT IN ('host', 'worker'), true)), 0) AS is_vain
+    FROM haul.attempt n WHERE n.job = p_job AND NOT n.forgiven) a;
 END
 $$;
 
 -- The second half of end_leases: gives back the hosts' places, blocks the hosts that asked for it, and arms
 -- the lanes of what waits again and of hosts that were full and are not any more. p_done: leases that ended alike are
--- one element, with how many they are ("ended"), the first job ("head") and the longest "delay".
+-- one element, with how many they are ("ended"), the first job ("head") and the longest "delay" of a host.
 CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE

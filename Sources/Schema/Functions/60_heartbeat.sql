@@ -3,11 +3,12 @@
 --
 -- p_seen      the last call whose reply the worker has taken in
 -- p_holding   all it believes it holds: [{"job", "token", "bytes", "total", "rate"}, …]
+-- p_received  bytes a second over all its transfers, ended ones too: [{"queue", "batch", "rate"}, …]
 -- Returns     {"expiry": seconds, "lost": [tokens that are no lease any more], "commands": [{"job", "token", "command"}],
 --             "unlisted": [{"job", "token"}: leases of calls up to p_seen that it does not list; it should release
 --             them], "draining"}
 -- The caller may count on its leases for `expiry` seconds from the moment it *sent* this.
-CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb)
+CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb, p_received jsonb DEFAULT '[]')
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -22,6 +23,10 @@ BEGIN
   PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
   v_now := clock_timestamp();
   UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry(),
+    -- As views read it; what cannot be a rate they never see.
+    received = coalesce((
+      SELECT jsonb_agg(jsonb_build_object('queue', r.queue, 'batch', r.batch, 'rate', least(r.rate, 1000000000000)))
+      FROM jsonb_to_recordset(p_received) AS r(queue text, batch text, rate bigint) WHERE r.rate > 0), '[]'),
     steady_since = CASE WHEN heartbeat_at < v_now - interval '5 seconds' THEN v_now ELSE steady_since END
   WHERE id = p_worker RETURNING draining INTO v_draining;
 

@@ -11,7 +11,8 @@
 -- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
 --            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
 --            "elsewhere": [{"kind", "name", "jobs"}]: of those that are not in p_batch, where a batch is given, and of
---            those in another queue, "others": ids outside p_batch, where wanted,
+--            those in another queue, "unchecked": of those skipped, lines with a digest that their job neither demands
+--            nor has, "others": ids outside p_batch, where wanted,
 --            "left": whether lines are left}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs, or an option of the wrong kind, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
@@ -36,6 +37,7 @@ DECLARE
   v_refreshed bigint[] := '{}';
   v_again bigint[] := '{}';
   v_elsewhere jsonb;
+  v_unchecked bigint := 0;
   v_others jsonb;
 BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
@@ -82,6 +84,12 @@ BEGIN
       SELECT 'queue', q.name, array_agg(j.id) FROM haul.job j JOIN haul.queue q ON q.id = j.queue
       WHERE j.id = ANY (v_met) AND j.queue <> v_queue.id AND q.deleted_at IS NULL
       GROUP BY q.name) e;
+    SELECT count(DISTINCT s.owner) INTO v_unchecked
+    FROM haul.staging s
+    CROSS JOIN LATERAL (SELECT (coalesce(p_options, '{}') || coalesce(s.options, '{}')) ->> 'digest' AS digest) d
+    JOIN haul.job j ON j.id = s.owner LEFT JOIN haul.outcome o ON o.job = s.owner
+    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner <> ALL (v_again)
+      AND (d.digest = ANY (ARRAY[j.options ->> 'digest', o.digest])) IS NOT TRUE AND d.digest IS NOT NULL;
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   END IF;
 
@@ -95,7 +103,7 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:all');
   RETURN jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
     'refreshed', cardinality(v_refreshed), 'skipped', v_count - v_added.jobs - cardinality(v_again),
-    'elsewhere', coalesce(v_elsewhere, '[]'),
+    'elsewhere', coalesce(v_elsewhere, '[]'), 'unchecked', v_unchecked,
     'others', CASE WHEN p_others THEN coalesce(v_others, '[]') ELSE '[]' END, 'left',
     EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END

@@ -1,5 +1,15 @@
 -- Who works, from where to where, and what belongs together: workers, queues, stores, hosts with their policies, batches.
 
+CREATE OR REPLACE VIEW haul.received AS
+SELECT w.id AS worker, r.queue, r.batch, r.rate
+FROM haul.worker w CROSS JOIN LATERAL jsonb_to_recordset(w.received) AS r(queue text, batch text, rate bigint)
+WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp();
+COMMENT ON VIEW haul.received IS 'What each live worker receives, by queue and batch, as of its last heartbeat.';
+COMMENT ON COLUMN haul.received.worker IS 'Id of the worker.';
+COMMENT ON COLUMN haul.received.queue IS 'Name of the queue.';
+COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without one.';
+COMMENT ON COLUMN haul.received.rate IS 'Bytes a second, lately, with files that have ended meanwhile.';
+
 CREATE OR REPLACE VIEW haul.workers AS
 SELECT w.id AS worker, w.machine, w.pid, w.version,
   CASE
@@ -9,7 +19,8 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
     WHEN w.heartbeat_at < clock_timestamp() - haul.session_grace() THEN 'silent'
     ELSE 'alive' END AS state,
   (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id) AS running, w.concurrency,
-  (SELECT coalesce(sum(p.rate), 0)::bigint FROM haul.progress p WHERE p.worker = w.id) AS rate,
+  CASE WHEN w.stopped_at IS NULL AND w.expires_at > clock_timestamp() THEN (
+    SELECT coalesce(sum(r.rate), 0)::bigint FROM jsonb_to_recordset(w.received) AS r(rate bigint)) ELSE 0 END AS rate,
   (SELECT array_agg(s.name ORDER BY s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
    WHERE i.id = ANY (w.instances)) AS stores,
   w.registered_at, w.heartbeat_at, w.expires_at,
@@ -26,7 +37,7 @@ COMMENT ON COLUMN haul.workers.state IS
   'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped (in order).';
 COMMENT ON COLUMN haul.workers.running IS 'Jobs it holds.';
 COMMENT ON COLUMN haul.workers.concurrency IS 'Jobs it may hold at once.';
-COMMENT ON COLUMN haul.workers.rate IS 'Bytes a second over all its transfers, lately.';
+COMMENT ON COLUMN haul.workers.rate IS 'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.workers.stores IS 'Stores it mounts.';
 COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Its last sign of life.';
@@ -63,7 +74,7 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance = 0) AS queued,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance <> 0) AS interrupted,
   coalesce(d.scheduled, 0) AS scheduled, coalesce(h.held, 0) AS held, coalesce(l.running, 0) AS running,
-  coalesce(l.rate, 0) AS rate,
+  (SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v WHERE v.queue = q.name) AS rate,
   haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) AS workers,
   q.max_running, q.weight, q.defaults
 FROM haul.queue q JOIN haul.store s ON s.id = q.store
@@ -71,8 +82,7 @@ FROM haul.queue q JOIN haul.store s ON s.id = q.store
 LEFT JOIN (SELECT n.queue, count(*) AS scheduled FROM haul.scheduled n GROUP BY n.queue) d ON d.queue = q.id
 LEFT JOIN (SELECT n.queue, count(*) AS held FROM haul.held n GROUP BY n.queue) h ON h.queue = q.id
 LEFT JOIN (
-  SELECT n.queue, count(*) AS running, sum(p.rate)::bigint AS rate
-  FROM haul.lease n LEFT JOIN haul.progress p ON p.job = n.job AND p.token = n.token GROUP BY n.queue) l ON l.queue = q.id
+  SELECT n.queue, count(*) AS running FROM haul.lease n GROUP BY n.queue) l ON l.queue = q.id
 WHERE q.deleted_at IS NULL;
 COMMENT ON VIEW haul.queues IS
   'Queues with what waits and runs in them, counted exactly: of millions that wait, queued takes some tenths of a second a million. A column that is not selected is not counted.';
@@ -84,7 +94,7 @@ COMMENT ON COLUMN haul.queues.interrupted IS 'Jobs with a part file, waiting for
 COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs not to be claimed before a time.';
 COMMENT ON COLUMN haul.queues.held IS 'Paused jobs.';
 COMMENT ON COLUMN haul.queues.running IS 'Jobs under lease.';
-COMMENT ON COLUMN haul.queues.rate IS 'Bytes a second over all its transfers, lately.';
+COMMENT ON COLUMN haul.queues.rate IS 'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.queues.max_running IS 'How many of its jobs may run at once, pool-wide; NULL = any number.';
 COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks here first, beside its other queues.';
 COMMENT ON COLUMN haul.queues.defaults IS 'Options of jobs that are submitted without their own.';
@@ -166,11 +176,12 @@ COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once
 
 CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
-  coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(r.rate, 0) AS rate,
+  coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
   -- Of what waits nothing is known but what others were long.
-  CASE WHEN r.rate > 0 AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
-    (r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
-      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / r.rate) END AS time_left,
+  CASE WHEN v.rate > 0 AND t.jobs > t.completed + t.failed + t.cancelled
+      AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
+    (coalesce(r.left_over, 0) + (t.jobs - t.completed - t.failed - t.cancelled - coalesce(r.running, 0))
+      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
   -- This and the next are found by the index on batches, once for each row that is shown. Ids of a batch lie close together.
@@ -196,13 +207,14 @@ CROSS JOIN LATERAL (
     coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed, coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
     coalesce(k.bytes, 0) + coalesce(d.bytes, 0) AS bytes) t
 LEFT JOIN (
-  SELECT j.batch, count(*) AS running, sum(p.rate)::bigint AS rate,
+  SELECT j.batch, count(*) AS running,
     -- One that has just been taken over has no progress yet, but what it goes on from.
     sum(greatest(p.bytes, haul.range_bytes(c.durable)))::bigint AS bytes,
     coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
   LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id
+LEFT JOIN (SELECT n.batch, sum(n.rate)::bigint AS rate FROM haul.received n GROUP BY n.batch) v ON v.batch = b.name
 LEFT JOIN (
   SELECT j.batch, sum(haul.range_bytes(c.durable))::bigint AS bytes,
     sum(haul.range_bytes(c.durable)::double precision / nullif(c.length, 0)) AS parts
@@ -219,7 +231,7 @@ COMMENT ON COLUMN haul.batches.cancelled IS 'How many were cancelled.';
 COMMENT ON COLUMN haul.batches.unfinished IS 'How many have not ended.';
 COMMENT ON COLUMN haul.batches.running IS 'How many are under lease now.';
 COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, and what is there of running ones, together; with waiting_bytes all that is there.';
-COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, lately.';
+COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what waits is as long as what has completed.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
 COMMENT ON COLUMN haul.batches.steering IS 'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';

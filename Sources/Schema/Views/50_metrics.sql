@@ -12,8 +12,8 @@ FROM (
     UNION ALL
     SELECT c.jobs, c.completed, c.failed, c.cancelled, c.bytes FROM haul.batch_change c) n) t
 CROSS JOIN (
-  SELECT count(*) AS running, coalesce(sum(p.rate), 0)::bigint AS rate
-  FROM haul.lease l LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token) r;
+  SELECT (SELECT count(*) FROM haul.lease) AS running,
+    (SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v) AS rate) r;
 COMMENT ON VIEW haul.totals IS 'All jobs of the pool, in numbers that are kept up and not counted: one row, cheap however many there are.';
 COMMENT ON COLUMN haul.totals.jobs IS 'How many jobs.';
 COMMENT ON COLUMN haul.totals.completed IS 'How many have completed.';
@@ -22,7 +22,7 @@ COMMENT ON COLUMN haul.totals.cancelled IS 'How many were cancelled.';
 COMMENT ON COLUMN haul.totals.unfinished IS 'How many have not ended.';
 COMMENT ON COLUMN haul.totals.completed_bytes IS 'Lengths of the files of completed jobs.';
 COMMENT ON COLUMN haul.totals.running IS 'How many are under lease now.';
-COMMENT ON COLUMN haul.totals.rate IS 'Bytes a second over all transfers, lately.';
+COMMENT ON COLUMN haul.totals.rate IS 'Bytes a second over all transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.totals.leader_round_at IS 'When the leader, whoever that is, last took back the work of dead workers; NULL = never since the server started.';
 
 CREATE OR REPLACE VIEW haul.attempt_results AS

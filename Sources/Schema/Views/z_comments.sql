@@ -41,8 +41,8 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'Settles what a worker has finished, then claims up to p_room jobs, in one commit. p_call is 1, 2, 3, …; the same number again changes nothing and returns what the first call gave. Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended", "wait": seconds, "draining"}. An ending whose token is stale is not in "settled".';
 COMMENT ON FUNCTION haul.is_idle(bigint, text, text[]) IS
   'Whether nothing is queued, scheduled, interrupted or running in these queues; NULL: in all that the worker mounts.';
-COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb) IS
-  'A sign of life: the worker''s leases hold for "expiry" seconds from when it was sent. p_holding is all it believes it holds: [{"job", "token", "bytes", "total", "rate"}]. Returns {"expiry", "draining", "lost": [tokens], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]}.';
+COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
+  'A sign of life: the worker''s leases hold for "expiry" seconds from when it was sent. p_holding is all it believes it holds: [{"job", "token", "bytes", "total", "rate"}], p_received what haul.received shows: [{"queue", "batch", "rate"}]. Returns {"expiry", "draining", "lost": [tokens], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]}.';
 COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
   'Records durable progress after the bytes have reached the disk: [{"job", "token", "instance", "durable", "length", "resume", "intent"}]. Returns the tokens that are live; a stale one changes nothing.';
 COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
@@ -67,7 +67,7 @@ COMMENT ON FUNCTION haul.begin_submission(text) IS
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
   'What of a submission''s lines contradicts each other or what is there: {"count", "first": [{"line", "path", "other_line", "job"}]}. With p_remove these lines are taken out.';
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
-  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns {"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"batch", "jobs"}], "others", "left"}. Raises HA003 for a queue that does not exist, HA004 for a path that another URL has.';
+  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns {"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "others", "left"}. Raises HA003 for a queue that does not exist, HA004 for a path that another URL has.';
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer) IS
   'Before submit(): lines whose paths have jobs take these over. Returns {"replaced", "skipped", "waiting", "left"}.';
 COMMENT ON FUNCTION haul.end_submission(uuid) IS 'Forgets a submission and whatever of it is still staged.';

@@ -16,7 +16,7 @@ GRANT EXECUTE ON FUNCTION
   haul.lead(),
   haul.work(bigint, text, bigint, jsonb, text[], integer),
   haul.is_idle(bigint, text, text[]),
-  haul.heartbeat(bigint, text, bigint, jsonb),
+  haul.heartbeat(bigint, text, bigint, jsonb, jsonb),
   haul.checkpoint(bigint, text, jsonb),
   haul.unneeded_parts(bigint, text, integer, jsonb),
   haul.rescue(),
@@ -50,6 +50,6 @@ GRANT EXECUTE ON FUNCTION
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()
 TO haul_monitor, haul_submitter, haul_worker;
-GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.queues, haul.stores, haul.hosts, haul.policies, haul.attempts,
+GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts, haul.policies, haul.attempts,
   haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health, haul.vitals
 TO haul_monitor, haul_submitter, haul_worker;
