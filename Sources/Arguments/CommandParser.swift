@@ -40,6 +40,9 @@ struct CommandParser<C: Command> {
   ) throws(ParseExit) {
     let spec = option.spec
     if let given {
+      if spec.placeholder != nil, !spec.repeats, given.count > 1 {
+        throw .usage("option '\(given[1].name)' is given more than once: it takes one value.")
+      }
       try set(option.setter, given.map(\.value), to: &command) { wrong in
         let name = given.first { $0.value == wrong }?.name ?? "--\(spec.long)"
         return "option '\(name)'"

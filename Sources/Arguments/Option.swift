@@ -40,7 +40,7 @@ package struct Option<Root>: Sendable {
     self.setter = setter
   }
 
-  /// An option with a value; given more than once, the last one counts.
+  /// An option with a value, to be given once.
   package static func value<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value> & Sendable, environment: String? = nil, _ help: String

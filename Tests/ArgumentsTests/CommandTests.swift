@@ -26,9 +26,9 @@ private func complaint(_ line: String, environment: [String: String] = [:]) -> S
 struct CommandTests {
   @Test(arguments: [
     ["--concurrency", "4"], ["--concurrency=4"], ["-c", "4"], ["-c4"], ["-v1c4"],
-    ["-c", "9", "--concurrency=4"],
+    ["-vv1c4", "--once"],
   ])
-  func `a value is read however it is attached, and the last one counts`(
+  func `a value is read however it is attached, and a flag may be repeated`(
     arguments: [String]
   ) throws {
     let parser = CommandParser<SampleCommand>(environment: [:])
@@ -91,12 +91,12 @@ struct CommandTests {
       "haul worker: option '-c' must be a whole number from 1 to 1000, not '0'."
     ),
     (
-      "worker --concurrency 1 -c x -c 1",
-      "haul worker: option '-c' must be a whole number from 1 to 1000, not 'x'."
+      "worker -c 1 --concurrency=1",
+      "haul worker: option '--concurrency' is given more than once: it takes one value."
     ),
     (
-      "worker -c 1 --concurrency 0",
-      "haul worker: option '--concurrency' must be a whole number from 1 to 1000, not '0'."
+      "worker --database a --queue b --queue c --database d",
+      "haul worker: option '--database' is given more than once: it takes one value."
     ),
     (
       "worker --log-format xml",
