@@ -23,24 +23,30 @@ struct DrainCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let gone = try await database.withQueue { queue in
-      var gone: [String] = []
+    let (absent, stopped) = try await database.withQueue { queue in
+      var (absent, stopped): ([Int64], [String]) = ([], [])
       for worker in workers {
         let isRunning = try await queue.drainWorker(worker)
-        let name = try await queue.worker(worker)?.name ?? "worker \(worker)"
+        guard let name = try await queue.worker(worker)?.name else {
+          absent.append(worker)
+          continue
+        }
         if isRunning {
           try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
         } else {
-          gone.append(name)
+          stopped.append(name)
         }
       }
-      return gone
+      return (absent, stopped)
     }
-    guard gone.isEmpty else {
-      throw ExitError(
-        .badInput,
-        "\(gone.joined(separator: ", ")) \(gone.count == 1 ? "is" : "are") not running; see 'haul workers --all'."
-      )
+    var reasons = absent.map { "there is no worker \($0)" }
+    if !stopped.isEmpty {
+      let are = stopped.count == 1 ? "is" : "are"
+      reasons.append(
+        "\(stopped.joined(separator: ", ")) \(are) not running; see 'haul workers --all'")
+    }
+    if !reasons.isEmpty {
+      throw ExitError(.badInput, reasons.joined(separator: "; ") + ".")
     }
   }
 }

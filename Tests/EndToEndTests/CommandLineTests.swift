@@ -160,7 +160,7 @@ struct CommandLineTests {
         Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\"."),
         Refusal("prioritize 1", 64, "haul prioritize: option '--priority' is missing."),
         Refusal("prioritize --priority 1", 64, "haul prioritize: no jobs are named:"),
-        Refusal("drain 17", 65, "haul drain: worker 17 is not running; see 'haul workers --all'."),
+        Refusal("drain 17", 65, "haul drain: there is no worker 17."),
         Refusal(
           "queue create films --store films", 65,
           "haul queue create: there is a queue \"films\" already. Nothing was changed."),
@@ -365,7 +365,7 @@ struct CommandLineTests {
       #expect(several.standardOutput == [#"{"worker":2}"#])
       #expect(
         several.standardError == [
-          "haul drain: \(name), worker 3 are not running; see 'haul workers --all'."
+          "haul drain: there is no worker 3; \(name) is not running; see 'haul workers --all'."
         ])
       #expect(try await next.exit() == .code(0))
     }
