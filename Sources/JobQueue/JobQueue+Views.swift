@@ -174,22 +174,28 @@ extension JobQueue {
       """, [selector.batch, selector.error, selector.host, limit])
   }
 
-  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist, with others that go
-  /// on after that name, as a host with a port does, or begin with its first letter.
+  /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist, with names near it.
   package func requireNames(_ selector: JobSelector) async throws {
     do {
       try await rows("SELECT haul.check_selector($1::jsonb)", [try Self.json(selector)])
     } catch JobQueueError.noSuchName(let message, hint: nil, others: nil) {
       let given = [("batch", selector.batch), ("queue", selector.queue), ("host", selector.host)]
       for case (let kind, let name?) in given where message.hasSuffix("\(kind) \"\(name)\"") {
-        let names =
-          try await names(kind, startingWith: name)
-          + names(kind, startingWith: String(name.prefix(1)))
+        let names = try await names(kind, near: name)
         throw JobQueueError.noSuchName(
           message, hint: nil, others: names.isEmpty ? nil : .init(given: name, names: names))
       }
       throw JobQueueError.noSuchName(message, hint: nil)
     }
+  }
+
+  /// Others that may be meant by `name`: those that go on after it, as a host with a port does, and those that begin with its
+  /// first letter.
+  package func names(_ kind: String, near name: String) async throws -> [String] {
+    let names =
+      try await names(kind, startingWith: name)
+      + names(kind, startingWith: String(name.prefix(1)))
+    return names.filter { $0 != name }
   }
 
   /// At most a hundred names of that kind (`queue`, `store`, `batch`, `host`, `policy`, `worker`) that begin so.

@@ -1,3 +1,4 @@
+import Arguments
 import JobQueue
 
 extension JobQueue {
@@ -5,8 +6,13 @@ extension JobQueue {
   /// may be misspelt, or early. nil where one is.
   func note(onHost host: String) async throws -> String? {
     guard host != "*", try await !hasJobs(onHost: host) else { return nil }
-    let other = try await names("host", startingWith: "\(host):").first
-    return "no job has \(host.hasPrefix("*") ? "such a" : "this") host yet; "
-      + (other.map { "did you mean \($0)?" } ?? "the rule counts once one comes")
+    let absence = "no job has \(host.hasPrefix("*") ? "such a" : "this") host yet"
+    // What was misspelt before is known too.
+    if let near = Suggestion.nearest(to: host, among: try await names("host", near: host)),
+      try await hasJobs(onHost: near)
+    {
+      return "\(absence); did you mean \(near)?"
+    }
+    return "\(absence); the rule counts once one comes"
   }
 }

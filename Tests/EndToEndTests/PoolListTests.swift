@@ -48,6 +48,14 @@ import Testing
         #expect(output.exit == .code(0))
         #expect(output.standardError == ["haul host block: \(early)"])
       }
+      // Nor one that another is likely to mean; but a.example.org:8443 is.
+      for (host, note) in [
+        ("exmapel.org", early),
+        ("a.exmaple.org:8443", "no job has this host yet; did you mean a.example.org:8443?"),
+      ] {
+        let output = try await pool.haul(["host", "block", host])
+        #expect(output.standardError == ["haul host block: \(note)"])
+      }
       for pattern in ["a.example.org:8443", "*.example.org:8443", "*", "later.example.org"] {
         let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
         #expect(output.exit == .code(0))
