@@ -28,6 +28,16 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .configuration: "wrong configuration"
     }
   }
+
+  /// What help and manual list: all codes, and the one that shells give a program which a signal has ended.
+  static var table: [(code: String, meaning: String)] {
+    allCases.map { ("\($0.rawValue)", $0.meaning) } + [
+      (
+        "130",
+        "ended by Ctrl-C; get, up, worker and coordinator stop in order then, and end with 0 or 75"
+      )
+    ]
+  }
 }
 
 /// Ends a command with a code, and a sentence on standard error unless the command has said

@@ -30,8 +30,7 @@ struct HelpFormatter {
     }
     blocks.append(examples(node.examples))
     if node.options.contains(.version) {
-      let rows = ExitCode.allCases.map { (label: String($0.rawValue), help: $0.meaning) }
-      blocks.append(section("EXIT CODES", rows))
+      blocks.append(section("EXIT CODES", ExitCode.table.map { ($0.code, $0.meaning) }))
     }
     return blocks.filter { !$0.isEmpty }.joined(separator: "\n\n") + "\n"
   }

@@ -29,7 +29,7 @@ extension CommandTree {
     }
     writer.arguments(of: node)
     writer.heading("EXIT STATUS")
-    for code in ExitCode.allCases { writer.item(["\(code.rawValue)"], code.meaning) }
+    for (code, meaning) in ExitCode.table { writer.item([code], meaning) }
     writer.examples(node.examples)
     writer.heading("SEE ALSO")
     let near =

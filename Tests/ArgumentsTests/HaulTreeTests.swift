@@ -167,6 +167,8 @@ struct HaulTreeTests {
           75                      try again later
           77                      not permitted
           78                      wrong configuration
+          130                     ended by Ctrl-C; get, up, worker and coordinator stop
+                                  in order then, and end with 0 or 75
 
         """)
   }
