@@ -22,7 +22,7 @@ struct DatabaseOptions: OptionGroup {
   var given: String?
 
   /// Who says where the database is.
-  private enum Place {
+  enum Place {
     /// The user, here or in libpq's environment.
     case named(String)
     /// Nobody; it is that of 'haul up', whose server runs.
@@ -77,7 +77,7 @@ struct DatabaseOptions: OptionGroup {
   }
 
   /// Why there is no connection; what libpq says is no help where nobody has named a database.
-  private static func reason(_ place: Place, _ state: SQLState?, _ text: String) -> ExitError {
+  static func reason(_ place: Place, _ state: SQLState?, _ text: String) -> ExitError {
     let advice = "Start one with 'haul up', or name a database with --database."
     switch (place, state) {
     case (.standing, .invalidCatalogName?):
@@ -89,6 +89,10 @@ struct DatabaseOptions: OptionGroup {
       return ExitError(.unavailable, "no pool runs here and no database is named. \(advice)")
     case (.usual, _):
       let reason = ExitError(from: PostgresError.connecting(state, text))
+      let advice =
+        ExitError.isOfStranger(text)
+        ? "Start one with 'haul up', name a database with --database, or \(ExitError.adviceForStranger)"
+        : advice
       return ExitError(
         reason.code,
         "no pool runs here and no database is named; the PostgreSQL of this machine refuses: "

@@ -94,6 +94,11 @@ extension ExitError {
       (code, advice) = (.configuration, "Check --database, HAUL_DATABASE_URL or ~/.pgpass.")
     case .connecting(let state?, _) where state == .insufficientPrivilege:
       (code, advice) = (.notPermitted, "Ask for the right to connect.")
+    case .connecting(.invalidAuthorization?, let reason) where Self.isOfStranger(reason):
+      (code, advice) = (
+        .configuration,
+        "Name a user that is there with user= in --database, or \(Self.adviceForStranger)"
+      )
     case .connecting(.invalidAuthorization?, _):
       (code, advice) = (
         .configuration,
@@ -125,6 +130,15 @@ extension ExitError {
     }
     self.init(code, "\(Self.sentence("\(error)")) \(advice)")
   }
+
+  /// Whether a server on a local socket has no role of the user's name, which is the system's user where none is given.
+  static func isOfStranger(_ reason: String) -> Bool {
+    reason.contains(" on socket ") && reason.contains(/role ".*" does not exist/)
+  }
+
+  /// The end of a sentence.
+  static let adviceForStranger =
+    "run it as a user that this PostgreSQL knows, as with 'runuser -u postgres -- haul …'."
 
   /// Whether libpq could not connect for what it was told and found here (fe-secure-openssl.c, fe-connect.c): waiting does not
   /// mend it.

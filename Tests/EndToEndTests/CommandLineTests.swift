@@ -227,6 +227,8 @@ struct CommandLineTests {
       for (conninfo, code, sentence) in cases {
         try await check(Refusal("jobs --database", code, sentence, last: conninfo))
       }
+      let stranger = try await haul(["jobs", "--database", "\(database.conninfo) user=absent"])
+      #expect(stranger.standardError.last?.hasSuffix(" 'runuser -u postgres -- haul …'.") == true)
     }
   }
 
