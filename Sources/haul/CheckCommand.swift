@@ -49,7 +49,11 @@ struct CheckCommand: HaulCommand {
       let reason = ExitError(from: error)
       code = reason.code
       findings.append(
-        .fail("connection", reason.message ?? "", "Stores are looked at without the database."))
+        .fail(
+          "connection", reason.message ?? "",
+          stores.isEmpty
+            ? "Only the database knows which stores are this machine's; those of --store are looked at without it."
+            : "Stores are looked at without the database."))
     }
     findings += lookAtStores(known)
     try report(findings)

@@ -123,6 +123,15 @@ struct CheckTests {
           "fail store bare: \(bare.path) has no marker of a store",
           "fail store gone: \(bare.path)/gone is not a directory that can be opened",
         ])
+      let advice = "Stores are looked at without the database."
+      #expect(lines.first { $0.what == "connection" }?.advice == advice)
+      let alone = try await check(on: "host=/nonexistent")
+      #expect(alone.exit == .code(69))
+      #expect(troubles(alone.lines).count == 1)
+      #expect(
+        alone.lines.last?.advice
+          == "Only the database knows which stores are this machine's; those of --store are looked at without it."
+      )
     }
   }
 
