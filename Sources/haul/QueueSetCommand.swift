@@ -52,6 +52,32 @@ struct QueueSetCommand: HaulCommand {
         .usage, "nothing to set: give --max-running, --weight or an option of its jobs.")
     }
     try await database.withQueue { [settings] in try await $0.setQueue(queue, settings) }
-    try output.print([.init("queue", .string(queue))], orSay: "queue \(queue) is set")
+    try output.print(
+      [.init("queue", .string(queue))] + settings.members,
+      orSay: "queue \(queue): \(settings.words.joined(separator: ", "))")
+  }
+}
+
+extension QueueSettings {
+  private var options: [JSONValue.Member] {
+    defaults.sorted { $0.key < $1.key }.map { .init($0.key, $0.value?.json ?? .null) }
+  }
+
+  /// What is changed, by the columns of `haul.queues`; null for what is taken away.
+  fileprivate var members: [JSONValue.Member] {
+    var members: [JSONValue.Member] = []
+    if let maxRunning { members.append(.init("max_running", .number(maxRunning))) }
+    if let weight { members.append(.init("weight", .number(weight))) }
+    if !defaults.isEmpty { members.append(.init("defaults", .object(options))) }
+    return members
+  }
+
+  /// The same for people.
+  fileprivate var words: [String] {
+    let limit = maxRunning.map { limit in
+      limit.map { "at most \(counted($0, "job")) at once" } ?? "no limit"
+    }
+    return [limit, weight.map { "weight \($0)" }].compactMap { $0 }
+      + options.map { "\($0.name) \($0.value == .null ? "none" : $0.value.line)" }
   }
 }

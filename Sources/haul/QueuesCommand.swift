@@ -72,16 +72,20 @@ extension QueueRow {
 /// Options of jobs, by name.
 extension [String: QueueSettings.OptionValue] {
   var members: [JSONValue.Member] {
-    sorted { $0.key < $1.key }.map { key, value in
-      switch value {
-      case .number(let number): .init(key, .int(number))
-      case .text(let text): .init(key, .string(text))
-      case .flag(let flag): .init(key, .bool(flag))
-      case .texts(let texts): .init(key, .array(texts.map { .string($0) }))
-      }
-    }
+    sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }
   }
 
   /// `max_attempts 9`
   var words: [String] { members.map { "\($0.name) \($0.value.line)" } }
+}
+
+extension QueueSettings.OptionValue {
+  var json: JSONValue {
+    switch self {
+    case .number(let number): .int(number)
+    case .text(let text): .string(text)
+    case .flag(let flag): .bool(flag)
+    case .texts(let texts): .array(texts.map { .string($0) })
+    }
+  }
 }

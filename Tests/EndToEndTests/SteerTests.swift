@@ -50,13 +50,23 @@ struct SteerTests {
   @Test func `a queue is made, set, paused, resumed and deleted`() async throws {
     try await HaulPool.open { pool in
       try await pool.command("queue", "create", "music", "--store", "data")
-      try await pool.command(
-        "queue", "set", "music", "--max-running", "10", "--weight", "3", "--max-attempts", "9",
-        "--if-exists", "replace", "--record-digest", "yes", "--max-bytes", "1GiB", "--limit-rate",
-        "1MiB")
-      try await pool.command(
-        "queue", "set", "music", "--max-bytes", "none", "--limit-rate", "none", "--remote-time",
-        "no")
+      #expect(
+        try await pool.command(
+          "queue", "set", "music", "--max-running", "10", "--weight", "3", "--max-attempts", "9",
+          "--if-exists", "replace", "--record-digest", "yes", "--max-bytes", "1GiB", "--limit-rate",
+          "1MiB") == [
+            "queue music: at most 10 jobs at once, weight 3, if_exists \"replace\", max_attempts 9, max_bytes 1073741824, max_rate 1048576, record_digest true"
+          ])
+      #expect(
+        try await pool.command(
+          "queue", "set", "music", "--max-bytes", "none", "--limit-rate", "none", "--remote-time",
+          "no", "--json") == [
+            #"{"queue":"music","defaults":{"max_bytes":null,"max_rate":null,"remote_time":false}}"#
+          ])
+      #expect(
+        try await pool.command("queue", "set", "default", "--max-running", "none") == [
+          "queue default: no limit"
+        ])
       #expect(
         try await pool.command("queue", "pause", "music")
           == ["queue music is paused; what runs runs on"])
