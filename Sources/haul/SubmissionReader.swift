@@ -143,7 +143,10 @@ struct SubmissionReader {
     if let url = Self.completed(entry.url) { return "the URL has no scheme. Did you mean \(url)?" }
     let text = Self.shown(entry.url)
     if !entry.url.contains(":") {
-      return "'\(text)' is no URL: one begins with https:// or http://."
+      let others = schemes.subtracting(WebURL.webSchemes).sorted()
+      let beginnings = (["https", "http"] + others).map { "\($0)://" }
+      let list = beginnings.dropLast().joined(separator: ", ")
+      return "'\(text)' is no URL: one begins with \(list) or \(beginnings.last ?? "")."
     }
     let known = try? WebURL(entry.url, schemes: WebURL.knownSchemes)
     if let known, !schemes.contains(known.scheme) {

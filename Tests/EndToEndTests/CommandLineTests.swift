@@ -76,6 +76,10 @@ struct CommandLineTests {
       "haul submit: the URL's scheme is 'gopher'; allowed: ftp, ftps, http, https, sftp. It reads 'gopher://h/a'. Nothing was submitted."
     ),
     Refusal(
+      "submit films", 65,
+      "haul submit: 'films' is no URL: one begins with https://, http://, ftp://, ftps:// or sftp://."
+    ),
+    Refusal(
       "submit http://me:hunter2@h/a", 65,
       "haul submit: the URL holds a user name or password; submit it without: the database would keep it"
     ),
