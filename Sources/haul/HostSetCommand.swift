@@ -47,9 +47,9 @@ struct HostSetCommand: HaulCommand {
       throw ExitError(.usage, "nothing to set: give --cap, --interval or --burst.")
     }
     let host = host.argument
-    let note = try await database.withQueue { queue in
+    let notes = try await database.withQueue { queue in
       try await queue.setHost(host, cap: cap, interval: interval, burst: burst)
-      return try await queue.note(onHost: host)
+      return [try await queue.note(onHost: host), try await noteOnBurst(queue, host)]
     }
     let parts = [
       cap.map { "at most \(counted($0, "transfer")) at once" },
@@ -63,6 +63,14 @@ struct HostSetCommand: HaulCommand {
         .init("burst", .number(burst)),
       ],
       orSay: "\(host): \(parts.compactMap { $0 }.joined(separator: ", "))")
-    if let note { try StandardStream.error.write("haul host set: \(note)\n") }
+    for case let note? in notes { try StandardStream.error.write("haul host set: \(note)\n") }
+  }
+
+  /// Nothing makes a burst's starts wait where there is no interval, set now or before.
+  private func noteOnBurst(_ queue: JobQueue, _ host: String) async throws -> String? {
+    guard let burst, burst > 1 else { return nil }
+    let policy = try await queue.policies().first { $0.pattern == host }
+    return policy?.interval == 0
+      ? "a burst counts once there is an interval: give --interval too" : nil
   }
 }

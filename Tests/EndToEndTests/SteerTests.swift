@@ -22,6 +22,16 @@ struct SteerTests {
         try await pool.command("host", "policies") == [
           "PATTERN  CAP  INTERVAL  BURST  HOSTS", "h          8        2s      3      1",
         ])
+      // The interval may have been set before.
+      for (host, notes) in [
+        ("h", []),
+        ("other", ["haul host set: a burst counts once there is an interval: give --interval too"]),
+      ] {
+        let output = try await pool.haul(["host", "set", host, "--burst", "3"])
+        #expect(output.standardOutput == ["\(host): 3 starts at once after a pause"])
+        #expect(output.standardError == notes)
+      }
+      try await pool.command("host", "unset", "other")
       try await pool.admin.execute("UPDATE haul.host SET cap = 2 WHERE name = 'h'")
       #expect(
         try await pool.command("host", "block", "h", "--for", "2h") == ["h: nothing starts for 2h"])
