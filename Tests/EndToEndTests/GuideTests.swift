@@ -4,11 +4,13 @@ import TestSupport
 import Testing
 
 /// docs/guide.md as it stands there: its certificates, its server's settings, its logins, and then its commands in one
-/// shell, in their order. Only addresses, ports and directories are replaced; what would run for ever goes to the background.
+/// shell, in their order. Only addresses, ports, directories and the user `haul` are replaced; what would run for ever goes to
+/// the background.
 struct GuideTests {
   private static let page = ReadmeTests.readme.deletingLastPathComponent()
     .appending(path: "docs/guide.md")
   private static let password = "password of "
+  private static let asUser = "runuser -u haul -- "
 
   /// Home of whoever runs the commands, with the guide's services and passwords and the list that is submitted.
   private let home: TemporaryDirectory
@@ -36,6 +38,7 @@ struct GuideTests {
       ("host=db.example.org", "host=db.example.org\nhostaddr=127.0.0.1\nport=\(port)"),
       (" example.org", " 127.0.0.1:\(origin.port)"), ("/etc/haul/", home.path + "/"),
       ("/srv/haul", home.path("store")), ("10.0.0.0/8", "127.0.0.0/8"),
+      (Self.asUser, ""),
     ].reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }
 
@@ -117,6 +120,16 @@ struct GuideTests {
     try await isClosed(server)
     try await areTold()
     try await areNamed()
+  }
+
+  /// What root makes in a store is in the way of workers, who are not root.
+  @Test func `whatever opens a store or works does so as the user of the pool`() throws {
+    let lines = try ReadmeTests.blocks("sh", of: Self.page).joined(separator: "\n")
+      .split(separator: "\n").filter { line in
+        ["/srv/haul", "haul worker ", "haul coordinator"].contains { line.contains($0) }
+      }
+    #expect(lines.count == 5)
+    for line in lines { #expect(line.contains(Self.asUser + "haul "), "\(line)") }
   }
 
   /// What belongs to the database and not to its content is as it was, and nobody else could read the dump.
