@@ -3,6 +3,8 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import EmbeddedPostgres
+
 /// docs/systemd.md and deploy/systemd: what stands there, done as it stands there.
 struct SystemdTests {
   private static let root = ReadmeTests.readme.deletingLastPathComponent()
@@ -45,6 +47,16 @@ struct SystemdTests {
       #expect(cancel.exit == .code(77))
       try await pool.admin.script("DROP ROLE \"\(role)\"")
     }
+  }
+
+  /// `haul get` of root makes a cluster below its state's directory, which has to be root's.
+  @Test func `the user's home is not where root keeps its state`() throws {
+    let home = try #require(try block("sh").firstMatch(of: /--home-dir (\S+)/)?.1)
+    let state = try ClusterLocation.directory(environment: [:], isRoot: true)
+    #expect(!"\(home)/".hasPrefix("\(state)/") && !"\(state)/".hasPrefix("\(home)/"))
+    let text = try String(contentsOf: Self.page, encoding: .utf8)
+    #expect(!text.contains("\(state)/"))
+    #expect(text.matches(of: /touch (\S+)\/.pgpass/).map(\.1) == [home])
   }
 
   private func shell(_ line: String) async throws -> ChildProcess.Output {
