@@ -13,13 +13,19 @@ package enum DisplayWidth {
     return columns > 0 ? prefix(of: text, within: columns - 1) + "…" : ""
   }
 
-  /// `path` cut to at most `columns` at its front, since names differ at their ends.
+  /// `path` cut to at most `columns` at its front; where not even its last component fits, in the middle of that, whose
+  /// end may be a digest.
   package static func truncatedPath(
     _ path: String, to columns: Int, ellipsis: String = "…"
   ) -> String {
     if of(path) <= columns { return path }
     let room = columns - of(ellipsis)
     if room < 0 { return "" }
+    let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init)
+    if let name, of(name) > room {
+      let begin = String(prefix(of: name, within: room / 2))
+      return begin + ellipsis + suffix(of: name, within: room - of(begin))
+    }
     let end = suffix(of: path, within: room)
     // From a slash on, where one is left: half a directory's name is no use.
     return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]

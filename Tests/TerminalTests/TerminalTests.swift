@@ -78,12 +78,14 @@ struct TerminalTests {
   @Test(arguments: [
     ("films/a.iso", 11, "films/a.iso"), ("films/a.iso", 10, "…/a.iso"),
     ("films/a.iso", 7, "…/a.iso"),
-    ("films/a.iso", 6, "…a.iso"), ("films/abcdef.iso", 9, "…cdef.iso"),
-    ("films/長長長長.iso", 10, "…長長.iso"),
-    ("films/長長長長.iso", 11, "…長長長.iso"), ("cafe\u{301}s/x", 5, "…/x"), ("abcdef", 2, "…f"),
+    ("films/a.iso", 6, "…a.iso"), ("films/a.iso", 5, "a.…so"),
+    ("films/abcdef.iso", 9, "abcd….iso"), ("films/長長長長.iso", 10, "長長….iso"),
+    ("films/長長長長.iso", 11, "長長…長.iso"),
+    ("h/measurement-1.bin-7a8063a6bf957eda", 23, "measurement…3a6bf957eda"),
+    ("cafe\u{301}s/x", 5, "…/x"), ("abcdef", 2, "…f"),
     ("abcdef", 1, "…"), ("abcdef", 0, ""),
   ])
-  func `a path is cut at its front`(
+  func `a path is cut at its front, or in its name`(
     path: String, columns: Int, cut: String
   ) {
     #expect(DisplayWidth.truncatedPath(path, to: columns) == cut)
