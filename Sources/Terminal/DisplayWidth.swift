@@ -72,7 +72,7 @@ package enum DisplayWidth {
 
   /// The words of `text` on lines of at most `columns`; a longer word stands alone. nil: on one line.
   package static func wrapped(_ text: String, to columns: Int?) -> [String] {
-    guard let columns else { return [text] }
+    guard let columns, of(text) > columns else { return [text] }
     var lines: [String] = []
     for word in text.split(separator: " ") {
       if let line = lines.last, of(line) + 1 + of(String(word)) <= columns {

@@ -96,15 +96,16 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Writes `line`, which is made safe for a terminal, above the region, where it stays.
+  /// Writes `line`, which is made safe for a terminal and wrapped at its words there, above the region, where it stays.
   package func say(_ line: String, as message: Message = .note) {
     if mode == .quiet && message == .note { return }
     let line = SafeText.visible(line)
     state.withLock { state in
+      let lines = DisplayWidth.wrapped(line, to: Screen(stream, environment: environment).width)
       if mode == .live && !state.isFinished && mayDraw(state) {
-        draw(&state, messages: [line])
+        draw(&state, messages: lines)
       } else {
-        write(line + "\n")
+        write(lines.map { $0 + "\n" }.joined())
       }
     }
   }

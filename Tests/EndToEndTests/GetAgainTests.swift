@@ -90,18 +90,21 @@ import Testing
   @Test func `stopped on a terminal, it leaves sentences and no bars`() async throws {
     let (place, file) = (try await GetPlace(), try GatedFile())
     let screen = try await TerminalScreen(
-      columns: 100, rows: 24,
+      columns: 42, rows: 24,
       environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path], "sh")
     let command = "get --output \(place.directory) \(file.origin.url("/file"))"
     try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
     try await screen.wait(for: "half of the file") { content in
-      content.rows.count { $0.contains(" 50% ") } == 2
+      content.rows.count { $0.contains(" 50%") } == 2
     }
     try await screen.type("C-c")
     let end = try await screen.wait(for: "the exit code") { $0.rows.contains("exit 75") }
     #expect(end.rows.contains { $0.hasPrefix("haul get: stopped with 1 file unfinished") })
     #expect(!end.rows.contains { $0.contains("%") })
     #expect(end.hasCursor)
+    // Broken between words.
+    #expect(end.rows.contains("haul get: stopping, progress is being"), "\(end)")
+    #expect(end.rows.contains("saved"))
     file.gate.open()
   }
 

@@ -104,6 +104,16 @@ struct TerminalTests {
     #expect(broken.first == first && broken.rest == rest, "\(broken)")
   }
 
+  @Test(arguments: [
+    ("a  b", 4, ["a  b"]), ("ab cd", 4, ["ab", "cd"]), ("abcde f", 4, ["abcde", "f"]),
+    ("日本 語", 5, ["日本", "語"]), ("a b c", nil, ["a b c"]),
+  ])
+  func `a text is wrapped at its words where it does not fit`(
+    text: String, columns: Int?, lines: [String]
+  ) {
+    #expect(DisplayWidth.wrapped(text, to: columns) == lines)
+  }
+
   @Test(arguments: [("", 1), ("abcd", 1), ("abcde", 2), ("長長", 1), ("a長長", 2), ("長長長", 2)])
   func `a line is wrapped into rows`(line: String, rows: Int) {
     #expect(DisplayWidth.rows(of: line, columns: 4) == rows)
