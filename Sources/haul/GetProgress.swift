@@ -10,7 +10,8 @@ import Worker
 final class GetProgress: Sendable {
   fileprivate struct State {
     var tally: GetTally
-    var meters: [Int64: RateMeter] = [:]
+    /// By token, of what runs.
+    var running: [Int64: Running] = [:]
     var total = RateMeter()
     var isStopping = false
     /// A bar that has counted files goes on counting files, not to run backwards.
@@ -22,7 +23,17 @@ final class GetProgress: Sendable {
     var notice: Task<Void, Never>?
   }
 
+  fileprivate struct Running {
+    var meter = RateMeter()
+    /// The most bytes of the file that it has had.
+    var most: Int64 = 0
+    /// It has been said that it begins anew.
+    var isToldAnew = false
+  }
+
   private static let interval = Duration.milliseconds(100)
+  /// More than what is fetched twice to be compared.
+  private static let slack: Int64 = 64 << 10
   /// What takes no longer is not worth a word.
   private static let patience = Duration.seconds(1)
 
@@ -41,7 +52,11 @@ final class GetProgress: Sendable {
     let painter = Task {
       while !Task.isCancelled {
         // Of what is being stopped nothing would be counted that is saved.
-        if !state.withLock(\.isStopping) { display.show(frame(run.transfers)) }
+        if !state.withLock(\.isStopping) {
+          let transfers = run.transfers
+          sayAnew(transfers)
+          display.show(frame(transfers))
+        }
         sayMore(state.withLock { $0.hostTrouble.endRound(now: .now) })
         try? await Task.sleep(for: Self.interval)
       }
@@ -111,12 +126,12 @@ final class GetProgress: Sendable {
 
   private func settled(_ lease: SettledLease) {
     let ending = lease.ending
-    state.withLock { state in
+    let isToldAnew = state.withLock { state in
       state.tally.settled(lease)
-      state.meters[ending.token] = nil
+      return state.running.removeValue(forKey: ending.token)?.isToldAnew ?? false
     }
     let path = ending.path ?? ""
-    if ending.isAnew == true {
+    if ending.isAnew == true, !isToldAnew {
       let reason = (ending.changes ?? 0) > 0 ? "it has changed" : "its server does not go on there"
       display.say("haul get: \(path): what an earlier run had of it is fetched again: \(reason)")
     }
@@ -136,6 +151,24 @@ final class GetProgress: Sendable {
       let delay = HumanFormat.duration(lease.delay ?? .zero)
       display.say("haul get: \(what); again in \(delay)")
     default: display.say("haul get: \(what)")
+    }
+  }
+
+  /// A bar that falls would be a riddle. Why it does is not known before the end.
+  private func sayAnew(_ transfers: [RunningTransfer]) {
+    let anew = state.withLock { state in
+      transfers.filter { transfer in
+        var running = state.running[transfer.token] ?? Running()
+        running.most = max(running.most, transfer.bytes)
+        let isNews = !running.isToldAnew && transfer.bytes + Self.slack < running.most
+        if isNews { running.isToldAnew = true }
+        state.running[transfer.token] = running
+        return isNews
+      }
+    }
+    for transfer in anew {
+      display.say(
+        "haul get: \(transfer.path): begins anew: what there was of it is fetched again")
     }
   }
 
@@ -160,7 +193,7 @@ final class GetProgress: Sendable {
     return state.withLock { state in
       let transfers = transfers.sorted { $0.token < $1.token }
       for transfer in transfers {
-        state.meters[transfer.token, default: RateMeter()].add(transfer.fetched, at: now)
+        state.running[transfer.token, default: Running()].meter.add(transfer.fetched, at: now)
       }
       let bytes = state.tally.bytes + transfers.reduce(0) { $0 + $1.bytes }
       // What an earlier run had fetched says nothing of the rate, nor does the time until the first byte.
@@ -175,7 +208,7 @@ final class GetProgress: Sendable {
         transfers: shown.map {
           TransferProgress(
             name: $0.path, bytes: $0.bytes, total: $0.total,
-            rate: state.meters[$0.token]?.rate ?? 0)
+            rate: state.running[$0.token]?.meter.rate ?? 0)
         },
         done: state.tally.completed + state.tally.skipped, failed: state.tally.failed,
         all: state.tally.all,

@@ -229,6 +229,42 @@ import Testing
     #expect(try file.firstDifference(in: place.directory) == nil)
   }
 
+  @Test func `a bar that falls is explained when it does, and once`() async throws {
+    let (place, asked, rest) = (try await GetPlace(), Gate("the next answer"), Gate("the rest"))
+    var file = Representation(seed: 7, length: GatedFile.length)
+    file.acceptsRanges = false
+    file.gates = [GatedFile.half: rest]
+    var again = file
+    again.gates = [GatedFile.half / 4: rest]
+    let requests = Watched(0)
+    let origin = try OriginServer { [file, again] request, reply in
+      requests.update { $0 += 1 }
+      if requests.value == 1 { return try file.answer(request, reply) }
+      try reply.wait(for: asked)
+      try again.answer(request, reply)
+    }
+    let run = try place.start(origin.url("/file"), log: "debug")
+    try await run.event("job.checkpoint") { $0[field: "offset"] == "\(GatedFile.half)" }
+    try await interrupt(run, by: .interrupt)
+
+    let screen = try await TerminalScreen(
+      columns: 100, rows: 24,
+      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path], "sh")
+    let command = "get --output \(place.directory) \(origin.url("/file"))"
+    try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
+    try await screen.wait(for: "half of the file") { content in
+      content.rows.count { $0.contains(" 50% ") } == 2
+    }
+    asked.open()
+    let notice = "haul get: file: begins anew: what there was of it is fetched again"
+    try await screen.wait(for: "the notice above the bars") { content in
+      content.rows.suffix(3).first == notice && content.rows.last?.contains(" 12% ") == true
+    }
+    rest.open()
+    let end = try await screen.wait(for: "the end") { $0.rows.contains("exit 0") }
+    #expect(end.rows.count { $0.contains("fetched again") } == 1, "\(end)")
+  }
+
   @Test func `another list leaves the unfinished file alone, and the first list finishes it`()
     async throws
   {
