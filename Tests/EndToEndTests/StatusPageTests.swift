@@ -394,20 +394,51 @@ struct StatusPageTests {
 
   /// One that no job waits for is nobody's trouble.
   @Test(.enabled(if: hasChromium, "chromium is not there"))
-  func `a browser counts blocked hosts where jobs wait`() async throws {
+  func `a browser names the blocked host where jobs wait, and counts several`() async throws {
     try await HaulPool.open { pool in
-      try await pool.command("submit", "http://waiting/a", "http://done/a")
+      let waiting = "waiting.mirrors.example.org"
+      try await pool.command("submit", "http://\(waiting)/a", "http://done/a")
       try await pool.command("cancel", "2")
-      for host in ["waiting", "done"] { try await pool.command("host", "block", host) }
+      for host in [waiting, "done"] { try await pool.command("host", "block", host) }
       let page = try await Page(pool)
-      let text = "1 host with jobs that wait is blocked: nothing starts there for now."
-      let output = try await ChildProcess.run(
+      let who = "The host \(waiting), which jobs wait for, is"
+      let name =
+        "[...document.querySelectorAll('#hosts .name')].find((e) => e.title === '\(waiting)')"
+      let one = try await ChildProcess.run(
         Self.script,
         [
-          page.url("/"), "--until",
-          "[...document.querySelectorAll('#notes li')].some((note) => note.textContent === '\(text)')",
+          page.url("/"), "--width", "390", "--until", Self.note("\(who) blocked"),
+          // More than one line of it, and each label on one.
+          "--eval", "\(name).offsetHeight > 1.5 * parseFloat(getComputedStyle(\(name)).lineHeight)",
+          "--eval", "\(name).textContent", "--eval", Self.rows(of: name),
         ])
-      #expect(output.exit == .code(0), "\(output.standardOutput) \(output.standardError)")
+      #expect(one.exit == .code(0), "\(one.standardOutput) \(one.standardError)")
+      #expect(
+        one.standardOutput == ["true", "\"\(waiting)\"", "[1, 1, 1, 1]", "[]"])
+      try await pool.command("submit", "http://other/a")
+      try await pool.command("host", "block", "other")
+      let two = try await ChildProcess.run(
+        Self.script,
+        [page.url("/"), "--until", Self.note("2 hosts with jobs that wait are blocked")])
+      #expect(two.exit == .code(0), "\(two.standardOutput) \(two.standardError)")
     }
+  }
+
+  /// That the page says so.
+  private static func note(_ text: String) -> String {
+    let text = "\(text): nothing starts there for now."
+    return
+      "[...document.querySelectorAll('#notes li')].some((note) => note.textContent === '\(text)')"
+  }
+
+  /// How many lines each text of an element takes.
+  private static func rows(of element: String) -> String {
+    """
+    [...\(element).childNodes].filter((node) => node.nodeType === 3).map((node) => {
+      const range = document.createRange();
+      range.selectNode(node);
+      return range.getClientRects().length;
+    })
+    """
   }
 }

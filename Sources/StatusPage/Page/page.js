@@ -31,6 +31,10 @@ const percent = (part, whole) => Math.max(0, Math.min(100, Math.floor((100 * par
 
 // The page's nodes. What stays the same is not touched, so that nothing moves under a reader or a selection.
 function set(node, value) { const text = value == null ? "" : String(value); if (node.textContent !== text) node.textContent = text; }
+// A name of labels breaks after their dots, where it has to.
+function dotted(node, name) {
+  if (node.textContent !== name) node.replaceChildren(...name.split(/(?<=\.)/).flatMap((label) => [label, make("wbr")]));
+}
 function look(node, classes) { if (node.className !== classes) node.className = classes; }
 function make(name, classes, ...children) {
   const node = document.createElement(name);
@@ -176,7 +180,7 @@ const tables = {
   hosts: new Table("hosts", [
     {
       title: "Host", parts: spans("name"),
-      show(cell, host) { set(cell.children[0], host.host); cell.children[0].title = host.host; },
+      show(cell, host) { dotted(cell.children[0], host.host); cell.children[0].title = host.host; },
     },
     plain("Running", "n w-3", (host) => `${host.running} of ${host.cap}`),
     {
@@ -296,7 +300,11 @@ function notes(state) {
     else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused; ${counted(waiting, "job")} wait.`]);
   }
   const blocked = (state.hostCounts ?? []).find((row) => row.whyIdle === "blocked");
-  if (blocked?.waiting) found.push(["", `${counted(blocked.waiting, "host")} with jobs that wait ${blocked.waiting === 1 ? "is" : "are"} blocked: nothing starts there for now.`]);
+  if (blocked?.waiting) {
+    const one = blocked.waiting === 1 && (state.hosts ?? []).find((host) => host.waiting && host.whyIdle === "blocked");
+    const who = one ? `The host ${one.host}, which jobs wait for,` : `${counted(blocked.waiting, "host")} with jobs that wait`;
+    found.push(["", `${who} ${blocked.waiting === 1 ? "is" : "are"} blocked: nothing starts there for now.`]);
+  }
   const list = $("notes");
   found.slice(0, 8).forEach(([kind, text], index) => {
     const item = list.children[index] ?? list.appendChild(make("li"));
