@@ -27,6 +27,7 @@ struct LivenessTests {
     try await Pool.open { pool in
       try await pool.submit(2, batch: "films")
       let (one, two) = (try await pool.worker(), try await pool.worker())
+      #expect(try await one.claim(1).count == 1)
       func beat(_ worker: TestWorker, _ rates: [ReceivedRate]) async throws {
         _ = try await JobQueue(worker.life).heartbeat(
           worker.caller, seen: 0, holding: [], received: rates)

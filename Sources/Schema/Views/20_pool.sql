@@ -74,7 +74,8 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance = 0) AS queued,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance <> 0) AS interrupted,
   coalesce(d.scheduled, 0) AS scheduled, coalesce(h.held, 0) AS held, coalesce(l.running, 0) AS running,
-  (SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v WHERE v.queue = q.name) AS rate,
+  CASE WHEN l.running > 0 THEN (
+    SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v WHERE v.queue = q.name) ELSE 0 END AS rate,
   haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) AS workers,
   q.max_running, q.weight, q.defaults
 FROM haul.queue q JOIN haul.store s ON s.id = q.store
@@ -178,9 +179,8 @@ CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
   -- Of what waits nothing is known but what others were long.
-  CASE WHEN v.rate > 0 AND t.jobs > t.completed + t.failed + t.cancelled
-      AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
-    (coalesce(r.left_over, 0) + (t.jobs - t.completed - t.failed - t.cancelled - coalesce(r.running, 0))
+  CASE WHEN v.rate > 0 AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
+    (r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
@@ -214,7 +214,8 @@ LEFT JOIN (
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
   LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id
-LEFT JOIN (SELECT n.batch, sum(n.rate)::bigint AS rate FROM haul.received n GROUP BY n.batch) v ON v.batch = b.name
+LEFT JOIN (SELECT n.batch, sum(n.rate)::bigint AS rate FROM haul.received n GROUP BY n.batch) v
+  ON v.batch = b.name AND r.running > 0
 LEFT JOIN (
   SELECT j.batch, sum(haul.range_bytes(c.durable))::bigint AS bytes,
     sum(haul.range_bytes(c.durable)::double precision / nullif(c.length, 0)) AS parts
