@@ -76,7 +76,8 @@ struct ReadmeTests {
     let lines = block.replacingOccurrences(of: "https://example.org/", with: origin.url("/"))
       .split(separator: "\n").map { line in
         line.hasPrefix("haul up")
-          ? "haul up & up=$!; until haul queues; do kill -0 $up; done" : String(line)
+          ? "haul up & up=$!; until haul queues --json | grep default; do kill -0 $up; done"
+          : String(line)
       }
     try await run(
       lines, stop: "kill $up; wait $up", ["HAUL_STATE_DIR": directory.path("state")],
