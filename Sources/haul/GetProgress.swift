@@ -131,7 +131,7 @@ final class GetProgress: Sendable {
       return state.running.removeValue(forKey: ending.token)?.isToldAnew ?? false
     }
     let path = ending.path ?? ""
-    if ending.isAnew == true, !isToldAnew {
+    if ending.isAnew == true, !isToldAnew, ending.result == .completed {
       let reason = (ending.changes ?? 0) > 0 ? "it has changed" : "its server does not go on there"
       display.say("haul get: \(path): what an earlier run had of it is fetched again: \(reason)")
     }
