@@ -75,9 +75,9 @@ final class ExampleScene: Sendable {
   /// Runs a line in a terminal, sees a full screen, and quits.
   func look(_ line: String) async throws {
     let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
-    let screen = try await TerminalScreen(
+    let screen = try await TerminalScreen.shell(
       columns: 80, rows: 24,
-      environment: ["BIN": program, "HAUL_DATABASE_URL": pool.database.conninfo], "sh")
+      environment: ["BIN": program, "HAUL_DATABASE_URL": pool.database.conninfo])
     // A login shell sets PATH itself.
     try await screen.type("PATH=\"$BIN:$PATH\"; \(line); echo \"exit $?\"", "Enter")
     try await screen.wait(for: "a screen of '\(line)'") { content in

@@ -89,9 +89,9 @@ import Testing
 
   @Test func `stopped on a terminal, it leaves sentences and no bars`() async throws {
     let (place, file) = (try await GetPlace(), try GatedFile())
-    let screen = try await TerminalScreen(
+    let screen = try await TerminalScreen.shell(
       columns: 42, rows: 24,
-      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path], "sh")
+      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path])
     let command = "get --output \(place.directory) \(file.origin.url("/file"))"
     try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
     try await screen.wait(for: "half of the file") { content in
@@ -254,9 +254,9 @@ import Testing
     try await run.event("job.checkpoint") { $0[field: "offset"] == "\(GatedFile.half)" }
     try await interrupt(run, by: .interrupt)
 
-    let screen = try await TerminalScreen(
+    let screen = try await TerminalScreen.shell(
       columns: 100, rows: 24,
-      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path], "sh")
+      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path])
     let command = "get --output \(place.directory) \(origin.url("/file"))"
     try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
     try await screen.wait(for: "half of the file") { content in

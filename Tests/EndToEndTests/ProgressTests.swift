@@ -28,11 +28,11 @@ struct ProgressTests {
       try await worker.event("worker.started")
       try await pool.command(
         "submit", file.origin.url("/file"), "--out", "films/a.bin", "--batch", "monday")
-      let screen = try await TerminalScreen(
+      let screen = try await TerminalScreen.shell(
         columns: 80, rows: 24,
         environment: [
           "HAUL_DATABASE_URL": pool.database.conninfo, "HAUL": HaulProcess.path,
-        ], "sh")
+        ])
       try await body(file, pool, screen)
       file.gate.open()
       try await pool.stop(worker)
@@ -46,12 +46,6 @@ struct ProgressTests {
       return zip(bars, wanted).allSatisfy { $0.hasPrefix($1) } && bars.count == wanted.count
         && content.rows.suffix(2) == bars && content.cursorRow == content.rows.count
     }
-  }
-
-  /// The shell's prompt differs for root.
-  @discardableResult
-  private func waitForPrompt(_ screen: TerminalScreen) async throws -> TerminalScreen.Content {
-    try await screen.wait(for: "a prompt") { ["$", "#"].contains($0.rows.last) }
   }
 
   @Test(arguments: ["batch wait monday", "submit URL --out films/a.bin --batch monday --wait"])
@@ -79,7 +73,7 @@ struct ProgressTests {
       try await screen.type("$HAUL batch wait monday", "Enter")
       try await waitForHalf(screen, columns: 80)
       try await screen.type("C-c")
-      try await waitForPrompt(screen)
+      try await screen.prompt()
       try await screen.type("echo \"exit $?\"", "Enter")
       let end = try await screen.wait(for: "the exit code") { $0.rows.contains("exit 130") }
       #expect(end.rows.contains { $0.hasPrefix("haul batch wait: no longer waiting") })
@@ -96,7 +90,7 @@ struct ProgressTests {
       let shown = try await screen.content()
       let line = try #require(shown.rows.first { $0.hasPrefix("pid ") })
       kill(try #require(pid_t(line.dropFirst(4))), SIGKILL)
-      let end = try await waitForPrompt(screen)
+      let end = try await screen.prompt()
       #expect(end.rows.filter { $0.contains("50%") }.count == 2)
       #expect(end.hasCursor)
     }

@@ -8,12 +8,12 @@ import Testing
     _ body: (GetPlace, GatedFile, TerminalScreen) async throws -> Void
   ) async throws {
     let (place, file) = (try await GetPlace(), try GatedFile())
-    let screen = try await TerminalScreen(
+    let screen = try await TerminalScreen.shell(
       columns: 80, rows: 24,
       environment: [
         "HAUL": HaulProcess.path, "HAUL_STATE_DIR": place.state, "FILES": place.directory,
         "URL": file.origin.url("/file"),
-      ], "sh")
+      ])
     try await screen.type("$HAUL get -o $FILES $URL", "Enter")
     try await halfIsShown(screen)
     try await screen.type("C-z")
@@ -71,11 +71,11 @@ import Testing
     async throws
   {
     let (place, file) = (try await GetPlace(), try GatedFile())
-    let screen = try await TerminalScreen(
+    let screen = try await TerminalScreen.shell(
       columns: 200, rows: 50,
       environment: [
         "HAUL": HaulProcess.path, "HAUL_STATE_DIR": place.state, "FILES": place.directory,
-      ], "sh")
+      ])
     try await screen.type("$HAUL up --store $FILES --allow-net 127.0.0.0/8", "Enter")
     try await screen.wait(for: "a worker") { content in
       content.rows.contains { $0.contains("worker.started") }

@@ -15,13 +15,12 @@ struct TopTests {
     init(_ pool: HaulPool, conninfo: String? = nil, columns: Int = 110) async throws {
       self.pool = pool
       directory = try TemporaryDirectory()
-      screen = try await TerminalScreen(
+      screen = try await TerminalScreen.shell(
         columns: columns, rows: 24,
         environment: [
           "HAUL_DATABASE_URL": conninfo ?? pool.database.conninfo, "HAUL": HaulProcess.path,
           "DIR": directory.path,
-        ], "sh")
-      try await screen.wait(for: "a prompt") { ["$", "#"].contains($0.rows.last) }
+        ])
       try await screen.type("cd \"$DIR\"; stty -a > before; echo at home", "Enter")
       try await screen.wait(for: "the shell") { $0.rows.contains("at home") }
     }

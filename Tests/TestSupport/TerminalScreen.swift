@@ -43,6 +43,22 @@ package final class TerminalScreen: Sendable {
       ["new-session", "-d", "-x", "\(columns)", "-y", "\(rows)", "--", program] + arguments)
   }
 
+  /// One with a shell that waits for input: what is typed before its prompt is there stands above or behind that.
+  package static func shell(
+    columns: Int, rows: Int, environment: [String: String] = [:]
+  ) async throws -> TerminalScreen {
+    let screen = try await TerminalScreen(
+      columns: columns, rows: rows, environment: environment, "sh")
+    try await screen.prompt()
+    return screen
+  }
+
+  /// Waits for the prompt of a shell, which differs for root, in the last row, and returns what stands there.
+  @discardableResult
+  package func prompt() async throws -> Content {
+    try await wait(for: "a prompt") { ["$", "#"].contains($0.rows.last) }
+  }
+
   /// Makes the window that large; its program gets SIGWINCH.
   package func resize(columns: Int, rows: Int) async throws {
     try await tmux(["resize-window", "-x", "\(columns)", "-y", "\(rows)"])
