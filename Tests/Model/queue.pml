@@ -162,10 +162,11 @@ inline claim(c) {
        /* A new statement: everything is read again. */
        d_step { seen = READY }
 #endif
-       d_step {
+       /* The first of the lane or, of a host in trouble, any. */
+       atomic {
          next = NONE; j = lane[c].head2;
-         do :: j < JOBS -> if :: room && LANE(j) == c && (seen & BIT(j)) -> next = j; break :: else -> j++ fi
-         :: else -> break od }
+         do :: j < JOBS -> if :: room && LANE(j) == c && (seen & BIT(j)) -> next = j; if :: break :: j++ fi :: else -> j++ fi
+         :: else -> break od; j = 0 }
        /* DELETE … RETURNING finds what is still there and nobody else is taking, INSERT its lease. */
        d_step {
          if

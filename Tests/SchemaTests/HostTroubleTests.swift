@@ -75,6 +75,32 @@ struct HostTroubleTests {
     }
   }
 
+  /// As many as it may have places, and then more: where always the first was tried, no other ever would be.
+  @Test func `those that ask in vain keep nobody else from being tried`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      try await pool.submit(8)
+      let good = try await pool.submit(1)[0]
+      var isServed = false
+      for _ in 0..<500 where !isServed {
+        for lease in try await worker.claim(10) {
+          if lease.job == good {
+            isServed = true
+            try await worker.end(lease, .completed)
+          } else {
+            try await worker.end(lease, .failed, "connect")
+          }
+        }
+        try await pool.execute("UPDATE haul.scheduled SET run_at = '-infinity'")
+        try await pool.execute("SELECT haul.promote(100)")
+        try await pool.execute("UPDATE haul.host SET blocked_until = '-infinity'")
+        try await pool.execute(
+          "UPDATE haul.lane SET next_at = '-infinity' WHERE next_at IS NOT NULL")
+      }
+      #expect(isServed)
+    }
+  }
+
   @Test func `one that says nothing waits for a day`() async throws {
     try await Pool.open { pool in
       try await pool.submit(2)

@@ -128,12 +128,12 @@ struct MigrationTests {
         program: "test", machine: "m", pid: 1, concurrency: 4, stores: [marker])
       let worker = TestWorker(
         caller: JobQueue.Caller(registration), work: connection, life: connection)
-      // A host that could not be reached is tried with one.
+      // A host that could not be reached is tried with one of its jobs.
       let first = try await worker.claim(9)
-      #expect(first.map(\.job) == [1])
+      #expect(first.count == 1)
       #expect(try await worker.end(first[0], .completed) == "completed")
       let second = try await worker.claim(9)
-      #expect(second.map(\.job) == [2])
+      #expect(Set((first + second).map(\.job)) == [1, 2])
       #expect(try await worker.end(second[0], .failed, "connect") == "scheduled")
       let reply = try await queue.submit(
         Submission(queue: "data"),

@@ -56,11 +56,15 @@ BEGIN
       FROM unnest(v_lanes, v_hosts) AS u(place, host) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.ctid = u.host
       CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
         THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
+      -- OFFSET 0: found once for each lane, and the index leads to it.
+      CROSS JOIN LATERAL (SELECT CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END AS job) b
+      CROSS JOIN LATERAL (SELECT CASE WHEN h.failures > 0
+        THEN haul.any_job(p_queue, h.id, p_instance, w.priority, b.job) ELSE b.job END AS job OFFSET 0) f
       CROSS JOIN LATERAL (
         SELECT r.job, r.ctid AS place, row_number() OVER (ORDER BY r.priority, r.job) AS nth
         FROM haul.ready r
         WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
-          AND r.job >= CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END
+          AND r.job >= f.job
         ORDER BY r.priority, r.job
         LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
           CASE WHEN cardinality(v_lanes) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
@@ -119,6 +123,19 @@ BEGIN
     WHERE l.ctid = u.place;
   END LOOP;
 END
+$$;
+
+-- The id of a job that waits, from p_first on, or one between two such, at random; NULL where none does. A host in
+-- trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a port of it where nobody
+-- listens, would keep all others from ever being tried.
+CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint, p_first bigint)
+RETURNS bigint
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
+  SELECT f.job + floor(random() * (t.job - f.job + 1))::bigint
+  FROM (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
+      AND r.priority = p_priority AND r.job >= p_first ORDER BY r.job LIMIT 1) f
+  CROSS JOIN (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
+      AND r.priority = p_priority ORDER BY r.job DESC LIMIT 1) t
 $$;
 
 -- The first priority from p_floor on at which something waits in a lane, else the last one before it.
