@@ -153,12 +153,13 @@ struct PlanTests {
     SELECT haul.end_sweep(b.id) FROM haul.batch b \\g /dev/null
     """
 
-  /// A million jobs on 10,000 hosts, 6,000 of them running.
+  /// A million jobs on 10,000 hosts, 6,000 of them running and half of the others in trouble.
   private static let fill = """
     SELECT haul.ensure_partitions(1100000) \\g /dev/null
     INSERT INTO haul.batch (name) VALUES ('all');
     SELECT haul.ensure_hosts(array_agg('h' || n || '.test')) FROM generate_series(1, 10000) n \\g /dev/null
     UPDATE haul.host SET in_flight = 1 WHERE name = ANY (SELECT 'h' || n || '.test' FROM generate_series(1, 6000) n);
+    UPDATE haul.host SET failures = 1 WHERE name = ANY (SELECT 'h' || n || '.test' FROM generate_series(6001, 8000) n);
     INSERT INTO haul.job (id, queue, host, batch, priority, submitted_at, url, path, options)
     SELECT nextval('haul.job_id'), q.id, h.id, 1, 5, clock_timestamp(), 'https://' || h.name || '/' || n, h.name || '/' || n, '{}'
     FROM haul.queue q, haul.host h, generate_series(1, 100) n WHERE q.name = '\(Pool.name)';
