@@ -1,10 +1,11 @@
 /// What the user may have meant: the nearest of a list of names.
 package enum Suggestion {
-  /// The name that `word` begins; else the one at the smallest edit distance, if that is at most a
-  /// third of the word (or 2) and less than the whole word. The first of equals.
+  /// The name that `word` begins; else the one at the smallest edit distance, if that is at most 2, or 1 for a word of
+  /// less than five characters, and less than the whole word: farther names of one domain are like each other. The first
+  /// of equals.
   package static func nearest(to word: String, among names: [String]) -> String? {
     if word.count > 1, let name = names.first(where: { $0.hasPrefix(word) }) { return name }
-    let limit = min(max(2, word.count / 3), word.count - 1)
+    let limit = min(word.count < 5 ? 1 : 2, word.count - 1)
     var best: (name: String, distance: Int)?
     for name in names {
       let distance = distance(Array(word), Array(name))

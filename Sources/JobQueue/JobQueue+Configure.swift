@@ -79,7 +79,9 @@ extension JobQueue {
   /// Forgets what was set for a host or `*.suffix`.
   /// - Throws: `JobQueueError.noSuchName` where nothing was.
   package func unsetHost(_ pattern: String) async throws {
-    try await rows("SELECT haul.unset_host($1)", [pattern])
+    _ = try await naming("policy", pattern) {
+      try await rows("SELECT haul.unset_host($1)", [pattern])
+    }
   }
 
   /// Starts nothing on a host for so long, or until ``unblockHost(_:)``. What runs there runs on.
@@ -102,8 +104,9 @@ extension JobQueue {
   /// - Throws: `JobQueueError.noSuchName` for a host that is not known.
   @discardableResult
   package func unblockHost(_ name: String) async throws -> Scheduled {
-    let row = try await rows(
-      "SELECT scheduled, next_due, last_due FROM haul.unblock_host($1)", [name])[0]
+    let row = try await naming("host", name) {
+      try await rows("SELECT scheduled, next_due, last_due FROM haul.unblock_host($1)", [name])[0]
+    }
     return Scheduled(
       jobs: try row.decode("scheduled"),
       next: .seconds(try row.decode("next_due", as: Double?.self) ?? 0),

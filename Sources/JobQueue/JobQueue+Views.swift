@@ -181,12 +181,29 @@ extension JobQueue {
     } catch JobQueueError.noSuchName(let message, hint: nil, others: nil) {
       let given = [("batch", selector.batch), ("queue", selector.queue), ("host", selector.host)]
       for case (let kind, let name?) in given where message.hasSuffix("\(kind) \"\(name)\"") {
-        let names = try await names(kind, near: name)
-        throw JobQueueError.noSuchName(
-          message, hint: nil, others: names.isEmpty ? nil : .init(given: name, names: names))
+        throw try await noSuchName(message, hint: nil, kind, name)
       }
       throw JobQueueError.noSuchName(message, hint: nil)
     }
+  }
+
+  /// Does it. Where it throws that there is no `kind` of that name, it throws that with the names near it.
+  func naming<Result>(
+    _ kind: String, _ name: String, _ body: () async throws -> Result
+  ) async throws -> Result {
+    do {
+      return try await body()
+    } catch JobQueueError.noSuchName(let message, let hint, others: nil) {
+      throw try await noSuchName(message, hint: hint, kind, name)
+    }
+  }
+
+  private func noSuchName(
+    _ message: String, hint: String?, _ kind: String, _ name: String
+  ) async throws -> JobQueueError {
+    let names = try await names(kind, near: name)
+    return .noSuchName(
+      message, hint: hint, others: names.isEmpty ? nil : .init(given: name, names: names))
   }
 
   /// Others that may be meant by `name`: those that go on after it, as a host with a port does, and those that begin with its

@@ -36,6 +36,7 @@ final class JobRun: Sendable {
     var isSuspended = false
     var hasBegun = false
     var isPublishing = false
+    var kept: Int64 = 0
   }
 
   private let onPublishing: @Sendable () -> Void
@@ -53,9 +54,11 @@ final class JobRun: Sendable {
       (.job, LogValue(lease.job)), (.token, LogValue(lease.token)))
   }
 
-  /// How far it is.
-  var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
-    state.withLock { $0.transfer }?.progress ?? (0, nil, 0)
+  /// How far it is; `kept` as of ``RunningTransfer``.
+  var progress: (bytes: Int64, total: Int64?, fetched: Int64, kept: Int64) {
+    let (transfer, kept) = state.withLock { ($0.transfer, $0.kept) }
+    guard let progress = transfer?.progress else { return (0, nil, 0, kept) }
+    return (progress.bytes, progress.total, progress.fetched, kept)
   }
 
   /// Ends it with its progress saved: drain, cancel, pause. A file that is being published is finished.
@@ -152,6 +155,7 @@ final class JobRun: Sendable {
         digest: digest)
     case .part(let checkpoint, let part):
       order.resuming = (checkpoint, part)
+      state.withLock { $0.kept = checkpoint.durable.prefixEnd }
       logger.info(
         .jobResumed, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),
         (.offset, LogValue(checkpoint.durable.prefixEnd)),

@@ -101,7 +101,7 @@ package final class PoolWorker: Sendable {
       let progress = run.progress
       return RunningTransfer(
         token: run.lease.token, path: run.lease.path, bytes: progress.bytes, total: progress.total,
-        fetched: progress.fetched)
+        fetched: progress.fetched, kept: progress.kept)
     }
   }
 

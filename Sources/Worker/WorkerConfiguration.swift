@@ -85,4 +85,6 @@ package struct RunningTransfer: Sendable {
   package let total: Int64?
   /// Bytes received over the network in this attempt.
   package let fetched: Int64
+  /// Bytes of the file that an earlier attempt has left here, whether or not the origin goes on after them.
+  package let kept: Int64
 }

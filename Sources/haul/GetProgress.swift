@@ -159,7 +159,9 @@ final class GetProgress: Sendable {
     let anew = state.withLock { state in
       transfers.filter { transfer in
         var running = state.running[transfer.token] ?? Running()
-        running.most = max(running.most, transfer.bytes)
+        // An answer may come before anybody has seen what there was.
+        let isAnswered = transfer.fetched > 0 && transfer.bytes > 0
+        running.most = max(running.most, transfer.bytes, isAnswered ? transfer.kept : 0)
         let isNews = !running.isToldAnew && transfer.bytes + Self.slack < running.most
         if isNews { running.isToldAnew = true }
         state.running[transfer.token] = running

@@ -34,7 +34,7 @@ struct HostBlockCommand: HaulCommand {
     let host = host.argument
     let note = try await database.withQueue { queue in
       try await queue.blockHost(host, for: time)
-      return try await queue.note(onHost: host)
+      return try await queue.note(onHost: host, undo: "haul host unblock")
     }
     try output.print(
       [

@@ -49,7 +49,10 @@ struct HostSetCommand: HaulCommand {
     let host = host.argument
     let notes = try await database.withQueue { queue in
       try await queue.setHost(host, cap: cap, interval: interval, burst: burst)
-      return [try await queue.note(onHost: host), try await noteOnBurst(queue, host)]
+      return [
+        try await queue.note(onHost: host, undo: "haul host unset"),
+        try await noteOnBurst(queue, host),
+      ]
     }
     let parts = [
       cap.map { "at most \(counted($0, "transfer")) at once" },

@@ -40,10 +40,11 @@ struct OptionValueTests {
 
   @Test(arguments: [
     ("concurency", "concurrency"), ("qeueu", "queue"), ("drian", "drain"), ("x", nil),
-    ("jbos", "jobs"), ("entirely", nil), ("con", "concurrency"),
+    ("jbos", "jobs"), ("entirely", nil), ("con", "concurrency"), ("job", "jobs"), ("jibe", nil),
+    ("foo.example.org", nil), ("mirorr.exmaple.org", "mirror.example.org"),
   ])
   func `the nearest name is suggested`(word: String, name: String?) {
-    let names = ["concurrency", "queue", "drain", "jobs"]
+    let names = ["concurrency", "queue", "drain", "jobs", "bar.example.org", "mirror.example.org"]
     #expect(Suggestion.nearest(to: word, among: names) == name)
   }
 }

@@ -158,6 +158,10 @@ struct CommandLineTests {
         Refusal(
           "host unblock nope", 65, "haul host unblock: there is no host \"nope\". See 'haul hosts'."
         ),
+        Refusal(
+          "host unblock 127.0.0.1:8076", 65,
+          "haul host unblock: there is no host \"127.0.0.1:8076\". See 'haul hosts'. Did you mean '127.0.0.1:8077'?"
+        ),
         Refusal("host block *.h", 65, "haul host block: \"*.h\" is not a host such as example.org"),
         Refusal("queue set films", 64, "haul queue set: nothing to set: give --max-running,"),
         Refusal("queue pause nope", 65, "haul queue pause: there is no queue \"nope\". Queues:"),

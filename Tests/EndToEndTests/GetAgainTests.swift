@@ -89,11 +89,7 @@ import Testing
 
   @Test func `stopped on a terminal, it leaves sentences and no bars`() async throws {
     let (place, file) = (try await GetPlace(), try GatedFile())
-    let screen = try await TerminalScreen.shell(
-      columns: 42, rows: 24,
-      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path])
-    let command = "get --output \(place.directory) \(file.origin.url("/file"))"
-    try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
+    let screen = try await place.terminal(columns: 42, file.origin.url("/file"))
     try await screen.wait(for: "half of the file") { content in
       content.rows.count { $0.contains(" 50%") } == 2
     }
@@ -236,7 +232,10 @@ import Testing
         of: place.directory + "/file", from: file.pattern, length: file.length) == nil)
   }
 
-  @Test func `a bar that falls is explained when it does, and once`() async throws {
+  @Test(arguments: [false, true])
+  func `a bar that falls, or begins lower, is explained when it does, and once`(
+    answersAtOnce: Bool
+  ) async throws {
     let (place, asked, rest) = (try await GetPlace(), Gate("the next answer"), Gate("the rest"))
     var file = Representation(seed: 7, length: GatedFile.length)
     file.acceptsRanges = false
@@ -254,15 +253,14 @@ import Testing
     try await run.event("job.checkpoint") { $0[field: "offset"] == "\(GatedFile.half)" }
     try await interrupt(run, by: .interrupt)
 
-    let screen = try await TerminalScreen.shell(
-      columns: 100, rows: 24,
-      environment: ["HAUL_STATE_DIR": place.state, "HAUL": HaulProcess.path])
-    let command = "get --output \(place.directory) \(origin.url("/file"))"
-    try await screen.type("$HAUL \(command); echo \"exit $?\"", "Enter")
-    try await screen.wait(for: "half of the file") { content in
-      content.rows.count { $0.contains(" 50% ") } == 2
+    if answersAtOnce { asked.open() }
+    let screen = try await place.terminal(columns: 100, origin.url("/file"))
+    if !answersAtOnce {
+      try await screen.wait(for: "half of the file") { content in
+        content.rows.count { $0.contains(" 50% ") } == 2
+      }
+      asked.open()
     }
-    asked.open()
     let notice = "haul get: file: begins anew: what there was of it is fetched again"
     try await screen.wait(for: "the notice above the bars") { content in
       content.rows.suffix(3).first == notice && content.rows.last?.contains(" 12% ") == true

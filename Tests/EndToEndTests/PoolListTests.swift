@@ -34,7 +34,10 @@ import Testing
       let early = "no job has this host yet; the rule counts once one comes"
       for (pattern, note) in [
         ("exmaple.org", early),
-        ("a.example.org", "no job has this host yet; did you mean a.example.org:8443?"),
+        (
+          "a.example.org",
+          "no job has this host yet; did you mean a.example.org:8443? Then take it back with: haul host unset a.example.org"
+        ),
         ("*.example.com", early.replacing("this", with: "such a")),
       ] {
         let output = try await pool.haul(["host", "set", pattern, "--cap", "2"])
@@ -51,7 +54,10 @@ import Testing
       // Nor one that another is likely to mean; but a.example.org:8443 is.
       for (host, note) in [
         ("exmapel.org", early),
-        ("a.exmaple.org:8443", "no job has this host yet; did you mean a.example.org:8443?"),
+        (
+          "a.exmaple.org:8443",
+          "no job has this host yet; did you mean a.example.org:8443? Then take it back with: haul host unblock a.exmaple.org:8443"
+        ),
       ] {
         let output = try await pool.haul(["host", "block", host])
         #expect(output.standardError == ["haul host block: \(note)"])
@@ -61,6 +67,13 @@ import Testing
         #expect(output.exit == .code(0))
         #expect(output.standardError == [])
       }
+      let misspelt = try await pool.haul(["host", "unset", "later.exmaple.org"])
+      #expect(misspelt.exit == .code(65))
+      #expect(
+        misspelt.standardError == [
+          "haul host unset: there is no policy for \"later.exmaple.org\". 'haul host policies' lists them. "
+            + "Did you mean 'later.example.org'?"
+        ])
       #expect(try await pool.haul(["host", "block", "later.example.org"]).standardError == [])
       let unblocked = try await pool.command("host", "unblock", "later.example.org")
       #expect(

@@ -62,6 +62,14 @@ package final class GetPlace: Sendable {
     try await start(arguments, to: directory).child.result(within: limit)
   }
 
+  /// Types `haul get` with this URL, files going to ``directory``, and `echo "exit $?"` into a shell of its own.
+  package func terminal(columns: Int, _ url: String) async throws -> TerminalScreen {
+    let screen = try await TerminalScreen.shell(
+      columns: columns, rows: 24, environment: ["HAUL_STATE_DIR": state, "HAUL": HaulProcess.path])
+    try await screen.type("$HAUL get --output \(directory) \(url); echo \"exit $?\"", "Enter")
+    return screen
+  }
+
   /// Writes a list beside ``directory`` and returns its path.
   package func list(_ urls: [String], _ name: String = "list.txt") throws -> String {
     try keeper.write(urls.map { $0 + "\n" }.joined(), to: name)
