@@ -7,6 +7,7 @@ struct BatchShowCommand: HaulCommand {
   static let name = "show"
   static let abstract = "Show one batch in numbers."
   static let discussion = """
+    Where nothing of it runs, DOES NOT START says why, with what somebody must mend first; all its jobs are read for that. \
     For its jobs: haul jobs --batch NAME, with --state failed for those that failed.
     """
   static let examples = [
@@ -25,11 +26,17 @@ struct BatchShowCommand: HaulCommand {
   func perform() async throws {
     var selector = JobSelector()
     selector.batch = batch
-    let rows = try await database.withQueue { [selector] queue in
+    let (rows, obstacle) = try await database.withQueue { [selector] queue in
       try await queue.requireNames(selector)
-      return try await queue.batches(named: batch, limit: 1)
+      let rows = try await queue.batches(named: batch, limit: 1)
+      guard let row = rows.first, row.unfinished > 0, row.running == 0 else {
+        return (rows, Obstacle?.none)
+      }
+      return (rows, try await queue.obstacle(to: AwaitedJobs(batches: [batch])))
     }
-    let listing = Listing(BatchRow.columns + BatchRow.moreColumns)
+    let waits = BatchRow.Column(
+      "DOES NOT START", key: "obstacle", value: { _ in .text(obstacle?.sentence) })
+    let listing = Listing(BatchRow.columns + BatchRow.moreColumns + [waits])
     for row in rows {
       try StandardStream.output.write(
         output.isJSON ? listing.json(row) : listing.facts(row, on: OutputOptions.screen))

@@ -42,7 +42,8 @@ struct FailuresCommand: HaulCommand {
     }
     try output.print(
       rows, upTo: limit.limit, label: "haul failures", FailureRow.columns,
-      json: FailureRow.moreColumns, note: \.message)
+      json: FailureRow.moreColumns,
+      note: { row in row.jobs > 1 ? row.message.map { "the first: \($0)" } : row.message })
   }
 }
 
