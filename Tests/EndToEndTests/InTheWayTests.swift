@@ -94,10 +94,13 @@ import Testing
       let origin = try OriginServer(handler: Site(["/a": Self.file]).answer)
       try Data("mine".utf8).write(to: URL(filePath: pool.directory + "/a"))
       try await pool.command("submit", origin.url("/a"), "--out", "a", "--batch", "b")
-      try await pool.command("submit", origin.url("/none"), "--batch", "other")
+      try await pool.command(
+        "submit", origin.url("/none"), origin.url("/nought"), "--batch", "other")
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
       let failures = try await pool.command("failures", "--batch", "b")
       #expect(failures.count == 3 && failures[1].hasPrefix("exists  127.0.0.1"), "\(failures)")
+      let answers = try await pool.command("failures", "--batch", "other")
+      #expect(answers.last == "      the first: the server answered 404")
       let unknown = try await pool.haul(["failures", "--batch", "nope"])
       #expect(unknown.exit == .code(65))
       let retry = ["retry", "--error", "exists", "--if-exists"]

@@ -7,69 +7,9 @@ import Testing
 /// `haul coordinator --listen`, asked as programs and people ask.
 struct StatusPageTests {
   private static let hostile = "<img src=x onerror=alert(1)>"
-
-  /// A coordinator that listens on a port of its own.
-  private struct Page {
-    let process: HaulProcess
-    let address: String
-
-    init(_ pool: HaulPool, _ arguments: [String] = [], listen: String = "127.0.0.1:0") async throws
-    {
-      process = try pool.start(["coordinator", "--listen", listen] + arguments)
-      let line = try await process.event("page.listening")
-      address = try #require(line[field: "address"]).replacing("0.0.0.0", with: "127.0.0.1")
-    }
-
-    func url(_ path: String) -> String { "http://\(address)\(path)" }
-
-    /// Status line, fields and body, as curl shows them.
-    func ask(_ path: String, _ options: String...) async throws -> Answer {
-      let output = try await ChildProcess.run(
-        "curl", ["-sS", "-i", "--max-time", "20"] + options + [url(path)])
-      #expect(output.exit == .code(0), "\(output.standardError)")
-      return Answer(output.standardOutput.map { $0.replacing("\r", with: "") })
-    }
-  }
-
-  private struct Answer {
-    let status: String
-    let fields: [String: String]
-    let body: [String]
-
-    init(_ lines: [String]) {
-      status = lines.first.map { String($0.dropFirst("HTTP/1.1 ".count).prefix(3)) } ?? ""
-      let head = lines.dropFirst().prefix { !$0.isEmpty }.map {
-        $0.split(separator: ": ", maxSplits: 1)
-      }
-      fields = Dictionary(
-        head.map { ($0[0].lowercased(), String($0.last ?? "")) },
-        uniquingKeysWith: { first, _ in first })
-      body = Array(lines.drop { !$0.isEmpty }.dropFirst())
-    }
-  }
-
-  /// A pool with a transfer that stands half-way, whose path is a trap for a careless page, and a failed one.
-  private func withRunning(_ body: (HaulPool, GatedFile) async throws -> Void) async throws {
-    try await HaulPool.open { pool in
-      let file = try GatedFile()
-      try await pool.command(
-        "submit", file.origin.url("/file"), "--out", "a/\(Self.hostile)", "--batch", Self.hostile)
-      let failed = try await pool.submit(file.origin.url("/none"), to: "none")
-      let worker = try pool.worker()
-      _ = try await file.checkpoint(worker)
-      try await pool.wait(for: failed, toBe: "failed")
-      try await pool.admin.execute(
-        "UPDATE haul.outcome SET message = $1 WHERE job = $2", [Self.hostile, failed])
-      try await pool.admin.execute("UPDATE haul.worker SET machine = $1", [Self.hostile])
-      try await body(pool, file)
-      file.gate.open()
-      try await pool.stop(worker)
-    }
-  }
-
   @Test func `every address answers what it should`() async throws {
     try await HaulPool.open { pool in
-      let page = try await Page(pool)
+      let page = try await ListeningPage(pool)
       for (path, status, type) in [
         ("/", "200", "text/html; charset=utf-8"), ("/api/state", "200", "application/json"),
         ("/metrics", "200", "text/plain; version=0.0.4; charset=utf-8"),
@@ -102,8 +42,8 @@ struct StatusPageTests {
   }
 
   @Test func `metrics say what runs, and that it is the leader`() async throws {
-    try await withRunning { pool, _ in
-      let page = try await Page(pool)
+    try await ListeningPage.withRunning { pool, _ in
+      let page = try await ListeningPage(pool)
       for line in [
         "haul_up 1", "haul_running_jobs 1", "haul_unfinished_jobs 1",
         "haul_jobs{queue=\"default\",state=\"running\"} 1",
@@ -134,8 +74,8 @@ struct StatusPageTests {
   @Test(
     .enabled(if: FileManager.default.isExecutableFile(atPath: promtool), "promtool is not there"))
   func `promtool finds nothing wrong with the metrics`() async throws {
-    try await withRunning { pool, _ in
-      let page = try await Page(pool)
+    try await ListeningPage.withRunning { pool, _ in
+      let page = try await ListeningPage(pool)
       _ = try await page.ask("/metrics")
       let checked = try await ChildProcess.run(
         "bash",
@@ -157,8 +97,8 @@ struct StatusPageTests {
   private static let root = ReadmeTests.readme.deletingLastPathComponent()
 
   @Test func `docs/monitoring.md and the alerts know the metrics that there are`() async throws {
-    try await withRunning { pool, _ in
-      let page = try await Page(pool)
+    try await ListeningPage.withRunning { pool, _ in
+      let page = try await ListeningPage(pool)
       _ = try await page.ask("/metrics")
       let types = try await page.ask("/metrics").body.filter { $0.hasPrefix("# TYPE ") }
       let metrics = Set(types.map { String($0.split(separator: " ")[2]) })
@@ -186,7 +126,7 @@ struct StatusPageTests {
   @Test func `without a fitting database it lives, and says why it is not ready`() async throws {
     try await HaulPool.open { pool in
       let relay = try DatabaseRelay(to: pool.database)
-      let page = try await Page(pool, ["--database", relay.conninfo])
+      let page = try await ListeningPage(pool, ["--database", relay.conninfo])
       try await eventually("readiness") { try await page.ask("/readyz").status == "200" }
       relay.partition()
       try await eventually("no readiness") { try await page.ask("/readyz").status == "503" }
@@ -239,7 +179,7 @@ struct StatusPageTests {
         ])
       chmod(file, 0o600)
 
-      let page = try await Page(pool, ["--listen-token-file", file], listen: "0.0.0.0:0")
+      let page = try await ListeningPage(pool, ["--listen-token-file", file], listen: "0.0.0.0:0")
       #expect(try await page.ask("/metrics").status == "401")
       #expect(try await page.ask("/api/state").status == "401")
       #expect(try await page.ask("/healthz").status == "200")
@@ -267,7 +207,7 @@ struct StatusPageTests {
 
   @Test func `a port that is taken is named`() async throws {
     try await HaulPool.open { pool in
-      let page = try await Page(pool)
+      let page = try await ListeningPage(pool)
       let second = try await pool.haul(["coordinator", "--listen", page.address])
       #expect(second.exit == .code(69))
       #expect(
@@ -275,170 +215,5 @@ struct StatusPageTests {
       let foreign = try await pool.haul(["coordinator", "--listen", "127.0.0.1.1:1"])
       #expect(foreign.exit == .code(64))
     }
-  }
-
-  private static let hasChromium = FileManager.default.isExecutableFile(atPath: "/usr/bin/chromium")
-  private static let script = root.appending(path: "scripts/browse").path
-
-  @Test(.enabled(if: hasChromium, "chromium is not there"), arguments: [390, 1280])
-  func `a browser shows what runs, as text, and has nothing to complain of`(width: Int) async throws
-  {
-    try await withRunning { pool, _ in
-      let page = try await Page(pool)
-      // The second load begins with what the first had to ask for.
-      for _ in 1...2 {
-        let output = try await ChildProcess.run(
-          Self.script,
-          [
-            page.url("/"), "--width", "\(width)",
-            "--until", "document.querySelector('#running progress')?.value === 50",
-            "--until",
-            "document.querySelectorAll('#failures tbody th, #workers tbody th').length === 2",
-            "--eval", "document.querySelector('#running tbody th .file').textContent",
-            "--eval", "document.querySelector('#batches tbody th .name').textContent",
-            "--eval",
-            "document.querySelector('#workers tbody th .name').textContent.includes('<img')",
-            "--eval", "document.querySelector('#failures tbody td:last-child span').textContent",
-            "--eval", "document.images.length + document.querySelectorAll('[onerror]').length",
-            "--eval", "document.documentElement.scrollWidth <= innerWidth",
-            "--eval", "document.querySelector('#running progress').getAttribute('aria-label')",
-            "--until", "document.getElementById('link').textContent === 'Live'",
-          ])
-        #expect(output.exit == .code(0), "\(output.standardOutput) \(output.standardError)")
-        let hostile = "\"\(Self.hostile)\""
-        #expect(
-          output.standardOutput == [
-            hostile, hostile, "true", hostile, "0", "true", "\"Progress of a/\(Self.hostile)\"",
-            "[]",
-          ])
-      }
-    }
-  }
-
-  @Test(.enabled(if: hasChromium, "chromium is not there"))
-  func `a browser says when the database is away, and what has become of a batch`() async throws {
-    try await HaulPool.open { pool in
-      let origin = try OriginServer(
-        handler: Site(["/a": Representation(seed: 1, length: 9)]).answer)
-      for path in ["/a", "/none"] {
-        try await pool.command("submit", origin.url(path), "--batch", "b")
-      }
-      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
-      try await pool.command("submit", origin.url("/later"), "--batch", "b")
-      try await pool.command("pause", "--batch", "b")
-      try await pool.command("submit", origin.url("/never"), "--batch", "c")
-      try await pool.command("cancel", "--batch", "c")
-      let relay = try DatabaseRelay(to: pool.database)
-      let page = try await Page(pool, ["--database", relay.conninfo])
-      let browser = try ChildProcess(
-        Self.script,
-        [
-          page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
-          "--until", "document.querySelector('#batches progress.some-bad') !== null",
-          "--until", Self.batch(is: "paused", at: 66),
-          "--until", Self.batch(is: "cancelled", at: 0),
-          "--eval",
-          "document.querySelector('#batches .some-bad').style.getPropertyValue('--good')",
-          "--until",
-          "document.getElementById('link').textContent === 'No answer from the database'",
-          "--eval", "document.getElementById('link').className",
-          "--until", "document.getElementById('link').textContent === 'Live'",
-          "--eval", "document.body.classList.contains('stale')",
-        ])
-      try await browser.first("a live page", within: .seconds(60)) {
-        $0.standardOutput.contains("\"50%\"") ? () : nil
-      }
-      relay.partition()
-      try await browser.first("the loss", within: .seconds(60)) {
-        $0.standardOutput.contains("\"link lost\"") ? () : nil
-      }
-      relay.restore()
-      let output = try await browser.result(within: .seconds(90))
-      #expect(output.exit == .code(0))
-      #expect(output.standardOutput.prefix(3) == ["\"50%\"", "\"link lost\"", "false"])
-    }
-  }
-
-  /// A batch of which the page says so, with the bar at so many of a hundred.
-  private static func batch(is word: String, at value: Int) -> String {
-    """
-    [...document.querySelectorAll('#batches tr')].some((row) =>
-      row.lastChild.textContent === '\(word)' && row.querySelector('progress').value === \(value))
-    """
-  }
-
-  @Test(.enabled(if: hasChromium, "chromium is not there"))
-  func `a browser says when nobody answers any more`() async throws {
-    try await HaulPool.open { pool in
-      let page = try await Page(pool)
-      let browser = try ChildProcess(
-        Self.script,
-        [
-          page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
-          "--eval", "'live'",
-          "--until", "document.getElementById('link').textContent.startsWith('Disconnected')",
-          "--eval", "document.body.classList.contains('stale')",
-          // What says so is not faded like the rest.
-          "--eval", "getComputedStyle(document.getElementById('notes')).opacity",
-          "--until", "Number(getComputedStyle(document.querySelector('.counts')).opacity) < 0.7",
-        ])
-      try await browser.first("a live page", within: .seconds(60)) {
-        $0.standardOutput.contains("\"live\"") ? () : nil
-      }
-      page.process.signal(SIGKILL)
-      let output = try await browser.result(within: .seconds(90))
-      #expect(output.exit == .code(0))
-      #expect(Array(output.standardOutput.dropFirst().prefix(2)) == ["true", "\"1\""])
-    }
-  }
-
-  /// One that no job waits for is nobody's trouble.
-  @Test(.enabled(if: hasChromium, "chromium is not there"))
-  func `a browser names the blocked host where jobs wait, and counts several`() async throws {
-    try await HaulPool.open { pool in
-      let waiting = "waiting.mirrors.example.org"
-      try await pool.command("submit", "http://\(waiting)/a", "http://done/a")
-      try await pool.command("cancel", "2")
-      for host in [waiting, "done"] { try await pool.command("host", "block", host) }
-      let page = try await Page(pool)
-      let who = "The host \(waiting), which jobs wait for, is"
-      let name =
-        "[...document.querySelectorAll('#hosts .name')].find((e) => e.title === '\(waiting)')"
-      let one = try await ChildProcess.run(
-        Self.script,
-        [
-          page.url("/"), "--width", "390", "--until", Self.note("\(who) blocked"),
-          // More than one line of it, and each label on one.
-          "--eval", "\(name).offsetHeight > 1.5 * parseFloat(getComputedStyle(\(name)).lineHeight)",
-          "--eval", "\(name).textContent", "--eval", Self.rows(of: name),
-        ])
-      #expect(one.exit == .code(0), "\(one.standardOutput) \(one.standardError)")
-      #expect(
-        one.standardOutput == ["true", "\"\(waiting)\"", "[1, 1, 1, 1]", "[]"])
-      try await pool.command("submit", "http://other/a")
-      try await pool.command("host", "block", "other")
-      let two = try await ChildProcess.run(
-        Self.script,
-        [page.url("/"), "--until", Self.note("2 hosts with jobs that wait are blocked")])
-      #expect(two.exit == .code(0), "\(two.standardOutput) \(two.standardError)")
-    }
-  }
-
-  /// That the page says so.
-  private static func note(_ text: String) -> String {
-    let text = "\(text): nothing starts there for now."
-    return
-      "[...document.querySelectorAll('#notes li')].some((note) => note.textContent === '\(text)')"
-  }
-
-  /// How many lines each text of an element takes.
-  private static func rows(of element: String) -> String {
-    """
-    [...\(element).childNodes].filter((node) => node.nodeType === 3).map((node) => {
-      const range = document.createRange();
-      range.selectNode(node);
-      return range.getClientRects().length;
-    })
-    """
   }
 }

@@ -1,0 +1,58 @@
+import JobQueue
+import Transfer
+
+/// What becomes of the lease, for ``JobQueue`` to settle.
+extension JobRun {
+  func completed(
+    bytes: Int64, path: String, report: TransferReport, digest: ExpectedDigest?
+  ) -> Ending {
+    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    fill(&ending, report)
+    ending.bytes = bytes
+    ending.path = path
+    ending.digest = digest?.description
+    ending.source = report.source?.fields
+    return ending
+  }
+
+  /// Completed again with the file that is there.
+  func unchanged(_ report: TransferReport) -> Ending {
+    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    fill(&ending, report)
+    ending.bytes = lease.earlier?.bytes
+    ending.path = lease.earlier?.path
+    ending.digest = lease.earlier?.digest
+    ending.source = lease.earlier?.source
+    return ending
+  }
+
+  /// Done with the file of `bytes` that stands there.
+  func skipped(bytes: Int64, path: String, report: TransferReport) -> Ending {
+    var ending = completed(bytes: bytes, path: path, report: report, digest: nil)
+    ending.isSkipped = true
+    return ending
+  }
+
+  func failure(_ error: TransferError, report: TransferReport) -> Ending {
+    var ending = Ending(job: lease.job, token: lease.token, result: .failed)
+    fill(&ending, report)
+    ending.path = lease.path
+    ending.error = error.errorClass.rawValue
+    ending.message = error.sentence
+    ending.status = error.status ?? report.status
+    // Should somebody have taken a directory of part files away, the next attempt makes it anew.
+    if error.errorClass == .io { environment.stores[lease.store]?.shards.forget() }
+    ending.retryAfter = error.retryAfter.map { $0 / .seconds(1) }
+    if let host = error.host, host != lease.host { ending.host = host }
+    return ending
+  }
+
+  func fill(_ ending: inout Ending, _ report: TransferReport) {
+    ending.fetched = report.fetched
+    ending.resumedAt = report.resumedAt
+    if lease.resume != nil, report.resumedAt == 0, report.fetched > 0 { ending.isAnew = true }
+    ending.changes = report.changes
+    ending.rangeUnsafe = report.rangeUnsafeHost
+    ending.status = report.status
+  }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The page of `haul coordinator --listen` in headless Chromium, as people see it.
+struct BrowserTests {
+  private static let hasChromium = FileManager.default.isExecutableFile(atPath: "/usr/bin/chromium")
+  private static let script = ReadmeTests.readme.deletingLastPathComponent().appending(
+    path: "scripts/browse"
+  ).path
+
+  @Test(.enabled(if: hasChromium, "chromium is not there"), arguments: [390, 1280])
+  func `a browser shows what runs, as text, and has nothing to complain of`(width: Int) async throws
+  {
+    try await ListeningPage.withRunning { pool, _ in
+      let page = try await ListeningPage(pool)
+      // The second load begins with what the first had to ask for.
+      for _ in 1...2 {
+        let output = try await ChildProcess.run(
+          Self.script,
+          [
+            page.url("/"), "--width", "\(width)",
+            "--until", "document.querySelector('#running progress')?.value === 50",
+            "--until",
+            "document.querySelectorAll('#failures tbody th, #workers tbody th').length === 2",
+            "--eval", "document.querySelector('#running tbody th .file').textContent",
+            "--eval", "document.querySelector('#batches tbody th .name').textContent",
+            "--eval",
+            "document.querySelector('#workers tbody th .name').textContent.includes('<img')",
+            "--eval", "document.querySelector('#failures tbody td:last-child span').textContent",
+            "--eval", "document.images.length + document.querySelectorAll('[onerror]').length",
+            "--eval", "document.documentElement.scrollWidth <= innerWidth",
+            "--eval", "document.querySelector('#running progress').getAttribute('aria-label')",
+            "--until", "document.getElementById('link').textContent === 'Live'",
+          ])
+        #expect(output.exit == .code(0), "\(output.standardOutput) \(output.standardError)")
+        let hostile = "\"\(ListeningPage.hostile)\""
+        #expect(
+          output.standardOutput == [
+            hostile, hostile, "true", hostile, "0", "true",
+            "\"Progress of a/\(ListeningPage.hostile)\"",
+            "[]",
+          ])
+      }
+    }
+  }
+
+  @Test(.enabled(if: hasChromium, "chromium is not there"))
+  func `a browser says when the database is away, and what has become of a batch`() async throws {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer(
+        handler: Site(["/a": Representation(seed: 1, length: 9)]).answer)
+      for path in ["/a", "/none"] {
+        try await pool.command("submit", origin.url(path), "--batch", "b")
+      }
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      try await pool.command("submit", origin.url("/later"), "--batch", "b")
+      try await pool.command("pause", "--batch", "b")
+      try await pool.command("submit", origin.url("/never"), "--batch", "c")
+      try await pool.command("cancel", "--batch", "c")
+      let relay = try DatabaseRelay(to: pool.database)
+      let page = try await ListeningPage(pool, ["--database", relay.conninfo])
+      let browser = try ChildProcess(
+        Self.script,
+        [
+          page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
+          "--until", "document.querySelector('#batches progress.some-bad') !== null",
+          "--until", Self.batch(is: "paused", at: 66),
+          "--until", Self.batch(is: "cancelled", at: 0),
+          "--eval",
+          "document.querySelector('#batches .some-bad').style.getPropertyValue('--good')",
+          "--until",
+          "document.getElementById('link').textContent === 'No answer from the database'",
+          "--eval", "document.getElementById('link').className",
+          "--until", "document.getElementById('link').textContent === 'Live'",
+          "--eval", "document.body.classList.contains('stale')",
+        ])
+      try await browser.first("a live page", within: .seconds(60)) {
+        $0.standardOutput.contains("\"50%\"") ? () : nil
+      }
+      relay.partition()
+      try await browser.first("the loss", within: .seconds(60)) {
+        $0.standardOutput.contains("\"link lost\"") ? () : nil
+      }
+      relay.restore()
+      let output = try await browser.result(within: .seconds(90))
+      #expect(output.exit == .code(0))
+      #expect(output.standardOutput.prefix(3) == ["\"50%\"", "\"link lost\"", "false"])
+    }
+  }
+
+  /// A batch of which the page says so, with the bar at so many of a hundred.
+  private static func batch(is word: String, at value: Int) -> String {
+    """
+    [...document.querySelectorAll('#batches tr')].some((row) =>
+      row.lastChild.textContent === '\(word)' && row.querySelector('progress').value === \(value))
+    """
+  }
+
+  @Test(.enabled(if: hasChromium, "chromium is not there"))
+  func `a browser says when nobody answers any more`() async throws {
+    try await HaulPool.open { pool in
+      let page = try await ListeningPage(pool)
+      let browser = try ChildProcess(
+        Self.script,
+        [
+          page.url("/"), "--until", "document.getElementById('link').textContent === 'Live'",
+          "--eval", "'live'",
+          "--until", "document.getElementById('link').textContent.startsWith('Disconnected')",
+          "--eval", "document.body.classList.contains('stale')",
+          // What says so is not faded like the rest.
+          "--eval", "getComputedStyle(document.getElementById('notes')).opacity",
+          "--until", "Number(getComputedStyle(document.querySelector('.counts')).opacity) < 0.7",
+        ])
+      try await browser.first("a live page", within: .seconds(60)) {
+        $0.standardOutput.contains("\"live\"") ? () : nil
+      }
+      page.process.signal(SIGKILL)
+      let output = try await browser.result(within: .seconds(90))
+      #expect(output.exit == .code(0))
+      #expect(Array(output.standardOutput.dropFirst().prefix(2)) == ["true", "\"1\""])
+    }
+  }
+
+  /// One that no job waits for is nobody's trouble.
+  @Test(.enabled(if: hasChromium, "chromium is not there"))
+  func `a browser names the blocked host where jobs wait, and counts several`() async throws {
+    try await HaulPool.open { pool in
+      let waiting = "waiting.mirrors.example.org"
+      try await pool.command("submit", "http://\(waiting)/a", "http://done/a")
+      try await pool.command("cancel", "2")
+      for host in [waiting, "done"] { try await pool.command("host", "block", host) }
+      let page = try await ListeningPage(pool)
+      let who = "The host \(waiting), which jobs wait for, is"
+      let name =
+        "[...document.querySelectorAll('#hosts .name')].find((e) => e.title === '\(waiting)')"
+      let one = try await ChildProcess.run(
+        Self.script,
+        [
+          page.url("/"), "--width", "390", "--until", Self.note("\(who) blocked"),
+          // More than one line of it, and each label on one.
+          "--eval", "\(name).offsetHeight > 1.5 * parseFloat(getComputedStyle(\(name)).lineHeight)",
+          "--eval", "\(name).textContent", "--eval", Self.rows(of: name),
+        ])
+      #expect(one.exit == .code(0), "\(one.standardOutput) \(one.standardError)")
+      #expect(
+        one.standardOutput == ["true", "\"\(waiting)\"", "[1, 1, 1, 1]", "[]"])
+      try await pool.command("submit", "http://other/a")
+      try await pool.command("host", "block", "other")
+      let two = try await ChildProcess.run(
+        Self.script,
+        [page.url("/"), "--until", Self.note("2 hosts with jobs that wait are blocked")])
+      #expect(two.exit == .code(0), "\(two.standardOutput) \(two.standardError)")
+    }
+  }
+
+  /// That the page says so.
+  private static func note(_ text: String) -> String {
+    let text = "\(text): nothing starts there for now."
+    return
+      "[...document.querySelectorAll('#notes li')].some((note) => note.textContent === '\(text)')"
+  }
+
+  /// How many lines each text of an element takes.
+  private static func rows(of element: String) -> String {
+    """
+    [...\(element).childNodes].filter((node) => node.nodeType === 3).map((node) => {
+      const range = document.createRange();
+      range.selectNode(node);
+      return range.getClientRects().length;
+    })
+    """
+  }
+}
