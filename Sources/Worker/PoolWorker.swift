@@ -120,32 +120,10 @@ package final class PoolWorker: Sendable {
       .workerRegistered, (.machine, LogValue(Self.machine)), (.pid, LogValue(getpid())),
       (.count, LogValue(configuration.concurrency)))
 
-    var engineConfiguration = Engine.Configuration()
-    engineConfiguration.addressPolicy = AddressPolicy(allowing: configuration.allowedNetworks)
-    configuration.requests.apply(to: &engineConfiguration, version: configuration.version)
-    engineConfiguration.maxConnections = configuration.concurrency * 2
-    engineConfiguration.rateLimit = configuration.rateLimit
-    let engine = try Engine(engineConfiguration)
+    let engine = try makeEngine()
     let board = Board()
-    let keeper = LeaseKeeper(
-      board: board, registered: sent, expiry: .seconds(15), logger: logger,
-      onDrain: { [weak self] in self?.drainAsTold() },
-      onNews: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() },
-      onFenced: { [weak self] in self?.giveUpWhereFenced() })
-    let database = Database(
-      conninfo: configuration.conninfo, first: connection, caller: JobQueue.Caller(registration),
-      logger: logger,
-      observe: { event in
-        switch event {
-        case .connected(_, let again):
-          if again { logger.info(.workerSessionRestored) }
-          keeper.session(isThere: true)
-        case .lost(let error):
-          logger.warning(.workerSessionLost, (.reason, LogValue(error.description)))
-          keeper.session(isThere: false)
-        case .retrying: logger.log(event)
-        }
-      })
+    let keeper = makeKeeper(board, registered: sent, logger)
+    let database = makeDatabase(connection, registration, keeper, logger)
     let slots = TransferSlots(configuration.concurrency)
     let watch = StoreWatch(
       stores, board: board, slots: slots, database: database, logger: logger,
@@ -225,6 +203,45 @@ package final class PoolWorker: Sendable {
       program: configuration.version, machine: Self.machine, pid: Int(getpid()),
       concurrency: configuration.concurrency,
       stores: stores.values.map { .init(store: $0.name, marker: $0.marker) })
+  }
+
+  private func makeEngine() throws -> Engine {
+    var engine = Engine.Configuration()
+    engine.addressPolicy = AddressPolicy(allowing: configuration.allowedNetworks)
+    configuration.requests.apply(to: &engine, version: configuration.version)
+    engine.maxConnections = configuration.concurrency * 2
+    engine.rateLimit = configuration.rateLimit
+    return try Engine(engine)
+  }
+
+  private func makeKeeper(
+    _ board: Board, registered sent: ContinuousClock.Instant, _ logger: Logger
+  ) -> LeaseKeeper {
+    LeaseKeeper(
+      board: board, registered: sent, expiry: .seconds(15), logger: logger,
+      onDrain: { [weak self] in self?.drainAsTold() },
+      onNews: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() },
+      onFenced: { [weak self] in self?.giveUpWhereFenced() })
+  }
+
+  /// - Parameter connection: becomes the first for work.
+  private func makeDatabase(
+    _ connection: Connection, _ registration: Registration, _ keeper: LeaseKeeper, _ logger: Logger
+  ) -> Database {
+    Database(
+      conninfo: configuration.conninfo, first: connection, caller: JobQueue.Caller(registration),
+      logger: logger,
+      observe: { event in
+        switch event {
+        case .connected(_, let again):
+          if again { logger.info(.workerSessionRestored) }
+          keeper.session(isThere: true)
+        case .lost(let error):
+          logger.warning(.workerSessionLost, (.reason, LogValue(error.description)))
+          keeper.session(isThere: false)
+        case .retrying: logger.log(event)
+        }
+      })
   }
 
   /// Notifications: something to claim, or a command for this worker.
