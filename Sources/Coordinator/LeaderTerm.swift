@@ -3,7 +3,10 @@
 /// Who stands in for a leader that stands still is told not to lead right after a round of its own, since house has been kept
 /// just now. That is no end of its term; only later does it mean that somebody else has kept house.
 struct LeaderTerm {
-  enum News: Equatable { case elected, standsBy }
+  enum News: Equatable {
+    case elected
+    case standsBy(hasLed: Bool)
+  }
 
   private enum State {
     case unknown
@@ -25,9 +28,10 @@ struct LeaderTerm {
     case (_, true):
       state = .leads(keptAt: nil)
       return .elected
-    case (_, false):
+    case (let earlier, false):
       state = .standsBy
-      return .standsBy
+      if case .leads = earlier { return .standsBy(hasLed: true) }
+      return .standsBy(hasLed: false)
     }
   }
 

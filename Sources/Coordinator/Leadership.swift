@@ -84,7 +84,9 @@ package final class Leadership: Sendable {
     }
     switch news {
     case .elected: logger.info(.leaderElected)
-    case .standsBy: logger.debug(.leaderStandby)
+    // It stood in for one that is back.
+    case .standsBy(hasLed: true): logger.info(.leaderStandby)
+    case .standsBy(hasLed: false): logger.debug(.leaderStandby)
     case nil: break
     }
     return pid != nil

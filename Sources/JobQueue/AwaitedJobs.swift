@@ -76,8 +76,8 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// What keeps those that wait from being started: what somebody must mend before what mends itself. nil where
-  /// something may start at any moment. Reads all of the jobs.
+  /// What keeps those that wait from being started: what somebody must mend, else, where it keeps all of them, what mends
+  /// itself. nil where something may start at any moment. Reads all of the jobs.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
       """
@@ -92,36 +92,44 @@ extension JobQueue {
         SELECT q.queue, q.store, q.workers, q.paused, q.running, q.max_running FROM haul.queues q
         WHERE q.queue IN (SELECT w.queue FROM waiting w)),
       hosts AS (
-        SELECT h.host, h.why_idle, h.blocked_until, h.block_reason, w.is_due
+        SELECT h.host, h.why_idle, h.min_interval, h.blocked_until, h.block_reason, w.is_due
         FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h ON h.host = w.host),
       workers AS (
         SELECT w.worker, w.machine, w.pid, w.stores, w.trouble, w.running, w.concurrency FROM haul.workers w
         WHERE w.state IN ('alive', 'silent', 'draining')),
-      obstacles (rank, kind, name, seconds, reason) AS (
-        SELECT 0, 'held', '', NULL::float8, NULL
+      -- Each with the queue or the host whose jobs it keeps.
+      obstacles (rank, kind, name, seconds, reason, queue, host) AS (
+        SELECT 0, 'held', '', NULL::float8, NULL, NULL::text, NULL::text
         WHERE NOT EXISTS (SELECT FROM waiting) AND EXISTS (SELECT FROM \(AwaitedJobs.rows) WHERE j.state = 'paused')
-        UNION ALL SELECT 1, 'unserved', q.store, NULL, NULL FROM queues q WHERE q.workers = 0
-        UNION ALL SELECT 2, 'paused', q.queue, NULL, NULL FROM queues q WHERE q.paused
-        UNION ALL SELECT 3, 'trouble', format('worker %s (%s, pid %s)', w.worker, w.machine, w.pid), NULL, w.trouble
+        UNION ALL SELECT 1, 'unserved', q.store, NULL, NULL, q.queue, NULL FROM queues q WHERE q.workers = 0
+        UNION ALL SELECT 2, 'paused', q.queue, NULL, NULL, q.queue, NULL FROM queues q WHERE q.paused
+        UNION ALL SELECT 3, 'trouble', format('worker %s (%s, pid %s)', w.worker, w.machine, w.pid), NULL, w.trouble,
+          q.queue, NULL
         FROM workers w JOIN queues q ON q.store = ANY (w.stores)
         WHERE NOT EXISTS (SELECT FROM workers o WHERE q.store = ANY (o.stores) AND o.trouble IS NULL)
         UNION ALL SELECT 4, 'blocked', h.host,
-          extract(epoch FROM nullif(h.blocked_until, 'infinity') - clock_timestamp()), h.block_reason
-        FROM waiting w JOIN haul.hosts h ON h.host = w.host WHERE h.blocked_until IS NOT NULL
-        UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL
-        FROM hosts h WHERE h.is_due AND h.why_idle IN ('full', 'adaptive', 'interval')
-        UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL FROM queues q
+          extract(epoch FROM nullif(h.blocked_until, 'infinity') - clock_timestamp()), h.block_reason, NULL, h.host
+        FROM hosts h WHERE h.blocked_until IS NOT NULL
+        UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL, NULL, h.host
+        FROM hosts h WHERE h.is_due
+          AND (h.why_idle IN ('full', 'adaptive') OR h.why_idle = 'interval' AND h.min_interval >= interval '1 second')
+        UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL, q.queue, NULL FROM queues q
         WHERE q.running >= q.max_running AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
-        UNION ALL SELECT 7, 'busy', q.store, NULL, NULL FROM queues q
+        UNION ALL SELECT 7, 'busy', q.store, NULL, NULL, q.queue, NULL FROM queues q
         WHERE NOT EXISTS (SELECT FROM workers w WHERE q.store = ANY (w.stores) AND w.running < w.concurrency)
           AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
-        UNION ALL SELECT 8, 'away', w.queue, NULL, NULL FROM waiting w WHERE w.interrupted AND EXISTS (
+        UNION ALL SELECT 8, 'away', w.queue, NULL, NULL, NULL, w.host FROM waiting w WHERE w.interrupted AND EXISTS (
           SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = w.queue AND v.value > 0)
         UNION ALL SELECT 9, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
-          (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1)
+          (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1), NULL, NULL
         FROM waiting w HAVING NOT bool_or(w.is_due) AND min(w.run_at) > clock_timestamp() + interval '1 second')
       SELECT to_json(v) FROM (
-        SELECT o.kind, o.name, o.seconds, o.reason FROM obstacles o ORDER BY o.rank, o.seconds, o.name LIMIT 1) v
+        SELECT o.kind, o.name, o.seconds, o.reason FROM obstacles o
+        WHERE o.rank <= 3 OR NOT EXISTS (
+          SELECT FROM waiting w WHERE w.is_due
+            AND w.queue NOT IN (SELECT k.queue FROM obstacles k WHERE k.queue IS NOT NULL)
+            AND w.host NOT IN (SELECT k.host FROM obstacles k WHERE k.host IS NOT NULL))
+        ORDER BY o.rank, o.seconds, o.name LIMIT 1) v
       """, jobs.parameters)
     return rows.first
   }

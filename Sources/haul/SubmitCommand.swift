@@ -128,7 +128,7 @@ struct SubmitCommand: HaulCommand {
     }
     add(reply.conflicts, to: problems)
     problems.listLeftOut(on: display, label: "haul submit")
-    try report(reply, batch: batch, display)
+    try report(reply, options, batch: batch, display)
     if wait, let batch {
       try await BatchWait(
         jobs: AwaitedJobs(batches: [batch], others: reply.others), label: "haul submit",
@@ -243,7 +243,7 @@ struct SubmitCommand: HaulCommand {
   }
 
   private func report(
-    _ reply: SubmitReply, batch: String?, _ display: ProgressDisplay
+    _ reply: SubmitReply, _ options: JobOptions, batch: String?, _ display: ProgressDisplay
   ) throws {
     display.clear()
     // An invented batch is nobody's wish.
@@ -263,6 +263,11 @@ struct SubmitCommand: HaulCommand {
     if priority != nil && reply.skipped + reply.requeued > 0 {
       display.say(
         "haul submit: what was there already keeps its priority; 'haul prioritize' changes it")
+    }
+    if options != JobOptions() && reply.skipped > 0 {
+      display.say(
+        "haul submit: what was there already keeps its options; with --on-duplicate refresh or replace it gets these"
+      )
     }
     try output.print(
       [

@@ -75,7 +75,9 @@ extension Obstacle {
     case .paused:
       "the queue \(name) is paused; let it go on with: haul queue resume \(shellWord(name))"
     case .trouble: "\(name) cannot write to its store: \(reason ?? "unknown")"
-    case .blocked: "the host \(name) is blocked\(seconds == nil ? "" : " for \(wait)")\(cause)"
+    case .blocked:
+      "the host \(name) is blocked\(seconds == nil ? "" : " for \(wait)")\(cause)"
+        + (reason == "operator" ? "; let it go on with: haul host unblock \(shellWord(name))" : "")
     case .full: "the host \(name) has as many transfers as it may have, of other jobs"
     case .interval: "the interval between starts on the host \(name) is not over"
     case .limited: "the queue \(name) runs as many jobs as it may"

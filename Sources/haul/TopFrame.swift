@@ -250,6 +250,7 @@ enum TopHelp {
     ("c", "cancel a job, or all of a queue, host or batch"),
     ("r", "retry what failed: a class, queue, host or batch"),
     ("d", "drain a worker: it hands over its work and exits"),
+    ("", "c, r and d ask before they do it"),
     ("Ctrl-L", "draw the screen again"),
     ("q, Ctrl-C", "quit"),
   ]

@@ -134,7 +134,8 @@ struct BatchProgressTests {
       "the host h:80 is blocked for 40s (connect)"
     ),
     (
-      #"{"kind": "blocked", "name": "h", "reason": "operator"}"#, "the host h is blocked (operator)"
+      #"{"kind": "blocked", "name": "h", "reason": "operator"}"#,
+      "the host h is blocked (operator); let it go on with: haul host unblock h"
     ),
     (
       #"{"kind": "interval", "name": "h"}"#, "the interval between starts on the host h is not over"

@@ -71,12 +71,12 @@ class Program:
         if self.life.told is not None:
             return
         book = self.pool.ledger
-        # There was no database to begin with: it says so and ends, and whoever started it does so again.
+        # There was no database to begin with, or no way to it: it says so and ends, and whoever started it does so again.
         with open(self.life.log, errors="replace") as file:
             said = file.read()
         has_begun = '"worker.started"' in said or '"coordinator.started"' in said
-        if not has_begun and self.process.returncode in (69, 75) and ledger.overlap(
-            book.outages + book.breaks, self.life.begin, self.life.end):
+        kept_away = book.outages + book.breaks + [entry[1:] for entry in self.life.trouble]
+        if not has_begun and self.process.returncode in (69, 75) and ledger.overlap(kept_away, self.life.begin, self.life.end):
             book.figures["started without a database"] = book.figures.get("started without a database", 0) + 1
             self.start()
         else:

@@ -54,6 +54,29 @@ struct ObstacleTests {
     }
   }
 
+  @Test func `what passes by itself counts where it keeps all, and a short interval keeps nobody`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(1, batch: "b")
+      try await pool.submit(1, to: "b.test", batch: "b")
+      _ = try await pool.worker()
+      try await pool.jobs.blockHost("a.test", for: nil)
+      #expect(try await kind(pool) == nil)
+      try await pool.jobs.blockHost("b.test", for: .seconds(60))
+      #expect(try await kind(pool) == .blocked)
+      for host in ["a.test", "b.test"] { try await pool.jobs.unblockHost(host) }
+      for (interval, kind) in [(0.06, nil), (60, .interval)] as [(Double, Obstacle.Kind?)] {
+        for host in ["a.test", "b.test"] {
+          try await pool.jobs.setHost(host, interval: .seconds(interval))
+        }
+        try await pool.execute(
+          "UPDATE haul.host SET next_start = clock_timestamp() + interval '2 minutes'")
+        #expect(try await self.kind(pool) == kind)
+      }
+    }
+  }
+
   @Test func `a part file is on a machine whose workers are gone`() async throws {
     try await Pool.open { pool in
       let elsewhere = UUID().uuidString

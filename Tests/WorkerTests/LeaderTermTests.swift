@@ -21,19 +21,21 @@ struct LeaderTermTests {
   }
 
   @Test func `who stands by says so once`() {
-    check([(0, false, .standsBy), (1500, false, nil), (3000, true, .elected)])
+    check([(0, false, .standsBy(hasLed: false)), (1500, false, nil), (3000, true, .elected)])
   }
 
   @Test func `who stands in is elected once, although not asked to lead after each round`() {
     check([
-      (0, false, .standsBy), (1500, true, .elected), (2500, false, nil), (4000, true, nil),
+      (0, false, .standsBy(hasLed: false)), (1500, true, .elected), (2500, false, nil),
+      (4000, true, nil),
       (5000, false, nil), (6500, true, nil),
     ])
   }
 
   @Test func `the term of who stood in ends when somebody else keeps house`() {
     check([
-      (0, true, .elected), (1000, false, nil), (2500, false, .standsBy), (4000, false, nil),
+      (0, true, .elected), (1000, false, nil), (2500, false, .standsBy(hasLed: true)),
+      (4000, false, nil),
       (6000, true, .elected),
     ])
   }
