@@ -203,6 +203,11 @@ struct ListFormatTests {
           "haul submit: what was there already keeps its priority; 'haul prioritize' changes it"
         ])
       #expect(try await pool.value("SELECT priority = 5 FROM haul.job WHERE path = 'h/b'"))
+      let named = try await pool.haul(["submit", "http://h/b", "--credential", "archive"])
+      #expect(
+        named.standardError == [
+          "haul submit: what was there already keeps its options; with --on-duplicate refresh or replace it gets these"
+        ])
     }
   }
 
