@@ -100,6 +100,19 @@ package struct TransferRow: Sendable, Equatable {
   }
 }
 
+/// Jobs that neither run nor have ended.
+package struct PoolWaiting: Sendable, Equatable {
+  /// Those that may start by themselves; of a batch that is not paused as a whole, all.
+  package var jobs: Int64 = 0
+  /// Those that start when somebody says so.
+  package var paused: Int64 = 0
+
+  package init(jobs: Int64 = 0, paused: Int64 = 0) {
+    self.jobs = jobs
+    self.paused = paused
+  }
+}
+
 /// Reads of somebody who looks every second. But for ``waiting(in:)`` their cost grows with what runs, not with what waits.
 extension JobQueue {
   /// The database, this user's rights, and the minute it is now.
@@ -150,18 +163,21 @@ extension JobQueue {
     }
   }
 
-  /// Jobs of `part` that neither run nor have ended, but for paused ones of queues. Counts what waits in queues, while the numbers
-  /// of batches are kept up.
-  package func waiting(in part: PoolPart) async throws -> Int64 {
+  /// Jobs of `part` that neither run nor have ended. Counts what waits in queues, while the numbers of batches are kept up.
+  package func waiting(in part: PoolPart) async throws -> PoolWaiting {
     if let batch = part.batch {
-      let row = try await batches(named: batch, limit: 1).first
-      return row.map { $0.unfinished - $0.running } ?? 0
+      guard let row = try await batches(named: batch, limit: 1).first else { return PoolWaiting() }
+      let waiting = row.unfinished - row.running
+      // No more of the paused are looked at than tell that all are.
+      return row.held == min(waiting, BatchRow.mostHeld)
+        ? PoolWaiting(paused: waiting) : PoolWaiting(jobs: waiting)
     }
-    return try await call(
+    let row = try await rows(
       """
-      SELECT coalesce(sum(q.queued + q.interrupted + q.scheduled), 0)::bigint FROM haul.queues q
-      WHERE $1::text IS NULL OR q.queue = $1
-      """, [part.queue])
+      SELECT coalesce(sum(q.queued + q.interrupted + q.scheduled), 0)::bigint, coalesce(sum(q.held), 0)::bigint
+      FROM haul.queues q WHERE $1::text IS NULL OR q.queue = $1
+      """, [part.queue])[0]
+    return PoolWaiting(jobs: try row.decode(0), paused: try row.decode(1))
   }
 
   /// What runs of `part`, the longest-running first, at most `limit`.

@@ -29,13 +29,20 @@ extension JobQueue {
       ])
   }
 
-  /// The attempts of a job that have ended, in their order.
+  /// The attempts of a job in their order, that which goes on the last.
   package func attempts(of job: Int64) async throws -> [AttemptRow] {
     try await view(
       """
-      SELECT to_json(v) FROM (
-        SELECT a.*, extract(epoch FROM a.ended_at - a.started_at) AS seconds
-        FROM haul.attempts a WHERE a.job = $1 ORDER BY a.attempt) v
+      SELECT u.v::json FROM (
+        SELECT a.attempt, to_jsonb(a) || jsonb_build_object('seconds', extract(epoch FROM a.ended_at - a.started_at)) AS v
+        FROM haul.attempts a WHERE a.job = $1
+        UNION ALL
+        SELECT r.attempt, jsonb_build_object('attempt', r.attempt, 'token', r.token, 'worker', r.worker, 'machine', r.machine,
+          'result', 'running', 'charged', false, 'started_at', r.started_at, 'resumed_at', r.resumed_at,
+          'fetched', greatest(r.bytes - r.resumed_at, 0), 'durable', coalesce(r.durable, 0), 'changes', 0,
+          'seconds', extract(epoch FROM clock_timestamp() - r.started_at))
+        FROM haul.running r WHERE r.job = $1) u
+      ORDER BY u.attempt
       """, [job])
   }
 

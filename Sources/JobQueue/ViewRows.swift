@@ -37,8 +37,9 @@ package struct AttemptRow: Sendable, Decodable, Equatable {
   package let result: String
   package let charged: Bool
   package let startedAt: String
-  package let endedAt: String
-  /// From the beginning of the lease to its end.
+  /// nil for one that goes on, whose ``result`` is `running`.
+  package let endedAt: String?
+  /// From the beginning of the lease to its end, or to now.
   package let seconds: Double
   package let resumedAt: Int64
   package let fetched: Int64

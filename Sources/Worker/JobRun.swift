@@ -54,11 +54,19 @@ final class JobRun: Sendable {
       (.job, LogValue(lease.job)), (.token, LogValue(lease.token)))
   }
 
-  /// How far it is; `kept` as of ``RunningTransfer``.
-  var progress: (bytes: Int64, total: Int64?, fetched: Int64, kept: Int64) {
+  /// How far it is.
+  var progress: (bytes: Int64, total: Int64?, fetched: Int64) {
+    state.withLock { $0.transfer }?.progress ?? (0, nil, 0)
+  }
+
+  /// It, as whoever looks at the worker sees it.
+  var asRunning: RunningTransfer {
     let (transfer, kept) = state.withLock { ($0.transfer, $0.kept) }
-    guard let progress = transfer?.progress else { return (0, nil, 0, kept) }
-    return (progress.bytes, progress.total, progress.fetched, kept)
+    let (bytes, total, fetched) = transfer?.progress ?? (0, nil, 0)
+    return RunningTransfer(
+      token: lease.token, path: lease.path, bytes: bytes, total: total, fetched: fetched,
+      kept: kept,
+      changes: transfer?.report.changes ?? 0)
   }
 
   /// Ends it with its progress saved: drain, cancel, pause. A file that is being published is finished.

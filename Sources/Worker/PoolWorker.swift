@@ -97,12 +97,7 @@ package final class PoolWorker: Sendable {
   /// What is being transferred or published now, in no order.
   package var transfers: [RunningTransfer] {
     let runs = state.withLock { $0.loop }?.running ?? []
-    return runs.filter(\.hasBegun).map { run in
-      let progress = run.progress
-      return RunningTransfer(
-        token: run.lease.token, path: run.lease.path, bytes: progress.bytes, total: progress.total,
-        fetched: progress.fetched, kept: progress.kept)
-    }
+    return runs.filter(\.hasBegun).map(\.asRunning)
   }
 
   /// Runs until drained, or, if so configured, until nothing is left to do.

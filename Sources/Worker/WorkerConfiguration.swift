@@ -87,4 +87,6 @@ package struct RunningTransfer: Sendable {
   package let fetched: Int64
   /// Bytes of the file that an earlier attempt has left here, whether or not the origin goes on after them.
   package let kept: Int64
+  /// How often the origin has put another file in its place since the job began.
+  package let changes: Int
 }

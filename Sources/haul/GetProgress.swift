@@ -132,8 +132,7 @@ final class GetProgress: Sendable {
     }
     let path = ending.path ?? ""
     if ending.isAnew == true, !isToldAnew, ending.result == .completed {
-      let reason = (ending.changes ?? 0) > 0 ? "it has changed" : "its server does not go on there"
-      display.say("haul get: \(path): what an earlier run had of it is fetched again: \(reason)")
+      sayAnew(path, changes: ending.changes ?? 0)
     }
     guard let error = ending.error else { return }
     let line = line(of: path)
@@ -154,7 +153,12 @@ final class GetProgress: Sendable {
     }
   }
 
-  /// A bar that falls would be a riddle. Why it does is not known before the end.
+  private func sayAnew(_ path: String, changes: Int) {
+    let reason = changes > 0 ? "it has changed" : "its server does not go on there"
+    display.say("haul get: \(path): what there was of it is fetched again: \(reason)")
+  }
+
+  /// A bar that falls would be a riddle.
   private func sayAnew(_ transfers: [RunningTransfer]) {
     let anew = state.withLock { state in
       transfers.filter { transfer in
@@ -168,10 +172,7 @@ final class GetProgress: Sendable {
         return isNews
       }
     }
-    for transfer in anew {
-      display.say(
-        "haul get: \(transfer.path): begins anew: what there was of it is fetched again")
-    }
+    for transfer in anew { sayAnew(transfer.path, changes: transfer.changes) }
   }
 
   private func sayMore(_ lines: [HostTroubleLines.More]) {

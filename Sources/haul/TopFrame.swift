@@ -82,7 +82,11 @@ struct TopFrame {
     add(HumanFormat.rate(model.rate), "", .bold)
     if model.part == .all { add(Self.decimal(model.filesRate), "files/s", .bold) }
     add("\(figures.running)", "running", .bold)
-    if let waiting = model.waiting { add("\(waiting)", "waiting", .bold) }
+    if let waiting = model.waiting {
+      // What is paused is told where nothing else waits: the line is short.
+      waiting.jobs == 0 && waiting.paused > 0
+        ? add("\(waiting.paused)", "paused", .yellow) : add("\(waiting.jobs)", "waiting", .bold)
+    }
     if model.part == .all && figures.failed > 0 {
       add("\(figures.failed)", figures.failed == 1 ? "failure in 1h" : "failures in 1h", .red)
     }

@@ -52,7 +52,7 @@ struct TopModel: Sendable {
   private(set) var outage: (since: ContinuousClock.Instant, reason: String)?
   /// Who keeps house; nil until that is known, and nil within where nobody does.
   var leader: PoolLeader??
-  var waiting: Int64?
+  var waiting: PoolWaiting?
   private(set) var rates: [Double] = []
   private var filesMeter = RateMeter()
 

@@ -13,7 +13,7 @@ final class TopReader: Sendable {
     case since(PoolSince)
     case figures(PoolFigures)
     case leader(PoolLeader?)
-    case waiting(Int64)
+    case waiting(PoolWaiting)
     case rows(TopPane, [TopRow], isCut: Bool)
     /// Why a pane could not be read.
     case trouble(TopPane, String)

@@ -145,6 +145,8 @@ import Testing
           #expect(try differing(line, row) == [], "\(command): \(line) \(row)")
         }
       }
+      let present = try await pool.command("job", "\(running)", "--json")
+      #expect(present.first?.contains(#""result":"running""#) == true, "\(present)")
       file.gate.open()
       try await pool.wait(for: running, toBe: "completed")
       let history = try await pool.command("job", "\(running)", "--json")

@@ -224,7 +224,7 @@ import Testing
     #expect(again.exit == .code(0))
     #expect(
       again.said.contains(
-        "haul get: file: what an earlier run had of it is fetched again: its server does not go on there"
+        "haul get: file: what there was of it is fetched again: its server does not go on there"
       ), "\(again.said)")
     #expect(again.standardOutput.first?.hasPrefix("1 file, 64.0 KiB in ") == true)
     #expect(
@@ -261,7 +261,8 @@ import Testing
       }
       asked.open()
     }
-    let notice = "haul get: file: begins anew: what there was of it is fetched again"
+    let notice =
+      "haul get: file: what there was of it is fetched again: its server does not go on there"
     try await screen.wait(for: "the notice above the bars") { content in
       content.rows.suffix(3).first == notice && content.rows.last?.contains(" 12% ") == true
     }

@@ -67,6 +67,17 @@ import Testing
         #expect(output.exit == .code(0))
         #expect(output.standardError == [])
       }
+      // Free again, it is no host until a job names it.
+      func knows(_ host: String) async throws -> Bool {
+        let listed = try await pool.command("hosts", "--json", "--limit", "100")
+        let jobs = try await pool.haul(["jobs", "--host", host])
+        #expect(listed.contains { $0.contains("\"\(host)\"") } == (jobs.exit == .code(0)))
+        return jobs.exit == .code(0)
+      }
+      try await pool.command("host", "unblock", "exmapel.org")
+      #expect(try await !knows("exmapel.org"))
+      try await pool.command("submit", "http://exmapel.org/x")
+      #expect(try await knows("exmapel.org"))
       let misspelt = try await pool.haul(["host", "unset", "later.exmaple.org"])
       #expect(misspelt.exit == .code(65))
       #expect(

@@ -1,4 +1,5 @@
 import JobQueue
+import Postgres
 import TestSupport
 import Testing
 
@@ -98,6 +99,22 @@ struct HostTroubleTests {
           "UPDATE haul.lane SET next_at = '-infinity' WHERE next_at IS NOT NULL")
       }
       #expect(isServed)
+    }
+  }
+
+  /// Operators may block hosts that no job has named yet.
+  @Test func `a host that is blocked while its first job comes is one`() async throws {
+    try await Pool.open { pool in
+      let (blocking, submitting) = (try await pool.connect(), try await pool.connect())
+      try await pool.commit(
+        blocking, { try await blocking.script("SELECT haul.block_host('a.test', NULL)") },
+        while: submitting,
+        {
+          try await submitting.submit(
+            [Pool.line(1, "https://a.test/1", "a.test/1")], to: Pool.name)
+        })
+      try await pool.jobs.unblockHost("a.test")
+      #expect(try await pool.column("SELECT host FROM haul.hosts", as: String.self) == ["a.test"])
     }
   }
 

@@ -94,7 +94,7 @@ enum Sample {
     model.size = (columns, rows)
     model.identify(PoolSince(database: "pool", minute: "", may: may))
     model.leader = .some(.coordinator)
-    model.waiting = 120_368
+    model.waiting = PoolWaiting(jobs: 120_368)
     for second in 0..<40 {
       model.load(
         figures(rate: 14_390_000 - Int64(40 - second) * 300_000),

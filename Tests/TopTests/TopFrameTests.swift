@@ -105,6 +105,14 @@ struct TopFrameTests {
     #expect(batch.contains("batch monday"))
   }
 
+  @Test func `what is paused is told where nothing else waits`() throws {
+    var model = try Sample.model(80, 24)
+    model.waiting = PoolWaiting(paused: 20)
+    #expect(text(model).contains("20 paused") && !text(model).contains(" waiting "))
+    model.waiting = PoolWaiting(jobs: 1, paused: 20)
+    #expect(text(model).contains("1 waiting") && !text(model).contains("20 paused"))
+  }
+
   @Test func `with ASCII alone`() throws {
     var model = try Sample.model(160, 45)
     model.load([Sample.row(1, "a", 1, 2, 1).topRow], of: .running, at: .sample)

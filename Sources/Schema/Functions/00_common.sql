@@ -56,6 +56,7 @@ DROP FUNCTION IF EXISTS haul.cancel(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.retry(jsonb, integer);
 DROP FUNCTION IF EXISTS haul.retry(jsonb, integer, bigint);
 DROP FUNCTION IF EXISTS haul.retry(jsonb, integer, bigint, text);
+DROP FUNCTION IF EXISTS haul.ensure_hosts(text[]);
 
 -- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
 -- otherwise hand out a token twice.
@@ -162,18 +163,22 @@ LANGUAGE sql STABLE AS $$
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 
--- Makes host rows that are missing, in name order (two of these meet in the same order).
-CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[]) RETURNS void
+-- Makes host rows that are missing, in name order (two of these meet in the same order). p_used: a job names them.
+CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   WITH missing AS (
-    INSERT INTO haul.host_name (name)
-    SELECT DISTINCT u.name FROM unnest(p_names) AS u(name)
+    INSERT INTO haul.host_name (name, used)
+    SELECT DISTINCT u.name, p_used FROM unnest(p_names) AS u(name)
     WHERE NOT EXISTS (SELECT FROM haul.host_name n WHERE n.name = u.name)
     ORDER BY u.name
     ON CONFLICT (name) DO NOTHING RETURNING id, name)
   INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst)
   SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst
-  FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p
+  FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p;
+  -- Few are not, and those alone are looked at.
+  UPDATE haul.host_name n SET used = true
+  FROM (SELECT k.id FROM haul.host_name k WHERE NOT k.used AND p_used AND k.name = ANY (p_names) ORDER BY k.name FOR UPDATE) k
+  WHERE n.id = k.id
 $$;
 
 -- Arms lanes for rows just put into `ready` (or for parked lanes whose host is free again): makes the lane if

@@ -9,7 +9,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   UNION ALL
   (SELECT b.name FROM haul.batch b WHERE p_kind = 'batch' AND starts_with(b.name, p_prefix) ORDER BY b.id DESC LIMIT 100)
   UNION ALL
-  (SELECT h.name FROM haul.host_name h WHERE p_kind = 'host' AND starts_with(h.name, p_prefix) ORDER BY h.name LIMIT 100)
+  (SELECT h.name FROM haul.host_name h WHERE p_kind = 'host' AND h.used AND starts_with(h.name, p_prefix) ORDER BY h.name LIMIT 100)
   UNION ALL
   (SELECT p.pattern FROM haul.host_policy p WHERE p_kind = 'policy' AND starts_with(p.pattern, p_prefix) ORDER BY p.pattern LIMIT 100)
   UNION ALL

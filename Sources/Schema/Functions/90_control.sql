@@ -44,7 +44,7 @@ BEGIN
   UNION ALL SELECT 'queue "' || (p_selector ->> 'queue') || '"' WHERE p_selector ? 'queue'
     AND NOT EXISTS (SELECT FROM haul.queue WHERE name = p_selector ->> 'queue')
   UNION ALL SELECT 'host "' || (p_selector ->> 'host') || '"' WHERE p_selector ? 'host'
-    AND NOT EXISTS (SELECT FROM haul.host_name WHERE name = p_selector ->> 'host')
+    AND NOT EXISTS (SELECT FROM haul.host_name WHERE name = p_selector ->> 'host' AND used)
   UNION ALL SELECT 'job ' || i FROM jsonb_array_elements_text(p_selector -> 'ids') AS i
     WHERE NOT EXISTS (SELECT FROM haul.job WHERE id = i::bigint)
   LIMIT 1;

@@ -128,7 +128,7 @@ BEGIN
   IF p_name !~ '^([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$' THEN
     RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443', p_name USING ERRCODE = 'HA004';
   END IF;
-  PERFORM haul.ensure_hosts(ARRAY[p_name]);
+  PERFORM haul.ensure_hosts(ARRAY[p_name], p_used => false);
   UPDATE haul.host SET block_reason = 'operator', blocked_until = greatest(
     coalesce(clock_timestamp() + p_for, 'infinity'), CASE WHEN block_reason <> 'operator' THEN blocked_until END)
   WHERE name = p_name;

@@ -69,7 +69,7 @@ SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.at
   coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
   CASE WHEN p.rate > 0 THEN make_interval(secs => (p.total - p.bytes) / p.rate) END AS time_left,
-  l.started_at, p.updated_at, l.command, b.name AS batch
+  l.started_at, p.updated_at, l.command, b.name AS batch, l.resumed_at
 FROM haul.lease l
 JOIN haul.job j ON j.id = l.job
 LEFT JOIN haul.batch b ON b.id = j.batch
@@ -96,3 +96,4 @@ COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
 COMMENT ON COLUMN haul.running.command IS 'cancel or pause, when an operator has asked and the worker has not yet done so.';
 COMMENT ON COLUMN haul.running.batch IS 'Name it was submitted under, if any.';
+COMMENT ON COLUMN haul.running.resumed_at IS 'Bytes of an earlier attempt that were durable when the lease began.';

@@ -158,7 +158,8 @@ CROSS JOIN LATERAL (
       END AS is_there
     FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL
     -- Not written into both sums: each lane is looked at once.
-    OFFSET 0) n) w;
+    OFFSET 0) n) w
+WHERE h.blocked_until > clock_timestamp() OR NOT EXISTS (SELECT FROM haul.host_name n WHERE n.id = h.id AND NOT n.used);
 COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
 COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';
