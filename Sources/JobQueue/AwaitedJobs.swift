@@ -84,7 +84,7 @@ extension JobQueue {
       WITH waiting AS MATERIALIZED (
         SELECT j.queue, j.host, min(j.run_at) AS run_at, bool_or(j.run_at IS NULL) AS is_due,
           coalesce(min(j.job) FILTER (WHERE j.run_at IS NOT NULL), min(j.job)) AS job,
-          bool_or(j.state = 'interrupted') AS interrupted
+          bool_or(j.state = 'interrupted') AS interrupted, bool_or(j.state = 'queued') AS is_free
         FROM \(AwaitedJobs.rows) WHERE j.state IN ('queued', 'interrupted', 'scheduled')
         GROUP BY j.queue, j.host),
       -- Without the columns that count what waits.
@@ -118,7 +118,7 @@ extension JobQueue {
         UNION ALL SELECT 7, 'busy', q.store, NULL, NULL, q.queue, NULL FROM queues q
         WHERE NOT EXISTS (SELECT FROM workers w WHERE q.store = ANY (w.stores) AND w.running < w.concurrency)
           AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
-        UNION ALL SELECT 8, 'away', w.queue, NULL, NULL, NULL, w.host FROM waiting w WHERE w.interrupted AND EXISTS (
+        UNION ALL SELECT 8, 'away', w.queue, NULL, NULL, NULL, w.host FROM waiting w WHERE w.interrupted AND NOT w.is_free AND EXISTS (
           SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = w.queue AND v.value > 0)
         UNION ALL SELECT 9, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
           (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1), NULL, NULL

@@ -104,7 +104,7 @@ extension JobQueue {
   /// - Throws: `JobQueueError.noSuchName` for a host that is not known.
   @discardableResult
   package func unblockHost(_ name: String) async throws -> Scheduled {
-    let row = try await naming("host", name) {
+    let row = try await naming("listed host", name) {
       try await rows("SELECT scheduled, next_due, last_due FROM haul.unblock_host($1)", [name])[0]
     }
     return Scheduled(

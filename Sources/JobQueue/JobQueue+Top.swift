@@ -168,9 +168,10 @@ extension JobQueue {
     if let batch = part.batch {
       guard let row = try await batches(named: batch, limit: 1).first else { return PoolWaiting() }
       let waiting = row.unfinished - row.running
-      // No more of the paused are looked at than tell that all are.
-      return row.held == min(waiting, BatchRow.mostHeld)
-        ? PoolWaiting(paused: waiting) : PoolWaiting(jobs: waiting)
+      // Of many paused ones no more are looked at than tell, where nothing runs, that all are.
+      let isPaused =
+        row.held == waiting || row.running == 0 && row.held == BatchRow.mostHeld
+      return isPaused ? PoolWaiting(paused: waiting) : PoolWaiting(jobs: waiting)
     }
     let row = try await rows(
       """

@@ -222,7 +222,7 @@ extension JobQueue {
     return names.filter { $0 != name }
   }
 
-  /// At most a hundred names of that kind (`queue`, `store`, `batch`, `host`, `policy`, `worker`) that begin so.
+  /// At most a hundred names of that kind (`queue`, `store`, `batch`, `host`, `listed host`, `policy`, `worker`) that begin so.
   package func names(_ kind: String, startingWith prefix: String) async throws -> [String] {
     try await rows("SELECT haul.names($1, $2)", [kind, prefix]).map { try $0.decode(0) }
   }

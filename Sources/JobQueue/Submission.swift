@@ -136,6 +136,8 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var elsewhere: [Elsewhere] = []
   /// Of those skipped, those whose line demands a digest that neither the job demands nor the file is known to have.
   package internal(set) var unchecked = 0
+  /// Of those skipped, those whose line has options, others than a digest or a length, that the job does not have.
+  package internal(set) var unapplied = 0
   /// Ids of those in another batch, where they are wanted.
   package internal(set) var others: [Int64] = []
   /// What was left out.
@@ -147,6 +149,7 @@ package struct SubmitReply: Sendable, Equatable {
     requeued += chunk.requeued
     refreshed += chunk.refreshed
     unchecked += chunk.unchecked
+    unapplied += chunk.unapplied
     others += chunk.others.joined()
     for new in chunk.elsewhere {
       let old = elsewhere.firstIndex { $0.kind == new.kind && $0.name == new.name }
@@ -163,6 +166,7 @@ struct SubmitChunkReply: Sendable, Decodable {
   let requeued: Int
   let refreshed: Int
   let unchecked: Int
+  let unapplied: Int
   let elsewhere: [SubmitReply.Elsewhere]
   let others: [[Int64]]
   let left: Bool

@@ -72,7 +72,7 @@ extension PartTransfer {
 
   // MARK: - Row 23: twice the same
 
-  var isSecond: Bool { shared.withLock { $0.first != nil } }
+  package var isSecond: Bool { shared.withLock { $0.first != nil } }
 
   /// Keeps length and digest of a first download.
   func rememberFirst() async -> Turn {

@@ -50,7 +50,7 @@ extension JobRun {
   func fill(_ ending: inout Ending, _ report: TransferReport) {
     ending.fetched = report.fetched
     ending.resumedAt = report.resumedAt
-    if lease.resume != nil, report.resumedAt == 0, report.fetched > 0 { ending.isAnew = true }
+    if asRunning.kept > 0, report.resumedAt == 0, report.fetched > 0 { ending.isAnew = true }
     ending.changes = report.changes
     ending.rangeUnsafe = report.rangeUnsafeHost
     ending.status = report.status

@@ -66,7 +66,7 @@ final class JobRun: Sendable {
     return RunningTransfer(
       token: lease.token, path: lease.path, bytes: bytes, total: total, fetched: fetched,
       kept: kept,
-      changes: transfer?.report.changes ?? 0)
+      changes: transfer?.report.changes ?? 0, isComparing: transfer?.isSecond ?? false)
   }
 
   /// Ends it with its progress saved: drain, cancel, pause. A file that is being published is finished.

@@ -89,4 +89,6 @@ package struct RunningTransfer: Sendable {
   package let kept: Int64
   /// How often the origin has put another file in its place since the job began.
   package let changes: Int
+  /// Whether the file is there and is fetched once more, only to be compared: its origin gave no length.
+  package let isComparing: Bool
 }

@@ -35,7 +35,8 @@ struct BatchShowCommand: HaulCommand {
       return (rows, try await queue.obstacle(to: AwaitedJobs(batches: [batch])))
     }
     let waits = BatchRow.Column(
-      "DOES NOT START", key: "obstacle", value: { _ in .text(obstacle?.sentence) })
+      "DOES NOT START", key: "obstacle",
+      value: { _ in .text(obstacle?.sentence(of: "--batch \(shellWord(batch))")) })
     let listing = Listing(BatchRow.columns + BatchRow.moreColumns + [waits])
     for row in rows {
       try StandardStream.output.write(

@@ -90,7 +90,8 @@ enum CheckVerdicts {
     guard free < max(most / 10, 6) else { return .ok("connections", detail) }
     return .warn(
       "connections", detail,
-      "Raise max_connections, or put PgBouncer in front: each worker and coordinator holds two.")
+      "Raise max_connections: each worker holds two. A pooler does not help, since what Haul needs belongs to its sessions."
+    )
   }
 
   static func snapshots(_ facts: DatabaseFacts) -> Finding {

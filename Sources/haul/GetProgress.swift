@@ -132,7 +132,7 @@ final class GetProgress: Sendable {
     }
     let path = ending.path ?? ""
     if ending.isAnew == true, !isToldAnew, ending.result == .completed {
-      sayAnew(path, changes: ending.changes ?? 0)
+      sayAnew(path, Self.reason(changes: ending.changes ?? 0))
     }
     guard let error = ending.error else { return }
     let line = line(of: path)
@@ -153,8 +153,11 @@ final class GetProgress: Sendable {
     }
   }
 
-  private func sayAnew(_ path: String, changes: Int) {
-    let reason = changes > 0 ? "it has changed" : "its server does not go on there"
+  private static func reason(changes: Int) -> String {
+    changes > 0 ? "it has changed" : "its server does not go on there"
+  }
+
+  private func sayAnew(_ path: String, _ reason: String) {
     display.say("haul get: \(path): what there was of it is fetched again: \(reason)")
   }
 
@@ -172,7 +175,13 @@ final class GetProgress: Sendable {
         return isNews
       }
     }
-    for transfer in anew { sayAnew(transfer.path, changes: transfer.changes) }
+    for transfer in anew {
+      let reason =
+        transfer.isComparing
+        ? "its server gives no length, so two fetches are compared"
+        : Self.reason(changes: transfer.changes)
+      sayAnew(transfer.path, reason)
+    }
   }
 
   private func sayMore(_ lines: [HostTroubleLines.More]) {

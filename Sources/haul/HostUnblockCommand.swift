@@ -15,7 +15,7 @@ struct HostUnblockCommand: HaulCommand {
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.host, "The host, as 'haul hosts' lists it.").from(.names("host"))
+    .required("name", \.host, "The host, as 'haul hosts' lists it.").from(.names("listed host"))
   ]
 
   var host = HostArgument.unset

@@ -128,7 +128,7 @@ struct SubmitCommand: HaulCommand {
     }
     add(reply.conflicts, to: problems)
     problems.listLeftOut(on: display, label: "haul submit")
-    try report(reply, options, batch: batch, display)
+    try report(reply, batch: batch, display)
     if wait, let batch {
       try await BatchWait(
         jobs: AwaitedJobs(batches: [batch], others: reply.others), label: "haul submit",
@@ -243,7 +243,7 @@ struct SubmitCommand: HaulCommand {
   }
 
   private func report(
-    _ reply: SubmitReply, _ options: JobOptions, batch: String?, _ display: ProgressDisplay
+    _ reply: SubmitReply, batch: String?, _ display: ProgressDisplay
   ) throws {
     display.clear()
     // An invented batch is nobody's wish.
@@ -257,16 +257,18 @@ struct SubmitCommand: HaulCommand {
     if reply.unchecked > 0 {
       display.say(
         "haul submit: \(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "was" : "were") there already, "
-          + "without the digest given now, which is not compared; with --on-duplicate refresh it is"
+          + "without the digest given now, which is not compared"
+          + (onDuplicate == .refresh
+            ? "" : "; with --on-duplicate refresh it is, once the file is there")
       )
     }
     if priority != nil && reply.skipped + reply.requeued > 0 {
       display.say(
         "haul submit: what was there already keeps its priority; 'haul prioritize' changes it")
     }
-    if options != JobOptions() && reply.skipped > 0 {
+    if reply.unapplied > 0 {
       display.say(
-        "haul submit: what was there already keeps its options; with --on-duplicate refresh or replace it gets these"
+        "haul submit: what was there already keeps its options; with --on-duplicate replace it gets these, and is fetched again"
       )
     }
     try output.print(

@@ -47,11 +47,8 @@ struct Tally {
   /// `obstacle` is what stands in their way.
   func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
     guard pending > 0, let obstacle else { return nil }
-    if obstacle.kind == .held {
-      let resume = selector.map { "let it go on with: haul resume \($0)" }
-      return "\(obstacle.sentence); \(resume ?? "see: haul jobs --state paused")"
-    }
-    return "nothing is running: \(obstacle.sentence)"
+    let sentence = obstacle.sentence(of: selector)
+    return obstacle.kind == .held ? sentence : "nothing is running: \(sentence)"
   }
 
   /// `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
@@ -64,12 +61,15 @@ struct Tally {
 }
 
 extension Obstacle {
-  /// `the host example.org is blocked for 40s (connect)`.
-  var sentence: String {
+  /// `the host example.org is blocked for 40s (connect)`. `selector` names those that wait for another command, where one can.
+  func sentence(of selector: String?) -> String {
     let cause = reason.map { " (\($0))" } ?? ""
     let wait = HumanFormat.duration(.seconds((seconds ?? 0).rounded(.up)))
     return switch kind {
-    case .held: "all that is left is paused"
+    case .held:
+      "all that is left is paused; "
+        + (selector.map { "let it go on with: haul resume \($0)" }
+          ?? "see: haul jobs --state paused")
     case .unserved:
       "no worker serves the store \(name); start one with: haul worker --store \(name)=DIRECTORY"
     case .paused:

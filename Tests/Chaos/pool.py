@@ -75,7 +75,7 @@ class Program:
         with open(self.life.log, errors="replace") as file:
             said = file.read()
         has_begun = '"worker.started"' in said or '"coordinator.started"' in said
-        kept_away = book.outages + book.breaks + [entry[1:] for entry in self.life.trouble]
+        kept_away = book.outages + book.breaks + [entry[1:] for entry in self.life.trouble if entry[0] == "cut off"]
         if not has_begun and self.process.returncode in (69, 75) and ledger.overlap(kept_away, self.life.begin, self.life.end):
             book.figures["started without a database"] = book.figures.get("started without a database", 0) + 1
             self.start()

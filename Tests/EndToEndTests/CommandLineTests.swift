@@ -117,7 +117,7 @@ struct CommandLineTests {
       #expect(again.standardOutput == ["submitted 0 jobs, 1 already there, 0 queued again"])
       #expect(
         again.standardError == [
-          "haul submit: 1 URL was there already, without the digest given now, which is not compared; with --on-duplicate refresh it is"
+          "haul submit: 1 URL was there already, without the digest given now, which is not compared; with --on-duplicate refresh it is, once the file is there"
         ])
       _ = try await haul(["submit", "http://127.0.0.1:8077/a", "--batch", "monday"], on: database)
       let refusals = [
@@ -344,43 +344,6 @@ struct CommandLineTests {
     }
   }
 
-  @Test func `workers that live are listed, those that are gone are counted`() async throws {
-    try await HaulPool.open { pool in
-      let worker = try pool.worker()
-      try await worker.event("worker.started")
-      let alive = try await pool.haul(["workers", "--json"])
-      #expect(alive.standardOutput.count == 1)
-      #expect(alive.standardError == [])
-      let drain = try await pool.command("drain", "1")
-      let name: String = try await pool.value(
-        "SELECT format('worker 1 (%s, pid %s)', machine, pid) FROM haul.workers")
-      #expect(drain == ["\(name) drains"])
-      #expect(try await worker.exit() == .code(0))
-      let gone = try await pool.haul(["workers", "--json"])
-      #expect(gone.exit == .code(0))
-      #expect(gone.standardOutput == [])
-      #expect(
-        gone.standardError == ["haul workers: 1 worker stopped in order; --all lists them too"])
-      let all = try await pool.haul(["workers", "--json", "--all"])
-      #expect(all.standardOutput.count == 1)
-      #expect(all.standardError == [])
-      let again = try await pool.haul(["drain", "1"])
-      #expect(
-        again.standardError == ["haul drain: \(name) is not running; see 'haul workers --all'."])
-      let next = try pool.worker()
-      try await next.event("worker.started")
-      // Those that run drain; the others are named.
-      let several = try await pool.haul(["drain", "1", "2", "3", "--json"])
-      #expect(several.exit == .code(65))
-      #expect(several.standardOutput == [#"{"worker":2}"#])
-      #expect(
-        several.standardError == [
-          "haul drain: there is no worker 3; \(name) is not running; see 'haul workers --all'."
-        ])
-      #expect(try await next.exit() == .code(0))
-    }
-  }
-
   /// Root alone can take it away.
   @Test(.enabled("unmounting takes root") { getuid() == 0 })
   func `without proc it says so`() async throws {
@@ -389,40 +352,5 @@ struct CommandLineTests {
       ["--mount", "sh", "-c", "umount -l /proc && exec \"$0\" --version", HaulProcess.path])
     #expect(output.exit == .code(78))
     #expect(output.standardError == ["haul: /proc is not mounted here, and is needed."])
-  }
-
-  @Test func `times are in UTC whatever the server's zone`() async throws {
-    try await withPool { database, _ in
-      _ = try await haul(["submit", "http://h/a"], on: database)
-      let connection = try await database.connect()
-      try await connection.script(
-        "ALTER DATABASE \"\(database.name)\" SET TimeZone = 'Asia/Tokyo'")
-      await connection.close()
-      let job = try await haul(["job", "1"], on: database).standardOutput
-      let shown = try #require(job.first { $0.hasPrefix("SUBMITTED") })
-      #expect(shown.wholeMatch(of: /SUBMITTED +[0-9-]{10} [0-9:]{8}/) != nil, "\(shown)")
-      let json = try await haul(["job", "1", "--json"], on: database).standardOutput
-      #expect(json.first?.contains(/"submitted_at":"[0-9-]{10}T[0-9:.]+\+00:00"/) == true)
-    }
-  }
-
-  @Test func `every list has the columns of its view for programs`() async throws {
-    try await withPool { database, _ in
-      _ = try await haul(["submit", "http://h/a", "--batch", "x"], on: database)
-      let connection = try await database.connect()
-      _ = try await haul(["host", "set", "h", "--cap", "2"], on: database)
-      let lists = [
-        ("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts"),
-        ("store list", "stores"), ("host policies", "policies"),
-        ("batches", "batches"), ("batch show x", "batches"),
-      ]
-      for (line, view) in lists {
-        let arguments = line.split(separator: " ").map(String.init) + ["--json"]
-        let object = try #require(try await haul(arguments, on: database).standardOutput.first)
-        let columns = try await connection.query("SELECT * FROM haul.\(view) LIMIT 0").columns
-        for column in columns { #expect(object.contains("\"\(column)\":"), "\(line): \(column)") }
-      }
-      await connection.close()
-    }
   }
 }

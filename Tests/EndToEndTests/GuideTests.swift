@@ -38,7 +38,7 @@ struct GuideTests {
       ("host=db.example.org", "host=db.example.org\nhostaddr=127.0.0.1\nport=\(port)"),
       (" example.org", " 127.0.0.1:\(origin.port)"), ("/etc/haul/", home.path + "/"),
       ("/srv/haul", home.path("store")), ("10.0.0.0/8", "127.0.0.0/8"),
-      (Self.asUser, ""),
+      (Self.asUser, ""), (" -o haul -g haul", ""),
     ].reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }
 
@@ -93,7 +93,7 @@ struct GuideTests {
       if command.hasSuffix("haul coordinator") {
         lines.append("\(command) & coordinator=$!")
       } else if command.contains("--queue archive ") {
-        lines.append("touch known_hosts; install -d -m 700 credentials; \(command) & archive=$!")
+        lines.append("touch known_hosts; \(command) & archive=$!")
       } else if command.contains("haul worker ") {
         lines.append("\(command) & worker=$!")
       } else if command.hasSuffix("haul batch wait monday") {

@@ -206,8 +206,13 @@ struct ListFormatTests {
       let named = try await pool.haul(["submit", "http://h/b", "--credential", "archive"])
       #expect(
         named.standardError == [
-          "haul submit: what was there already keeps its options; with --on-duplicate refresh or replace it gets these"
+          "haul submit: what was there already keeps its options; with --on-duplicate replace it gets these, and is fetched again"
         ])
+      // What has them keeps none, nor does what the same list has brought.
+      for url in ["http://h/c", "http://h/c"] {
+        let same = try await pool.haul(["submit", url, url, "--credential", "archive"])
+        #expect(same.standardError == [])
+      }
     }
   }
 

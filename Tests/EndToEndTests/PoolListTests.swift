@@ -1,8 +1,9 @@
+import JobQueue
 import Postgres
 import TestSupport
 import Testing
 
-/// What lists of jobs, batches and hosts say beside their rows.
+/// What lists say, and what beside their rows.
 @Suite struct PoolListTests {
   @Test func `a list that ends at its limit says so`() async throws {
     try await HaulPool.open { pool in
@@ -74,6 +75,13 @@ import Testing
         #expect(listed.contains { $0.contains("\"\(host)\"") } == (jobs.exit == .code(0)))
         return jobs.exit == .code(0)
       }
+      let unknown = try await pool.haul(["host", "unblock", "exmape.org"])
+      #expect(unknown.standardError.first?.hasSuffix("Did you mean 'exmapel.org'?") == true)
+      func names(_ kind: String) async throws -> [String] {
+        try await pool.values("SELECT haul.names($1, 'exm')", [kind])
+      }
+      #expect(try await names("listed host") == ["exmapel.org", "exmaple.org"])
+      #expect(try await names("host") == [])
       try await pool.command("host", "unblock", "exmapel.org")
       #expect(try await !knows("exmapel.org"))
       try await pool.command("submit", "http://exmapel.org/x")
@@ -144,6 +152,75 @@ import Testing
       #expect(try await pool.command("batches", "--json")[0].contains(#""batch":"first""#))
       #expect(try await pool.command("batch", "show", "second", "--json").count == 1)
       #expect(try await pool.haul(["batch", "wait", "second"]).exit == .code(0))
+    }
+  }
+
+  @Test func `workers that live are listed, those that are gone are counted`() async throws {
+    try await HaulPool.open { pool in
+      let worker = try pool.worker()
+      try await worker.event("worker.started")
+      let alive = try await pool.haul(["workers", "--json"])
+      #expect(alive.standardOutput.count == 1)
+      #expect(alive.standardError == [])
+      let drain = try await pool.command("drain", "1")
+      let name: String = try await pool.value(
+        "SELECT format('worker 1 (%s, pid %s)', machine, pid) FROM haul.workers")
+      #expect(drain == ["\(name) drains"])
+      #expect(try await worker.exit() == .code(0))
+      let gone = try await pool.haul(["workers", "--json"])
+      #expect(gone.exit == .code(0))
+      #expect(gone.standardOutput == [])
+      #expect(
+        gone.standardError == ["haul workers: 1 worker stopped in order; --all lists them too"])
+      let all = try await pool.haul(["workers", "--json", "--all"])
+      #expect(all.standardOutput.count == 1)
+      #expect(all.standardError == [])
+      let again = try await pool.haul(["drain", "1"])
+      #expect(
+        again.standardError == ["haul drain: \(name) is not running; see 'haul workers --all'."])
+      let next = try pool.worker()
+      try await next.event("worker.started")
+      // Those that run drain; the others are named.
+      let several = try await pool.haul(["drain", "1", "2", "3", "--json"])
+      #expect(several.exit == .code(65))
+      #expect(several.standardOutput == [#"{"worker":2}"#])
+      #expect(
+        several.standardError == [
+          "haul drain: there is no worker 3; \(name) is not running; see 'haul workers --all'."
+        ])
+      #expect(try await next.exit() == .code(0))
+    }
+  }
+
+  @Test func `times are in UTC whatever the server's zone`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a")
+      try await pool.admin.script(
+        "ALTER DATABASE \"\(pool.database.name)\" SET TimeZone = 'Asia/Tokyo'")
+      let job = try await pool.command("job", "1")
+      let shown = try #require(job.first { $0.hasPrefix("SUBMITTED") })
+      #expect(shown.wholeMatch(of: /SUBMITTED +[0-9-]{10} [0-9:]{8}/) != nil, "\(shown)")
+      let json = try await pool.command("job", "1", "--json")
+      #expect(json.first?.contains(/"submitted_at":"[0-9-]{10}T[0-9:.]+\+00:00"/) == true)
+    }
+  }
+
+  @Test func `every list has the columns of its view for programs`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "--batch", "x")
+      try await pool.command("host", "set", "h", "--cap", "2")
+      let lists = [
+        ("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts"),
+        ("store list", "stores"), ("host policies", "policies"),
+        ("batches", "batches"), ("batch show x", "batches"),
+      ]
+      for (line, view) in lists {
+        let output = try await pool.haul(
+          line.split(separator: " ").map(String.init) + ["--json"])
+        let object = try #require(output.standardOutput.first)
+        let columns = try await pool.admin.query("SELECT * FROM haul.\(view) LIMIT 0").columns
+        for column in columns { #expect(object.contains("\"\(column)\":"), "\(line): \(column)") }
+      }
     }
   }
 }

@@ -53,6 +53,8 @@ struct WatchTests {
         let shown = try await pool.command("batch", "show", "monday")
         #expect(shown.filter { $0.hasPrefix("PAUSED") } == facts, "\(command)")
         guard let reason else { continue }
+        let waits = reason.trimmingPrefix("nothing is running: ")
+        #expect(shown.contains { $0.hasPrefix("DOES NOT START") && $0.hasSuffix(" \(waits)") })
         let watch = try pool.start(["watch", "monday"])
         _ = try await watch.child.first("why nothing happens") { output in
           output.standardError.first { $0 == "haul watch: \(reason)" }

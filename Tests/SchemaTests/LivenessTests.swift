@@ -1,7 +1,8 @@
-import JobQueue
 import Postgres
 import TestSupport
 import Testing
+
+@testable import JobQueue
 
 /// Heartbeats, and the rescue of those that send none.
 struct LivenessTests {
@@ -27,7 +28,7 @@ struct LivenessTests {
     try await Pool.open { pool in
       try await pool.submit(2, batch: "films")
       let (one, two) = (try await pool.worker(), try await pool.worker())
-      #expect(try await one.claim(1).count == 1)
+      let lease = try await one.claimOne()
       func beat(_ worker: TestWorker, _ rates: [ReceivedRate]) async throws {
         _ = try await JobQueue(worker.life).heartbeat(
           worker.caller, seen: 0, holding: [], received: rates)
@@ -41,6 +42,14 @@ struct LivenessTests {
           SELECT (SELECT rate FROM haul.totals)
           """)
       }
+      // A program of before tells what it receives of each job, and no more.
+      try await pool.admin.execute(
+        "SELECT haul.heartbeat($1, $2, 1, $3::jsonb)",
+        [
+          one.caller.worker, one.caller.secret,
+          #"[{"job": \#(lease.job), "token": \#(lease.token), "bytes": 9, "rate": 7}]"#,
+        ])
+      #expect(try await shown() == [7, 7, 7, 7])
       let films = ReceivedRate(queue: Pool.name, batch: "films", rate: 1000)
       try await beat(one, [films, ReceivedRate(queue: Pool.name, batch: nil, rate: 10)])
       try await beat(two, [films, ReceivedRate(queue: "gone", batch: "films", rate: 100)])

@@ -1,4 +1,4 @@
--- At most a hundred names of one kind (queue, store, batch, host, policy or worker) that begin with p_prefix, for completion; of
+-- At most a hundred names of one kind (queue, store, batch, host, listed host, policy or worker) that begin with p_prefix, for completion; of
 -- batches and workers the newest.
 CREATE OR REPLACE FUNCTION haul.names(p_kind text, p_prefix text) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -9,7 +9,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   UNION ALL
   (SELECT b.name FROM haul.batch b WHERE p_kind = 'batch' AND starts_with(b.name, p_prefix) ORDER BY b.id DESC LIMIT 100)
   UNION ALL
-  (SELECT h.name FROM haul.host_name h WHERE p_kind = 'host' AND h.used AND starts_with(h.name, p_prefix) ORDER BY h.name LIMIT 100)
+  (SELECT h.name FROM haul.host_name h WHERE p_kind IN ('host', 'listed host') AND starts_with(h.name, p_prefix)
+     AND (h.used OR p_kind = 'listed host' AND EXISTS (
+       SELECT FROM haul.host b WHERE b.name = h.name AND b.blocked_until > clock_timestamp()))
+   ORDER BY h.name LIMIT 100)
   UNION ALL
   (SELECT p.pattern FROM haul.host_policy p WHERE p_kind = 'policy' AND starts_with(p.pattern, p_prefix) ORDER BY p.pattern LIMIT 100)
   UNION ALL

@@ -136,7 +136,7 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
     count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
-    clock_timestamp() - min(a.ended_at) FILTER (WHERE a.is_vain), count(*) FILTER (WHERE a.is_vain)
+    clock_timestamp() - min(a.ended_at) FILTER (WHERE a.is_vain), count(*) FILTER (WHERE a.is_vain AND haul.disposition(a.error) = 'host')
   INTO failures, rescues, trouble, tries
   FROM (
     SELECT n.*, haul.disposition(n.error) IN ('host', 'worker') AND n.token > coalesce(

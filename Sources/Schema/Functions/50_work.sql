@@ -125,17 +125,29 @@ BEGIN
 END
 $$;
 
--- The id of a job that waits, from p_first on, or one between two such, at random; NULL where none does. A host in
--- trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a port of it where nobody
--- listens, would keep all others from ever being tried.
+-- The id of a job that waits in a lane, any of them; NULL where none does. p_first is where the lane's first may be looked for.
+-- A host in trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a port of it where
+-- nobody listens, would keep all others from ever being tried. It is one of the next, from the first or from an id between: of
+-- the next one, two, … 8,192, each power of two as likely as the other, so that neither many in vain beside each other nor ids of
+-- which none waits hide the rest.
 CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint, p_first bigint)
 RETURNS bigint
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
-  SELECT f.job + floor(random() * (t.job - f.job + 1))::bigint
-  FROM (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
-      AND r.priority = p_priority AND r.job >= p_first ORDER BY r.job LIMIT 1) f
-  CROSS JOIN (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
-      AND r.priority = p_priority ORDER BY r.job DESC LIMIT 1) t
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  WITH ends AS MATERIALIZED (
+    SELECT f.job AS first, t.job AS last
+    FROM (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
+        AND r.priority = p_priority AND r.job >= p_first ORDER BY r.job LIMIT 1) f
+    CROSS JOIN (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
+        AND r.priority = p_priority ORDER BY r.job DESC LIMIT 1) t
+  ), start AS MATERIALIZED (
+    SELECT CASE WHEN random() < 0.5 THEN e.first ELSE e.first + floor(random() * (e.last - e.first + 1))::bigint END AS job
+    FROM ends e
+  )
+  SELECT n.job FROM (
+    SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
+      AND r.priority = p_priority AND r.job >= (SELECT s.job FROM start s)
+    ORDER BY r.job LIMIT (2 ^ (13 * random()))::integer) n
+  ORDER BY random() LIMIT 1
 $$;
 
 -- The first priority from p_floor on at which something waits in a lane, else the last one before it.

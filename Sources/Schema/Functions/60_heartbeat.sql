@@ -3,12 +3,13 @@
 --
 -- p_seen      the last call whose reply the worker has taken in
 -- p_holding   all it believes it holds: [{"job", "token", "bytes", "total", "rate"}, …]
--- p_received  bytes a second over all its transfers, ended ones too: [{"queue", "batch", "rate"}, …]
+-- p_received  bytes a second over all its transfers, ended ones too: [{"queue", "batch", "rate"}, …]; NULL from a program that
+--             does not know it yet: what it holds adds up to it then
 -- Returns     {"expiry": seconds, "lost": [tokens that are no lease any more], "commands": [{"job", "token", "command"}],
 --             "unlisted": [{"job", "token"}: leases of calls up to p_seen that it does not list; it should release
 --             them], "draining"}
 -- The caller may count on its leases for `expiry` seconds from the moment it *sent* this.
-CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb, p_received jsonb DEFAULT '[]')
+CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb, p_received jsonb DEFAULT NULL)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -26,7 +27,15 @@ BEGIN
     -- As views read it; what cannot be a rate they never see.
     received = coalesce((
       SELECT jsonb_agg(jsonb_build_object('queue', r.queue, 'batch', r.batch, 'rate', least(r.rate, 1000000000000)))
-      FROM jsonb_to_recordset(p_received) AS r(queue text, batch text, rate bigint) WHERE r.rate > 0), '[]'),
+      FROM (
+        SELECT e.queue, e.batch, e.rate FROM jsonb_to_recordset(p_received) AS e(queue text, batch text, rate bigint)
+        UNION ALL
+        SELECT q.name, b.name, sum(e.rate)::bigint
+        FROM jsonb_to_recordset(CASE WHEN p_received IS NULL THEN p_holding ELSE '[]' END) AS e(job bigint, token bigint, rate bigint)
+        JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+        JOIN haul.queue q ON q.id = l.queue JOIN haul.job j ON j.id = l.job LEFT JOIN haul.batch b ON b.id = j.batch
+        GROUP BY q.name, b.name) r
+      WHERE r.rate > 0), '[]'),
     steady_since = CASE WHEN heartbeat_at < v_now - interval '5 seconds' THEN v_now ELSE steady_since END
   WHERE id = p_worker RETURNING draining INTO v_draining;
 

@@ -11,8 +11,8 @@
 -- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
 --            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
 --            "elsewhere": [{"kind", "name", "jobs"}]: of those that are not in p_batch, where a batch is given, and of
---            those in another queue, "unchecked": of those skipped, lines with a digest that their job neither demands
---            nor has, "others": ids outside p_batch, where wanted,
+--            those in another queue, "unchecked": of those skipped, how many have a line with a digest that they neither demand
+--            nor have, "unapplied": … with other options that they do not have, "others": ids outside p_batch, where wanted,
 --            "left": whether lines are left}
 -- Raises     HA003 unknown queue · HA004 one path for two URLs, or an option of the wrong kind, with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
@@ -21,8 +21,8 @@ CREATE OR REPLACE FUNCTION haul.submit(
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
--- Of the size of staging the planner knows nothing: no statement here joins it to anything. What a
--- line needs from elsewhere is looked up by index and kept in its row.
+-- Of the size of staging the planner knows nothing: what a line needs from elsewhere is looked up by index and kept in its
+-- row, and no statement here may read more of another table than that.
 DECLARE
   v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
   v_queue haul.queue := v_step.queue;
@@ -38,6 +38,7 @@ DECLARE
   v_again bigint[] := '{}';
   v_elsewhere jsonb;
   v_unchecked bigint := 0;
+  v_unapplied bigint := 0;
   v_others jsonb;
 BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
@@ -84,12 +85,16 @@ BEGIN
       SELECT 'queue', q.name, array_agg(j.id) FROM haul.job j JOIN haul.queue q ON q.id = j.queue
       WHERE j.id = ANY (v_met) AND j.queue <> v_queue.id AND q.deleted_at IS NULL
       GROUP BY q.name) e;
-    SELECT count(DISTINCT s.owner) INTO v_unchecked
+    SELECT count(DISTINCT s.owner) FILTER (
+        WHERE g.options ? 'digest' AND (g.options ->> 'digest' = ANY (ARRAY[j.options ->> 'digest', j.digest])) IS NOT TRUE),
+      count(DISTINCT s.owner) FILTER (WHERE NOT j.options @> (g.options - '{digest,length}'::text[]))
+    INTO v_unchecked, v_unapplied
     FROM haul.staging s
-    CROSS JOIN LATERAL (SELECT (coalesce(p_options, '{}') || coalesce(s.options, '{}')) ->> 'digest' AS digest) d
-    JOIN haul.job j ON j.id = s.owner LEFT JOIN haul.outcome o ON o.job = s.owner
-    WHERE s.submission = p_submission AND s.line <= v_last AND s.owner <> ALL (v_again)
-      AND (d.digest = ANY (ARRAY[j.options ->> 'digest', o.digest])) IS NOT TRUE AND d.digest IS NOT NULL;
+    CROSS JOIN LATERAL (SELECT coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options) g
+    -- OFFSET 0: by each job's id.
+    CROSS JOIN LATERAL (SELECT j.options, (SELECT o.digest FROM haul.outcome o WHERE o.job = j.id) AS digest
+      FROM haul.job j WHERE j.id = s.owner OFFSET 0) j
+    WHERE s.submission = p_submission AND s.line <= v_last AND g.options <> '{}' AND s.owner <> ALL (v_again);
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   END IF;
 
@@ -103,7 +108,7 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:all');
   RETURN jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
     'refreshed', cardinality(v_refreshed), 'skipped', v_count - v_added.jobs - cardinality(v_again),
-    'elsewhere', coalesce(v_elsewhere, '[]'), 'unchecked', v_unchecked,
+    'elsewhere', coalesce(v_elsewhere, '[]'), 'unchecked', v_unchecked, 'unapplied', v_unapplied,
     'others', CASE WHEN p_others THEN coalesce(v_others, '[]') ELSE '[]' END, 'left',
     EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END

@@ -114,8 +114,8 @@ COMMENT ON COLUMN haul.stores.marker IS 'The id in its marker file.';
 COMMENT ON COLUMN haul.stores.created_at IS 'When it was first initialised.';
 
 CREATE OR REPLACE VIEW haul.policies AS
-SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host h WHERE h.name = p.pattern
-  OR (p.pattern LIKE '*%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts,
+SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host_name h WHERE h.used AND (h.name = p.pattern
+  OR p.pattern LIKE '*%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts,
   p.min_interval, p.burst
 FROM haul.host_policy p;
 COMMENT ON VIEW haul.policies IS 'What is set for hosts; an exact name goes before the longest suffix that fits, that before a cap of 4.';

@@ -19,12 +19,12 @@ COMMENT ON FUNCTION haul.sees_all_sessions() IS 'Whether haul_admin is a member 
 COMMENT ON FUNCTION haul.places(integer, integer) IS 'How many transfers a host with this cap and so many failures in a row may see now.';
 COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS 'When the interval of a host allows its next start; NULL = at any time.';
 COMMENT ON FUNCTION haul.disposition(text) IS
-  'What an error class means: permanent (the job fails), job (it is tried again, a limited number of times), host (it waits for its host), kept (it fails, and a retry goes on where it was).';
+  'What an error class means: permanent (the job fails), job (it is tried again, a limited number of times), host (it waits for its host), worker (it waits for a worker that can), kept (it fails, and a retry goes on where it was).';
 COMMENT ON FUNCTION haul.keeps_progress(text) IS 'Whether what is durable of a job that has failed so stays, for a retry to go on with.';
 COMMENT ON FUNCTION haul.check_selector(jsonb) IS
   'Raises HA003 for a name or an id of a selector that does not exist, HA004 for an empty one. A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow.';
 COMMENT ON FUNCTION haul.names(text, text) IS
-  'At most a hundred names of a kind (queue, store, batch, host, policy or worker) that begin with the prefix, for completion.';
+  'At most a hundred names of a kind (queue, store, batch, host: of jobs, listed host: as in the view hosts, policy or worker) that begin with the prefix, for completion.';
 COMMENT ON FUNCTION haul.pool_id() IS 'The id that tells this pool''s part files from another''s on the same store.';
 
 -- For workers. A token is a lease's; a call that names another worker's lease changes nothing of it.
@@ -67,7 +67,7 @@ COMMENT ON FUNCTION haul.begin_submission(text) IS
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
   'What of a submission''s lines contradicts each other or what is there: {"count", "first": [{"line", "path", "other_line", "job"}]}. With p_remove these lines are taken out.';
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
-  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns {"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "others", "left"}. Raises HA003 for a queue that does not exist, HA004 for a path that another URL has.';
+  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns {"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", "others", "left"}. Raises HA003 for a queue that does not exist, HA004 for a path that another URL has.';
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer) IS
   'Before submit(): lines whose paths have jobs take these over. Returns {"replaced", "skipped", "waiting", "left"}.';
 COMMENT ON FUNCTION haul.end_submission(uuid) IS 'Forgets a submission and whatever of it is still staged.';
