@@ -293,7 +293,7 @@ import Testing
     }
     let screen = try await place.terminal(columns: 120, origin.url("/file"))
     try await screen.wait(for: "all of the first") { content in
-      content.rows.contains { $0.contains("512.0 KiB") }
+      content.rows.contains { $0.contains(" 512 KiB ") }
     }
     first.open()
     try await screen.wait(for: "the notice") { content in
