@@ -3,8 +3,9 @@
 CREATE OR REPLACE VIEW haul.received AS
 SELECT w.id AS worker, r.queue, r.batch, r.rate
 FROM haul.worker w CROSS JOIN LATERAL jsonb_to_recordset(w.received) AS r(queue text, batch text, rate bigint)
-WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp();
-COMMENT ON VIEW haul.received IS 'What each live worker receives, by queue and batch, as of its last heartbeat.';
+WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+  AND w.heartbeat_at >= clock_timestamp() - haul.session_grace();
+COMMENT ON VIEW haul.received IS 'What each worker that is heard of receives, by queue and batch, as of its last heartbeat.';
 COMMENT ON COLUMN haul.received.worker IS 'Id of the worker.';
 COMMENT ON COLUMN haul.received.queue IS 'Name of the queue.';
 COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without one.';
@@ -19,8 +20,7 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
     WHEN w.heartbeat_at < clock_timestamp() - haul.session_grace() THEN 'silent'
     ELSE 'alive' END AS state,
   (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id) AS running, w.concurrency,
-  CASE WHEN w.stopped_at IS NULL AND w.expires_at > clock_timestamp() THEN (
-    SELECT coalesce(sum(r.rate), 0)::bigint FROM jsonb_to_recordset(w.received) AS r(rate bigint)) ELSE 0 END AS rate,
+  (SELECT coalesce(sum(r.rate), 0)::bigint FROM haul.received r WHERE r.worker = w.id) AS rate,
   (SELECT array_agg(s.name ORDER BY s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
    WHERE i.id = ANY (w.instances)) AS stores,
   w.registered_at, w.heartbeat_at, w.expires_at,
