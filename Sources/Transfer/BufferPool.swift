@@ -14,15 +14,19 @@ import Synchronization
   package let capacity: Int
   private let block: Block
   private let pool: BufferPool
+  private let share: ObjectIdentifier?
 
-  fileprivate init(_ block: Block, capacity: Int, pool: BufferPool) {
+  fileprivate init(
+    _ block: Block, capacity: Int, pool: BufferPool, share: ObjectIdentifier?
+  ) {
     self.block = block
     self.capacity = capacity
     self.pool = pool
+    self.share = share
   }
 
   deinit {
-    pool.giveBack(block)
+    pool.giveBack(block, of: share)
   }
 
   /// Bytes that still fit.
@@ -47,11 +51,15 @@ import Synchronization
 /// A fixed number of equal buffers, made when first needed and kept for the pool's life.
 ///
 /// When all are out, exchanges pause until a sink gives one back: memory stays bounded however slow the
-/// disk is.
+/// disk is. Nor may one disk have all of them, since it may stand still: a share gets no more than twice what is left
+/// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998), so that something is left for
+/// every other share.
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []
-    var made = 0
+    /// Buffers that are out, in all and by share.
+    var out = 0
+    var held: [ObjectIdentifier?: Int] = [:]
     var missed = false
   }
 
@@ -63,7 +71,7 @@ package final class BufferPool: Sendable {
   /// - Parameters:
   ///   - capacity: bytes a buffer.
   ///   - limit: the most buffers.
-  ///   - whenFreed: called once after a failed ``take()``, when a buffer has come back, from the
+  ///   - whenFreed: called once after a failed ``take(for:)``, when a buffer has come back, from the
   ///     thread that dropped it.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
     self.capacity = capacity
@@ -77,24 +85,31 @@ package final class BufferPool: Sendable {
     }
   }
 
-  /// An empty buffer, or nil when all are out.
-  package func take() -> GatherBuffer? {
+  /// An empty buffer, or nil when all are out that the share may have.
+  ///
+  /// - Parameter share: what all that may stand still together have in common.
+  package func take(for share: ObjectIdentifier? = nil) -> GatherBuffer? {
     let block: Block? = state.withLock { state in
-      // The one used last: its pages are in the caches.
-      if let last = state.free.popLast() { return last }
-      guard state.made < limit else {
+      let held = state.held[share, default: 0]
+      guard held < 2 * (limit - state.out) else {
         state.missed = true
         return nil
       }
-      state.made += 1
-      return unsafe Block(start: .allocate(byteCount: capacity, alignment: 4096))
+      state.held[share] = held + 1
+      state.out += 1
+      // The one used last: its pages are in the caches.
+      return unsafe state.free.popLast()
+        ?? Block(start: .allocate(byteCount: capacity, alignment: 4096))
     }
-    return block.map { GatherBuffer($0, capacity: capacity, pool: self) }
+    return block.map { GatherBuffer($0, capacity: capacity, pool: self, share: share) }
   }
 
-  fileprivate func giveBack(_ block: Block) {
+  fileprivate func giveBack(_ block: Block, of share: ObjectIdentifier?) {
     let wanted = state.withLock { state in
       state.free.append(block)
+      state.out -= 1
+      let held = state.held[share, default: 0] - 1
+      state.held[share] = held == 0 ? nil : held
       defer { state.missed = false }
       return state.missed
     }

@@ -13,7 +13,7 @@ enum ContentRange: Sendable, Equatable {
     case repeated
     /// The unit is not `bytes`.
     case otherUnit
-    /// The value breaks the grammar, exceeds 63 bits, or contradicts itself (last before first,
+    /// The value breaks the grammar, exceeds ``FileLength/limit``, or contradicts itself (last before first,
     /// length not beyond last), which §14.4 calls invalid.
     case garbage
   }
@@ -34,13 +34,17 @@ enum ContentRange: Sendable, Equatable {
 
   private static func readRange(_ scanner: inout TextScanner) -> ContentRange? {
     if scanner.take("*/") {
-      return scanner.integer().map { .unsatisfied(length: $0) }
+      return readLength(&scanner).map { .unsatisfied(length: $0) }
     }
     guard let first = scanner.integer(), scanner.take("-"), let last = scanner.integer(),
-      scanner.take("/"), first <= last, last < .max
+      scanner.take("/"), first <= last, last < FileLength.limit
     else { return nil }
     if scanner.take("*") { return .part(first: first, last: last, length: nil) }
-    guard let length = scanner.integer(), last < length else { return nil }
+    guard let length = readLength(&scanner), last < length else { return nil }
     return .part(first: first, last: last, length: length)
+  }
+
+  private static func readLength(_ scanner: inout TextScanner) -> Int64? {
+    scanner.integer().flatMap { $0 <= FileLength.limit ? $0 : nil }
   }
 }

@@ -112,11 +112,12 @@ package struct WebURL: Sendable, Hashable {
     return isSecret ? pair[...equals] + "***" : pair
   }
 
-  /// Parameters of signed URLs (S3, GCS, Azure SAS, CloudFront) and usual names of keys, in lower case.
+  /// Parameters of signed URLs (S3, GCS, Azure SAS, CloudFront, nginx, Akamai, Dropbox) and usual names of keys, in lower case.
   private static let secretNames: Set<String> = [
     "sig", "sign", "key", "auth", "authorization", "code", "expires", "policy", "pwd", "pass", "se",
     "sp", "sv", "sr", "st", "skoid", "sktid", "key-pair-id", "googleaccessid", "awsaccesskeyid",
-    "hmac", "jwt", "sid", "session",
+    "hmac", "jwt", "sid", "session", "md5", "hdnts", "hdnea", "hdntl", "rlkey", "resourcekey",
+    "verify", "ticket",
   ]
   private static let secretPrefixes = ["x-amz-", "x-goog-", "x-oss-", "x-cos-"]
   private static let secretParts = [

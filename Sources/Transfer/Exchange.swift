@@ -17,6 +17,8 @@ package struct ExchangeRequest: Sendable {
   package var connectTimeout: Duration?
   /// Overrides both the engine's ``Engine/Configuration/responseTimeout`` and its ``Engine/Configuration/stallTime``.
   package var stallTimeout: Duration?
+  /// Whose share of the engine's buffers its body takes: the same for all that write to one disk.
+  package var share: ObjectIdentifier?
 
   /// A request made of its parts.
   package init(

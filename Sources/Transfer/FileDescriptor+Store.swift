@@ -103,8 +103,12 @@ extension FileDescriptor {
   package func space() throws(TransferError) -> (free: Int64, total: Int64) {
     var found = statvfs()
     guard unsafe fstatvfs(raw, &found) == 0 else { throw .file(errno, "cannot look at the disk") }
-    let block = Int64(found.f_frsize)
-    return (Int64(found.f_bavail) * block, Int64(found.f_blocks) * block)
+    // Some file systems of networks say that they have no end.
+    func bytes(_ blocks: UInt) -> Int64 {
+      let product = blocks.multipliedReportingOverflow(by: UInt(found.f_frsize))
+      return product.overflow ? .max : Int64(clamping: product.partialValue)
+    }
+    return (bytes(found.f_bavail), bytes(found.f_blocks))
   }
 
   /// The length in bytes of the regular file at `path` below this directory; nil where there is none.

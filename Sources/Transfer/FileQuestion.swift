@@ -6,7 +6,8 @@
 struct FileQuestion: Sendable, Equatable {
   /// What the server says of the file.
   struct Facts: Sendable, Equatable {
-    /// Bytes from ``FileQuestion/offset`` to the end; nil where the server does not tell.
+    /// Bytes from ``FileQuestion/offset`` to the end; nil where the server does not tell, and
+    /// no more is believed than ``FileLength/limit``.
     var length: Int64?
     /// When it was last changed, in seconds since 1970; nil where the server does not tell.
     var modified: Int64?
@@ -43,7 +44,7 @@ struct FileQuestion: Sendable, Equatable {
   ///
   /// - Returns: the head; and how many bytes of the body are wanted, where that is not all of it.
   func head(_ facts: Facts, now: HTTPDate) -> (HeadParser.Parsed, wanted: Int64?) {
-    let total = facts.length.map { offset + $0 }
+    let total = facts.length.flatMap { $0 <= FileLength.limit ? offset + $0 : nil }
     var fields = validators(total, facts.modified, now: now)
     if let known, known == fields.first(where: { $0.isNamed("ETag") })?.value {
       return (parsed(304, fields, .noBody), nil)

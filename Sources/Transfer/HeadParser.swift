@@ -161,6 +161,10 @@ struct HeadParser {
         throw TransferError(
           .protocol, "the answer's Content-Length is not a number", status: head.status)
       }
+      guard length <= FileLength.limit else {
+        throw TransferError(
+          .protocol, "the answer's Content-Length is more than 1 PiB", status: head.status)
+      }
       lengths.insert(length)
     }
     guard lengths.count == 1 else {

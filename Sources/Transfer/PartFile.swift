@@ -59,14 +59,19 @@ package final class PartFile: Sendable {
     // What a quota leaves is less than what is free.
     case EDQUOT:
       TransferError(
-        .diskFull, "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and a quota leaves less")
+        .diskFull, "the file takes \(mebibytes(length)) MiB, and a quota leaves less")
     case let error where [ENOSPC, EFBIG].contains(error) || free < length:
       TransferError(
         .diskFull,
-        "the file takes \((length + 1 << 20 - 1) >> 20) MiB, and the disk has room for \(free >> 20) MiB"
+        "the file takes \(mebibytes(length)) MiB, and the disk has room for \(free >> 20) MiB"
       )
     default: nil
     }
+  }
+
+  /// `length` in MiB, rounded up.
+  private static func mebibytes(_ length: Int64) -> Int64 {
+    (length >> 20) + (length & 0xf_ffff == 0 ? 0 : 1)
   }
 
   /// pread(2) at `offset` until `buffer` is full or the file ends.

@@ -134,6 +134,8 @@ extension PartTransfer {
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
     request.connectTimeout = order.connectTimeout
     request.stallTimeout = order.stallTimeout
+    // What hangs of a disk hangs with its threads.
+    request.share = ObjectIdentifier(io)
     return request
   }
 

@@ -37,7 +37,7 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
       if component == "." || component == ".." { throw .dots }
       if component.utf8.count > 255 { throw .tooLong }
     }
-    if components[0] == ".haul" { throw .reserved }
+    if components[0].lowercased() == ".haul" { throw .reserved }
   }
 
   private init(components: [String]) {

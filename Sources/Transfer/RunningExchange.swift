@@ -173,7 +173,7 @@ final class RunningExchange {
       return .pause
     }
     if buffer == nil {
-      buffer = pool.take()
+      buffer = pool.take(for: order.request.share)
       gatheringSince = now
     }
     guard let buffer else {

@@ -45,7 +45,7 @@ package enum Validator: Sendable, Hashable {
 
   /// How a later answer's field stands to this validator.
   enum Comparison: Sendable, Equatable {
-    /// Present and equal, character for character.
+    /// Present and equal, byte for byte.
     case same
     /// The field is not there.
     case absent
@@ -61,7 +61,8 @@ package enum Validator: Sendable, Hashable {
       case .lastModified: head.values("Last-Modified")
       }
     if values.isEmpty { return .absent }
-    return values == [ifRangeValue] ? .same : .different
+    guard values.count == 1 else { return .different }
+    return values[0].utf8.elementsEqual(ifRangeValue.utf8) ? .same : .different
   }
 
   /// `opaque-tag` of RFC 9110 §8.8.3: quoted, without quotes, spaces or control characters inside.

@@ -32,7 +32,7 @@ extension ExitError {
     case let problem as SecretFile.Problem: self.init(.configuration, "\(problem).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
     case is DrainedUnheard: self.init(.tryAgain, "\(error).")
-    case let error as TransferError: self.init(.badInput, Self.sentence(error.message))
+    case let error as TransferError: self.init(error)
     case let error as StandardStream.Failure:
       self.init(.inputOutput, "cannot write the output: \(error).")
     case is CancellationError: self.init(.tryAgain, "stopped before it was done.")
@@ -61,6 +61,16 @@ extension ExitError {
       sentence += " Did you mean '\(near)'?"
     }
     self.init(code, sentence)
+  }
+
+  /// What this machine refuses is no fault of what was asked for.
+  private init(_ error: TransferError) {
+    let code: ExitCode =
+      switch error.errorClass {
+      case .io, .openFiles, .diskFull: .inputOutput
+      default: .badInput
+      }
+    self.init(code, Self.sentence(error.message))
   }
 
   /// A port may be free again soon; what else is wrong with an address stays so.

@@ -101,14 +101,16 @@ struct SubmissionReader {
     _ lines: [SubmitLine], called word: String, _ problems: LineProblems, _ place: (Int) -> String
   ) -> [SubmitLine] {
     guard findsDoublePaths else { return lines }
-    var first: [String: SubmitLine] = [:]
+    // By bytes, as the file system tells names apart: String holds equivalent spellings of a letter for one.
+    var first: [[UInt8]: SubmitLine] = [:]
     var wrong: [LineProblems.Problem] = []
     let right = lines.filter { line in
-      guard let other = first[line.path] else {
-        first[line.path] = line
+      let name = Array(line.path.utf8)
+      guard let other = first[name] else {
+        first[name] = line
         return true
       }
-      if other.url == line.url { return true }
+      if other.url.utf8.elementsEqual(line.url.utf8) { return true }
       let sentence = "\(word) \(other.line) would become \"\(line.path)\" too"
       wrong.append((line.line, "\(place(line.line))\(sentence)\(wayOut)"))
       return false

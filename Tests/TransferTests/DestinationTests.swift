@@ -198,7 +198,7 @@ import Testing
     ("a\nb", .controlCharacter), ("a/\u{7f}", .controlCharacter), ("\u{85}", .controlCharacter),
     (String(repeating: "x", count: 256), .tooLong), (String(repeating: "ü", count: 128), .tooLong),
     (String(repeating: "x/", count: 2500) + "x", .tooLong), (".haul", .reserved),
-    (".haul/parts/x", .reserved),
+    (".haul/parts/x", .reserved), (".HAUL/store.json", .reserved),
   ])
   func `says why it is none`(_ text: String, _ reason: RelativePath.Invalid) {
     #expect(throws: reason) { try RelativePath(text) }

@@ -27,6 +27,8 @@ struct EngineHeadTests {
     BadHead("signed length", "Content-Length: +5"),
     BadHead("empty length", "Content-Length:"),
     BadHead("length beyond 63 bits", "Content-Length: 99999999999999999999"),
+    BadHead("length of 63 bits", "Content-Length: 9223372036854775807"),
+    BadHead("length above 1 PiB", "Content-Length: 1125899906842625"),
     BadHead("unasked switch", "Upgrade: x", status: "HTTP/1.1 101 Switching Protocols"),
     BadHead(
       "1xx with a length", "Content-Length: 5\n\nHTTP/1.1 200 OK", status: "HTTP/1.1 103 Early"),

@@ -45,6 +45,13 @@ import Testing
     #expect(answer.wanted == wanted)
   }
 
+  @Test(arguments: [Int64.max, .max - 3, (1 << 50) + 1] as [Int64])
+  func `a size that no file has is as good as none`(length: Int64) {
+    let facts = FileQuestion.Facts(length: length, modified: old)
+    #expect(question(nil).head(facts, now: now).0.framing == .untilClose)
+    #expect(question("bytes=4-9").head(facts, now: now).0.head.status == 416)
+  }
+
   @Test func `a range of a file whose size nobody tells, and the same file again`() {
     #expect(question("bytes=4-9").head(.init(modified: old), now: now).0.head.status == 416)
     let facts = FileQuestion.Facts(length: 9, modified: old)

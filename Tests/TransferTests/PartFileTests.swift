@@ -107,6 +107,13 @@ import Testing
     #expect(shortage == message.map { TransferError(.diskFull, $0) })
   }
 
+  @Test func `no length is too long to be told`() {
+    let shortage = PartFile.shortage(of: .max, after: EFBIG, free: .max)
+    #expect(
+      shortage?.message
+        == "the file takes 8796093022208 MiB, and the disk has room for 8796093022207 MiB")
+  }
+
   @Test(.enabled(if: getuid() == 0, "mounting takes root"))
   func `a full file system is told apart`() async throws {
     let system = try await TestFileSystem(tmpfs: 65_536)

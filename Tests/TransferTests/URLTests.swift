@@ -117,6 +117,7 @@ struct URLTests {
     ),
     ("https://h/?sv=1&sig=a%3D&page=2", "https://h/?sv=***&sig=***&page=2"),
     ("https://h/?access_token=a=b&flag&=x", "https://h/?access_token=***&flag&=x"),
+    ("https://h/?md5=1&rlkey=2&hdnts=3", "https://h/?md5=***&rlkey=***&hdnts=***"),
   ])
   func `secrets are not shown`(_ text: String, _ expected: String) throws {
     #expect(try WebURL(text).redacted == expected)

@@ -9,7 +9,7 @@
 CREATE OR REPLACE FUNCTION haul.redacted(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT
 RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]*@', '\1'),
-  '([?&][^=&#]*(?:sig|token|key|secret|pass|pwd|credential|auth|expires|policy|code|hmac|jwt|sid|session)[^=&#]*=)[^&#]*', '\1…', 'gi');
+  '([?&][^=&#]*(?:sig|token|key|secret|pass|pwd|credential|auth|expires|policy|code|hmac|jwt|sid|session|md5|hdn|verify|ticket)[^=&#]*=)[^&#]*', '\1…', 'gi');
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
@@ -68,7 +68,7 @@ CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
   coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
-  CASE WHEN p.rate > 0 THEN make_interval(secs => (p.total - p.bytes) / p.rate) END AS time_left,
+  CASE WHEN p.rate > 0 THEN make_interval(secs => least((p.total - p.bytes) / p.rate, 1e11)) END AS time_left,
   l.started_at, p.updated_at, l.command, b.name AS batch, l.resumed_at
 FROM haul.lease l
 JOIN haul.job j ON j.id = l.job

@@ -181,8 +181,8 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.c
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
   -- Of what waits nothing is known but what others were long.
   CASE WHEN v.rate > 0 AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
-    (r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
-      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate) END AS time_left,
+    least((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
+      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, 1e11)) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
   -- This and the next are found by the index on batches, once for each row that is shown. Ids of a batch lie close together.
