@@ -97,10 +97,11 @@ extension JobQueue {
       "SELECT to_json(v) FROM (SELECT q.* FROM haul.queues q ORDER BY q.queue LIMIT $1) v", [limit])
   }
 
-  /// All instances of stores, by name and id.
-  package func stores() async throws -> [StoreRow] {
+  /// Instances of stores, by name and id.
+  package func stores(limit: Int? = nil) async throws -> [StoreRow] {
     try await view(
-      "SELECT to_json(v) FROM (SELECT s.* FROM haul.stores s ORDER BY s.store, s.instance) v", [])
+      "SELECT to_json(v) FROM (SELECT s.* FROM haul.stores s ORDER BY s.store, s.instance LIMIT $1) v",
+      [limit])
   }
 
   /// Whether jobs of any queue end up in that store.
@@ -108,13 +109,13 @@ extension JobQueue {
     try await call("SELECT EXISTS (SELECT FROM haul.queues q WHERE q.store = $1)", [store])
   }
 
-  /// All policies of hosts by pattern.
-  package func policies() async throws -> [PolicyRow] {
+  /// Policies of hosts by pattern.
+  package func policies(limit: Int? = nil) async throws -> [PolicyRow] {
     try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT p.*, extract(epoch FROM p.min_interval) AS interval FROM haul.policies p ORDER BY p.pattern) v
-      """, [])
+        SELECT p.*, extract(epoch FROM p.min_interval) AS interval FROM haul.policies p ORDER BY p.pattern LIMIT $1) v
+      """, [limit])
   }
 
   /// Whether any job is on a host that `pattern` fits, a name, `*.suffix` or `*`. Reads all jobs where none of them ever

@@ -13,14 +13,17 @@ struct HostPoliciesCommand: HaulCommand {
     Example("haul host policies", "All that 'haul host set' has set."),
     Example("haul host policies --json", "The same for a program."),
   ]
-  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let options: [Option<Self>] =
+    group(\.limit) + group(\.output) + group(\.database)
 
+  var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.policies() }
-    try output.print(rows, PolicyRow.columns)
+    let rows = try await database.withQueue { try await $0.policies(limit: limit.asked) }
+    try output.print(
+      rows, upTo: limit.limit, label: "haul host policies", PolicyRow.columns)
   }
 }
 

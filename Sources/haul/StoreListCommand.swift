@@ -13,14 +13,18 @@ struct StoreListCommand: HaulCommand {
     Example("haul store list", "All stores."),
     Example("haul store list --json", "The same for a program."),
   ]
-  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let options: [Option<Self>] =
+    group(\.limit) + group(\.output) + group(\.database)
 
+  var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.stores() }
-    try output.print(rows, StoreRow.columns, json: StoreRow.moreColumns)
+    let rows = try await database.withQueue { try await $0.stores(limit: limit.asked) }
+    try output.print(
+      rows, upTo: limit.limit, label: "haul store list", StoreRow.columns,
+      json: StoreRow.moreColumns)
   }
 }
 

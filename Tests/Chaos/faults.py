@@ -327,4 +327,6 @@ def _(world, fault, hold):
 
 @deed("haul migrate")
 def _(world, fault, hold):
+    # As from a version whose functions and views were others: all of them are made anew beneath the pool.
+    world.sql("UPDATE haul.repeatable SET digest = 'older'")
     world.persist("migrate")

@@ -15,13 +15,17 @@ import Testing
         INSERT INTO haul.outcome (job, state, finished_at, error, message)
         SELECT id, 'failed', clock_timestamp(), 'http_4xx', 'the server answered 404' FROM haul.job
         """)
-      for list in ["jobs", "batches", "hosts", "failures"] {
-        let cut = try await pool.haul([list, "--json", "--limit", "2"])
+      // Of queues there are two, of stores and workers none or one.
+      for name in ["x", "y", "z"] { try await pool.command("host", "set", name, "--cap", "2") }
+      try await pool.command("queue", "create", "third", "--store", "data")
+      for list in ["jobs", "batches", "hosts", "failures", "queues", "host policies"] {
+        let words = list.split(separator: " ").map(String.init)
+        let cut = try await pool.haul(words + ["--json", "--limit", "2"])
         #expect(cut.standardOutput.count == 2, "\(list)")
         #expect(
           cut.standardError == ["haul \(list): there are more than the 2 shown; --limit shows more"]
         )
-        let whole = try await pool.haul([list, "--json", "--limit", "3"])
+        let whole = try await pool.haul(words + ["--json", "--limit", "3"])
         #expect(whole.standardOutput.count == 3, "\(list)")
         #expect(whole.standardError == [])
       }

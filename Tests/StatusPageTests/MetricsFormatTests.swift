@@ -13,6 +13,14 @@ struct MetricsFormatTests {
     MetricFamily("haul_absent", "Nothing is known of it.", nil),
   ]
 
+  @Test func `what any worker may add to makes no series without end`() {
+    let values = (1...1000).map { ("class\($0)", Double($0)) }
+    let bounded = PoolMetrics.bounded(values)
+    #expect(bounded.count == 51 && bounded.first?.0 == "class1000")
+    #expect(bounded.last?.0 == "other" && bounded.last?.1 == 950 * 951 / 2)
+    #expect(PoolMetrics.bounded(Array(values.prefix(50))).map(\.0) == values.prefix(50).map(\.0))
+  }
+
   @Test func `Prometheus's own text`() {
     #expect(
       MetricsFormat.prometheus.text(Self.families) == #"""

@@ -73,7 +73,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 DECLARE
   v_changes jsonb;
   v_count integer;
-  v_ended text;
+  v_ended integer[];
 BEGIN
   PERFORM haul.require_read_committed();
   WITH gone AS (
@@ -100,7 +100,7 @@ BEGIN
     ON CONFLICT (batch) DO UPDATE SET jobs = t.jobs + excluded.jobs, completed = t.completed + excluded.completed,
       failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled, bytes = t.bytes + excluded.bytes
     RETURNING t.*)
-  SELECT string_agg(a.batch::text, ',') INTO v_ended FROM added a
+  SELECT array_agg(a.batch) INTO v_ended FROM added a
   WHERE a.batch <> 0 AND a.jobs <= a.completed + a.failed + a.cancelled;
   INSERT INTO haul.minute AS m (at, completed, failed, cancelled, bytes)
   SELECT c.at, sum(c.completed_then), sum(c.failed_then), sum(c.cancelled_then), sum(c.bytes_then)
@@ -110,9 +110,7 @@ BEGIN
   ON CONFLICT (at) DO UPDATE SET completed = m.completed + excluded.completed, failed = m.failed + excluded.failed,
     cancelled = m.cancelled + excluded.cancelled, bytes = m.bytes + excluded.bytes;
   DELETE FROM haul.minute WHERE at < clock_timestamp() - interval '7 days';
-  IF v_ended IS NOT NULL THEN
-    PERFORM pg_notify('haul', 'batches:' || left(v_ended, 7000));
-  END IF;
+  PERFORM pg_notify('haul', 'batch:' || b.name) FROM haul.batch b WHERE b.id = ANY (v_ended);
   RETURN v_count;
 END
 $$;

@@ -78,6 +78,14 @@ struct PoolMetrics: Sendable {
     ]
   }
 
+  /// The largest of what any worker may add to, and the others as one, so that no series is made for each.
+  static func bounded(_ values: [(String, Double)]) -> [(String, Double)] {
+    let most = 50
+    guard values.count > most else { return values }
+    let sorted = values.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
+    return sorted.prefix(most) + [("other", sorted.dropFirst(most).reduce(0) { $0 + $1.1 })]
+  }
+
   private func counts(_ counted: CountedFacts) -> [MetricFamily] {
     let reasons = ["blocked", "full", "adaptive", "empty", "paused", "interval"]
     let hosts = Dictionary(uniqueKeysWithValues: counted.hostCounts.map { ($0.whyIdle, $0.hosts) })
@@ -87,7 +95,7 @@ struct PoolMetrics: Sendable {
     return queues(counted.queues) + [
       MetricFamily(
         "haul_failed_jobs", "Jobs that are failed now, by error class.", by: "error",
-        counted.failures.map { ($0.error ?? "unknown", Double($0.jobs)) }),
+        Self.bounded(counted.failures.map { ($0.error ?? "unknown", Double($0.jobs)) })),
       MetricFamily(
         "haul_hosts",
         "Hosts by what keeps more from starting on them; open: nothing does.", by: "state",
