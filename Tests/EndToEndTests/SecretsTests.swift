@@ -6,7 +6,9 @@ import Testing
 
 /// What proves who asks is nowhere but in its files and on the way to its origin.
 @Suite struct SecretsTests {
-  private static let files = ["bearer", "netrc", "cookie", "proxy"].map { "s3cr3t-\($0)" }
+  private static let files = [
+    "bearer", "basic", "header", "netrc", "cookie", "proxy",
+  ].map { "s3cr3t-\($0)" }
   /// In the URL of a job, which the table of jobs keeps, and in that of a redirect.
   private static let inURLs = ["s3cr3t-sign", "s3cr3t-user", "s3cr3t-hop"]
 
@@ -54,6 +56,12 @@ import Testing
       _ = try secret(
         "type: bearer\norigins: http://\(host)\ntoken: s3cr3t-bearer\n", "c/archive", in: directory)
       _ = try secret("type: bearer\ntoken: s3cr3t-bearer\n", "c/broken", in: directory)
+      _ = try secret(
+        "type: basic\norigins: http://\(host)\nuser: me\npassword: s3cr3t-basic\n", "c/films",
+        in: directory)
+      _ = try secret(
+        "type: header\norigins: http://\(host)\nheader: X-Key: s3cr3t-header\n", "c/maps",
+        in: directory)
       let netrc = try secret(
         """
         machine 127.0.0.1:\(proxy.port) login me password s3cr3t-proxy
@@ -66,14 +74,14 @@ import Testing
         try await pool.command(
           "submit", "http://\(host)/\(path)\(signed)", "--out", path, "--max-attempts", "2")
       }
-      for name in ["archive", "broken", "missing"] {
+      for name in ["archive", "films", "maps", "broken", "missing"] {
         try await pool.command(
           "submit", "http://\(host)/\(name)\(signed)", "--out", name, "--credential", name)
       }
       let worker = try pool.worker(
         "--credentials", directory.path("c"), "--netrc", netrc, "--cookies", cookies, "--proxy",
         "http://127.0.0.1:\(proxy.port)", "--log-level", "debug", "--on-complete", "env")
-      for path in ["good", "archive"] { try await wait(pool, path, "completed") }
+      for path in ["good", "archive", "films", "maps"] { try await wait(pool, path, "completed") }
       for path in ["forbidden", "user", "hop", "broken"] { try await wait(pool, path, "failed") }
       for path in ["missing"] { try await wait(pool, path, "scheduled") }
       try await eventually("the held transfer") {
@@ -85,6 +93,8 @@ import Testing
       // Each was in use.
       let heads = proxy.asked.value.map { $0.head + ($0.password ?? "") }.joined()
       #expect(heads.contains("s3cr3t-cookie") && heads.contains("Bearer s3cr3t-bearer"))
+      #expect(heads.contains("X-Key: s3cr3t-header"))
+      #expect(heads.contains("Basic " + Data("me:s3cr3t-basic".utf8).base64EncodedString()))
       #expect(heads.contains("Basic " + Data("me:s3cr3t-netrc".utf8).base64EncodedString()))
       #expect(heads.contains("Basic " + Data("me:s3cr3t-proxy".utf8).base64EncodedString()))
 
@@ -92,6 +102,7 @@ import Testing
       try await requireCleanDatabase(pool)
       for command in [
         ["jobs"], ["jobs", "--json"], ["job", "1", "--json"], ["failures"], ["hosts", "--json"],
+        ["workers", "--json"], ["batches", "--json"], ["metrics"], ["check"],
       ] {
         let output = try await pool.haul(command)
         let text = (output.standardOutput + output.standardError).joined()
