@@ -75,10 +75,14 @@ def replaced(text, changes, where):
     return text
 
 
+def definition(session, function):
+    ((text,),) = session.run("SELECT pg_get_functiondef(%s::regproc)", [function])
+    return text
+
+
 def patch_functions(session, name):
     for function, changes in SQL[name].items():
-        ((text,),) = session.run("SELECT pg_get_functiondef(%s::regproc)", [function])
-        session.run(replaced(text, changes, function))
+        session.run(replaced(definition(session, function), changes, function))
 
 
 def build(top, root):
@@ -101,3 +105,33 @@ def build(top, root):
     finally:
         subprocess.run(["umount", "-l", top], check=True)
     return program
+
+
+def misfits(session, top):
+    """What of all this does not fit any more, a sentence each."""
+    texts = [(name, changes, lambda name: open(os.path.join(top, name)).read()) for name, changes in SWIFT.items()]
+    for functions in SQL.values():
+        texts += [(name, changes, lambda name: definition(session, name)) for name, changes in functions.items()]
+    for name, changes, read in texts:
+        try:
+            replaced(read(name), changes, name)
+        except RuntimeError as error:
+            yield str(error)
+
+
+class Session:
+    def __init__(self, conninfo):
+        self.cursor = psycopg2.connect(conninfo).cursor()
+
+    def run(self, statement, parameters):
+        self.cursor.execute(statement, parameters)
+        return self.cursor.fetchall()
+
+
+if __name__ == "__main__":
+    import psycopg2
+    import sys
+
+    found = list(misfits(Session(sys.argv[1]), os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")))
+    print(*found, sep="\n", end="\n" if found else "")
+    sys.exit(1 if found else 0)

@@ -44,6 +44,17 @@ struct ContractTests {
     }
   }
 
+  /// A proof that the judge of scripts/chaos finds what is broken would fail where nobody looks for an hour.
+  @Test func `what breaks Haul on purpose still fits`() async throws {
+    try await withTestDatabase { database in
+      let output = try await ChildProcess.run(
+        "/usr/bin/python3",
+        [Self.root.appending(path: "Tests/Chaos/broken.py").path, database.conninfo])
+      #expect(output.standardOutput == [])
+      #expect(output.exit == .code(0), "\(output.standardError)")
+    }
+  }
+
   /// Nor does it matter then how long a query takes: all that such a lock keeps waiting is a change of the schema.
   @Test func `a look at any view takes no lock that a claim waits for`() async throws {
     try await Pool.open { pool in
