@@ -15,6 +15,7 @@ struct CompletionTests {
     Case(line: "haul st", words: ["store"]), Case(line: "haul jobs --stat", words: ["--state"]),
     Case(line: "haul jobs --state comp", words: ["completed"]),
     Case(line: "haul jobs --batch mond", words: ["monday"]),
+    Case(line: "haul jobs --queue da", words: ["data"]), Case(line: "haul drain ", words: ["1"]),
     Case(line: "haul submit -i li", words: ["list.txt"]),
     Case(line: "haul worker --store da", words: ["data="]),
     Case(line: "haul nonsense ", words: []),
@@ -46,7 +47,13 @@ struct CompletionTests {
       let directory = try TemporaryDirectory()
       try directory.write("", to: "list.txt")
       try directory.write("", to: "films/a")
+      let worker = try pool.worker()
+      try await eventually("a worker to be named") {
+        try await pool.value("SELECT count(*) FROM haul.workers WHERE state = 'alive'") == 1
+      }
       try await body(pool.database, directory)
+      worker.signal(SIGKILL)
+      _ = try await worker.exit()
     }
   }
 

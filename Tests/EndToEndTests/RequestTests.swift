@@ -177,6 +177,15 @@ import Testing
       #expect(try await through.exit() == .code(0))
       #expect(try await pool.state(of: job) == "completed")
       #expect(proxy.asked.value.map(\.target) == ["GET \(url)"])
+
+      let socks = try ProxyServer(.socks)
+      let other = try await pool.submit("http://name.test:\(home.port)/socks", to: "socks")
+      let last = try pool.worker(
+        "--exit-when-idle", "--proxy", "socks5h://127.0.0.1:\(socks.port)",
+        environment: environment)
+      #expect(try await last.exit() == .code(0))
+      #expect(try await pool.state(of: other) == "completed")
+      #expect(socks.asked.value.map(\.target) == ["SOCKS name.test:\(home.port)"])
     }
   }
 }
