@@ -182,4 +182,42 @@ struct FaultOfStoreTests {
       try await expectDone((1...20).map { "small/h\($0)" }, on: disk.path, pool, of: 23)
     }
   }
+
+  /// More transfers than there are buffers for, all of which wait for one disk, leave some for the other.
+  @Test func `large files for a disk that hangs leave buffers to another store`() async throws {
+    let gate = Gate("the disk to hang")
+    let origin = try OriginServer { request, reply in
+      var file = representation(request.path)
+      if request.path.hasPrefix("/large/h") { file.gates = [1 << 20: gate] }
+      try file.answer(request, reply)
+    }
+    let (disk, other) = (try await TestFileSystem(ext4: 512 << 20), try TemporaryDirectory())
+    let held = (1...30).map { "large/h\($0)" }
+    try await HaulPool.open { pool in
+      try await pool.initialise(disk.path)
+      try await pool.command("store", "init", "other", other.path)
+      try await pool.command("host", "set", "*", "--cap", "64")
+      let list = held.map { "\(origin.url("/\($0)"))\n  out=\($0)" }.joined(separator: "\n")
+      try await pool.command("submit", "-i", try other.write(list, to: "list"))
+      let worker = try pool.worker(
+        "--store", "other=\(other.path)", "--concurrency", "48", on: disk.path)
+      try await eventually("all to have come to the gate") {
+        try await pool.value("SELECT count(*) FROM haul.running WHERE bytes >= 786432") == 30
+      }
+      try await disk.frozen {
+        gate.open()
+        try await worker.event("store.closed")
+        for number in 1...3 {
+          try await submit("large/o\(number)", of: origin, to: pool, "--queue", "other")
+        }
+        try await eventually("the jobs of the other store to be done", within: .seconds(60)) {
+          try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 3
+        }
+      }
+      try await eventually("all to be done", within: .seconds(120)) {
+        try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'") == 33
+      }
+      try await expectDone(held, on: disk.path, pool, of: 33)
+    }
+  }
 }
