@@ -36,11 +36,13 @@ enum LivelyPool {
     try await pool.execute("UPDATE haul.pulse SET round_at = clock_timestamp() + interval '1 hour'")
   }
 
-  /// However long all this takes: no worker dies but who is said to.
+  /// However long all this takes, and the questions after it: nobody falls silent or dies but who is said to.
   private static func keep(_ pool: Pool, but lost: TestWorker? = nil) async throws {
     try await pool.execute(
-      "UPDATE haul.worker SET expires_at = clock_timestamp() + interval '1 hour' WHERE id <> $1",
-      [lost?.caller.worker ?? 0])
+      """
+      UPDATE haul.worker SET heartbeat_at = clock_timestamp() + interval '1 hour',
+        expires_at = clock_timestamp() + interval '1 hour' WHERE id <> $1
+      """, [lost?.caller.worker ?? 0])
   }
 
   /// 1 from a fast host and 2 from a slow one, both of the batch films.
