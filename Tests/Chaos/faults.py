@@ -1,5 +1,6 @@
 """How each kind of fault is carried out: begun, held for its time, healed."""
 
+import contextlib
 import os
 import random
 import signal
@@ -118,6 +119,20 @@ def _(world, fault, hold):
     worker.over()
 
 
+@deed("worker killed while cut off")
+def _(world, fault, hold):
+    # Nobody hears of its end: the server keeps its sessions, origins keep what they were sending.
+    worker = world.pool.workers[fault.target]
+    worker.trouble("cut off")
+    worker.wire.lose("all")
+    hold()
+    worker.signal(signal.SIGKILL, "killed")
+    worker.wait(120)
+    worker.wire.heal()
+    worker.over()
+    worker.start()
+
+
 @deed("worker on a narrow line")
 def _(world, fault, hold):
     worker = world.pool.workers[fault.target]
@@ -175,6 +190,32 @@ def _(world, fault, hold):
         if sessions:
             world.server.kill_backend(random.Random(fault.dice).choice(sessions)[0])
         hold()
+
+
+@deed("one backend SIGSTOP")
+def _(world, fault, hold):
+    with world.outage():
+        # Whatever it has locked stays locked.
+        sessions = world.sql(SESSIONS)
+        if sessions:
+            server_stands_still(world, [random.Random(fault.dice).choice(sessions)[0]], hold)
+
+
+@deed("server SIGSTOP")
+def _(world, fault, hold):
+    with world.outage():
+        server_stands_still(world, world.server.processes(), hold)
+
+
+def server_stands_still(world, processes, hold):
+    """Connections live on, since the kernel answers for them; statements wait."""
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for pid in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        if number == signal.SIGSTOP:
+            hold()
+    time.sleep(3)
 
 
 @deed("server restarted at once")

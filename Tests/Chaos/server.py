@@ -56,6 +56,13 @@ class Server:
         """The server takes all its sessions down with the one that was killed, and recovers."""
         os.kill(pid, signal.SIGKILL)
 
+    def processes(self):
+        """Its first process, which starts all others, before those."""
+        with open(f"{self.data}/postmaster.pid") as file:
+            first = int(file.readline())
+        with open(f"/proc/{first}/task/{first}/children") as file:
+            return [first, *map(int, file.read().split())]
+
     def session(self, database="haul"):
         return Session(database)
 

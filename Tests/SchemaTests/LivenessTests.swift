@@ -33,6 +33,7 @@ struct LivenessTests {
       func beat(_ worker: TestWorker, _ rates: [ReceivedRate]) async throws {
         _ = try await JobQueue(worker.life).heartbeat(
           worker.caller, seen: 0, holding: [], received: rates)
+        try await pool.hear(worker)
       }
       func shown() async throws -> [Int64] {
         try await pool.column(
@@ -50,6 +51,7 @@ struct LivenessTests {
           one.caller.worker, one.caller.secret,
           #"[{"job": \#(lease.job), "token": \#(lease.token), "bytes": 9, "rate": 7}]"#,
         ])
+      try await pool.hear(one)
       #expect(try await shown() == [7, 7, 7, 7])
       let films = ReceivedRate(queue: Pool.name, batch: "films", rate: 1000)
       try await beat(one, [films, ReceivedRate(queue: Pool.name, batch: nil, rate: 10)])

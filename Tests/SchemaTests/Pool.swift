@@ -139,6 +139,11 @@ final class Pool: Sendable {
       """, [worker.caller.worker, seconds])
   }
 
+  /// However long what follows takes, this worker does not look silent.
+  func hear(_ worker: TestWorker) async throws {
+    try await silence(worker, for: -3600)
+  }
+
   /// Waits until the statement that `session` runs is stopped by a lock another session holds.
   func untilBlocked(_ session: Connection) async throws {
     try await eventually("a lock that stops process \(session.backendPID)") {
