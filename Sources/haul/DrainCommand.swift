@@ -26,12 +26,12 @@ struct DrainCommand: HaulCommand {
     let (absent, stopped) = try await database.withQueue { queue in
       var (absent, stopped): ([Int64], [String]) = ([], [])
       for worker in workers {
-        let isRunning = try await queue.drainWorker(worker)
+        // Asked for first: where this is a local pool's last worker, the database ends with it.
         guard let name = try await queue.worker(worker)?.name else {
           absent.append(worker)
           continue
         }
-        if isRunning {
+        if try await queue.drainWorker(worker) {
           try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
         } else {
           stopped.append(name)

@@ -171,7 +171,7 @@ class Judge(threading.Thread):
             if life.address is None:
                 continue
             if life.end is None and life.told is None and may_be_heard:
-                if now - life.begin > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
+                if now - self.begun(life) > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
                     self.book.checks["workers heard of"] += 1
                     if row is None or now - row[3] > HEARTBEAT:
                         self.book.violation("worker", f"{life.name} is alive, and the database last heard of it {row and now - row[3]} s ago")
@@ -179,6 +179,14 @@ class Judge(threading.Thread):
                 self.book.checks["dead workers given up"] += 1
                 if not (row[4] or row[5]) or row[6]:
                     self.book.violation("worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {row[6]} leases")
+
+    def begun(self, life):
+        """When a worker could begin: it opens its stores first, and waits for a disk that stands still."""
+        moment = life.begin
+        for start, stop in self.book.frozen:
+            if start - 2 <= moment and (stop is None or moment <= stop):
+                moment = stop or time.time()
+        return moment
 
     def measure(self, program):
         """Memory in bytes, descriptors, threads."""

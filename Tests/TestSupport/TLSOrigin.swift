@@ -1,18 +1,19 @@
 import Foundation
-import TestSupport
 
-/// nginx with TLS and HTTP/2 for the name `tls.test`, with a certificate of its own making.
-final class TLSOrigin: Sendable {
+/// nginx with TLS and HTTP/2 for the name `tls.test` and the address 127.0.0.2, with a certificate of its own making.
+///
+/// What is below `/known/` is for clients that show that certificate.
+package final class TLSOrigin: Sendable {
   /// The certificate, to be trusted or not (PEM).
-  let caFile: String
+  package let caFile: String
   /// The certificate's key; both are good for a client, too.
-  let keyFile: String
-  let port: UInt16
+  package let keyFile: String
+  package let port: UInt16
   private let directory: TemporaryDirectory
   private let nginx: ChildProcess
 
   /// - Parameter files: names and contents.
-  init(files: [String: [UInt8]]) async throws {
+  package init(files: [String: [UInt8]]) async throws {
     directory = try TemporaryDirectory()
     for (name, content) in files {
       try Data(content).write(to: URL(fileURLWithPath: directory.path(name)))
@@ -29,10 +30,12 @@ final class TLSOrigin: Sendable {
     try await eventually("nginx to listen") { FileManager.default.fileExists(atPath: ready) }
   }
 
-  func url(_ path: String) -> String { "https://tls.test:\(port)\(path)" }
+  package func url(_ path: String, host: String = "tls.test") -> String {
+    "https://\(host):\(port)\(path)"
+  }
 
   /// Protocol and connection number of each request, in the order of their ends.
-  func requests() throws -> [[String]] {
+  package func requests() throws -> [[String]] {
     try String(contentsOfFile: directory.path("access.log"), encoding: .utf8)
       .split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
   }
@@ -48,23 +51,28 @@ final class TLSOrigin: Sendable {
       uwsgi_temp_path t4; scgi_temp_path t5;
       server {
         listen 127.0.0.1:\(port) ssl http2;
+        listen 127.0.0.2:\(port) ssl http2;
         ssl_certificate cert.pem; ssl_certificate_key key.pem;
         ssl_client_certificate cert.pem; ssl_verify_client optional;
         add_header X-Client $ssl_client_verify;
         root .;
+        location /known/ {
+          if ($ssl_client_verify != SUCCESS) { return 403; }
+          rewrite ^/known(/.*) $1 break;
+        }
       }
     }
     """
   }
 }
 
-/// A certificate for `tls.test`, its own authority, as `cert.pem` and `key.pem`.
-func makeCertificate(in directory: TemporaryDirectory) async throws {
+/// A certificate for `tls.test` and 127.0.0.2, its own authority, as `cert.pem` and `key.pem`.
+package func makeCertificate(in directory: TemporaryDirectory) async throws {
   let made = try await ChildProcess.run(
     "openssl",
     [
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-      "-days", "2", "-subj", "/CN=tls.test", "-addext", "subjectAltName=DNS:tls.test",
+      "-days", "2", "-subj", "/CN=tls.test", "-addext", "subjectAltName=DNS:tls.test,IP:127.0.0.2",
       "-keyout", directory.path("key.pem"), "-out", directory.path("cert.pem"),
     ])
   guard made.exit == .code(0) else { throw POSIXError(.EINVAL) }
