@@ -26,12 +26,15 @@ struct DrainCommand: HaulCommand {
     let (absent, stopped) = try await database.withQueue { queue in
       var (absent, stopped): ([Int64], [String]) = ([], [])
       for worker in workers {
-        // Asked for first: where this is a local pool's last worker, the database ends with it.
-        guard let name = try await queue.worker(worker)?.name else {
+        // Its name is asked for first: where this is a local pool's last worker, the database ends with it. And it is
+        // drained even where there is none: who may not drain is told so, whatever the id.
+        let name = try await queue.worker(worker)?.name
+        let isRunning = try await queue.drainWorker(worker)
+        guard let name else {
           absent.append(worker)
           continue
         }
-        if try await queue.drainWorker(worker) {
+        if isRunning {
           try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
         } else {
           stopped.append(name)
