@@ -18,7 +18,8 @@ WHERE datname = 'haul' AND application_name <> 'chaos' AND backend_type = 'clien
 
 
 def deed(kind):
-    """Says that the function below carries out this kind. It gets the world, the fault, and a way to wait for its time."""
+    """Says that the function below carries out this kind. It gets the world, the fault, and a way to wait for its time; it
+    returns False where there was nothing to do it to, which does not count."""
     def add(function):
         DEEDS[kind] = function
         return function
@@ -28,15 +29,16 @@ def deed(kind):
 @deed("worker kill -9")
 def _(world, fault, hold):
     worker = world.pool.workers[fault.target]
-    worker.signal(signal.SIGKILL, "killed")
+    was_there = worker.signal(signal.SIGKILL, "killed")
     worker.wait(120)  # not before a disk that hangs lets it go
     hold()
     worker.start()
+    return was_there
 
 
 @deed("worker SIGTERM")
 def _(world, fault, hold):
-    drain(world, world.pool.workers[fault.target], hold, lambda worker: worker.signal(signal.SIGTERM, "drained"))
+    return drain(world, world.pool.workers[fault.target], hold, lambda worker: worker.signal(signal.SIGTERM, "drained"))
 
 
 @deed("worker haul drain")
@@ -44,9 +46,11 @@ def _(world, fault, hold):
     def ask(worker):
         number = worker_number(worker)
         worker.life.told = "drained"
-        if number is None or world.pool.haul("drain", str(number)).returncode:
-            worker.signal(signal.SIGTERM, "drained")
-    drain(world, world.pool.workers[fault.target], hold, ask)
+        if number is not None and world.pool.haul("drain", str(number)).returncode == 0:
+            return True
+        worker.signal(signal.SIGTERM, "drained")
+        return False
+    return drain(world, world.pool.workers[fault.target], hold, ask)
 
 
 @deed("worker's clock three hours fast")
@@ -61,13 +65,14 @@ def _(world, fault, hold):
 
 
 def drain(world, worker, hold, ask):
-    ask(worker)
+    was_asked = ask(worker)
     if not worker.wait(60):
         world.ledger.violation("drain", f"{worker.life.name} does not end within 60 s of being asked")
         worker.signal(signal.SIGKILL, "killed")
         worker.wait(120)
     hold()
     worker.start()
+    return was_asked
 
 
 def worker_number(worker):
@@ -81,21 +86,22 @@ def worker_number(worker):
 @deed("worker SIGSTOP")
 @deed("worker SIGSTOP past its lease")
 def _(world, fault, hold):
-    stop(world.pool.workers[fault.target], hold)
+    return stop(world.pool.workers[fault.target], hold)
 
 
 @deed("coordinator SIGSTOP")
 def _(world, fault, hold):
-    stop(world.pool.coordinators[fault.target], hold)
+    return stop(world.pool.coordinators[fault.target], hold)
 
 
 def stop(program, hold):
     program.trouble("stopped")
-    program.signal(signal.SIGSTOP)
+    was_there = program.signal(signal.SIGSTOP)
     hold()
     # Noted first: it may write before this thread has its turn again.
     program.over()
     program.signal(signal.SIGCONT)
+    return was_there
 
 
 LOSSES = {
@@ -126,11 +132,12 @@ def _(world, fault, hold):
     worker.trouble("cut off")
     worker.wire.lose("all")
     hold()
-    worker.signal(signal.SIGKILL, "killed")
+    was_there = worker.signal(signal.SIGKILL, "killed")
     worker.wait(120)
     worker.wire.heal()
     worker.over()
     worker.start()
+    return was_there
 
 
 @deed("worker on a narrow line")
@@ -153,34 +160,35 @@ def _(world, fault, hold):
 
 @deed("database replies lost")
 def _(world, fault, hold):
+    lost = world.relay.lost
     world.relay.loses = True
     with world.ledger.noted(world.ledger.breaks), world.ledger.noted(world.ledger.unheard):
         hold()
     world.relay.loses = False
+    return world.relay.lost > lost
 
 
 @deed("coordinator kill -9")
 def _(world, fault, hold):
     coordinator = world.pool.coordinators[fault.target]
-    coordinator.signal(signal.SIGKILL, "killed")
+    was_there = coordinator.signal(signal.SIGKILL, "killed")
     coordinator.wait()
     hold()
     coordinator.start()
+    return was_there
 
 
 @deed("coordinator SIGTERM")
 def _(world, fault, hold):
-    drain(world, world.pool.coordinators[fault.target], hold, lambda program: program.signal(signal.SIGTERM, "drained"))
+    return drain(world, world.pool.coordinators[fault.target], hold, lambda program: program.signal(signal.SIGTERM, "drained"))
 
 
 @deed("sessions terminated")
 def _(world, fault, hold):
     dice = random.Random(fault.dice)
-    sessions = world.sql(SESSIONS)
     with world.ledger.noted(world.ledger.breaks):
-        for (pid,) in sessions or []:
-            if dice.random() < 0.4:
-                world.sql("SELECT pg_terminate_backend(%s)", [pid])
+        chosen = [pid for pid, in world.sql(SESSIONS) or [] if dice.random() < 0.4]
+        return any([world.sql("SELECT pg_terminate_backend(%s)", [pid]) == [(True,)] for pid in chosen])
 
 
 @deed("one backend kill -9")
@@ -190,6 +198,7 @@ def _(world, fault, hold):
         if sessions:
             world.server.kill_backend(random.Random(fault.dice).choice(sessions)[0])
         hold()
+        return bool(sessions)
 
 
 @deed("one backend SIGSTOP")
@@ -199,6 +208,7 @@ def _(world, fault, hold):
         sessions = world.sql(SESSIONS)
         if sessions:
             server_stands_still(world, [random.Random(fault.dice).choice(sessions)[0]], hold)
+        return bool(sessions)
 
 
 @deed("server SIGSTOP")

@@ -1,6 +1,7 @@
 """The judge while the pool runs: every second its own look at the database and at the processes.
 
-It trusts nothing that Haul says of itself: no view, no function, no log; tables, and what the driver knows it did.
+It trusts nothing that Haul says for itself: no view, no function; tables, and what the driver knows it did. Of the logs it takes
+what speaks against their writer, a lease that he says he has lost, besides who he is and that he has begun.
 
 Not looked at by anybody here: the order of priorities and the weights of queues, how long claims take (I6), adaptive caps
 beyond that they are no larger than the policy's, TLS, and what NFS does to renames.
@@ -103,8 +104,6 @@ class Judge(threading.Thread):
         self.over = threading.Event()
         self.gauges = [DiskGauge(world, name, self.over) for name in world.stores]
         self.completed, self.tokens, self.samples = set(), {}, {}
-        # Counts over time: (seconds, running, waiting, ended).
-        self.course = []
 
     def run(self):
         for gauge in self.gauges:
@@ -141,10 +140,6 @@ class Judge(threading.Thread):
             self.book.violation("token", f"job {job} has the token {token} after {last}")
         for batch, there, said in self.session.run(TOTALS):
             self.book.violation("batch totals", f"batch {batch} has {there}, and its totals are {said}")
-        row = self.session.run("""
-            SELECT (SELECT count(*) FROM haul.lease), (SELECT count(*) FROM haul.ready),
-              (SELECT count(*) FROM haul.scheduled), (SELECT count(*) FROM haul.held), (SELECT count(*) FROM haul.outcome)""")[0]
-        self.course.append((time.time() - self.book.begin, *row))
 
     def look_at_hosts(self):
         for host, counted, there in self.session.run(HOSTS):

@@ -31,7 +31,9 @@ class Program:
                 [*inside, self.pool.haul_path, *self.arguments], env=self.pool.environment | self.environment,
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=self.pool.site.root)
         address = self.wire.address if self.wire else None
-        self.life = ledger.Life(f"{self.name}-{self.uses}", address, self.process.pid, log, time.time())
+        # A line that is cut stays so, whoever comes to be at the end of it.
+        lasting = [entry for entry in self.life.trouble if entry[2] is None] if self.life else []
+        self.life = ledger.Life(f"{self.name}-{self.uses}", address, self.process.pid, log, time.time(), trouble=lasting)
         self.pool.ledger.lives.append(self.life)
 
     @property
@@ -39,9 +41,12 @@ class Program:
         return self.process is not None and self.process.poll() is None
 
     def signal(self, number, told=None):
-        if self.is_running:
-            self.life.told = told or self.life.told
-            self.process.send_signal(number)
+        """Whether there was a process to send it to."""
+        if not self.is_running:
+            return False
+        self.life.told = told or self.life.told
+        self.process.send_signal(number)
+        return True
 
     def wait(self, limit=30):
         """Waits for its end; False when it does not come."""
@@ -89,7 +94,7 @@ class Pool:
         self.site, self.ledger, self.haul_path = site, book, haul_path
         self.environment = {
             "PATH": os.environ["PATH"], "HAUL_DATABASE_URL": conninfo, "HAUL_LOG_FORMAT": "json", "HOME": site.root}
-        self.workers, self.coordinators, self.commands = [], [], []
+        self.workers, self.coordinators = [], []
 
     def worker(self, stores, *more, environment=None, database=None):
         number = len(self.workers)

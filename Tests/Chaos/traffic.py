@@ -160,8 +160,11 @@ class Traffic:
             figures["transfers that a kill broke off"] = figures.get("transfers that a kill broke off", 0) + 1
             wanted = life.end - CHECKPOINT - WRITE - self.book.lateness(life.end - CHECKPOINT - WRITE, life.end)
             wanted -= self.book.slowest_write(life.end - 3 * CHECKPOINT, life.end)
-            if ledger.overlap(self.book.outages + self.book.frozen, wanted - WRITE, life.end):
-                continue
+            # Nothing is noted while there is no database, or the disk stands still: then what was there before that.
+            ailing = self.book.outages + self.book.frozen
+            while ledger.overlap(ailing, wanted - WRITE, life.end):
+                wanted = min([start for start, stop in ailing if ledger.overlap([(start, stop)], wanted - WRITE, life.end)]) - CHECKPOINT - WRITE
+                ailing = [window for window in ailing if window[0] < wanted]
             safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
             self.book.checks["kills against the checkpoint interval"] += 1
             # The last 4 KiB are fetched again and compared.

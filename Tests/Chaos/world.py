@@ -219,8 +219,8 @@ class World:
         time.sleep(max(0, self.ledger.begin + fault.at - time.time()))
         try:
             with self.turns[schedule.KINDS[fault.kind][0], fault.target]:
-                self.ledger.faults[fault.kind] += 1
-                faults.DEEDS[fault.kind](self, fault, lambda: time.sleep(fault.duration))
+                done = faults.DEEDS[fault.kind](self, fault, lambda: time.sleep(fault.duration))
+                self.ledger.faults[fault.kind] += done is not False
         except Exception as error:  # a driver that does not work must not look like a pool that does
             self.ledger.violation("driver", f"{fault.kind} at {fault.at:.1f}: {error!r}")
 
