@@ -13,6 +13,12 @@ package struct AwaitedJobs: Sendable, Equatable {
     self.others = others
   }
 
+  /// Whether a word on the channel `haul` tells that a batch has ended in which some of them may be.
+  package func mayHaveEnded(by payload: String) -> Bool {
+    guard payload.hasPrefix("batch:") else { return false }
+    return !others.isEmpty || batches.contains(String(payload.dropFirst("batch:".count)))
+  }
+
   /// The jobs as rows of `haul.jobs`: a list for FROM whose parameters are ``parameters``.
   fileprivate static let rows = """
     (SELECT b.job, b.queue, b.host, b.state, b.run_at, b.error, b.path, b.message, b.bytes, b.total

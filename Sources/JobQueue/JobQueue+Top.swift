@@ -166,7 +166,7 @@ extension JobQueue {
   /// Jobs of `part` that neither run nor have ended. Counts what waits in queues, while the numbers of batches are kept up.
   package func waiting(in part: PoolPart) async throws -> PoolWaiting {
     if let batch = part.batch {
-      guard let row = try await batches(named: batch, limit: 1).first else { return PoolWaiting() }
+      guard let row = try await batches([batch], limit: 1).first else { return PoolWaiting() }
       let waiting = row.unfinished - row.running
       // Of many paused ones no more are looked at than tell, where nothing runs, that all are.
       let isPaused =

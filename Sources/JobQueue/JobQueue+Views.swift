@@ -47,14 +47,21 @@ extension JobQueue {
   }
 
   /// At most `limit` workers (nil: all) in the order of their registration: all that ever were, or only those that neither
-  /// stopped nor died.
-  package func workers(includingGone: Bool, limit: Int? = nil) async throws -> [WorkerRow] {
-    try await view(
+  /// stopped nor died; or those of `ids`, whatever has become of them.
+  /// - Throws: `JobQueueError.noSuchName` for an id that does not exist.
+  package func workers(
+    _ ids: [Int64] = [], includingGone: Bool, limit: Int? = nil
+  ) async throws -> [WorkerRow] {
+    let rows: [WorkerRow] = try await view(
       """
       SELECT to_json(v) FROM (
         SELECT w.*, extract(epoch FROM clock_timestamp() - w.heartbeat_at) AS silence
-        FROM haul.workers w WHERE $1 OR w.state NOT IN ('stopped', 'dead') ORDER BY w.worker LIMIT $2) v
-      """, [includingGone, limit])
+        FROM haul.workers w
+        WHERE CASE WHEN $1::bigint[] IS NULL THEN $2 OR w.state NOT IN ('stopped', 'dead') ELSE w.worker = ANY ($1) END
+        ORDER BY w.worker LIMIT $3) v
+      """, [ids.isEmpty ? nil : ids, includingGone, limit])
+    try await require("worker", ids.map(String.init), among: rows.map { String($0.worker) }, limit)
+    return rows
   }
 
   /// One worker; nil where it never registered.
@@ -91,17 +98,29 @@ extension JobQueue {
     return Dictionary(uniqueKeysWithValues: pairs)
   }
 
-  /// All queues by name.
-  package func queues(limit: Int? = nil) async throws -> [QueueRow] {
-    try await view(
-      "SELECT to_json(v) FROM (SELECT q.* FROM haul.queues q ORDER BY q.queue LIMIT $1) v", [limit])
+  /// Queues by name: all, or those of `names`.
+  /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
+  package func queues(_ names: [String] = [], limit: Int? = nil) async throws -> [QueueRow] {
+    let rows: [QueueRow] = try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT q.* FROM haul.queues q WHERE $1::text[] IS NULL OR q.queue = ANY ($1) ORDER BY q.queue LIMIT $2) v
+      """, [names.isEmpty ? nil : names, limit])
+    try await require("queue", names, among: rows.map(\.queue), limit)
+    return rows
   }
 
-  /// Instances of stores, by name and id.
-  package func stores(limit: Int? = nil) async throws -> [StoreRow] {
-    try await view(
-      "SELECT to_json(v) FROM (SELECT s.* FROM haul.stores s ORDER BY s.store, s.instance LIMIT $1) v",
-      [limit])
+  /// Instances of stores, by name and id: all, or those of the stores `names`.
+  /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
+  package func stores(_ names: [String] = [], limit: Int? = nil) async throws -> [StoreRow] {
+    let rows: [StoreRow] = try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT s.* FROM haul.stores s WHERE $1::text[] IS NULL OR s.store = ANY ($1)
+        ORDER BY s.store, s.instance LIMIT $2) v
+      """, [names.isEmpty ? nil : names, limit])
+    try await require("store", names, among: rows.map(\.store), limit)
+    return rows
   }
 
   /// Whether jobs of any queue end up in that store.
@@ -109,13 +128,17 @@ extension JobQueue {
     try await call("SELECT EXISTS (SELECT FROM haul.queues q WHERE q.store = $1)", [store])
   }
 
-  /// Policies of hosts by pattern.
-  package func policies(limit: Int? = nil) async throws -> [PolicyRow] {
-    try await view(
+  /// Policies of hosts by pattern: all, or those of `patterns`.
+  /// - Throws: `JobQueueError.noSuchName` for a pattern that has none.
+  package func policies(_ patterns: [String] = [], limit: Int? = nil) async throws -> [PolicyRow] {
+    let rows: [PolicyRow] = try await view(
       """
       SELECT to_json(v) FROM (
-        SELECT p.*, extract(epoch FROM p.min_interval) AS interval FROM haul.policies p ORDER BY p.pattern LIMIT $1) v
-      """, [limit])
+        SELECT p.*, extract(epoch FROM p.min_interval) AS interval FROM haul.policies p
+        WHERE $1::text[] IS NULL OR p.pattern = ANY ($1) ORDER BY p.pattern LIMIT $2) v
+      """, [patterns.isEmpty ? nil : patterns, limit])
+    try await require("policy", patterns, among: rows.map(\.pattern), limit)
+    return rows
   }
 
   /// Whether any job is on a host that `pattern` fits, a name, `*.suffix` or `*`. Reads all jobs where none of them ever
@@ -131,16 +154,21 @@ extension JobQueue {
       """, [pattern])
   }
 
-  /// At most `limit` hosts, of those that start nothing more for the reason `idle`, where that is given: those that run most
-  /// first, then those with jobs waiting, then by name.
-  package func hosts(idle: String? = nil, limit: Int) async throws -> [HostRow] {
-    try await view(
+  /// At most `limit` hosts, of `names` and of those that start nothing more for the reason `idle`, where these are given: those
+  /// that run most first, then those with jobs waiting, then by name.
+  /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
+  package func hosts(
+    _ names: [String] = [], idle: String? = nil, limit: Int
+  ) async throws -> [HostRow] {
+    let rows: [HostRow] = try await view(
       """
       SELECT to_json(v) FROM (
         SELECT h.*, extract(epoch FROM h.min_interval) AS interval FROM haul.hosts h
-        WHERE $1::text IS NULL OR h.why_idle = $1
-        ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $2) v
-      """, [idle, limit])
+        WHERE ($1::text IS NULL OR h.why_idle = $1) AND ($2::text[] IS NULL OR h.host = ANY ($2))
+        ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $3) v
+      """, [idle, names.isEmpty ? nil : names, limit])
+    try await require("host", names, among: rows.map(\.host), limit)
+    return rows
   }
 
   /// How many batches have jobs.
@@ -149,17 +177,20 @@ extension JobQueue {
   }
 
   /// At most `limit` batches that have jobs, the newest first, and before them those that have not ended where
-  /// `unfinishedFirst`; or that of `name`, also without.
+  /// `unfinishedFirst`; or those of `names`, also without.
+  /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func batches(
-    named name: String? = nil, unfinishedFirst: Bool = false, limit: Int
+    _ names: [String] = [], unfinishedFirst: Bool = false, limit: Int
   ) async throws -> [BatchRow] {
-    try await view(
+    let rows: [BatchRow] = try await view(
       """
       SELECT to_json(v) FROM (
         SELECT b.*, extract(epoch FROM b.time_left) AS seconds_left FROM haul.batches b
-        WHERE CASE WHEN $1::text IS NULL THEN b.jobs > 0 ELSE b.batch = $1 END
+        WHERE CASE WHEN $1::text[] IS NULL THEN b.jobs > 0 ELSE b.batch = ANY ($1) END
         ORDER BY $3 AND b.unfinished > 0 DESC, b.submitted_at DESC, b.batch LIMIT $2) v
-      """, [name, limit, unfinishedFirst])
+      """, [names.isEmpty ? nil : names, limit, unfinishedFirst])
+    try await require("batch", names, among: rows.map(\.batch), limit)
+    return rows
   }
 
   /// At most `limit` groups of jobs that failed alike, the latest hours first, of `selector`'s batch, class and host where these
@@ -212,6 +243,26 @@ extension JobQueue {
     let names = try await names(kind, near: name)
     return .noSuchName(
       message, hint: hint, others: names.isEmpty ? nil : .init(given: name, names: names))
+  }
+
+  /// Throws `JobQueueError.noSuchName` for the first of `names` that is neither `listed` nor left out of a list for another reason
+  /// than that there is none.
+  private func require(
+    _ kind: String, _ names: [String], among listed: [String], _ limit: Int?
+  ) async throws {
+    guard limit.map({ listed.count < $0 }) ?? true else { return }
+    for name in names where !listed.contains(name) {
+      let kind = kind == "host" ? "listed host" : kind
+      if try await self.names(kind, startingWith: name).contains(name) { continue }
+      let message =
+        switch kind {
+        case "worker": "there is no worker \(name)"
+        case "policy": "there is no policy for \"\(name)\""
+        case "listed host": "there is no host \"\(name)\""
+        default: "there is no \(kind) \"\(name)\""
+        }
+      throw try await noSuchName(message, hint: nil, kind, name)
+    }
   }
 
   /// Others that may be meant by `name`: those that go on after it, as a host with a port does, and those that begin with its

@@ -123,10 +123,20 @@ package enum Migrator {
     return try await connection.query("SELECT max(version) FROM haul.migration")[0].decode(0)
   }
 
-  /// Views before tables, as whoever reads views locks them. Their owner stays what it is.
+  /// Views before tables, and views that read others before those, as whoever reads views locks them. Their owner stays what it is.
   private static let lockViews = """
     DO $$ DECLARE v regclass; BEGIN
-      FOR v IN SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'haul'::regnamespace AND c.relkind = 'v' ORDER BY c.oid
+      FOR v IN
+        WITH RECURSIVE view AS (
+          SELECT c.oid FROM pg_class c WHERE c.relnamespace = 'haul'::regnamespace AND c.relkind = 'v'
+        ), reads AS (
+          SELECT DISTINCT r.ev_class AS view, d.refobjid AS other FROM pg_rewrite r
+          JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
+          WHERE d.refobjid <> r.ev_class AND r.ev_class IN (SELECT oid FROM view) AND d.refobjid IN (SELECT oid FROM view)
+        ), placed AS (
+          SELECT oid, 0 AS depth FROM view UNION SELECT r.other, p.depth + 1 FROM placed p JOIN reads r ON r.view = p.oid
+        )
+        SELECT p.oid FROM placed p GROUP BY p.oid ORDER BY max(p.depth), p.oid
       LOOP EXECUTE format('ALTER VIEW %s OWNER TO haul_admin', v); END LOOP;
     END $$
     """

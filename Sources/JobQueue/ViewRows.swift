@@ -26,6 +26,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let lastError: String?
   /// What it asks for beyond URL and path.
   package let options: [String: QueueSettings.OptionValue]?
+  package let store: String
 }
 
 /// A row of `haul.attempts`.
@@ -64,6 +65,8 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let stores: [String]?
   package let registeredAt: String
   package let heartbeatAt: String
+  /// When it counts as dead unless it is heard of again.
+  package let expiresAt: String
   /// Seconds since the last heartbeat.
   package let silence: Double
   /// Stores that it cannot write to, and why.

@@ -70,11 +70,9 @@ package enum ListField: String, CaseIterable, Sendable {
     case .url: entry.url = text
     case .text(let path): entry[keyPath: path] = text
     case .whole(let path):
-      guard let number = Int32(text), number >= 0 else { throw noNumber(text) }
-      entry[keyPath: path] = Int(number)
+      entry[keyPath: path] = Int(try number(text, most: 1_000_000_000))
     case .bytes(let path):
-      guard let number = Int64(text), number >= 0 else { throw noNumber(text) }
-      entry[keyPath: path] = number
+      entry[keyPath: path] = try number(text, most: 9_000_000_000_000_000_000)
     case .flag(let path):
       guard let flag = Bool(text) else {
         throw ListFault("\(rawValue) is '\(SafeText.visible(text))', and neither true nor false")
@@ -97,8 +95,15 @@ package enum ListField: String, CaseIterable, Sendable {
     ListFault("\(rawValue) is no text" + (self == .url ? "" : ", whole number, true or false"))
   }
 
-  private func noNumber(_ text: String) -> ListFault {
-    ListFault("\(rawValue) is '\(SafeText.visible(text))', and no whole number")
+  /// A number that the database takes for a field of this kind.
+  private func number(_ text: String, most: Int64) throws(ListFault) -> Int64 {
+    guard let number = Int64(text), number >= 0 else {
+      throw ListFault("\(rawValue) is '\(SafeText.visible(text))', and no whole number")
+    }
+    guard number <= most else {
+      throw ListFault("\(rawValue) is \(number), and \(most) is the most")
+    }
+    return number
   }
 
   /// What an entry says of it.

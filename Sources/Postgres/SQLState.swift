@@ -21,12 +21,9 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
   package static let insufficientPrivilege = SQLState("42501")
   package static let undefinedFunction = SQLState("42883")
   package static let undefinedTable = SQLState("42P01")
-  package static let undefinedSchema = SQLState("3F000")
   package static let lockNotAvailable = SQLState("55P03")
   package static let queryCanceled = SQLState("57014")
-  package static let adminShutdown = SQLState("57P01")
   package static let cannotConnectNow = SQLState("57P03")
-  package static let raisedException = SQLState("P0001")
 
   /// Whether the first two characters, the error's class, are `code`, such as `"08"`.
   package func isInClass(_ code: String) -> Bool {

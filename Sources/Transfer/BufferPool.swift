@@ -52,15 +52,21 @@ import Synchronization
 ///
 /// When all are out, exchanges pause until a sink gives one back: memory stays bounded however slow the
 /// disk is. Nor may one disk have all of them, since it may stand still: a share gets no more than twice what is left
-/// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998), so that something is left for
-/// every other share.
+/// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998), and one that has none always gets
+/// one, so that something is left for every other share.
 package final class BufferPool: Sendable {
   private struct State {
     var free: [Block] = []
     /// Buffers that are out, in all and by share.
     var out = 0
     var held: [ObjectIdentifier?: Int] = [:]
-    var missed = false
+    /// Shares that have asked in vain, and for which none has come back since.
+    var missed: Set<ObjectIdentifier?> = []
+
+    func has(for share: ObjectIdentifier?, of limit: Int) -> Bool {
+      let held = held[share, default: 0]
+      return held == 0 || held < 2 * (limit - out)
+    }
   }
 
   private let state = Mutex(State())
@@ -70,9 +76,9 @@ package final class BufferPool: Sendable {
 
   /// - Parameters:
   ///   - capacity: bytes a buffer.
-  ///   - limit: the most buffers.
-  ///   - whenFreed: called once after a failed ``take(for:)``, when a buffer has come back, from the
-  ///     thread that dropped it.
+  ///   - limit: the most buffers, but for the one that each share may have anyway.
+  ///   - whenFreed: called once after a failed ``take(for:)``, when one has come back that its share may have, from the
+  ///     thread that dropped it. Those of a disk that stands still do not wake anybody in vain.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
     self.capacity = capacity
     self.limit = limit
@@ -90,12 +96,11 @@ package final class BufferPool: Sendable {
   /// - Parameter share: what all that may stand still together have in common.
   package func take(for share: ObjectIdentifier? = nil) -> GatherBuffer? {
     let block: Block? = state.withLock { state in
-      let held = state.held[share, default: 0]
-      guard held < 2 * (limit - state.out) else {
-        state.missed = true
+      guard state.has(for: share, of: limit) else {
+        state.missed.insert(share)
         return nil
       }
-      state.held[share] = held + 1
+      state.held[share, default: 0] += 1
       state.out += 1
       // The one used last: its pages are in the caches.
       return unsafe state.free.popLast()
@@ -110,8 +115,9 @@ package final class BufferPool: Sendable {
       state.out -= 1
       let held = state.held[share, default: 0] - 1
       state.held[share] = held == 0 ? nil : held
-      defer { state.missed = false }
-      return state.missed
+      let waiting = state.missed.count
+      state.missed = state.missed.filter { !state.has(for: $0, of: limit) }
+      return state.missed.count < waiting
     }
     if wanted { whenFreed() }
   }

@@ -28,7 +28,7 @@ struct BatchShowCommand: HaulCommand {
     selector.batch = batch
     let (rows, obstacle) = try await database.withQueue { [selector] queue in
       try await queue.requireNames(selector)
-      let rows = try await queue.batches(named: batch, limit: 1)
+      let rows = try await queue.batches([batch], limit: 1)
       guard let row = rows.first, row.unfinished > 0, row.running == 0 else {
         return (rows, Obstacle?.none)
       }

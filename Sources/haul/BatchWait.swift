@@ -121,10 +121,10 @@ struct BatchWait {
         try? await Task.sleep(for: Self.interval)
       }
     }
-    let listener = Task {
+    let listener = Task { [jobs] in
       for await message in session.notifications {
         switch message {
-        case .notification(let word) where !word.payload.hasPrefix("batches:"): break
+        case .notification(let word) where !jobs.mayHaveEnded(by: word.payload): break
         default: input.yield()
         }
       }

@@ -16,13 +16,18 @@ struct BatchesCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("batch", \.names, isRequired: false, "Names of batches; all without.").from(
+      .names("batch"))
+  ]
 
+  var names: [String] = []
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.batches(limit: limit.asked) }
+    let rows = try await database.withQueue { try await $0.batches(names, limit: limit.asked) }
     try output.print(
       rows, upTo: limit.limit, label: "haul batches", BatchRow.columns, json: BatchRow.moreColumns,
       note: BatchRow.word)

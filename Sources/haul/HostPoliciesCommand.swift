@@ -15,13 +15,21 @@ struct HostPoliciesCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated(
+      "pattern", \.patterns, isRequired: false, "Hosts or patterns as they were set; all without."
+    ).from(.names("policy"))
+  ]
 
+  var patterns: [HostArgument] = []
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.policies(limit: limit.asked) }
+    let rows = try await database.withQueue {
+      try await $0.policies(patterns.map(\.argument), limit: limit.asked)
+    }
     try output.print(
       rows, upTo: limit.limit, label: "haul host policies", PolicyRow.columns)
   }

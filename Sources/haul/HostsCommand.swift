@@ -20,20 +20,27 @@ struct HostsCommand: HaulCommand {
     Example("haul hosts", "The busiest hosts."),
     Example("haul hosts --limit 100000 --json", "All of them for a program."),
     Example("haul hosts --why blocked", "Those that are left alone for a while."),
+    Example("haul hosts example.org", "One of them."),
   ]
   static let options: [Option<Self>] =
     [
       .value("why", "<reason>", \.reason, "Only those that start nothing more for this reason.")
     ] + group(\.limit) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated(
+      "host", \.hosts, isRequired: false, "Hosts, with their ports if unusual; all without."
+    ).from(.names("listed host"))
+  ]
 
   var reason: IdleReason?
+  var hosts: [HostArgument] = []
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
     let rows = try await database.withQueue {
-      try await $0.hosts(idle: reason?.rawValue, limit: limit.asked)
+      try await $0.hosts(hosts.map(\.argument), idle: reason?.rawValue, limit: limit.asked)
     }
     try output.print(
       rows, upTo: limit.limit, label: "haul hosts", HostRow.columns, json: HostRow.moreColumns,

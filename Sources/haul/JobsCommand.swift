@@ -61,6 +61,7 @@ extension JobRow {
   /// What programs and the view of one job get besides.
   static let moreColumns: [Column] = [
     Column("URL", key: "url", value: { .string($0.url) }),
+    Column("STORE", key: "store", value: { .string($0.store) }),
     Column("BATCH", key: "batch", value: { .text($0.batch) }),
     Column("PRIORITY", key: "priority", .right, value: { .number($0.priority) }),
     .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },

@@ -16,13 +16,18 @@ struct QueuesCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("queue", \.names, isRequired: false, "Names of queues; all without.").from(
+      .names("queue"))
+  ]
 
+  var names: [String] = []
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.queues(limit: limit.asked) }
+    let rows = try await database.withQueue { try await $0.queues(names, limit: limit.asked) }
     try output.print(
       rows, upTo: limit.limit, label: "haul queues", QueueRow.columns, json: QueueRow.moreColumns,
       note: QueueRow.settings)

@@ -15,13 +15,18 @@ struct StoreListCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("store", \.names, isRequired: false, "Names of stores; all without.").from(
+      .names("store"))
+  ]
 
+  var names: [String] = []
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { try await $0.stores(limit: limit.asked) }
+    let rows = try await database.withQueue { try await $0.stores(names, limit: limit.asked) }
     try output.print(
       rows, upTo: limit.limit, label: "haul store list", StoreRow.columns,
       json: StoreRow.moreColumns)

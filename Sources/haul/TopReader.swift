@@ -188,8 +188,8 @@ final class TopReader: Sendable {
     case .workers:
       return Self.rows(pane, try await queue.workers(includingGone: false).map(\.topRow))
     case .batches:
-      let name: String? = if case .batch(let name) = part { name } else { nil }
-      return Self.rows(pane, try await queue.batches(named: name, limit: most).map(\.topRow))
+      let names = if case .batch(let name) = part { [name] } else { [String]() }
+      return Self.rows(pane, try await queue.batches(names, limit: most).map(\.topRow))
     case .failures: return Self.rows(pane, try await queue.failures(limit: most).map(\.topRow))
     }
   }

@@ -88,8 +88,7 @@ struct VerifyCommand: HaulCommand {
       let isAlone = !ids.isEmpty || instances.count { $0.store == store.name } == 1
       verifiers[store.name] = (try FileVerifier(store), isAlone)
     }
-    let storeOfQueue = Dictionary(
-      uniqueKeysWithValues: try await queue.queues().map { ($0.queue, $0.store) })
+    let queues = Set(try await queue.queues().map(\.queue))
     var selector = selectors.selector(ids: ids)
     selector.state = JobState.completed.rawValue
     var tally = VerifyTally()
@@ -99,13 +98,19 @@ struct VerifyCommand: HaulCommand {
       guard let last = jobs.last else { return tally }
       before = last.job
       for job in jobs {
-        guard let (verifier, isAlone) = storeOfQueue[job.queue].flatMap({ verifiers[$0] }),
-          let path = try? RelativePath(job.path)
-        else { continue }
+        guard let (verifier, isAlone) = verifiers[job.store] else {
+          tally.addOther(job.store)
+          continue
+        }
+        guard let path = try? RelativePath(job.path) else { continue }
         let digest = job.digest.flatMap { ExpectedDigest($0) }
         let verdict = try await verifier.look(at: path, length: job.bytes, digest: digest)
         tally.add(job, verdict, hasDigest: digest != nil, isAlone: isAlone)
         if requeue, tally.damaged.last?.job == job.job {
+          guard queues.contains(job.queue) else {
+            tally.queueless += 1
+            continue
+          }
           try await verifier.setAside(path)
           tally.requeued += try await queue.redo([job.job])
         }
@@ -155,8 +160,12 @@ struct VerifyTally: Sendable {
   private(set) var byLength = 0
   /// Files that are on another machine.
   private(set) var elsewhere = 0
+  /// Jobs whose files are in stores that were not named, by store.
+  private(set) var others: [String: Int] = [:]
   /// Jobs that wait again.
   var requeued = 0
+  /// Jobs that were to wait again, and whose queue has been deleted.
+  var queueless = 0
 
   mutating func add(
     _ job: JobRow, _ verdict: FileVerifier.Verdict, hasDigest: Bool, isAlone: Bool
@@ -178,12 +187,21 @@ struct VerifyTally: Sendable {
     damaged.append(DamagedFile(job: job.job, path: job.path, fault: fault))
   }
 
+  mutating func addOther(_ store: String) { others[store, default: 0] += 1 }
+
   private var notes: String {
     (byLength == 0
       ? "" : ", \(byLength == looked - damaged.count ? "" : "\(byLength) of them ")by length alone")
       + (elsewhere > 0
         ? "; \(counted(elsewhere, "file")) not on this machine, where only jobs named by id are missed"
-        : "")
+        : "") + otherStores
+  }
+
+  /// `; 12 files of the store films not looked at: name it with --store`
+  private var otherStores: String {
+    others.sorted { $0.key < $1.key }.map { store, count in
+      "; \(counted(count, "file")) of the store \(store) not looked at: name it with --store"
+    }.joined()
   }
 
   /// `300 files are as they were recorded, 20 of them by length alone`
@@ -193,7 +211,11 @@ struct VerifyTally: Sendable {
 
   /// `2 of 300 files are not as recorded; 2 jobs are queued again.`
   var failures: String {
-    let again = requeued > 0 ? "; \(counted(requeued, "job")) queued again" : ""
+    let again =
+      (requeued > 0 ? "; \(counted(requeued, "job")) queued again" : "")
+      + (queueless > 0
+        ? "; \(counted(queueless, "job")) of deleted queues not: submit again, to a queue that is there"
+        : "")
     let right = looked - damaged.count
     let rest =
       right > 0 && !notes.isEmpty

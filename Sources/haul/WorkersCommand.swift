@@ -7,8 +7,8 @@ struct WorkersCommand: HaulCommand {
   static let name = "workers"
   static let abstract = "List workers and whether they live."
   static let discussion = """
-    Those that stopped in order or died are left out, and counted on standard error; with --all they \
-    are listed too. The same holds for --json.
+    Those that stopped in order or died are left out, and counted on standard error; with --all, or by \
+    their ids, they are listed too. The same holds for --json.
     """
   static let examples = [
     Example("haul workers", "Those that live."),
@@ -17,8 +17,15 @@ struct WorkersCommand: HaulCommand {
   static let options: [Option<Self>] =
     [.flag("all", \.all, "Also those that stopped or died.")]
     + group(\.limit) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated(
+      "worker", \.workers, isRequired: false, "Ids of workers, also of those that are gone."
+    )
+    .from(.names("worker"))
+  ]
 
   var all = false
+  var workers: [Int64] = []
   var limit = LimitOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
@@ -26,8 +33,8 @@ struct WorkersCommand: HaulCommand {
   func perform() async throws {
     let (rows, counts) = try await database.withQueue { queue in
       (
-        try await queue.workers(includingGone: all, limit: limit.asked),
-        all ? [] : try await queue.workerCounts()
+        try await queue.workers(workers, includingGone: all, limit: limit.asked),
+        all || !workers.isEmpty ? [] : try await queue.workerCounts()
       )
     }
     try output.print(
@@ -77,6 +84,7 @@ extension WorkerRow {
   static let moreColumns: [Column] = [
     .time("REGISTERED", key: "registered_at") { $0.registeredAt },
     .time("HEARTBEAT", key: "heartbeat_at") { $0.heartbeatAt },
+    .time("EXPIRES", key: "expires_at") { $0.expiresAt },
     Column("TROUBLE", key: "trouble", value: { $0.trouble.map { .string($0) } ?? .null }),
   ]
 }

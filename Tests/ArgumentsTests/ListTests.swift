@@ -239,6 +239,14 @@ struct ListTests {
     ("{\"url\":\"h\",\"cheksum\":\"x\"}", "'cheksum' is no name of a field; there are url, path"),
     ("{\"url\":\"h\",\"length\":1.5}", "length is no text, whole number, true or false"),
     ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', and no whole number"),
+    (
+      "{\"url\":\"h\",\"length\":9223372036854775807}",
+      "length is 9223372036854775807, and 9000000000000000000 is the most"
+    ),
+    (
+      "{\"url\":\"h\",\"max_host_wait\":1000000001}",
+      "max_host_wait is 1000000001, and 1000000000 is the most"
+    ),
     ("{\"url\":\"h\",\"remote_time\":1}", "remote_time is '1', and neither true nor false"),
     ("{\"url\":[\"h\"]}", "url is no text"), ("{\"url\":5}", "url is no text"),
     ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "it is no object in JSON"),

@@ -214,6 +214,8 @@ def _(world, fault, hold):
 @deed("server SIGSTOP")
 def _(world, fault, hold):
     with world.outage():
+        # Its first process before it is asked for the others, so that none begins meanwhile.
+        os.kill(world.server.processes()[0], signal.SIGSTOP)
         server_stands_still(world, world.server.processes(), hold)
 
 

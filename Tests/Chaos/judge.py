@@ -166,7 +166,9 @@ class Judge(threading.Thread):
             if life.address is None:
                 continue
             if life.end is None and life.told is None and may_be_heard:
-                if now - self.begun(life) > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
+                # One that has registered has begun, whatever its disks do.
+                begun = self.begun(life) if row is None else life.begin
+                if now - begun > HEARTBEAT and not life.troubled(now - GIVEN_UP, now) and self.world.relay_is_well(life):
                     self.book.checks["workers heard of"] += 1
                     if row is None or now - row[3] > HEARTBEAT:
                         self.book.violation("worker", f"{life.name} is alive, and the database last heard of it {row and now - row[3]} s ago")

@@ -161,10 +161,9 @@ class Traffic:
             wanted = life.end - CHECKPOINT - WRITE - self.book.lateness(life.end - CHECKPOINT - WRITE, life.end)
             wanted -= self.book.slowest_write(life.end - 3 * CHECKPOINT, life.end)
             # Nothing is noted while there is no database, or the disk stands still: then what was there before that.
-            ailing = self.book.outages + self.book.frozen
-            while ledger.overlap(ailing, wanted - WRITE, life.end):
-                wanted = min([start for start, stop in ailing if ledger.overlap([(start, stop)], wanted - WRITE, life.end)]) - CHECKPOINT - WRITE
-                ailing = [window for window in ailing if window[0] < wanted]
+            for window in sorted(self.book.outages + self.book.frozen, key=lambda window: window[0], reverse=True):
+                if ledger.overlap([window], wanted - WRITE, life.end):
+                    wanted = min(wanted, window[0] - CHECKPOINT - WRITE)
             safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
             self.book.checks["kills against the checkpoint interval"] += 1
             # The last 4 KiB are fetched again and compared.

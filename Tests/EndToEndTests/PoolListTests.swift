@@ -15,10 +15,23 @@ import Testing
         INSERT INTO haul.outcome (job, state, finished_at, error, message)
         SELECT id, 'failed', clock_timestamp(), 'http_4xx', 'the server answered 404' FROM haul.job
         """)
-      // Of queues there are two, of stores and workers none or one.
+      // Of queues there are two, of stores one, of workers none.
       for name in ["x", "y", "z"] { try await pool.command("host", "set", name, "--cap", "2") }
       try await pool.command("queue", "create", "third", "--store", "data")
-      for list in ["jobs", "batches", "hosts", "failures", "queues", "host policies"] {
+      for _ in 1...2 {
+        let another = try TemporaryDirectory()
+        try await pool.initialise(another.path)
+      }
+      let worker = try pool.worker()
+      try await worker.event("worker.started")
+      try await pool.admin.execute(
+        """
+        INSERT INTO haul.worker OVERRIDING SYSTEM VALUE SELECT (jsonb_populate_record(w, jsonb_build_object('id', w.id + n))).*
+        FROM haul.worker w, generate_series(1, 2) n
+        """)
+      for list in [
+        "jobs", "batches", "hosts", "failures", "queues", "host policies", "store list", "workers",
+      ] {
         let words = list.split(separator: " ").map(String.init)
         let cut = try await pool.haul(words + ["--json", "--limit", "2"])
         #expect(cut.standardOutput.count == 2, "\(list)")
@@ -27,7 +40,47 @@ import Testing
         )
         let whole = try await pool.haul(words + ["--json", "--limit", "3"])
         #expect(whole.standardOutput.count == 3, "\(list)")
-        #expect(whole.standardError == [])
+        #expect(whole.standardError == [], "\(list)")
+      }
+      worker.signal(15)
+      #expect(try await worker.exit() == .code(0))
+    }
+  }
+
+  @Test func `what is named is listed, and no more`() async throws {
+    try await HaulPool.open { pool in
+      for name in ["a", "b", "c"] {
+        try await pool.command("submit", "http://\(name).test/x", "--batch", name)
+        try await pool.command("host", "set", "\(name).test", "--cap", "2")
+      }
+      for list in [
+        ["batches", "a", "c"], ["hosts", "a.test", "C.test:80"], ["queues", "data", "default"],
+        ["host", "policies", "a.test", "c.test"],
+      ] {
+        #expect(try await pool.haul(list + ["--json"]).standardOutput.count == 2, "\(list)")
+      }
+      #expect(try await pool.command("store", "list", "data", "--json").count == 1)
+      #expect(try await pool.command("hosts", "a.test", "--why", "blocked", "--json") == [])
+      let worker = try pool.worker()
+      try await worker.event("worker.started")
+      worker.signal(15)
+      #expect(try await worker.exit() == .code(0))
+      let gone = try await pool.haul(["workers", "1", "--json"])
+      #expect(gone.standardOutput.count == 1)
+      #expect(gone.standardError == [])
+      for (list, sentence) in [
+        ("batches a d", "there is no batch \"d\"."),
+        ("hosts d.test", "there is no host \"d.test\"."),
+        ("queues dta", "there is no queue \"dta\". Did you mean 'data'?"),
+        ("store list dta", "there is no store \"dta\". Did you mean 'data'?"),
+        ("host policies d.test", "there is no policy for \"d.test\"."),
+        ("workers 7", "there is no worker 7."),
+      ] {
+        let output = try await pool.haul(list.split(separator: " ").map(String.init))
+        #expect(output.exit == .code(65), "\(list)")
+        #expect(output.standardOutput == [], "\(list)")
+        let told = try #require(output.standardError.first)
+        #expect(told.contains(sentence), "\(list): \(told)")
       }
     }
   }
@@ -213,7 +266,15 @@ import Testing
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://h/a", "--batch", "x")
       try await pool.command("host", "set", "h", "--cap", "2")
+      try await pool.admin.execute(
+        """
+        INSERT INTO haul.outcome (job, state, finished_at, error, message)
+        SELECT id, 'failed', clock_timestamp(), 'http_4xx', 'the server answered 404' FROM haul.job
+        """)
+      let worker = try pool.worker()
+      try await worker.event("worker.started")
       let lists = [
+        ("failures", "failures"), ("workers", "workers"),
         ("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts"),
         ("store list", "stores"), ("host policies", "policies"),
         ("batches", "batches"), ("batch show x", "batches"),
@@ -225,6 +286,8 @@ import Testing
         let columns = try await pool.admin.query("SELECT * FROM haul.\(view) LIMIT 0").columns
         for column in columns { #expect(object.contains("\"\(column)\":"), "\(line): \(column)") }
       }
+      worker.signal(15)
+      #expect(try await worker.exit() == .code(0))
     }
   }
 }

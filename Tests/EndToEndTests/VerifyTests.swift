@@ -116,6 +116,38 @@ import Testing
     }
   }
 
+  @Test func `what a deleted queue has brought is looked at, and what is in other stores is told`()
+    async throws
+  {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 50_000).answer(request, reply)
+    }
+    let other = try TemporaryDirectory()
+    try await HaulPool.open { pool in
+      try await pool.command("store", "init", "other", other.path)
+      try await pool.command("queue", "create", "films", "--store", HaulPool.store)
+      try await pool.command("submit", origin.url("/a"), "--out", "a", "--queue", "films")
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      try await pool.command("queue", "delete", "films")
+      let store = ["--store", "\(HaulPool.store)=\(pool.directory)"]
+      #expect(
+        try await pool.haul(["verify"] + store).standardOutput == [
+          "1 file is as recorded, by length alone"
+        ])
+      #expect(
+        try await pool.command("verify", "--store", "other=\(other.path)") == [
+          "0 files are as recorded; 1 file of the store data not looked at: name it with --store"
+        ])
+      try FileManager.default.removeItem(atPath: pool.directory + "/a")
+      let gone = try await pool.haul(["verify", "--requeue"] + store)
+      #expect(gone.exit == .code(1))
+      #expect(
+        gone.standardError == [
+          "haul verify: 1 of 1 file not as recorded; 1 job of deleted queues not: submit again, to a queue that is there."
+        ])
+    }
+  }
+
   @Test func `only what is completed can be verified, and only in a store`() async throws {
     let other = try TemporaryDirectory()
     try await HaulPool.open { pool in

@@ -23,7 +23,7 @@ extension Pool {
 struct BatchTests {
   /// `jobs completed failed cancelled unfinished bytes` of the batch `b`.
   private func totals(_ pool: Pool) async throws -> [Int64] {
-    let row = try #require(try await pool.jobs.batches(named: "b", limit: 1).first)
+    let row = try #require(try await pool.jobs.batches(["b"], limit: 1).first)
     return [row.jobs, row.completed, row.failed, row.cancelled, row.unfinished, row.bytes]
   }
 
@@ -104,6 +104,10 @@ struct BatchTests {
         if notification.payload.hasPrefix("batch:") { told.append(notification.payload) }
       }
       #expect(told == ["batch:b"])
+      #expect(AwaitedJobs(batches: ["a", "b"]).mayHaveEnded(by: told[0]))
+      #expect(AwaitedJobs(batches: [], others: [1]).mayHaveEnded(by: told[0]))
+      #expect(!AwaitedJobs(batches: ["a"]).mayHaveEnded(by: told[0]))
+      #expect(!AwaitedJobs(batches: ["b"]).mayHaveEnded(by: "queues:1"))
     }
   }
 
@@ -365,7 +369,7 @@ struct BatchTests {
       try await pool.submit(1, batch: "b")
       let worker = try await pool.worker()
       func bytes() async throws -> [Int64] {
-        let row = try #require(try await pool.jobs.batches(named: "b", limit: 1).first)
+        let row = try #require(try await pool.jobs.batches(["b"], limit: 1).first)
         return [row.bytes, row.waitingBytes, row.allBytes]
       }
       let lease = try await worker.claimOne()

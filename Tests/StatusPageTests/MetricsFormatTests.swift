@@ -18,6 +18,8 @@ struct MetricsFormatTests {
     let bounded = PoolMetrics.bounded(values)
     #expect(bounded.count == 51 && bounded.first?.0 == "class1000")
     #expect(bounded.last?.0 == "other" && bounded.last?.1 == 950 * 951 / 2)
+    let twice = PoolMetrics.bounded(values + [("other", 2000)])
+    #expect(twice.count == 50 && twice.filter { $0.0 == "other" }.count == 1)
     #expect(PoolMetrics.bounded(Array(values.prefix(50))).map(\.0) == values.prefix(50).map(\.0))
   }
 

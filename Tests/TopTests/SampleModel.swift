@@ -63,10 +63,12 @@ enum Sample {
   static let workers = """
     [{"worker": 7, "machine": "host-a", "pid": 1234, "version": "0.1.0", "state": "alive", "running": 4, "concurrency": 16,
       "rate": 13342000, "stores": ["data"], "registered_at": "2026-11-21T15:30:12.5+00:00",
-      "heartbeat_at": "2026-11-21T15:30:12.5+00:00", "silence": 1.2},
+      "heartbeat_at": "2026-11-21T15:30:12.5+00:00",
+      "expires_at": "2026-11-21T15:30:27.5+00:00", "silence": 1.2},
      {"worker": 12, "machine": "host-b.example.org", "pid": 99, "version": "0.1.0", "state": "draining", "running": 1,
       "concurrency": 16, "rate": 0, "stores": ["data", "films"], "registered_at": "2026-11-21T15:30:12.5+00:00",
-      "heartbeat_at": "2026-11-21T15:30:12.5+00:00", "silence": 2.9, "trouble": "films: no space left"}]
+      "heartbeat_at": "2026-11-21T15:30:12.5+00:00",
+      "expires_at": "2026-11-21T15:30:27.5+00:00", "silence": 2.9, "trouble": "films: no space left"}]
     """
 
   static let batches = """

@@ -27,7 +27,8 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, o.digest, f.error, f.message,
   CASE WHEN o.job IS NULL THEN (
-    SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options
+    SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options,
+  (SELECT t.name FROM haul.store t WHERE t.id = q.store) AS store
 FROM haul.job j
 JOIN haul.queue q ON q.id = j.queue
 JOIN haul.host h ON h.id = j.host
@@ -63,12 +64,13 @@ COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
 COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
 COMMENT ON COLUMN haul.jobs.last_error IS 'Error class of the last attempt at a job that has not ended, where that failed.';
 COMMENT ON COLUMN haul.jobs.options IS 'What it asks for beyond URL and path, its queue''s defaults at submission included.';
+COMMENT ON COLUMN haul.jobs.store IS 'Name of the store that its file ends up in, also where its queue has been deleted.';
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
   coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
-  CASE WHEN p.rate > 0 THEN make_interval(secs => least((p.total - p.bytes) / p.rate, 1e11)) END AS time_left,
+  CASE WHEN p.rate > 0 AND p.total IS NOT NULL THEN make_interval(secs => least((p.total - p.bytes) / p.rate, 1e11)) END AS time_left,
   l.started_at, p.updated_at, l.command, b.name AS batch, l.resumed_at
 FROM haul.lease l
 JOIN haul.job j ON j.id = l.job

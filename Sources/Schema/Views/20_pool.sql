@@ -179,9 +179,9 @@ COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once
 CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
-  -- Of what waits nothing is known but what others were long.
-  CASE WHEN v.rate > 0 AND (t.completed > 0 OR r.running = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
-    least((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.running)
+  -- Of what waits, or runs and is of unknown length, nothing is known but what others were long.
+  CASE WHEN v.rate > 0 AND (t.completed > 0 OR r.measured = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
+    least((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.measured)
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, 1e11)) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
@@ -211,7 +211,7 @@ LEFT JOIN (
   SELECT j.batch, count(*) AS running,
     -- One that has just been taken over has no progress yet, but what it goes on from.
     sum(greatest(p.bytes, haul.range_bytes(c.durable)))::bigint AS bytes,
-    coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
+    count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
   LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id

@@ -1,5 +1,5 @@
 -- What the functions mean that somebody outside may call: those of the roles, and those that the program calls as the owner.
--- docs/sql.md is made of these and of the views' comments. A function without a comment is no part of the contract.
+-- docs/sql.md is made of these and of the views' comments. Those at the end are internal, and no part of the contract.
 --
 -- Every function that changes anything needs READ COMMITTED and raises HA005 otherwise.
 
@@ -103,3 +103,138 @@ COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
   'Lines of a submission whose path has a completed job with the same URL, and where its file is; for haul get.';
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
   'Before submit(), for whoever wants files now: removes the lines that are done, and lets others take over the jobs that they meet. Returns {"taken_over", "unfinished"}. Raises HA007 for a job that is running.';
+
+-- Internal: only other functions and triggers call them. What they share.
+COMMENT ON FUNCTION haul.require_read_committed() IS
+  'Raises HA005 unless the transaction is READ COMMITTED; turns synchronous_commit on for it where that is off.';
+COMMENT ON FUNCTION haul.oldest_served_version() IS 'The oldest schema version that a program may know and still be served.';
+COMMENT ON FUNCTION haul.lease_expiry() IS 'How long a lease holds after its worker''s last heartbeat.';
+COMMENT ON FUNCTION haul.hold_time() IS
+  'How long an interrupted job waits for a worker with its part file before any may start it from zero.';
+COMMENT ON FUNCTION haul.trouble_memory() IS
+  'How long after the end of a host''s last block its trouble still counts as going on.';
+COMMENT ON FUNCTION haul.path_digest(text) IS 'The key of a path in dedupe: the first 16 bytes of its SHA-256. NULL for NULL.';
+COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
+  'How many starts the interval of a host allows at p_now; below 1 = none yet, NULL = any number.';
+COMMENT ON FUNCTION haul.successes_to_grow() IS
+  'How many completed jobs, without a block in between, give a host below its policy''s cap one transfer more.';
+COMMENT ON FUNCTION haul.host_now(integer) IS
+  'The newest version of a host and where its row is, whatever old snapshots keep; no row where there is none. Locks nothing.';
+COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
+  'The newest version of a lane and where its row is, as host_now() of a host; no row where there is none. Locks nothing.';
+COMMENT ON FUNCTION haul.policy_of(text) IS
+  'What holds for a host of this name: its own policy, else that of the longest *.suffix, else that of *, else the default. One row.';
+COMMENT ON FUNCTION haul.ensure_hosts(text[], boolean) IS
+  'Makes hosts that are missing, with their policies, in name order. With p_used all of them are marked as hosts that jobs name.';
+COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
+  'Lets claims find lanes in which something waits: makes those that are missing and lowers the first (priority, job) of each. Locks them in key order, the last locks that its caller waits for.';
+COMMENT ON FUNCTION haul.authenticate(bigint, text) IS
+  'Raises HA001 unless the worker is known and the secret is its own. Locks nothing.';
+COMMENT ON FUNCTION haul.session_lock(bigint) IS
+  'The key of an advisory lock by its number: a worker''s session has one of its own, the leader 0.';
+COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval, integer, interval, interval, double precision, integer) IS
+  'The retry decision, by its arguments alone: a job''s state and error when its lease ends, whether the attempt is charged, after which delay it is tried again and for how long its host is left alone (NULL = not).';
+
+-- Internal: batches.
+COMMENT ON FUNCTION haul.count_jobs() IS
+  'Trigger: adds to batch_change how many jobs a statement has brought to each batch or moved from it; 0 = no batch.';
+COMMENT ON FUNCTION haul.count_outcomes() IS
+  'Trigger: adds to batch_change how many jobs of each batch a statement has let end, and their bytes, less those that it lets wait again; 0 = no batch.';
+COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
+  'Takes jobs, whose lanes the caller has locked, out of ready and returns their rows. One that somebody else has locked stays.';
+COMMENT ON FUNCTION haul.put_away(bigint[]) IS
+  'Ends or holds those of these jobs whose batch is being cancelled or paused, but leaves rows of ready that somebody else has locked. Returns all such jobs, those left as well.';
+COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
+  'Notes that all jobs of a batch so far are to be cancelled or paused; a pause does not replace a cancellation. Returns the number of what holds now. Locks the batch.';
+COMMENT ON FUNCTION haul.end_sweep(integer) IS
+  'Takes back what is to be done to the whole of a batch. What has been done to its jobs stays.';
+COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
+  'The first p_limit jobs of a batch above p_after, up to p_last, by id; {} = none. Locks nothing.';
+COMMENT ON FUNCTION haul.sweep(integer, integer) IS
+  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() has noted. Returns how many it changed, and whether there may be more; when not, the note is gone. Locks the batch.';
+COMMENT ON FUNCTION haul.steer_batch(integer, text, integer, bigint) IS
+  'One step of cancelling or pausing a whole batch, the first with p_sweep NULL, by up to p_limit jobs. Changes nothing where somebody has ended it meanwhile. Locks the batch.';
+
+-- Internal: how leases end.
+COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
+  'Ends leases of a worker, or of any where p_worker is NULL, and locks them in job order. Returns [{"job", "token", "state", "delay": seconds, "cause"}]; a stale token changes nothing and is not in it.';
+COMMENT ON FUNCTION haul.past_of(bigint) IS
+  'Of a job''s attempts that are not forgiven: charged failures, charged rescues, for how long its host or its workers have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in that time.';
+COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
+  'Gives hosts the places of ended leases back, blocks those in trouble, and arms the lanes of what waits again and of hosts that are no longer full. Locks hosts by id, then lanes.';
+
+-- Internal: claims.
+COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint, timestamptz, integer) IS
+  'Claims up to p_room jobs from a queue''s lanes of one instance and priority that were due at p_since or later. Returns how many, and how far it has seen (NULL = met no lane). Skips what is locked.';
+COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
+  'One of the jobs that wait in a lane at a priority, from p_first on, by chance; NULL where none does. Locks nothing.';
+COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
+  'The first priority from p_floor on at which something waits in a lane, else the last one before it; NULL where nothing waits.';
+COMMENT ON FUNCTION haul.claim_order(bigint) IS
+  'In which order a worker''s claim of this number looks at the priorities, and from which one on within a lane; NULL = the best.';
+COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
+  'Claims up to p_room jobs of a queue. Returns how many, how far claims have seen by now, and whether somebody else holds the gate of a limited queue. p_max_running NULL = no limit, p_seen NULL = a complete look. Skips what is locked.';
+COMMENT ON FUNCTION haul.leases_of(bigint, bigint) IS
+  'The leases of one call of a worker, each with what it needs to begin or go on; [] = none. Locks nothing.';
+COMMENT ON FUNCTION haul.next_due(integer, integer, jsonb) IS
+  'When the next lane of a queue is due, a row for each priority, of this instance and of 0, that has one armed. p_seen as for claim_queue().';
+COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
+  'The due time from which a claim looks at lanes of an instance and priority, after what p_seen says; -infinity = at all of them.';
+COMMENT ON FUNCTION haul.settled_before(jsonb) IS
+  'What became of endings whose call had taken effect already: [{"job", "token", "state": by now, "cause", "delay": seconds}]. One that was rescued before is not in it.';
+
+-- Internal: submissions.
+COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
+  'The first of a job''s options, by name, whose value is not of its kind; "options" where they are no object, NULL where all is right.';
+COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
+  'Raises HA004 for options that no worker can read: those given, or those of a submission''s lines up to p_last (NULL = all).';
+COMMENT ON FUNCTION haul.require_submission(uuid) IS
+  'Raises HA004 for a submission that is not there, as its session has ended. Locks nothing.';
+COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
+  'Makes jobs of a submission''s lines up to p_last whose paths nobody has, and removes these lines. Returns how many, and the lanes that the caller arms, with the first job of each. p_after NULL or 0 = at once; else there are no lanes to arm.';
+COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
+  'The queue of a submission, kept until the commit, its batch (NULL = none), how many of its lines the next step is about and the last of these (NULL = none is left). Makes batch, partitions and hosts that are missing. Raises HA003 for a queue, HA004 for a submission that is not there.';
+COMMENT ON FUNCTION haul.keep_queue(text) IS
+  'The queue of this name, locked FOR KEY SHARE, so that nobody deletes it before the commit. Raises HA003 where there is none.';
+COMMENT ON FUNCTION haul.queue_named(text) IS
+  'The queue of this name, unless it is deleted. Raises HA003 where there is none. Locks nothing.';
+COMMENT ON FUNCTION haul.ensure_batch(text) IS 'The id of the batch of this name, made where it is new; NULL for NULL.';
+COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
+  'Puts failed and cancelled jobs, with p_completed also completed ones, back into ready, with earlier attempts forgiven; out of a deleted queue to p_queue, HA004 where that is NULL. Returns those; the caller arms their lanes. Locks outcomes in job order.';
+COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
+  'Queues jobs again that completed before p_since, and keeps what they brought until their sources have been asked for it anew; one that only skipped a file is left alone. Returns those; the caller arms their lanes. Locks the outcomes of all in job order.';
+COMMENT ON FUNCTION haul.wants_anew(jsonb) IS
+  'Whether options ask for the file although one is there already: to replace it, or beside it.';
+COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
+  'Takes jobs out of wherever they wait or have ended, and locks their rows in job and those of p_others. Returns those (NULL = none), how many had ended and which had completed (likewise); one that is not free runs, or has just been changed.';
+COMMENT ON FUNCTION haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
+  'Makes detached jobs what the lines of a submission say that own them, lets them wait, with earlier attempts forgiven, and removes the lines. p_priority NULL = their own; p_after NULL or 0 = at once, and their lanes are armed.';
+COMMENT ON FUNCTION haul.require_all_free(bigint[], bigint[]) IS
+  'Raises HA007 for the first of p_jobs that is not in p_free; the message says which worker has it, if one has. Locks nothing.';
+
+-- Internal: what operators do.
+COMMENT ON FUNCTION haul.matches(jsonb, bigint, text, text) IS
+  'Whether a selector means a job that has this state and error (NULL = none), whatever ids it names.';
+COMMENT ON FUNCTION haul.ids(jsonb) IS 'The ids that a selector names; NULL where it does not narrow by them.';
+COMMENT ON FUNCTION haul.command_jobs(bigint[], text) IS
+  'Tells running jobs to cancel or pause, and notifies their workers; a cancellation stays one. Returns those that had not been told. Locks leases in job order.';
+COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
+  'Takes jobs out of scheduled and ready and returns their rows; run_at NULL = out of ready. Waits for a claim that is taking one. Locks no lanes.';
+COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
+  'Up to p_limit jobs of a selector that wait, or run and have been told neither p_command nor cancel; for cancel also held ones. p_command NULL = all that have not ended and are not of priority p_but. Locks nothing.';
+COMMENT ON FUNCTION haul.hold_jobs(bigint[]) IS
+  'Holds those of these jobs that wait and tells running ones to pause. Returns all that it changed. Locks leases first, no lanes.';
+COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
+  'Ends those of these jobs that wait or are held and tells running ones to cancel. Returns all that it changed. Locks leases first, no lanes.';
+COMMENT ON FUNCTION haul.whole_batch(jsonb) IS
+  'The id of the batch that a selector means as a whole; NULL where it names anything else.';
+COMMENT ON FUNCTION haul.take_out(text, jsonb, integer, bigint) IS
+  'What pause() and cancel() do, p_what of these: a step of steer_batch() for a whole batch, else up to p_limit jobs, and sweep is NULL.';
+COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
+  'Where p_sweep is NULL, ends what is being done to the whole of a batch, if it is one of p_what. Returns the number of the last word on it, 0 without a batch; NULL where there has been another since p_sweep.';
+COMMENT ON FUNCTION haul.move_to_priority(bigint[], smallint) IS
+  'Gives jobs another priority and moves those that wait to it, and arms their lanes. Locks leases, held, job, scheduled and ready in this order, then lanes.';
+COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
+  'Makes lanes in which something waits due now, of hosts that have room and that the caller has locked. Locks them in key order.';
+COMMENT ON FUNCTION haul.apply_policies(text) IS
+  'Gives hosts that a pattern means the policies of now, and wakes their lanes. Locks the hosts in id order, then lanes.';

@@ -83,7 +83,10 @@ struct PoolMetrics: Sendable {
     let most = 50
     guard values.count > most else { return values }
     let sorted = values.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
-    return sorted.prefix(most) + [("other", sorted.dropFirst(most).reduce(0) { $0 + $1.1 })]
+    // One of the largest may be called as the others are together.
+    let (named, rest) = (sorted.prefix(most).filter { $0.0 != "other" }, sorted.dropFirst(most))
+    let others = sorted.prefix(most).filter { $0.0 == "other" } + rest
+    return named + [("other", others.reduce(0) { $0 + $1.1 })]
   }
 
   private func counts(_ counted: CountedFacts) -> [MetricFamily] {
