@@ -48,6 +48,27 @@ struct HandoffViewTests {
     }
   }
 
+  /// A length that nobody has said was taken for the longest that there is: three thousand years were left.
+  @Test func `of a transfer of unknown length no time is left to tell`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1, batch: "b")
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.heartbeat([lease])
+      try await pool.execute("UPDATE haul.progress SET bytes = 1000, total = NULL, rate = 100")
+      try await pool.execute(
+        "UPDATE haul.worker SET received = '[{\"queue\": \"data\", \"batch\": \"b\", \"rate\": 100}]'")
+      let left = "SELECT extract(epoch FROM time_left)::float8 FROM haul."
+      for view in ["running", "batches"] {
+        #expect(try await pool.value("\(left)\(view)", as: Double?.self) == nil, "\(view)")
+      }
+      try await pool.execute("UPDATE haul.progress SET total = 3000")
+      for view in ["running", "batches"] {
+        #expect(try await pool.value("\(left)\(view)", as: Double?.self) == 20, "\(view)")
+      }
+    }
+  }
+
   private func figures(_ pool: Pool) async throws -> [Int] {
     try await pool.column(
       "SELECT unnest(ARRAY[bytes_resumed, bytes_refetched]) FROM haul.handoffs")

@@ -32,6 +32,27 @@ struct MigrationTests {
     }
   }
 
+  /// A reader locks a view before those that it reads. reader: workers → migration: received → reader: received, waits →
+  /// migration: workers, waits.
+  @Test func `views are locked in the order of those who read them`() async throws {
+    try await withTestDatabase { database in
+      let (connection, reader) = (try await database.connect(), try await database.connect())
+      try await connection.execute("UPDATE haul.repeatable SET digest = 'older'")
+      try await reader.script("BEGIN; SELECT FROM haul.workers")
+      let migration = Task { try await Migrator.migrate(connection) }
+      try await untilBlocked(connection, in: database)
+      let locks = try await database.connect().query(
+        """
+        SELECT relation::regclass::text, granted FROM pg_locks
+        WHERE pid = $1 AND mode = 'AccessExclusiveLock' AND relation IN ('haul.workers'::regclass, 'haul.received'::regclass)
+        """, [connection.backendPID])
+      #expect(try locks.map { try $0.decode(0, as: String.self) } == ["haul.workers"])
+      #expect(try locks.map { try $0.decode(1, as: Bool.self) } == [false])
+      try await reader.script("COMMIT")
+      #expect(try await migration.value.refreshed.count == Schema.repeatables.count)
+    }
+  }
+
   @Test func `of twenty runs at once one does the work`() async throws {
     try await withTestDatabase(.empty) { database in
       let reports = try await withThrowingTaskGroup(of: Migrator.Report.self) { group in
