@@ -98,7 +98,7 @@ extension ExitError {
     case .configuration(let reason) where PostgresError.isOfService(reason):
       (code, advice) = (
         .configuration,
-        "Check the service's name, ~/.pg_service.conf and the file that PGSERVICEFILE names."
+        "Check the service's name, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf, on Debian in /etc/postgresql-common."
       )
     case .configuration:
       (code, advice) = (.configuration, "Check --database, HAUL_DATABASE_URL or ~/.pgpass.")

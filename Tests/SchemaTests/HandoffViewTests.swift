@@ -57,7 +57,8 @@ struct HandoffViewTests {
       try await worker.heartbeat([lease])
       try await pool.execute("UPDATE haul.progress SET bytes = 1000, total = NULL, rate = 100")
       try await pool.execute(
-        "UPDATE haul.worker SET received = '[{\"queue\": \"data\", \"batch\": \"b\", \"rate\": 100}]'")
+        "UPDATE haul.worker SET received = '[{\"queue\": \"data\", \"batch\": \"b\", \"rate\": 100}]'"
+      )
       let left = "SELECT extract(epoch FROM time_left)::float8 FROM haul."
       for view in ["running", "batches"] {
         #expect(try await pool.value("\(left)\(view)", as: Double?.self) == nil, "\(view)")
