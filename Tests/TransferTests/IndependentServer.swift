@@ -121,6 +121,15 @@ final class IndependentServer: Sendable {
     try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file)
   }
 
+  /// Returns when what is answered comes from what the program has read: Varnish keeps what it fetches, however slowly it is
+  /// taken, and has a mixture for ever of a file that changes in place meanwhile.
+  func hasRead() async throws {
+    guard kind == .varnish, let behind else { return }
+    try await eventually("Varnish to have all of the file") {
+      try !String(contentsOfFile: behind.directory.path("access.log"), encoding: .utf8).isEmpty
+    }
+  }
+
   /// Which version a file is, byte for byte; nil for none.
   static func version(of file: String) throws -> Int? {
     try [1, 2].first { version in

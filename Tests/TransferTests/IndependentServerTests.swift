@@ -78,6 +78,7 @@ struct IndependentServerTests {
     let scene = try await scene(kind)
     let download = scene.downloader.start(scene.url, to: scene.path)
     try await scene.relay.held()
+    try await scene.server.hasRead()
     try scene.server.replace(by: 2, inPlace: inPlace)
     scene.relay.release(.cut)
     _ = try await download.value
