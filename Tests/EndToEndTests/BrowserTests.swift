@@ -45,6 +45,38 @@ struct BrowserTests {
     }
   }
 
+  @Test(
+    .enabled(if: hasChromium, "chromium is not there"),
+    arguments: [([], "rgb(247, 246, 243)"), (["--dark"], "rgb(16, 19, 23)")])
+  func `the page is dark where that is preferred, and is found through by keys and by ear`(
+    options: [String], background: String
+  ) async throws {
+    try await ListeningPage.withRunning { pool, _ in
+      let page = try await ListeningPage(pool)
+      let output = try await ChildProcess.run(
+        Self.script,
+        [page.url("/")] + options + [
+          "--until", "document.querySelectorAll('#queues tbody tr').length === 2",
+          "--until", "document.querySelector('#chart').childElementCount > 0",
+          "--until", "document.querySelector('#running progress') !== null",
+          "--eval", "getComputedStyle(document.documentElement).backgroundColor",
+          "--eval", "document.querySelector('.skip').focus(), document.activeElement.className",
+          "--eval", "document.activeElement.click(), true",
+          "--until", "document.activeElement.id === 'running-title'",
+          "--eval",
+          "[...document.querySelectorAll('table')].every((table) => table.caption.textContent !== '')",
+          "--eval",
+          "[...document.querySelectorAll('progress')].every((bar) => bar.hasAttribute('aria-label'))",
+          "--eval", "document.getElementById('chart-text').textContent !== ''",
+        ])
+      #expect(output.exit == .code(0), "\(output.standardOutput) \(output.standardError)")
+      #expect(
+        output.standardOutput == [
+          "\"\(background)\"", "\"skip\"", "true", "true", "true", "true", "[]",
+        ])
+    }
+  }
+
   @Test(.enabled(if: hasChromium, "chromium is not there"))
   func `a browser says when the database is away, and what has become of a batch`() async throws {
     try await HaulPool.open { pool in
