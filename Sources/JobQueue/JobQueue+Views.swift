@@ -167,7 +167,7 @@ extension JobQueue {
         WHERE ($1::text IS NULL OR h.why_idle = $1) AND ($2::text[] IS NULL OR h.host = ANY ($2))
         ORDER BY h.running DESC, h.waiting DESC, h.host LIMIT $3) v
       """, [idle, names.isEmpty ? nil : names, limit])
-    try await require("host", names, among: rows.map(\.host), limit)
+    try await require("listed host", names, among: rows.map(\.host), limit)
     return rows
   }
 
@@ -245,14 +245,13 @@ extension JobQueue {
       message, hint: hint, others: names.isEmpty ? nil : .init(given: name, names: names))
   }
 
-  /// Throws `JobQueueError.noSuchName` for the first of `names` that is neither `listed` nor left out of a list for another reason
-  /// than that there is none.
+  /// Throws `JobQueueError.noSuchName` for the first of `names` that does not exist. One that is `listed` does, and so may any
+  /// where the list ends at its limit; others may be left out for another reason. `kind` is one of ``names(_:startingWith:)``.
   private func require(
     _ kind: String, _ names: [String], among listed: [String], _ limit: Int?
   ) async throws {
     guard limit.map({ listed.count < $0 }) ?? true else { return }
     for name in names where !listed.contains(name) {
-      let kind = kind == "host" ? "listed host" : kind
       if try await self.names(kind, startingWith: name).contains(name) { continue }
       let message =
         switch kind {

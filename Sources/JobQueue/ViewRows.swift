@@ -26,6 +26,7 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let lastError: String?
   /// What it asks for beyond URL and path.
   package let options: [String: QueueSettings.OptionValue]?
+  /// Where its file ends up, also where its queue has been deleted.
   package let store: String
 }
 

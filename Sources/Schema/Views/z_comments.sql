@@ -1,5 +1,6 @@
 -- What the functions mean that somebody outside may call: those of the roles, and those that the program calls as the owner.
--- docs/sql.md is made of these and of the views' comments. Those at the end are internal, and no part of the contract.
+-- docs/sql.md is made of these and of the views' comments. Those at the end are internal, and no part of the contract:
+-- none of them is SECURITY DEFINER, by which scripts/sql-reference tells them from what haul_admin alone may call.
 --
 -- Every function that changes anything needs READ COMMITTED and raises HA005 otherwise.
 

@@ -55,7 +55,8 @@ import Synchronization
   let pointer: OpaquePointer
 }
 
-/// A connection's handle, used by the daemon's thread, and by an answer to resume it.
+/// A connection's handle. `@unchecked Sendable` holds because all that another thread than the daemon's does with it is to resume
+/// it, while it is suspended (libmicrohttpd: MHD_resume_connection).
 @safe private struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
 }
