@@ -30,6 +30,10 @@ SQL = {
              "r.instance = p_instance AND r.job = ANY (v_visible) AND r.priority = w.priority"),
             ("        AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))",
              "        AND r.job = ANY (v_visible) AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))")]},
+    "a claim that looks at the host of each job that waits": {
+        "haul.claim_queue": [
+            ("  claimed := 0;\n",
+             "  claimed := 0;\n  PERFORM max(n.place) FROM haul.ready r CROSS JOIN LATERAL haul.host_now(r.host) n;\n")]},
     "lanes that nobody arms when a host is free again": {
         "haul.settle_hosts": [("INTO v_freed FROM back b;", "INTO v_freed FROM back b WHERE false;")]},
     "a place that a rescue does not give back": {

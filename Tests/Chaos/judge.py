@@ -3,8 +3,8 @@
 It trusts nothing that Haul says for itself: no view, no function; tables, and what the driver knows it did. Of the logs it takes
 what speaks against their writer, a lease that he says he has lost, besides who he is and that he has begun.
 
-Not looked at by anybody here: the order of priorities and the weights of queues, how long claims take (I6), adaptive caps
-beyond that they are no larger than the policy's, TLS, and what NFS does to renames.
+Not looked at by anybody here: the order of priorities and the weights of queues, adaptive caps beyond that they are no larger
+than the policy's, TLS, and what NFS does to renames.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import time
 
 import psycopg2
 
+import calls
 import ledger
 import workload
 
@@ -103,7 +104,7 @@ class Judge(threading.Thread):
         self.session = world.server.session()
         self.over = threading.Event()
         self.gauges = [DiskGauge(world, name, self.over) for name in world.stores]
-        self.completed, self.tokens, self.samples = set(), {}, {}
+        self.completed, self.samples, self.calls = set(), {}, calls.Calls(self.session)
 
     def run(self):
         for gauge in self.gauges:
@@ -123,6 +124,7 @@ class Judge(threading.Thread):
             self.look_at_jobs()
             self.look_at_hosts()
             self.look_at_workers()
+            self.look_at_calls()
             self.book.checks["looks at the database"] += 1
         except psycopg2.Error as error:
             self.book.checks["looks without a database"] += 1
@@ -140,6 +142,14 @@ class Judge(threading.Thread):
             self.book.violation("token", f"job {job} has the token {token} after {last}")
         for batch, there, said in self.session.run(TOTALS):
             self.book.violation("batch totals", f"batch {batch} has {there}, and its totals are {said}")
+
+    def look_at_calls(self):
+        found = self.calls.look()
+        if found:
+            self.book.checks["blocks of calls against their bound"] += 1
+            if found[0] > calls.MOST:
+                self.book.violation(
+                    "claim", f"{found[0]:.0f} blocks for a call or a job that it begins while {found[1]} waited; {calls.MOST} are the most")
 
     def look_at_hosts(self):
         for host, counted, there in self.session.run(HOSTS):
@@ -190,19 +200,23 @@ class Judge(threading.Thread):
         life = program.life
         if life is None or life.end is not None:
             return
-        try:
-            with open(f"/proc/{life.pid}/status") as file:
-                fields = dict(line.split(":", 1) for line in file)
-            descriptors = open_files(life.pid)
-        except (OSError, ValueError):
-            return
-        if "VmRSS" in fields:
-            self.samples.setdefault(life.name, []).append(
-                (time.time() - life.begin, int(fields["VmRSS"].split()[0]) << 10, descriptors, int(fields["Threads"])))
+        has = use_of(life.pid)
+        if has:
+            self.samples.setdefault(life.name, []).append((time.time() - life.begin, *has))
 
     def stop(self):
         self.over.set()
         self.join()
+
+
+def use_of(pid, memory="VmRSS"):
+    """Bytes of memory by that field of /proc/PID/status, descriptors, threads; None of a process that is gone."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            fields = dict(line.split(":", 1) for line in file)
+        return (int(fields[memory].split()[0]) << 10, open_files(pid), int(fields["Threads"])) if memory in fields else None
+    except (OSError, ValueError):
+        return None
 
 
 def open_files(pid):

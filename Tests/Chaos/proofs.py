@@ -65,6 +65,17 @@ def _(stage):
     stage.submit()
 
 
+@scene("a claim that looks at the host of each job that waits", "claim",
+       waves=[wave("polite.test", 10000, 10), wave("plain.test", 1500, 100, first=20000)])
+def _(stage):
+    # Of these the first is begun, and all the others wait.
+    stage.set_host("polite.test", interval=3600)
+    stage.submit()
+    until("small files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] >= 1501)
+    stage.persist("cancel", "--batch", "wave-polite.test")
+    stage.cancelled.add("wave-polite.test")
+
+
 @scene("a limit of a queue that is not kept", "queue limit", waves=[wave("capped.test", 30, 40000, "limited")])
 def _(stage):
     stage.set_host("capped.test", cap=20)
@@ -269,6 +280,18 @@ def _(stage):
     session.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
     session.run("SELECT 1")
     stage.kept = session
+
+
+@scene("a session that keeps its memory", "growth", soak=True)
+def _(stage):
+    stage.kept = stage.server.session()
+    stage.kept.run("SELECT set_config('chaos.kept', repeat('x', 100000000), false)")
+
+
+@scene("a job that leaves more behind", "history", soak=True)
+def _(stage):
+    stage.sql("CREATE INDEX ON haul.outcome (path, digest, message, bytes, finished_at, state, job)")
+    stage.sql("CREATE INDEX ON haul.attempt (started_at, ended_at, worker, token, job)")
 
 
 @scene("memory that small files do not give back", "growth", soak=True, breaks={"HAUL_KEEPS": "2000"})

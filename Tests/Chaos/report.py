@@ -38,6 +38,7 @@ def record(world, judge, seed, minutes, seconds):
         "checks": dict(book.checks),
         "most": {what: max((sample[index] for sample in workers), default=0)
                  for index, what in ((1, "bytes of memory"), (2, "descriptors"), (3, "threads"))},
+        "calls": {"blocks": round(judge.calls.most), "waiting": judge.calls.most_waiting},
         "violations": book.violations}
 
 
@@ -56,6 +57,7 @@ def report(run):
     table("checks", sorted(run["checks"].items()))
     most = dict(run["most"])
     table("a worker's most", [("memory", megabytes(most.pop("bytes of memory"))), *most.items()])
+    table("calls that claim and settle", [("most that waited", run["calls"]["waiting"]), ("most blocks for one", run["calls"]["blocks"])])
     print(f"\nviolations: {len(run['violations'])}; seed {run['seed']}; {run['seconds']} s")
     for moment, check, text in run["violations"]:
         print(f"  {moment:6.1f} s  {check}: {text}")
