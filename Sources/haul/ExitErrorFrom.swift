@@ -50,7 +50,7 @@ extension ExitError {
       switch error {
       case .schemaTooNew, .schemaMissing, .versionNotServed: .configuration
       case .noSuchName: unknownName
-      case .refused: .badInput
+      case .refused, .pathTaken: .badInput
       // Its row was cleared away while it was cut off; it registers anew when it is started again.
       case .unknownWorker, .busy: .tryAgain
       }

@@ -47,6 +47,30 @@ import Testing
     }
   }
 
+  @Test func `a submission that is refused says why in the words of whoever refuses it`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      // Between the check of the lines and the first job: the path is taken, or something else is wrong.
+      for (code, sentence) in [
+        (
+          "HA008",
+          "somebody has submitted the same path just now: no. Nothing was submitted; try again."
+        ), ("HA004", "no."),
+      ] {
+        try await pool.admin.execute(
+          """
+          CREATE OR REPLACE FUNCTION haul.require_options(
+            p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
+          LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '\(code)'; END $$
+          """)
+        let refused = try await pool.haul(["submit", "http://a.test/x"])
+        #expect(refused.exit == .code(65))
+        #expect(refused.standardError == ["haul submit: \(sentence)"])
+      }
+    }
+  }
+
   @Test func `what is named is listed, and no more`() async throws {
     try await HaulPool.open { pool in
       for name in ["a", "b", "c"] {
