@@ -6,7 +6,8 @@ struct BatchesCommand: HaulCommand {
   static let name = "batches"
   static let abstract = "List batches with what has become of their jobs."
   static let discussion = """
-    The newest first, but for those whose jobs are all in other batches. The numbers are kept up and not counted, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
+    The newest first. Jobs that were there already stay in their own batch, so one may have none. \
+    The numbers are kept up and not counted, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
     for programs those of parts that wait are apart, as waiting_bytes. TIME LEFT is at the rate \
     of what runs, if what waits is as long as what has completed; paused where nothing will start until somebody says so.
     """
@@ -97,6 +98,7 @@ extension BatchRow {
     case ("cancel", _): "being cancelled"
     case ("pause", _): "being paused"
     case (_, let queue?): "the queue \(queue) is paused"
+    case _ where row.jobs == 0: "no jobs of its own"
     default: row.held > 0 ? "\(counted(Int(row.held), "job"))\(row.orMore) paused" : nil
     }
   }

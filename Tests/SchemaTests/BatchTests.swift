@@ -69,6 +69,21 @@ struct BatchTests {
     }
   }
 
+  @Test func `one without jobs of its own is listed too`() async throws {
+    try await Pool.open { pool in
+      let lines = [Pool.line(1, "https://a.test/1", "a.test/1")]
+      for batch in ["b", "again"] {
+        _ = try await pool.jobs.submit(Submission(queue: Pool.name, batch: batch), lines)
+      }
+      #expect(try await pool.jobs.batches(limit: 9).map(\.batch) == ["again", "b"])
+      #expect(try await pool.jobs.batches(limit: 9).map(\.jobs) == [0, 1])
+      #expect(
+        try await pool.jobs.batches(unfinishedFirst: true, limit: 9).map(\.batch)
+          == ["b", "again"])
+      #expect(try await pool.jobs.batchCount() == 2)
+    }
+  }
+
   @Test func `two who add up at once count nothing twice`() async throws {
     try await Pool.open { pool in
       try await pool.submit(3, batch: "b")
