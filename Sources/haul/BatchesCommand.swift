@@ -76,12 +76,19 @@ extension BatchRow {
       text: { HumanFormat.bytes($0.waitingBytes) }),
     Column(
       "WAITING PARTS", key: "waiting_parts", .right, value: { .double($0.waitingParts) },
-      text: { $0.waitingParts > 0 ? "\(($0.waitingParts * 10).rounded() / 10)" : "-" }),
+      text: { parts($0.waitingParts) }),
     Column(
       "PAUSED", key: "held", .right, value: { .number($0.held) },
       text: { "\($0.held)\($0.orMore)" }),
+    Column(
+      "RUNNING PARTS", key: "running_parts", .right, value: { .double($0.runningParts) },
+      text: { parts($0.runningParts) }),
     Column("PAUSED QUEUE", key: "paused_queue", value: { .text($0.pausedQueue) }),
   ]
+
+  private static func parts(_ parts: Double) -> String {
+    parts > 0 ? "\((parts * 10).rounded() / 10)" : "-"
+  }
 
   /// How it came to its end; nil while there is something left, and where its jobs are all in other batches.
   private var end: String? {

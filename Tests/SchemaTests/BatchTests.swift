@@ -385,6 +385,7 @@ struct BatchTests {
       let worker = try await pool.worker()
       func bytes() async throws -> [Int64] {
         let row = try #require(try await pool.jobs.batches(["b"], limit: 1).first)
+        #expect([row.runningParts, row.waitingParts] == (row.running > 0 ? [0.5, 0] : [0, 0.5]))
         return [row.bytes, row.waitingBytes, row.allBytes]
       }
       let lease = try await worker.claimOne()
