@@ -1,5 +1,6 @@
 import Arguments
 import EmbeddedPostgres
+import Glibc
 import JobQueue
 import ListFormats
 import LocalPool
@@ -78,6 +79,7 @@ extension ExitError {
     let code: ExitCode =
       switch error {
       case .inUse, .noRoom: .unavailable
+      case .refused(_, errno: EACCES), .refused(_, errno: EPERM): .notPermitted
       case .refused, .needsToken, .token: .configuration
       }
     self.init(code, Self.sentence("\(error)"))
