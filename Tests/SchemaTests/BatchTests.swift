@@ -389,6 +389,8 @@ struct BatchTests {
         return [row.bytes, row.waitingBytes, row.allBytes]
       }
       let lease = try await worker.claimOne()
+      // Of unknown length.
+      #expect(try await pool.value("SELECT running_parts FROM haul.batches") == 0.0)
       try await worker.checkpoint(lease, instance: pool.instance)
       #expect(try await bytes() == [4096, 0, 4096])
       try await worker.end(lease, .released)

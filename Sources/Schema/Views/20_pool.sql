@@ -213,7 +213,8 @@ LEFT JOIN (
     -- One that has just been taken over has no progress yet, but what it goes on from.
     sum(greatest(p.bytes, haul.range_bytes(c.durable)))::bigint AS bytes,
     count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over,
-    sum(least(greatest(p.bytes, haul.range_bytes(c.durable))::double precision / nullif(coalesce(p.total, c.length), 0), 1)) AS parts
+    sum(least(greatest(p.bytes, haul.range_bytes(c.durable), 0)::double precision / coalesce(p.total, c.length), 1))
+      FILTER (WHERE coalesce(p.total, c.length) > 0) AS parts
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
   LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id
