@@ -108,7 +108,7 @@ extension JobQueue {
           observe(.waiting(waiting))
           try await Task.sleep(for: Self.patience)
         }
-      } catch JobQueueError.refused(let message, let hint) {
+      } catch JobQueueError.pathTaken(let message, let hint) {
         throw SubmissionError.overtaken(
           hint.map { "\(message). \($0)" } ?? message, submitted: done)
       }

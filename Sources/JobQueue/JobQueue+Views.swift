@@ -171,13 +171,13 @@ extension JobQueue {
     return rows
   }
 
-  /// How many batches have jobs.
+  /// How many batches there are.
   package func batchCount() async throws -> Int64 {
-    try await call("SELECT count(*) FROM haul.batches b WHERE b.jobs > 0", [])
+    try await call("SELECT count(*) FROM haul.batches", [])
   }
 
-  /// At most `limit` batches that have jobs, the newest first, and before them those that have not ended where
-  /// `unfinishedFirst`; or those of `names`, also without.
+  /// At most `limit` batches, the newest first, and before them those that have not ended where `unfinishedFirst`; or those of
+  /// `names`. One whose lines all met jobs of other batches is among them, without jobs.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func batches(
     _ names: [String] = [], unfinishedFirst: Bool = false, limit: Int
@@ -186,7 +186,7 @@ extension JobQueue {
       """
       SELECT to_json(v) FROM (
         SELECT b.*, extract(epoch FROM b.time_left) AS seconds_left FROM haul.batches b
-        WHERE CASE WHEN $1::text[] IS NULL THEN b.jobs > 0 ELSE b.batch = ANY ($1) END
+        WHERE $1::text[] IS NULL OR b.batch = ANY ($1)
         ORDER BY $3 AND b.unfinished > 0 DESC, b.submitted_at DESC, b.batch LIMIT $2) v
       """, [names.isEmpty ? nil : names, limit, unfinishedFirst])
     try await require("batch", names, among: rows.map(\.batch), limit)

@@ -16,6 +16,8 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case noSuchName(String, hint: String?, others: OtherNames? = nil)
   /// The input contradicts itself or what is there; nothing was changed.
   case refused(String, hint: String?)
+  /// A line's path is that of a job, for another URL or where no duplicate may be; nothing was changed.
+  case pathTaken(String, hint: String?)
   /// Somebody else has it now; nothing was changed.
   case busy(String, hint: String?)
 
@@ -34,6 +36,7 @@ package enum JobQueueError: Error, Sendable, Equatable {
     case "HA003": self = .noSuchName(server.message, hint: server.hint)
     case "HA004": self = .refused(server.message, hint: server.hint)
     case "HA007": self = .busy(server.message, hint: server.hint)
+    case "HA008": self = .pathTaken(server.message, hint: server.hint)
     default: return nil
     }
   }
@@ -50,7 +53,7 @@ extension JobQueueError: CustomStringConvertible {
       "the database has schema version \(database), this program needs \(program): run 'haul migrate'"
     case .versionNotServed(let message), .unknownWorker(let message): message
     case .noSuchName(let message, let hint, _), .refused(let message, let hint),
-      .busy(let message, let hint):
+      .pathTaken(let message, let hint), .busy(let message, let hint):
       hint.map { "\(message). \($0)" } ?? message
     }
   }

@@ -170,6 +170,8 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let held: Int64
   /// The queue of its newest job, where that is paused.
   package let pausedQueue: String?
+  /// What is there of running ones as parts of whole files, where their lengths are known.
+  package let runningParts: Double
 
   /// Whether it has not ended, and nothing of it runs or, as far as that queue tells, will until somebody lets it go on.
   package var isPaused: Bool {

@@ -122,10 +122,19 @@ package enum ListField: String, CaseIterable, Sendable {
   static func named(_ name: String) throws(ListFault) -> ListField {
     guard let field = ListField(rawValue: name) else {
       let known = allCases.map(\.rawValue).joined(separator: ", ")
-      throw ListFault("'\(SafeText.visible(name))' is no name of a field; there are \(known)")
+      let meant = foreign[name.lowercased()].map { ": did you mean '\($0.rawValue)'? There" }
+      throw ListFault(
+        "'\(SafeText.visible(name))' is no name of a field\(meant ?? "; there") are \(known)")
     }
     return field
   }
+
+  /// What other programs' lists call some of them.
+  private static let foreign: [String: ListField] = [
+    "out": .path, "output": .path, "file": .path, "filename": .path, "name": .path,
+    "uri": .url, "link": .url, "checksum": .digest, "hash": .digest, "size": .length,
+    "header": .headers,
+  ]
 }
 
 /// Why a line cannot be read: a clause without its full stop that holds no secret and is safe to print.

@@ -85,6 +85,8 @@ struct PageState: Encodable, Sendable {
   struct Batch: Encodable, Sendable {
     var batch: String
     var jobs, completed, failed, cancelled, running, rate, bytes: Int64
+    /// What is there of jobs that have not ended, as parts of whole files.
+    var parts: Double
     var secondsLeft: Double?
     var steering: String?
     var paused: Bool
@@ -183,7 +185,8 @@ extension PageState.Batch {
     self.init(
       batch: row.batch, jobs: row.jobs, completed: row.completed, failed: row.failed,
       cancelled: row.cancelled, running: row.running, rate: row.rate, bytes: row.allBytes,
-      secondsLeft: row.secondsLeft, steering: row.steering, paused: row.isPaused)
+      parts: row.runningParts + row.waitingParts, secondsLeft: row.secondsLeft,
+      steering: row.steering, paused: row.isPaused)
   }
 }
 

@@ -31,6 +31,20 @@ package enum DisplayWidth {
     return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
   }
 
+  /// `path` cut to at most `columns` in its middle, without its first `start` characters where there is too little room: for one
+  /// that is like others up to there, and at its end.
+  package static func truncatedPath(_ path: String, to columns: Int, from start: Int) -> String {
+    if of(path) <= columns { return path }
+    let lead = start > 0 ? "…" : ""
+    let rest = String(path.dropFirst(start))
+    if of(lead + rest) <= columns { return lead + rest }
+    let room = columns - of(lead) - 1
+    if room < 0 { return "" }
+    let name = path[(path.lastIndex(of: "/") ?? path.startIndex)...]
+    let begin = prefix(of: rest, within: max(room / 2, room - of(String(name))))
+    return lead + begin + "…" + suffix(of: path, within: room - of(String(begin)))
+  }
+
   /// What of `text` fits into `columns`, up to a space where one stands in its latter half, and the rest.
   package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
     if of(text) <= columns { return (text, "") }

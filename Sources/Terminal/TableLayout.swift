@@ -13,7 +13,8 @@ package struct TableColumn: Sendable, Equatable {
   /// Where there is too little room, the column of the highest rank goes first; one of 0 never does.
   let rank: Int
 
-  /// A column headed `title`. Where there is too little room a path loses its front, all else its end.
+  /// A column headed `title`. Where there is too little room a path loses its front, or its middle where others would look the
+  /// same, all else its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,
     isPath: Bool = false
@@ -53,6 +54,9 @@ package struct TableLayout: Sendable {
   private let bar: ProgressBar
   /// nil for a column that is left out.
   package let widths: [Int?]
+  /// For each column the paths that without their fronts would look alike, with the number of characters that they can do
+  /// without: those before the place where they differ.
+  private let alike: [[String: Int]]
 
   /// For lines of `width` columns, and the rows to be shown.
   package init(
@@ -69,7 +73,29 @@ package struct TableLayout: Sendable {
     {
       shown.remove(last)
     }
-    widths = Self.grown(columns, shown, rows, room: width - least(shown))
+    let widths = Self.grown(columns, shown, rows, room: width - least(shown))
+    self.widths = widths
+    alike = columns.indices.map { index in
+      guard columns[index].isPath, let width = widths[index] else { return [:] }
+      return Self.alike(Set(rows.map { SafeText.visible($0[index].text) }), width)
+    }
+  }
+
+  /// Those of `paths` that would look alike in `width` columns without their fronts.
+  private static func alike(_ paths: Set<String>, _ width: Int) -> [String: Int] {
+    var starts: [String: Int] = [:]
+    for (_, group) in Dictionary(
+      grouping: paths, by: { DisplayWidth.truncatedPath($0, to: width) })
+    where group.count > 1 {
+      for path in group {
+        let others = group.filter { $0 != path }
+        let common = others.map { zip(path, $0).prefix { $0 == $1 }.count }.max() ?? 0
+        // From the beginning of the component where they differ, if half the room reaches as far as that.
+        let component = common - path.prefix(common).reversed().prefix { $0 != "/" }.count
+        starts[path] = common - component < width / 2 - 1 ? component : common
+      }
+    }
+    return starts
   }
 
   /// Shares `room` between those that want more, a column each at a time, and three for a path: its name tells rows apart.
@@ -129,8 +155,13 @@ package struct TableLayout: Sendable {
         let column = columns[index]
         let text = SafeText.visible(text)
         let cut =
-          column.isPath && !isHeading
-          ? DisplayWidth.truncatedPath(text, to: width) : DisplayWidth.truncated(text, to: width)
+          if let start = isHeading ? nil : alike[index][text] {
+            DisplayWidth.truncatedPath(text, to: width, from: start)
+          } else if column.isPath && !isHeading {
+            DisplayWidth.truncatedPath(text, to: width)
+          } else {
+            DisplayWidth.truncated(text, to: width)
+          }
         if column.alignment == .right { line.pad(to: start + width - DisplayWidth.of(cut)) }
         line.append(cut, style)
       }

@@ -6,7 +6,8 @@ struct BatchesCommand: HaulCommand {
   static let name = "batches"
   static let abstract = "List batches with what has become of their jobs."
   static let discussion = """
-    The newest first, but for those whose jobs are all in other batches. The numbers are kept up and not counted, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
+    The newest first. Jobs that were there already stay in their own batch, so one may have none. \
+    The numbers are kept up and not counted, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
     for programs those of parts that wait are apart, as waiting_bytes. TIME LEFT is at the rate \
     of what runs, if what waits is as long as what has completed; paused where nothing will start until somebody says so.
     """
@@ -75,12 +76,19 @@ extension BatchRow {
       text: { HumanFormat.bytes($0.waitingBytes) }),
     Column(
       "WAITING PARTS", key: "waiting_parts", .right, value: { .double($0.waitingParts) },
-      text: { $0.waitingParts > 0 ? "\(($0.waitingParts * 10).rounded() / 10)" : "-" }),
+      text: { parts($0.waitingParts) }),
     Column(
       "PAUSED", key: "held", .right, value: { .number($0.held) },
       text: { "\($0.held)\($0.orMore)" }),
+    Column(
+      "RUNNING PARTS", key: "running_parts", .right, value: { .double($0.runningParts) },
+      text: { parts($0.runningParts) }),
     Column("PAUSED QUEUE", key: "paused_queue", value: { .text($0.pausedQueue) }),
   ]
+
+  private static func parts(_ parts: Double) -> String {
+    parts > 0 ? "\((parts * 10).rounded() / 10)" : "-"
+  }
 
   /// How it came to its end; nil while there is something left, and where its jobs are all in other batches.
   private var end: String? {
@@ -97,6 +105,7 @@ extension BatchRow {
     case ("cancel", _): "being cancelled"
     case ("pause", _): "being paused"
     case (_, let queue?): "the queue \(queue) is paused"
+    case _ where row.jobs == 0: "no jobs of its own"
     default: row.held > 0 ? "\(counted(Int(row.held), "job"))\(row.orMore) paused" : nil
     }
   }

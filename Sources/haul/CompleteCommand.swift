@@ -24,8 +24,8 @@ struct CompleteCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let words = line.map { Array(ShellWords.split($0).dropFirst()) } ?? words
-    var completion = Haul.tree.complete(words)
+    let line = line.map { ShellWords($0) }
+    var completion = Haul.tree.complete(line.map { Array($0.words.dropFirst()) } ?? words)
     var kind = "words"
     switch completion.source {
     case nil: break
@@ -38,22 +38,14 @@ struct CompleteCommand: HaulCommand {
     }
     var reply = "\(kind)\n\(completion.prefix)\n\(completion.lead)\n"
     for word in completion.words {
-      reply += line == nil ? "\(word.text)\t\(word.help)\n" : Self.forBash(word.text, words.last)
+      reply += line.map { Self.forBash(word.text, $0) } ?? "\(word.text)\t\(word.help)\n"
     }
     try StandardStream.output.write(reply)
   }
 
-  /// bash puts a candidate on the line as it is, in place of what follows the last `=` or `:` of the word.
-  static func forBash(_ text: String, _ word: String?) -> String {
-    let isPlain = text.utf8.allSatisfy { byte in
-      let scalar = Unicode.Scalar(byte)
-      return scalar.properties.isAlphabetic && byte < 0x80
-        || "0123456789._:@%+,/=-".utf8.contains(byte)
-    }
-    guard isPlain else { return "" }
-    let kept = word?.lastIndex { $0 == "=" || $0 == ":" }
-    let count = kept.flatMap { kept in word.map { $0[...kept].count } } ?? 0
-    return text.dropFirst(count) + "\n"
+  /// bash puts a candidate on the line as it is, in place of what it does not keep of the last word.
+  static func forBash(_ text: String, _ line: ShellWords) -> String {
+    line.quoted(String(text.dropFirst(line.kept))).map { $0 + "\n" } ?? ""
   }
 
   /// Names from the database; none where it does not answer in time, or not at all.

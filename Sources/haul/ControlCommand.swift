@@ -60,11 +60,11 @@ extension JobQueue.Action {
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     // A number alone would be taken for an id.
     let others = counts.enumerated().map { index, state in
-      (index == 0 ? counted(state.value, "job") : "\(state.value)")
+      (index == 0 && !isCut ? counted(state.value, "job") : "\(state.value)")
         + " \(state.value == 1 ? "is" : "are") \(state.key)"
     }
     let advice = counts.lazy.compactMap { self.alternative(to: $0.key) }.first
-    let newest = isCut ? "of the newest \(counted(states.count, "job")) " : ""
+    let newest = isCut ? "of the newest \(counted(states.count, "job")), " : ""
     return "no job to \(rawValue): \(newest)\(others.joined(separator: ", "))"
       + (advice.map { "; \($0)" } ?? "")
   }

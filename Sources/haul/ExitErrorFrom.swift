@@ -1,5 +1,6 @@
 import Arguments
 import EmbeddedPostgres
+import Glibc
 import JobQueue
 import ListFormats
 import LocalPool
@@ -50,7 +51,7 @@ extension ExitError {
       switch error {
       case .schemaTooNew, .schemaMissing, .versionNotServed: .configuration
       case .noSuchName: unknownName
-      case .refused: .badInput
+      case .refused, .pathTaken: .badInput
       // Its row was cleared away while it was cut off; it registers anew when it is started again.
       case .unknownWorker, .busy: .tryAgain
       }
@@ -78,6 +79,7 @@ extension ExitError {
     let code: ExitCode =
       switch error {
       case .inUse, .noRoom: .unavailable
+      case .refused(_, errno: EACCES), .refused(_, errno: EPERM): .notPermitted
       case .refused, .needsToken, .token: .configuration
       }
     self.init(code, Self.sentence("\(error)"))

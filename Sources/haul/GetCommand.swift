@@ -135,8 +135,12 @@ struct GetCommand: HaulCommand {
     if input == nil && skipBad {
       throw ExitError(.usage, "--skip-bad is for a list with --input.")
     }
-    if urls.count != 1 && (name != nil || checksum != nil) {
-      throw ExitError(.usage, "--name and --checksum need exactly one URL.")
+    let single = [name.map { _ in "--name" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
+    if urls.count != 1 && !single.isEmpty {
+      throw ExitError(
+        .usage,
+        "\(single.joined(separator: " and ")) \(single.count == 1 ? "needs" : "need") exactly one URL."
+      )
     }
     if tree && name != nil { throw ExitError(.usage, "--name and --tree do not go together.") }
     if let name, name.contains("/") {

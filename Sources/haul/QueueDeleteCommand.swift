@@ -6,8 +6,9 @@ struct QueueDeleteCommand: HaulCommand {
   static let name = "delete"
   static let abstract = "Delete a queue of which nothing waits or runs."
   static let discussion = """
-    Its finished jobs stay, and so do their files; its name may be given again. While jobs of it wait or run \
-    nothing happens, and the command ends with 65.
+    While jobs of it wait or run nothing happens, and the command ends with 65. Lost are its settings, and that 'haul retry' \
+    queues its failed and cancelled jobs again: their URLs are to be submitted to another queue. Its ended jobs stay listed, \
+    and their files stay; its name may be given again.
     """
   static let examples = [
     Example("haul queue delete scratch", "Deletes the queue scratch."),

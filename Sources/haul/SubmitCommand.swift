@@ -228,8 +228,12 @@ struct SubmitCommand: HaulCommand {
     if input == nil && (format != nil || skipBad) {
       throw ExitError(.usage, "--format and --skip-bad are for a list with --input.")
     }
-    if urls.count != 1 && (out != nil || checksum != nil) {
-      throw ExitError(.usage, "--out and --checksum need exactly one URL.")
+    let single = [out.map { _ in "--out" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
+    if urls.count != 1 && !single.isEmpty {
+      throw ExitError(
+        .usage,
+        "\(single.joined(separator: " and ")) \(single.count == 1 ? "needs" : "need") exactly one URL."
+      )
     }
   }
 

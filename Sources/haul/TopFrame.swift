@@ -75,7 +75,7 @@ struct TopFrame {
     var line = StyledLine()
     guard let figures = model.figures else { return line }
     let add = { (number: String, word: String, style: Style?) in
-      if line.width > 0 { line.append("   ") }
+      if line.width > 0 { line.append("  ") }
       line.append(number, style)
       if !word.isEmpty { line.append(" \(word)", .dim) }
     }
@@ -88,7 +88,10 @@ struct TopFrame {
         ? add("\(waiting.paused)", "paused", .yellow) : add("\(waiting.jobs)", "waiting", .bold)
     }
     if model.part == .all && figures.failed > 0 {
-      add("\(figures.failed)", figures.failed == 1 ? "failure in 1h" : "failures in 1h", .red)
+      let word = "failed in 1h"
+      let more = ", retried too"
+      let room = width - line.width - DisplayWidth.of("  \(figures.failed) \(word)\(more)")
+      add("\(figures.failed)", room < 0 ? word : word + more, .red)
     }
     return line
   }

@@ -24,7 +24,7 @@ enum TopPane: Int, CaseIterable, Sendable {
     case .queues: "There is no queue."
     case .hosts: "No job has named a host yet."
     case .workers: "No worker is running."
-    case .batches: "There is no batch with jobs."
+    case .batches: "There is no batch."
     case .failures: "No job has failed that was not queued again."
     }
   }

@@ -62,12 +62,15 @@ struct CompletionTests {
   @Test(arguments: [
     ("--host=example.org", "--host=ex", "example.org\n"),
     ("example.org:8080", "example.org:8", "8080\n"),
-    ("monday", "m", "monday\n"), ("a b", "a", ""), ("$(x)", "", ""), ("a;b", "a", ""),
-    ("ä", "", ""),
+    ("monday", "m", "monday\n"), ("a b", "a", "a\\ b\n"), ("a b", "a\\ ", "a\\ b\n"),
+    ("$(x)", "", "\\$\\(x\\)\n"), ("a;b", "a", "a\\;b\n"), ("ä!", "", "ä\\!\n"),
+    ("--batch=a b: c", "--batch=a\\ b:", "\\ c\n"), ("a: b", "\"a: ", "a: b\n"),
+    ("--batch=a: $b", "--batch=\"a: ", "a: \\$b\n"), ("it's $5", "'i", "it'\\''s $5\n"),
+    ("a\"b", "\"a", "a\\\"b\n"), ("a!", "\"a", ""),
   ])
-  func `bash gets what follows its last break, and nothing that it would expand`(
+  func `bash gets what follows its last break, as it would have to be typed there`(
     text: String, word: String, line: String
   ) {
-    #expect(CompleteCommand.forBash(text, word) == line)
+    #expect(CompleteCommand.forBash(text, ShellWords("haul \(word)")) == line)
   }
 }

@@ -15,6 +15,17 @@ struct JobListTests {
     durable: 0, changes: 0, status: 503, error: "http_5xx",
     message: "the server answers 503 Service Unavailable and \u{1b}[2J asks to come back later")
 
+  @Test(arguments: [
+    (["completed"], false, "1 job is completed"),
+    (["paused", "paused", "failed"], false, "2 jobs are paused, 1 is failed"),
+    (["running", "running"], true, "of the newest 2 jobs, 2 are running"),
+    (["running", "paused", "running"], true, "of the newest 3 jobs, 2 are running, 1 is paused"),
+  ])
+  func `why nothing happened to jobs`(states: [String], isCut: Bool, reason: String) {
+    #expect(
+      JobQueue.Action.pause.futility(states, isCut: isCut) == "no job to pause: \(reason)")
+  }
+
   @Test func `attempts fit, with what went wrong below`() {
     let table = Listing(AttemptRow.columns, note: AttemptRow.failure)
       .table([Self.attempt], on: Screen(width: 80))

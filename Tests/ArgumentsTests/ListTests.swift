@@ -236,6 +236,10 @@ struct ListTests {
   }()
 
   @Test(arguments: [
+    (
+      "{\"url\":\"h\",\"out\":\"x\"}",
+      "'out' is no name of a field: did you mean 'path'? There are url, path"
+    ),
     ("{\"url\":\"h\",\"cheksum\":\"x\"}", "'cheksum' is no name of a field; there are url, path"),
     ("{\"url\":\"h\",\"length\":1.5}", "length is no text, whole number, true or false"),
     ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', and no whole number"),
@@ -281,6 +285,11 @@ struct ListTests {
       ("url\na\"b\n", 2, "a field with a quotation mark must stand in quotation marks"),
       ("url\na,b\n", 2, "2 fields where the header has 1"),
       ("url,path\n,b\n", 2, "the url is empty"),
+      (
+        "url,Size\nx,1\n", 1,
+        "'Size' is no name of a field: did you mean 'length'? There are "
+          + ListField.allCases.map(\.rawValue).joined(separator: ", ")
+      ),
       ("path\nx\n", 1, "the header does not name url"),
       ("url,url\nx\n", 1, "the header names url twice"),
     ] as [(String, Int, String)])

@@ -21,6 +21,10 @@ struct BrowserTests {
           [
             page.url("/"), "--width", "\(width)",
             "--until", "document.querySelector('#running progress')?.value === 50",
+            // Its only job has not ended.
+            "--until", "document.querySelector('#batches progress')?.value === 50",
+            "--until",
+            "document.querySelector('#batches .sub').textContent.startsWith('0 of 1 ended · ')",
             "--until",
             "document.querySelectorAll('#failures tbody th, #workers tbody th').length === 2",
             "--eval", "document.querySelector('#running tbody th .file').textContent",

@@ -76,12 +76,40 @@ struct CompletionTests {
         Self.cases + [
           Case(line: "haul jobs --host=h.test:", words: ["81"]),
           Case(line: "haul worker --store=data=fi", words: ["films"]),
+          Case(line: #"haul jobs --batch mon\ "#, words: [#"mon\ \$\(touch\ evil\)"#]),
+          Case(line: #"haul jobs --batch="mon "#, words: [#"mon \$(touch evil)"#]),
         ]
       let lines = cases.map { "try '\($0.line)'" }.joined(separator: "\n")
       let output = try await run(
         "bash", ["-c"], Self.bash + "complete -p haul\n" + lines, database: database.conninfo,
         directory: directory.path)
       #expect(output == ["complete -F _haul haul"] + cases.map { $0.words.joined(separator: " ") })
+    }
+  }
+
+  /// As its line editor has it, which knows what stands in quotation marks.
+  @Test(arguments: [
+    (#"mon\ "#, #"mon\ \$\(touch\ evil\)"#), (#""mon "#, #""mon \$(touch evil)""#),
+    ("'mon ", "'mon $(touch evil)'"), ("mond", "monday"),
+  ])
+  func `bash completes a name with blanks so that it is one word`(
+    typed: String, line: String
+  ) async throws {
+    try await withFiles { database, directory in
+      let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
+      // tmux has a PATH of its own.
+      let rc = try directory.write(
+        "PS1='> '; PATH='\(program)':$PATH; source <(haul completion bash)\n", to: "rc")
+      let screen = try await TerminalScreen(
+        columns: 100, rows: 10,
+        environment: [
+          "HAUL_DATABASE_URL": database.conninfo, "HAUL_COMPLETION_TIMEOUT": "30s",
+          "INPUTRC": "/dev/null",
+        ], "bash", ["--rcfile", rc, "-i"])
+      try await screen.wait(for: "a prompt") { $0.rows.last == ">" }
+      try await screen.type("-l", "haul jobs --batch \(typed)")
+      try await screen.type("Tab")
+      try await screen.wait(for: "the name") { $0.rows.last == "> haul jobs --batch \(line)" }
     }
   }
 

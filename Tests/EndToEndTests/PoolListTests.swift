@@ -47,6 +47,30 @@ import Testing
     }
   }
 
+  @Test func `a submission that is refused says why in the words of whoever refuses it`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      // Between the check of the lines and the first job: the path is taken, or something else is wrong.
+      for (code, sentence) in [
+        (
+          "HA008",
+          "somebody has submitted the same path just now: no. Nothing was submitted; try again."
+        ), ("HA004", "no."),
+      ] {
+        try await pool.admin.execute(
+          """
+          CREATE OR REPLACE FUNCTION haul.require_options(
+            p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
+          LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '\(code)'; END $$
+          """)
+        let refused = try await pool.haul(["submit", "http://a.test/x"])
+        #expect(refused.exit == .code(65))
+        #expect(refused.standardError == ["haul submit: \(sentence)"])
+      }
+    }
+  }
+
   @Test func `what is named is listed, and no more`() async throws {
     try await HaulPool.open { pool in
       for name in ["a", "b", "c"] {
@@ -201,12 +225,16 @@ import Testing
     }
   }
 
-  @Test func `a batch without jobs is not listed, and is there by its name`() async throws {
+  @Test func `a batch of which all jobs were there already is listed, and has ended`() async throws
+  {
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://h/a", "--batch", "first")
       try await pool.command("submit", "http://h/a", "--batch", "second")
-      #expect(try await pool.command("batches", "--json").count == 1)
-      #expect(try await pool.command("batches", "--json")[0].contains(#""batch":"first""#))
+      let table = try await pool.command("batches")
+      #expect(table.count == 4, "\(table)")
+      #expect(table[1].hasPrefix("second ") && table[1].hasSuffix(" -"))
+      #expect(table[2].hasSuffix("no jobs of its own"))
+      #expect(table[3].hasPrefix("first "))
       #expect(try await pool.command("batch", "show", "second", "--json").count == 1)
       #expect(try await pool.haul(["batch", "wait", "second"]).exit == .code(0))
     }

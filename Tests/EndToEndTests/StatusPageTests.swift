@@ -216,4 +216,26 @@ struct StatusPageTests {
       #expect(foreign.exit == .code(64))
     }
   }
+
+  @Test(.enabled("any user may listen on all ports") { firstFreePort > 1 })
+  func `who may not listen on a port is told so, and no more is wrong`() async throws {
+    try await HaulPool.open { pool in
+      // Of root's rights this is the one that counts.
+      let user = geteuid() == 0 ? ["setpriv", "--bounding-set", "-net_bind_service"] : ["env"]
+      let output = try await ChildProcess.run(
+        user[0], user.dropFirst() + [HaulProcess.path, "coordinator", "--listen", "127.0.0.1:1"],
+        environment: ["HAUL_DATABASE_URL": pool.database.conninfo])
+      #expect(output.exit == .code(77))
+      #expect(
+        output.standardError.last
+          == "haul coordinator: cannot listen on 127.0.0.1:1: Permission denied.")
+    }
+  }
+
+  /// From this one on ports are anybody's.
+  private static var firstFreePort: Int {
+    let file = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
+    let text = try? String(contentsOfFile: file, encoding: .utf8)
+    return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? 0
+  }
 }

@@ -69,6 +69,21 @@ struct BatchTests {
     }
   }
 
+  @Test func `one without jobs of its own is listed too`() async throws {
+    try await Pool.open { pool in
+      let lines = [Pool.line(1, "https://a.test/1", "a.test/1")]
+      for batch in ["b", "again"] {
+        _ = try await pool.jobs.submit(Submission(queue: Pool.name, batch: batch), lines)
+      }
+      #expect(try await pool.jobs.batches(limit: 9).map(\.batch) == ["again", "b"])
+      #expect(try await pool.jobs.batches(limit: 9).map(\.jobs) == [0, 1])
+      #expect(
+        try await pool.jobs.batches(unfinishedFirst: true, limit: 9).map(\.batch)
+          == ["b", "again"])
+      #expect(try await pool.jobs.batchCount() == 2)
+    }
+  }
+
   @Test func `two who add up at once count nothing twice`() async throws {
     try await Pool.open { pool in
       try await pool.submit(3, batch: "b")
@@ -370,9 +385,12 @@ struct BatchTests {
       let worker = try await pool.worker()
       func bytes() async throws -> [Int64] {
         let row = try #require(try await pool.jobs.batches(["b"], limit: 1).first)
+        #expect([row.runningParts, row.waitingParts] == (row.running > 0 ? [0.5, 0] : [0, 0.5]))
         return [row.bytes, row.waitingBytes, row.allBytes]
       }
       let lease = try await worker.claimOne()
+      // Of unknown length.
+      #expect(try await pool.value("SELECT running_parts FROM haul.batches") == 0.0)
       try await worker.checkpoint(lease, instance: pool.instance)
       #expect(try await bytes() == [4096, 0, 4096])
       try await worker.end(lease, .released)

@@ -83,6 +83,35 @@ struct SubmissionTests {
     }
   }
 
+  /// The other one has the path, and commits only after the check has found nothing.
+  @Test func `who is overtaken hears of the path, and who is refused why`() async throws {
+    try await Pool.open { pool in
+      let other = try await pool.connect()
+      let late = try await pool.connect()
+      let line = Pool.line(1, "https://b.test/", "a.test/x")
+      let first = [Pool.line(1, "https://a.test/x", "a.test/x")]
+      await #expect(
+        throws: SubmissionError.overtaken(
+          "line 1: job 1 has the path \"a.test/x\" already. Give this line another path.",
+          submitted: 0)
+      ) {
+        try await pool.commit(
+          other, { try await other.submit(first, to: Pool.name) },
+          while: late,
+          { try await JobQueue(late).submit(Submission(queue: Pool.name), [line]) })
+      }
+      var submission = Submission(queue: Pool.name)
+      submission.options.maxRate = -1
+      await #expect(
+        throws: JobQueueError.refused(
+          "the option \"max_rate\" has a value that it cannot have", hint: nil)
+      ) {
+        try await pool.jobs.submit(submission, [Pool.line(1, "https://c.test/", "c.test/c")])
+      }
+      #expect(try await pool.states() == ["queued": 1])
+    }
+  }
+
   @Test func `lines that contradict can be left out`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]

@@ -99,10 +99,26 @@ struct TopFrameTests {
 
   @Test func `what is narrowed leaves out what is only known of the pool`() throws {
     let all = text(try Sample.model(80, 24))
-    #expect(all.contains("files/s") && all.contains("failures in 1h"))
+    #expect(all.contains("files/s") && all.contains("2 failed in 1h, retried too"))
+    #expect(text(try Sample.model(78, 24)).contains("  2 failed in 1h\n"))
     let batch = text(try Sample.model(80, 24, part: .batch("monday")))
-    #expect(!batch.contains("files/s") && !batch.contains("failures in 1h"))
+    #expect(!batch.contains("files/s") && !batch.contains("failed in 1h"))
     #expect(batch.contains("batch monday"))
+  }
+
+  @Test func `files of one name from two hosts do not look alike`() throws {
+    var model = try Sample.model(80, 24)
+    let hosts = ["mirror.example.org", "archive.example.net", "archive.example.org"]
+    model.load(
+      hosts.enumerated().map { Sample.row(Int64($0), "\($1)/debian/debian.iso", 1, 2, 1).topRow },
+      of: .running, at: .sample)
+    let paths = frame(model).filter { $0.text.contains("debian.iso") }.map {
+      $0.text.split(separator: "  ").first.map(String.init)
+    }
+    #expect(
+      paths.dropLast() == [
+        "mirror.exam…/debian.iso", "…net/debian/debian.iso", "…org/debian/debian.iso",
+      ])
   }
 
   @Test func `what is paused is told where nothing else waits`() throws {

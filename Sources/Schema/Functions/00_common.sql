@@ -1,7 +1,8 @@
 -- What the other functions share. Names of files give the order in which they are applied.
 --
 -- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
--- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now.
+-- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now ·
+-- HA008 a path that is taken.
 --
 -- Names of hosts (host_name, in name order) are made before all else, or else where a redirect has led to a new one.
 -- Lock order, everywhere: batch → worker_call → worker → lease (job order) → outcome, held (job order) → dedupe (key

@@ -14,7 +14,7 @@
 --            those in another queue, "unchecked": of those skipped, how many have a line with a digest that they neither demand
 --            nor have, "unapplied": … with other options that they do not have, "others": ids outside p_batch, where wanted,
 --            "left": whether lines are left}
--- Raises     HA003 unknown queue · HA004 one path for two URLs, or an option of the wrong kind, with the line in the message
+-- Raises     HA003 unknown queue · HA008 a path that is taken · HA004 an option of the wrong kind; with the line in the message
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
   p_on_duplicate text, p_others boolean, p_limit integer)
@@ -56,7 +56,7 @@ BEGIN
     ORDER BY s.line LIMIT 1;
     IF FOUND THEN
       RAISE EXCEPTION 'line %: job % has the path "%" already', v_bad.line, v_bad.owner, v_bad.path
-        USING ERRCODE = 'HA004', HINT = 'Give this line another path.';
+        USING ERRCODE = 'HA008', HINT = 'Give this line another path.';
     END IF;
     SELECT array_agg(DISTINCT s.owner) INTO v_met FROM haul.staging s
     WHERE s.submission = p_submission AND s.line <= v_last;

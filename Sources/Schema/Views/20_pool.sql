@@ -195,7 +195,8 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.c
     WHERE (SELECT j.batch FROM haul.job j WHERE j.id = s.job) = b.id) ELSE 0 END AS held,
   CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
     SELECT CASE WHEN q.paused THEN q.name END FROM haul.queue q
-    WHERE q.id = (SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue
+    WHERE q.id = (SELECT j.queue FROM haul.job j WHERE j.batch = b.id ORDER BY j.id DESC LIMIT 1)) END AS paused_queue,
+  coalesce(r.parts, 0) AS running_parts
 FROM haul.batch b
 LEFT JOIN haul.batch_total k ON k.batch = b.id
 -- What the leader has not added up yet, in one pass for all batches.
@@ -211,7 +212,9 @@ LEFT JOIN (
   SELECT j.batch, count(*) AS running,
     -- One that has just been taken over has no progress yet, but what it goes on from.
     sum(greatest(p.bytes, haul.range_bytes(c.durable)))::bigint AS bytes,
-    count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over
+    count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over,
+    sum(least(greatest(p.bytes, haul.range_bytes(c.durable), 0)::double precision / coalesce(p.total, c.length), 1))
+      FILTER (WHERE coalesce(p.total, c.length) > 0) AS parts
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
   LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id
@@ -242,3 +245,4 @@ COMMENT ON COLUMN haul.batches.waiting_bytes IS 'What is there of waiting and pa
 COMMENT ON COLUMN haul.batches.waiting_parts IS 'The same as parts of whole files.';
 COMMENT ON COLUMN haul.batches.held IS 'Paused jobs; no more than 1,000 are looked at.';
 COMMENT ON COLUMN haul.batches.paused_queue IS 'The queue of its newest job, where that is paused and the batch has not ended.';
+COMMENT ON COLUMN haul.batches.running_parts IS 'What is there of running jobs, as parts of whole files; of those whose length is not known, nothing.';

@@ -68,7 +68,7 @@ COMMENT ON FUNCTION haul.begin_submission(text) IS
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
   'What of a submission''s lines contradicts each other or what is there: {"count", "first": [{"line", "path", "other_line", "job"}]}. With p_remove these lines are taken out.';
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
-  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns {"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", "others", "left"}. Raises HA003 for a queue that does not exist, HA004 for a path that another URL has.';
+  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns {"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"kind", "name", "jobs"}], "unchecked", "unapplied", "others", "left"}. Raises HA003 for a queue that does not exist, HA008 for a path that another job has.';
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer) IS
   'Before submit(): lines whose paths have jobs take these over. Returns {"replaced", "skipped", "waiting", "left"}.';
 COMMENT ON FUNCTION haul.end_submission(uuid) IS 'Forgets a submission and whatever of it is still staged.';

@@ -137,13 +137,13 @@ const tables = {
         const [name, meter, more] = cell.children, ended = batch.completed + batch.failed + batch.cancelled;
         set(name, batch.batch);
         name.title = batch.batch;
-        // What was cancelled leaves the bar as empty as it was.
-        const tried = batch.completed + batch.failed;
-        bar(meter, batch.jobs ? percent(tried, batch.jobs) : 0, `Progress of batch ${batch.batch}`);
+        // What was cancelled leaves the bar as empty as it was; parts of files fill it by as much as is there of them.
+        const tried = batch.completed + batch.failed, there = Math.min(tried + batch.parts, batch.jobs);
+        bar(meter, batch.jobs ? percent(there, batch.jobs) : 0, `Progress of batch ${batch.batch}`);
         look(meter, batch.failed ? "some-bad" : "");
         // However few have failed, it shows.
-        meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(tried, 1))}%`);
-        const parts = [`${count(ended)} of ${count(batch.jobs)}`, bytes(batch.bytes)];
+        meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(there, 1))}%`);
+        const parts = batch.jobs ? [`${count(ended)} of ${count(batch.jobs)} ended`, bytes(batch.bytes)] : ["no jobs of its own"];
         if (batch.failed) parts.push(`${count(batch.failed)} failed`);
         if (batch.cancelled) parts.push(`${count(batch.cancelled)} cancelled`);
         if (batch.steering) parts.push(`being ${batch.steering === "pause" ? "paused" : "cancelled"}`);
@@ -155,7 +155,7 @@ const tables = {
       title: "Time left", classes: "n w-6",
       show(cell, batch) {
         const ended = batch.completed + batch.failed + batch.cancelled === batch.jobs;
-        set(cell, ended ? (batch.cancelled === batch.jobs ? "cancelled" : batch.failed ? "ended" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
+        set(cell, !batch.jobs ? "–" : ended ? (batch.cancelled === batch.jobs ? "cancelled" : batch.failed ? "ended" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
       },
     },
   ], (batch) => batch.batch, "No batch yet: haul submit --batch NAME makes one."),
