@@ -11,6 +11,9 @@ struct GuideTests {
     .appending(path: "docs/guide.md")
   private static let password = "password of "
   private static let asUser = "runuser -u haul -- "
+  /// What is submitted beside one large file and one that is not there.
+  private static let small = 1...1000
+  private static func length(_ number: Int) -> Int64 { Int64(number * 7) }
 
   /// Home of whoever runs the commands, with the guide's services and passwords and the list that is submitted.
   private let home: TemporaryDirectory
@@ -19,10 +22,14 @@ struct GuideTests {
 
   init() throws {
     home = try TemporaryDirectory()
-    let file = Representation(seed: 1, length: 300_000)
-    origin = try OriginServer(handler: Site(["/a.iso": file]).answer)
+    let site = Site(["/a.iso": Representation(seed: 1, length: 300_000)])
+    for number in Self.small {
+      site["/small/\(number)"] = Representation(seed: UInt64(number), length: Self.length(number))
+    }
+    origin = try OriginServer(handler: site.answer)
     port = try OriginProgram.freePort()
-    try home.write("\(origin.url("/a.iso"))\n\(origin.url("/missing"))\n", to: "urls.txt")
+    let paths = ["/a.iso", "/missing"] + Self.small.map { "/small/\($0)" }
+    try home.write(paths.map { origin.url($0) + "\n" }.joined(), to: "urls.txt")
     try FileManager.default.createDirectory(
       atPath: home.path("store"), withIntermediateDirectories: false)
   }
@@ -54,7 +61,7 @@ struct GuideTests {
       environment: [
         "PATH": "\(programs):\(bin):\(path)", "HOME": home.path, "HAUL_ALLOW_NET": "127.0.0.0/8",
         "PGHOST": server?.directory ?? "", "PGPORT": "\(port)", "PGUSER": "postgres",
-      ], directory: home.path, within: .seconds(90))
+      ], directory: home.path, within: .seconds(180))
     #expect(output.exit == .code(0), "\(output.standardError.joined(separator: "\n"))")
     return output
   }
@@ -97,8 +104,11 @@ struct GuideTests {
       } else if command.contains("haul worker ") {
         lines.append("\(command) & worker=$!")
       } else if command.hasSuffix("haul batch wait monday") {
-        // One of the two files is not there.
+        // One of the files is not there.
         lines += ["\(command) || [ $? -eq 1 ]", "! ps -ww -eo args | grep '[p]assword of haul'"]
+      } else if command == "haul watch monday" {
+        // Until the test has looked at the pool in other ways.
+        lines += [command, "mkfifo seen; touch watched; read -r _ <seen"]
       } else if command.hasPrefix("haul drain") {
         lines += [command, "wait $worker"]
       } else {
@@ -110,10 +120,12 @@ struct GuideTests {
     ] {
       #expect(lines.contains { $0.contains(command) }, "\(command)")
     }
-    let output = try await run(
-      lines + ["kill $coordinator $archive; wait $coordinator && wait $archive"], on: server)
+    let all = lines + ["kill $coordinator $archive; wait $coordinator && wait $archive"]
+    async let running = run(all, on: server)
+    try await isShown()
+    let output = try await running
     #expect(!output.standardError.contains { $0.contains(Self.password) })
-    #expect(try FileTree.files(below: home.path("store")).contains { $0.hasSuffix("/a.iso") })
+    try isBrought()
     // Of the pool that was restored; the invariants of both were looked at by `haul check`.
     #expect(output.standardOutput.contains { $0.hasPrefix("ok") && $0.contains("invariants hold") })
     try await isRestored(server)
@@ -130,6 +142,62 @@ struct GuideTests {
       }
     #expect(lines.count == 5)
     for line in lines { #expect(line.contains(Self.asUser + "haul "), "\(line)") }
+  }
+
+  /// Every file of the list that the origin has is what it has.
+  private func isBrought() throws {
+    let directory = home.path("store") + "/127.0.0.1_\(origin.port)"
+    var wanted = [("a.iso", UInt64(1), Int64(300_000))]
+    wanted += Self.small.map { ("small/\($0)", UInt64($0), Self.length($0)) }
+    let there = try FileTree.files(below: directory)
+    #expect(Set(there) == Set(wanted.map(\.0)))
+    for (name, seed, length) in wanted {
+      let difference = try FileTree.firstDifference(
+        of: "\(directory)/\(name)", from: Pattern(seed: seed), length: length)
+      #expect(difference == nil, "\(name)")
+    }
+  }
+
+  /// While the guide's pool runs: `haul top` shows the batch to who may only look, and so do the page and the metrics.
+  private func isShown() async throws {
+    try await eventually("haul watch to be through", within: .seconds(150)) {
+      FileManager.default.fileExists(atPath: home.path("watched"))
+    }
+    let screen = try await TerminalScreen(
+      columns: 160, rows: 45,
+      environment: ["HOME": home.path, "HAUL_DATABASE_URL": "service=haul_monitor"],
+      HaulProcess.path, ["top"])
+    try await screen.type("5")
+    try await screen.wait(for: "the batch in haul top") { content in
+      content.rows.contains { $0.contains("monday") && $0.contains("\(Self.small.count + 2)") }
+    }
+    try await screen.type("q")
+    let address = try OriginProgram.freePort()
+    let page = try HaulProcess(
+      try listening(at: address),
+      environment: ["HOME": home.path, "HAUL_DATABASE_URL": "service=haul_worker"])
+    for (path, sign) in [
+      ("", "<html"), ("api/state", "\"monday\""),
+      ("metrics", "haul_ended_jobs{state=\"completed\"} 1001"),
+    ] {
+      try await eventually("\(sign) at /\(path)") {
+        let answer = try await ChildProcess.run(
+          "curl", ["-sS", "http://127.0.0.1:\(address)/\(path)"])
+        return answer.standardOutput.contains { $0.contains(sign) }
+      }
+    }
+    page.signal(SIGTERM)
+    #expect(try await page.exit() == .code(0))
+    let told = try await ChildProcess.run("bash", ["-c", "echo >'\(home.path("seen"))'"])
+    #expect(told.exit == .code(0))
+  }
+
+  /// The arguments of the guide's coordinator that listens, on another port.
+  private func listening(at port: UInt16) throws -> [String] {
+    let text = try String(contentsOf: Self.page, encoding: .utf8)
+    let command = try #require(
+      text.firstMatch(of: /`haul (coordinator --listen 127\.0\.0\.1:)9464`/))
+    return "\(command.1)\(port)".split(separator: " ").map(String.init)
   }
 
   /// What belongs to the database and not to its content is as it was, and nobody else could read the dump.

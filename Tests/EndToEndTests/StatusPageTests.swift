@@ -94,6 +94,46 @@ struct StatusPageTests {
     }
   }
 
+  /// Prometheus' own library for Python, in whose repository OpenMetrics has its reference parser.
+  private static let library = "/usr/lib/python3/dist-packages/prometheus_client/openmetrics"
+  private static let parse = """
+    import sys
+    from prometheus_client import parser
+    from prometheus_client.openmetrics import parser as openmetrics
+    kind = openmetrics if sys.argv[1] == 'openmetrics' else parser
+    for family in kind.text_string_to_metric_families(sys.stdin.read()):
+      assert family.documentation, family.name
+      for sample in family.samples: print(sample.name, *sorted(sample.labels.items()), float(sample.value))
+    """
+
+  @Test(
+    .enabled(if: FileManager.default.fileExists(atPath: library), "prometheus_client is not there"))
+  func `another parser reads the same from both kinds of metrics`() async throws {
+    try await ListeningPage.withRunning { pool, _ in
+      let page = try await ListeningPage(pool)
+      try await eventually("a first reading") {
+        try await page.ask("/metrics").body.contains("haul_running_jobs 1")
+      }
+      var names: [Set<String>] = []
+      for (kind, accept) in [
+        ("openmetrics", "application/openmetrics-text"), ("text", "text/plain"),
+      ] {
+        let directory = try TemporaryDirectory()
+        let answer = try await page.ask("/metrics", "-H", "Accept: \(accept)")
+        let file = try directory.write(answer.body.joined(separator: "\n") + "\n", to: "metrics")
+        let read = try await ChildProcess.run(
+          "bash",
+          ["-c", "/usr/bin/python3 -c \"$1\" \"$2\" <\"$3\"", "bash", Self.parse, kind, file])
+        #expect(read.exit == .code(0), "\(read.standardError.joined(separator: "\n"))")
+        #expect(read.standardOutput.contains("haul_running_jobs 1.0"), "\(kind)")
+        #expect(
+          read.standardOutput.contains("haul_failed_jobs ('error', 'http_4xx') 1.0"), "\(kind)")
+        names.append(Set(read.standardOutput.map { String($0.prefix { $0 != " " }) }))
+      }
+      #expect(names[0] == names[1] && names[0].count > 25)
+    }
+  }
+
   private static let root = ReadmeTests.readme.deletingLastPathComponent()
 
   @Test func `docs/monitoring.md and the alerts know the metrics that there are`() async throws {

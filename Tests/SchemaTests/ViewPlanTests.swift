@@ -37,6 +37,8 @@ struct ViewPlanTests {
     ("SELECT * FROM haul.jobs WHERE batch = 'b7' LIMIT 50", ["job"]),
     ("SELECT * FROM haul.jobs WHERE error = 'tls' LIMIT 50", []),
     ("SELECT * FROM haul.jobs WHERE worker = 3", []),
+    ("SELECT * FROM haul.jobs WHERE queue = 'q3' AND durable > 0", []),
+    ("SELECT * FROM haul.jobs WHERE batch = 'b7' AND error IS NOT NULL AND error > 'u'", []),
     ("SELECT * FROM haul.running WHERE job = 999", []),
     ("SELECT queued, interrupted FROM haul.queues WHERE queue = 'q3'", []),
     ("SELECT queue, running FROM haul.queues", []),

@@ -1,7 +1,7 @@
 import Foundation
 
-/// paramiko on a loopback port, serving a directory by SFTP to `user` with the password `hunter2`: sshd knows the
-/// machine's own users alone.
+/// paramiko on a loopback port, serving a directory by SFTP to `user` with a password: sshd knows the machine's own users
+/// alone.
 ///
 /// It ends with this object, and with the test process.
 package final class PasswordSFTPServer: Sendable {
@@ -14,8 +14,10 @@ package final class PasswordSFTPServer: Sendable {
   private let program: OriginProgram
 
   /// Starts it; on return it accepts connections.
-  package init() async throws {
+  package init(password: String = "hunter2") async throws {
     directory = try TemporaryDirectory()
+    // Not on a command line, where tests look for secrets.
+    try directory.write(password, to: "password")
     root = directory.path("root")
     try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
     port = try OriginProgram.freePort()
@@ -45,12 +47,13 @@ package final class PasswordSFTPServer: Sendable {
     directory, port = sys.argv[1], int(sys.argv[2])
     log = open(directory + '/passwords.log', 'a', buffering=1)
     key = paramiko.Ed25519Key(filename=directory + '/host')
+    right = open(directory + '/password').read()
 
     class Door(paramiko.ServerInterface):
       def get_allowed_auths(self, user): return 'password'
       def check_auth_password(self, user, password):
         log.write(user + ' ' + password + '\\n')
-        known = (user, password) == ('user', 'hunter2')
+        known = (user, password) == ('user', right)
         return paramiko.AUTH_SUCCESSFUL if known else paramiko.AUTH_FAILED
       def check_channel_request(self, kind, number): return paramiko.OPEN_SUCCEEDED
 

@@ -36,11 +36,12 @@ LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id
 -- The same row once more, for whoever asks for an error class: its index knows only these.
 LEFT JOIN haul.outcome f ON f.job = j.id AND f.state <> 'completed'
+-- Up to here are eight tables, which the planner may join in any order (join_collapse_limit): few have a checkpoint or a lease.
+LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.lease l ON l.job = j.id
 LEFT JOIN haul.scheduled s ON s.job = j.id
 LEFT JOIN haul.held d ON d.job = j.id
 LEFT JOIN haul.ready r ON r.job = j.id
-LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token;
 COMMENT ON VIEW haul.jobs IS 'Every job with its state. On a large pool name a job, batch, queue, host, worker or error class, or use LIMIT: by state alone, millions may be read to find a few. Running ones are in running too.';
 COMMENT ON COLUMN haul.jobs.job IS 'Id; grows in the order of submission.';

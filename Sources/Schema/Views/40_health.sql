@@ -60,7 +60,7 @@ UNION ALL
 SELECT 'refresh_of_completed', count(*), 'jobs that have completed and count as asked for again'
 FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
 COMMENT ON VIEW haul.health IS
-  'Invariants; every count should be 0, whatever the pool is doing. Reads everything, so that it takes minutes on many millions of jobs: for tests and for trouble. What may be large for good reasons is in vitals.';
+  'Invariants; every count should be 0, whatever the pool is doing. Reads everything, so that it takes minutes on many millions of jobs: for tests and for trouble. What may be large for good reasons is in vitals. What no snapshot can break or show has no row: a job has one live token, since the key of what runs is the job; how far apart a host''s starts are, and how long a claim takes however much waits, only those can tell who were there.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
 COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';
 COMMENT ON COLUMN haul.health.meaning IS 'What they are.';

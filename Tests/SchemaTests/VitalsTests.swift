@@ -1,0 +1,117 @@
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// `haul.vitals`: each measurement alarms when what it measures has come so far. The queue of notifications is not
+/// among them: it alarms at 4 GiB of them, and all databases of a server share it.
+struct VitalsTests {
+  /// The measurement, by who looks, and whether it alarms.
+  private func vital(
+    _ name: String, of subject: String? = nil, on connection: Connection
+  ) async throws -> (value: Double, alarms: Bool) {
+    let rows = try await connection.query(
+      "SELECT value, alarming FROM haul.vitals WHERE vital = $1 AND ($2::text IS NULL OR subject = $2)",
+      [name, subject])
+    let row = try #require(rows.first)
+    #expect(rows.count == 1)
+    return (try row.decode(0), try row.decode(1))
+  }
+
+  /// That it is quiet, alarms once `statements` have been run, in a transaction that is taken back then, and is quiet again.
+  private func force(_ name: String, _ statements: String, above least: Double) async throws {
+    try await Pool.open { pool in
+      #expect(try await vital(name, on: pool.admin).alarms == false)
+      try await pool.admin.script("BEGIN; \(statements)")
+      let forced = try await vital(name, on: pool.admin)
+      #expect(forced.alarms && forced.value > least, "\(forced)")
+      try await pool.admin.script("ROLLBACK")
+      #expect(try await vital(name, on: pool.admin).alarms == false)
+    }
+  }
+
+  @Test func `old rows that VACUUM has not frozen alarm`() async throws {
+    // As if 1.1 thousand million transactions had been since; a transaction's number has 32 bits.
+    try await force(
+      "frozen_age",
+      """
+      UPDATE pg_database SET datfrozenxid = ((txid_current() - 1100000000 + 4294967296) % 4294967296)::text::xid
+      WHERE datname = current_database()
+      """, above: 1_000_000_000)
+  }
+
+  @Test func `changes to totals that nobody adds up alarm`() async throws {
+    try await force(
+      "changes_to_add",
+      """
+      INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
+      SELECT 0, now(), 1, 0, 0, 0, 0 FROM generate_series(1, 100001)
+      """, above: 100_000)
+  }
+
+  @Test func `a snapshot that is held for long alarms`() async throws {
+    // Nobody can say that a transaction began earlier than it did.
+    try await force(
+      "oldest_snapshot",
+      """
+      CREATE OR REPLACE FUNCTION haul.held_snapshots() RETURNS TABLE (holder text, age interval)
+      LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+        SELECT 'process 1', interval '6 minutes' UNION ALL SELECT 'process 2', interval '1 second'
+      $$
+      """, above: 359)
+  }
+
+  @Test func `no room for jobs alarms until there is a partition`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit()
+      let room = try await vital("partition_room", on: pool.admin)
+      #expect(!room.alarms && room.value >= 500_000)
+      try await pool.execute(
+        "SELECT setval('haul.job_id', (SELECT last_value FROM haul.job_id) + $1::bigint - 1000)",
+        [Int64(room.value)])
+      let full = try await vital("partition_room", on: pool.admin)
+      #expect(full.alarms && full.value == 1000)
+      // Whoever submits makes one.
+      try await pool.submit()
+      #expect(try await vital("partition_room", on: pool.admin).alarms == false)
+    }
+  }
+
+  @Test func `dead rows alarm until VACUUM has been there`() async throws {
+    try await Pool.open { pool in
+      try await pool.admin.script(
+        """
+        ALTER TABLE haul.held SET (autovacuum_enabled = off);
+        INSERT INTO haul.held (job, queue, host, instance, priority, held_at) SELECT -i, 1, 1, 0, 5, now() FROM generate_series(1, 100100) i;
+        DELETE FROM haul.held
+        """)
+      // The server tells of changes once a second, by itself.
+      try await eventually("the alarm") {
+        try await vital("dead_rows", of: "held", on: pool.admin).alarms
+      }
+      #expect(try await vital("dead_rows", of: "lease", on: pool.admin).alarms == false)
+      try await pool.execute("VACUUM haul.held")
+      try await eventually("the end of the alarm") {
+        try await vital("dead_rows", of: "held", on: pool.admin).alarms == false
+      }
+    }
+  }
+
+  /// On a server of its own: others could not connect.
+  @Test func `connections alarm when nine of ten are in use`() async throws {
+    let server = try await PrivatePostgres(
+      port: OriginProgram.freePort(), settings: "max_connections = 12", access: "", files: [])
+    let admin = try await server.database.connect()
+    _ = try await Migrator.migrate(admin)
+    #expect(try await vital("connections", on: admin).alarms == false)
+    var others: [Connection] = []
+    for _ in 0..<10 { others.append(try await server.database.connect()) }
+    let full = try await vital("connections", on: admin)
+    #expect(full.alarms && full.value > 0.9 && full.value < 1)
+    for connection in others { await connection.close() }
+    try await eventually("the end of the alarm") {
+      try await vital("connections", on: admin).alarms == false
+    }
+    await admin.close()
+  }
+}
