@@ -36,7 +36,7 @@ LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id
 -- The same row once more, for whoever asks for an error class: its index knows only these.
 LEFT JOIN haul.outcome f ON f.job = j.id AND f.state <> 'completed'
--- Up to here are eight tables, which the planner may join in any order (join_collapse_limit): few have a checkpoint or a lease.
+-- With the next two these are eight tables, which the planner may join in any order (join_collapse_limit): few have a checkpoint or a lease.
 LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.lease l ON l.job = j.id
 LEFT JOIN haul.scheduled s ON s.job = j.id
