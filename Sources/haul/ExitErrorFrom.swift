@@ -40,10 +40,18 @@ extension ExitError {
     case is DecodingError:
       self.init(
         .configuration,
-        "the database answers what this program does not understand: use the haul that last "
-          + "migrated it.")
+        "the database answers what this program does not understand: run 'haul migrate', or use the "
+          + "haul that last migrated it.")
     default: self.init(.tryAgain, "\(error)")
     }
+  }
+
+  /// For `options` that are about a single URL, where there is none or more than one.
+  init(needingOneURL options: [String]) {
+    self.init(
+      .usage,
+      "\(options.joined(separator: " and ")) \(options.count == 1 ? "needs" : "need") exactly one URL."
+    )
   }
 
   private init(_ error: JobQueueError, _ unknownName: ExitCode) {

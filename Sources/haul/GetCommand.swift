@@ -136,12 +136,7 @@ struct GetCommand: HaulCommand {
       throw ExitError(.usage, "--skip-bad is for a list with --input.")
     }
     let single = [name.map { _ in "--name" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
-    if urls.count != 1 && !single.isEmpty {
-      throw ExitError(
-        .usage,
-        "\(single.joined(separator: " and ")) \(single.count == 1 ? "needs" : "need") exactly one URL."
-      )
-    }
+    if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
     if tree && name != nil { throw ExitError(.usage, "--name and --tree do not go together.") }
     if let name, name.contains("/") {
       throw ExitError(.usage, "--name is a name alone; the directory is for --output.")

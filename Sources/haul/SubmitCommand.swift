@@ -229,12 +229,7 @@ struct SubmitCommand: HaulCommand {
       throw ExitError(.usage, "--format and --skip-bad are for a list with --input.")
     }
     let single = [out.map { _ in "--out" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
-    if urls.count != 1 && !single.isEmpty {
-      throw ExitError(
-        .usage,
-        "\(single.joined(separator: " and ")) \(single.count == 1 ? "needs" : "need") exactly one URL."
-      )
-    }
+    if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
   }
 
   /// A time is measured by the database's clock, like all others.
