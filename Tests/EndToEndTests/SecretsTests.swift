@@ -24,10 +24,10 @@ import Testing
     passwordServer = try await PasswordSFTPServer(password: "s3cr3t-sftp")
     try passwordServer.put("password", [7])
     let key = try String(contentsOfFile: keyServer.key, encoding: .utf8)
-    // The first of its three lines is of the format, and the public key's.
+    // Of its five lines the first three are of the format and, twice, the public key.
     secrets =
       Self.files + Self.inURLs
-      + key.split(separator: "\n").filter { !$0.hasPrefix("-") }.dropFirst().map(String.init)
+      + key.split(separator: "\n").filter { !$0.hasPrefix("-") }.dropFirst(3).map(String.init)
     #expect(secrets.count > Self.files.count + Self.inURLs.count)
   }
 
@@ -240,7 +240,8 @@ import Testing
     #expect(found(in: payloads.joined(separator: "\n")) == [])
   }
 
-  /// What PostgreSQL writes of every statement; a job's own URL comes by COPY, whose lines it does not write.
+  /// What PostgreSQL writes of every statement; a job's own URL comes by COPY, whose lines it does not write. Needs the server
+  /// that scripts/with-postgres makes, whose log stands beside its socket, and reads what all tests beside this one have caused too.
   private func requireCleanServerLog(_ pool: HaulPool) async throws {
     let directory: String = try await pool.value(
       "SELECT current_setting('unix_socket_directories')")
