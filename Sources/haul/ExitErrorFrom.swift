@@ -146,7 +146,9 @@ extension ExitError {
     case .connectionLost, .timedOut:
       (code, advice) = (.tryAgain, "Whether the last step took effect is unknown; try again.")
     case .decoding, .misuse:
-      (code, advice) = (.configuration, "Use the haul that last migrated this database.")
+      (code, advice) = (
+        .configuration, "Run 'haul migrate', or use the haul that last migrated it."
+      )
     }
     self.init(code, "\(Self.sentence("\(error)")) \(advice)")
   }

@@ -245,6 +245,20 @@ import Testing
     }
   }
 
+  /// As before `haul migrate` with a newer program, and after it with an older one.
+  @Test func `a view of another haul is told of with both ways out`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "--batch", "first")
+      try await pool.admin.script("ALTER VIEW haul.batches RENAME COLUMN waiting_parts TO other")
+      let output = try await pool.haul(["batches", "--json"])
+      #expect(output.exit == .code(78))
+      #expect(
+        output.standardError == [
+          "haul batches: the database answers what this program does not understand: run 'haul migrate', or use the haul that last migrated it."
+        ])
+    }
+  }
+
   @Test func `workers that live are listed, those that are gone are counted`() async throws {
     try await HaulPool.open { pool in
       let worker = try pool.worker()
