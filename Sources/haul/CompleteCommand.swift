@@ -11,6 +11,8 @@ struct CompleteCommand: HaulCommand {
     [
       .value("line", "<text>", \.line, "The whole line up to the cursor, for bash."),
       .value(
+        "replaced", "<text>", \.replaced, "What of its end bash puts a candidate in the place of."),
+      .value(
         "timeout", "<duration>", \.timeout, environment: "HAUL_COMPLETION_TIMEOUT",
         "How long to wait for the database."),
     ] + group(\.database)
@@ -19,13 +21,14 @@ struct CompleteCommand: HaulCommand {
   ]
 
   var line: String?
+  var replaced = ""
   var words: [String] = []
   var timeout = Duration.milliseconds(300)
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let line = line.map { ShellWords($0) }
-    var completion = Haul.tree.complete(line.map { Array($0.words.dropFirst()) } ?? words)
+    var completion = Haul.tree.complete(
+      line.map { Array(ShellWords.split($0).dropFirst()) } ?? words)
     var kind = "words"
     switch completion.source {
     case nil: break
@@ -36,16 +39,27 @@ struct CompleteCommand: HaulCommand {
       kind = "partial"
       completion.words += await names(name, completion, ending: "=")
     }
-    var reply = "\(kind)\n\(completion.prefix)\n\(completion.lead)\n"
+    var lead = completion.lead
+    if let line {
+      lead = String(completion.prefix.prefix(max(0, Self.kept(line, replaced) - lead.count)))
+    }
+    var reply = "\(kind)\n\(completion.prefix)\n\(lead)\n"
     for word in completion.words {
-      reply += line.map { Self.forBash(word.text, $0) } ?? "\(word.text)\t\(word.help)\n"
+      reply +=
+        line.map { Self.forBash(word.text, $0, replaced) } ?? "\(word.text)\t\(word.help)\n"
     }
     try StandardStream.output.write(reply)
   }
 
-  /// bash puts a candidate on the line as it is, in place of what it does not keep of the last word.
-  static func forBash(_ text: String, _ line: ShellWords) -> String {
-    line.quoted(String(text.dropFirst(line.kept))).map { $0 + "\n" } ?? ""
+  /// bash puts a candidate on the line as it is, in place of `replaced`, with which that ends.
+  static func forBash(_ text: String, _ line: String, _ replaced: String) -> String {
+    let rest = String(text.dropFirst(kept(line, replaced)))
+    return ShellWords(line).quoted(rest).map { $0 + "\n" } ?? ""
+  }
+
+  /// How many characters of the last word stand before `replaced`.
+  private static func kept(_ line: String, _ replaced: String) -> Int {
+    ShellWords.split(String(line.dropLast(replaced.count))).last?.count ?? 0
   }
 
   /// Names from the database; none where it does not answer in time, or not at all.

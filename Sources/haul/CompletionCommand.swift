@@ -36,7 +36,7 @@ struct CompletionCommand: HaulCommand {
 
 extension Shell {
   /// Asks `haul __complete`, whose first three lines are the kind of what follows, the part of the word that a
-  /// path completes, and what stands before that.
+  /// path completes, and what stands before that; for bash, what of that part it keeps.
   fileprivate var stub: String {
     switch self {
     case .bash:
@@ -48,12 +48,15 @@ extension Shell {
         {
           IFS= read -r kind && IFS= read -r prefix && IFS= read -r lead || return 0
           case $kind in
-            files) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$prefix") ;;
-            directories) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$prefix") ;;
+            files | directories)
+              compopt -o filenames
+              if [[ $kind == files ]]; then mapfile -t COMPREPLY < <(compgen -f -- "$prefix")
+              else mapfile -t COMPREPLY < <(compgen -d -- "$prefix"); fi
+              COMPREPLY=("${COMPREPLY[@]#"$lead"}") ;;
             partial) compopt -o nospace; mapfile -t COMPREPLY ;;
             *) mapfile -t COMPREPLY ;;
           esac
-        } < <(haul __complete --line "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+        } < <(haul __complete --line="${COMP_LINE:0:COMP_POINT}" --replaced="$2" 2>/dev/null)
       }
       complete -F _haul haul
 

@@ -5,8 +5,6 @@ struct ShellWords {
   private(set) var words = [""]
   /// The quotation mark that is open at the end of the line.
   private(set) var quote: Character?
-  /// How many characters of the last word stand before that.
-  private var unquoted = 0
 
   /// The words of `line`.
   static func split(_ line: String) -> [String] { ShellWords(line).words }
@@ -15,6 +13,7 @@ struct ShellWords {
     var isEscaped = false
     for character in line {
       if isEscaped {
+        if quote != nil && !#"$`"\"#.contains(character) { words[words.count - 1].append("\\") }
         words[words.count - 1].append(character)
         isEscaped = false
       } else if character == "\\" && quote != "'" {
@@ -23,23 +22,12 @@ struct ShellWords {
         quote = nil
       } else if quote == nil && (character == "'" || character == "\"") {
         quote = character
-        unquoted = words.last?.count ?? 0
       } else if quote == nil && (character == " " || character == "\t") {
         if words.last != "" { words.append("") }
       } else {
         words[words.count - 1].append(character)
       }
     }
-  }
-
-  /// How many characters of the last word bash leaves as they are when it completes that: those before an open quotation
-  /// mark, else those up to the last `=` or `:`.
-  var kept: Int {
-    if quote != nil { return unquoted }
-    guard let last = words.last, let sign = last.lastIndex(where: { $0 == "=" || $0 == ":" }) else {
-      return 0
-    }
-    return last[...sign].count
   }
 
   /// `text` as it stands for itself where the line ends; nil where it cannot, as no `!` can in double quotation marks.

@@ -53,24 +53,27 @@ struct CompletionTests {
   @Test(arguments: [
     ("haul ", ["haul", ""]), ("haul  jo", ["haul", "jo"]),
     (#"haul 'a b' "c \" d" e\ f"#, ["haul", "a b", #"c " d"#, "e f"]),
-    ("haul 'a", ["haul", "a"]), ("", [""]),
+    ("haul 'a", ["haul", "a"]), ("", [""]), (#""a\b\$" 'c\d'"#, [#"a\b$"#, #"c\d"#]),
   ])
   func `a line is cut as bash cuts it`(line: String, words: [String]) {
     #expect(ShellWords.split(line) == words)
   }
 
   @Test(arguments: [
-    ("--host=example.org", "--host=ex", "example.org\n"),
-    ("example.org:8080", "example.org:8", "8080\n"),
-    ("monday", "m", "monday\n"), ("a b", "a", "a\\ b\n"), ("a b", "a\\ ", "a\\ b\n"),
-    ("$(x)", "", "\\$\\(x\\)\n"), ("a;b", "a", "a\\;b\n"), ("ä!", "", "ä\\!\n"),
-    ("--batch=a b: c", "--batch=a\\ b:", "\\ c\n"), ("a: b", "\"a: ", "a: b\n"),
-    ("--batch=a: $b", "--batch=\"a: ", "a: \\$b\n"), ("it's $5", "'i", "it'\\''s $5\n"),
-    ("a\"b", "\"a", "a\\\"b\n"), ("a!", "\"a", ""),
+    ("--host=example.org", "--host=ex", "ex", "example.org\n"),
+    ("example.org:8080", "example.org:8", "8", "8080\n"), ("me@home", "me@h", "@h", "@home\n"),
+    ("monday", "m", "m", "monday\n"), ("a b", "a", "a", "a\\ b\n"),
+    ("a b", "a\\ ", "a\\ ", "a\\ b\n"), ("a=b c", "a\\=b", "a\\=b", "a=b\\ c\n"),
+    ("a=b c", "\"a=b\"\\ ", "\"a=b\"\\ ", "a=b\\ c\n"),
+    ("$(x)", "", "", "\\$\\(x\\)\n"), ("a;b", "a", "a", "a\\;b\n"), ("ä!", "", "", "ä\\!\n"),
+    ("--batch=a b: c", "--batch=a\\ b:", "", "\\ c\n"), ("a: b", "\"a: ", "a: ", "a: b\n"),
+    ("--batch=a: $b", "--batch=\"a: ", "a: ", "a: \\$b\n"),
+    ("it's $5", "'i", "i", "it'\\''s $5\n"), ("a\"b", "\"a", "a", "a\\\"b\n"),
+    ("a!", "\"a", "a", ""),
   ])
-  func `bash gets what follows its last break, as it would have to be typed there`(
-    text: String, word: String, line: String
+  func `bash gets what stands in the place of what it replaces, as it would have to be typed there`(
+    text: String, word: String, replaced: String, line: String
   ) {
-    #expect(CompleteCommand.forBash(text, ShellWords("haul \(word)")) == line)
+    #expect(CompleteCommand.forBash(text, "haul \(word)", replaced) == line)
   }
 }

@@ -43,10 +43,15 @@ struct CompletionTests {
   ) async throws {
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://h.test:81/a", "--batch", "monday")
-      try await pool.command("submit", "http://h.test:81/b", "--batch", "mon $(touch evil)")
+      for (path, batch) in [
+        "b": "mon $(touch evil)", "c": "me@home", "d": "kk=v w", "e": "mix: colon x",
+      ] {
+        try await pool.command("submit", "http://h.test:81/\(path)", "--batch", batch)
+      }
       let directory = try TemporaryDirectory()
       try directory.write("", to: "list.txt")
       try directory.write("", to: "films/a")
+      try directory.write("", to: "of@me=a b")
       let worker = try pool.worker()
       try await eventually("a worker to be named") {
         try await pool.value("SELECT count(*) FROM haul.workers WHERE state = 'alive'") == 1
@@ -57,14 +62,14 @@ struct CompletionTests {
     }
   }
 
-  /// bash's own variables are set as its line editor sets them.
+  /// bash's own variables are set as its line editor sets them, and what that would replace is given.
   private static let bash = """
     source <(haul completion bash)
     compopt() { :; }
     try() {
       COMP_LINE=$1 COMP_POINT=${#1}
       read -ra COMP_WORDS <<<"$1"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
-      _haul
+      _haul haul "${1##*[ =:]}"
       echo "${COMPREPLY[*]}"
     }
 
@@ -76,8 +81,6 @@ struct CompletionTests {
         Self.cases + [
           Case(line: "haul jobs --host=h.test:", words: ["81"]),
           Case(line: "haul worker --store=data=fi", words: ["films"]),
-          Case(line: #"haul jobs --batch mon\ "#, words: [#"mon\ \$\(touch\ evil\)"#]),
-          Case(line: #"haul jobs --batch="mon "#, words: [#"mon \$(touch evil)"#]),
         ]
       let lines = cases.map { "try '\($0.line)'" }.joined(separator: "\n")
       let output = try await run(
@@ -89,17 +92,25 @@ struct CompletionTests {
 
   /// As its line editor has it, which knows what stands in quotation marks.
   @Test(arguments: [
-    (#"mon\ "#, #"mon\ \$\(touch\ evil\)"#), (#""mon "#, #""mon \$(touch evil)""#),
-    ("'mon ", "'mon $(touch evil)'"), ("mond", "monday"),
+    (#"jobs --batch mon\ "#, #"jobs --batch mon\ \$\(touch\ evil\)"#),
+    (#"jobs --batch="mon "#, #"jobs --batch="mon \$(touch evil)""#),
+    ("jobs --batch 'mon ", "jobs --batch 'mon $(touch evil)'"),
+    ("jobs --batch mond", "jobs --batch monday"), ("jobs --batch me@h", "jobs --batch me@home"),
+    (#"jobs --batch "kk=v"\ "#, #"jobs --batch kk=v\ w"#),
+    (#"jobs --batch "kk="v"#, #"jobs --batch kk=v\ w"#),
+    (#"jobs --batch kk\=v"#, #"jobs --batch kk=v\ w"#),
+    (#"jobs --batch "mix:"\ c"#, #"jobs --batch mix:\ colon\ x"#),
+    ("submit -i of@m", #"submit -i of\@me\=a\ b"#),
   ])
-  func `bash completes a name with blanks so that it is one word`(
+  func `bash completes a name or a path of any characters so that it is one word`(
     typed: String, line: String
   ) async throws {
     try await withFiles { database, directory in
       let program = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
       // tmux has a PATH of its own.
       let rc = try directory.write(
-        "PS1='> '; PATH='\(program)':$PATH; source <(haul completion bash)\n", to: "rc")
+        "PS1='> '; cd '\(directory.path)'; PATH='\(program)':$PATH; source <(haul completion bash)\n",
+        to: "rc")
       let screen = try await TerminalScreen(
         columns: 100, rows: 10,
         environment: [
@@ -107,9 +118,9 @@ struct CompletionTests {
           "INPUTRC": "/dev/null",
         ], "bash", ["--rcfile", rc, "-i"])
       try await screen.wait(for: "a prompt") { $0.rows.last == ">" }
-      try await screen.type("-l", "haul jobs --batch \(typed)")
+      try await screen.type("-l", "haul \(typed)")
       try await screen.type("Tab")
-      try await screen.wait(for: "the name") { $0.rows.last == "> haul jobs --batch \(line)" }
+      try await screen.wait(for: "the name") { $0.rows.last == "> haul \(line)" }
     }
   }
 
