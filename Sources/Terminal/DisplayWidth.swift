@@ -31,18 +31,38 @@ package enum DisplayWidth {
     return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
   }
 
-  /// `path` cut to at most `columns` in its middle, without its first `start` characters where there is too little room: for one
-  /// that is like others up to there, and at its end.
-  package static func truncatedPath(_ path: String, to columns: Int, from start: Int) -> String {
+  /// `path` cut to at most `columns` in its middle, and at its front where there is too little room: for one whose first `begin`
+  /// characters and whose last `end` others have too.
+  ///
+  /// What comes after the former and before the latter is left as far as there is room, of which four columns are for the one, and
+  /// as much as the name takes, up to the half, for the other. Others that differ in between alone may still look alike.
+  package static func truncatedPath(
+    _ path: String, to columns: Int, alike begin: Int, _ end: Int
+  ) -> String {
     if of(path) <= columns { return path }
+    // Beside two marks.
+    let room = columns - 2
+    if room < 1 { return truncated(path, to: columns) }
+    let name = String(path[(path.lastIndex(of: "/") ?? path.startIndex)...])
+    let kept = max(min(of(name), room - room / 2), differentEnd(of: path, end, within: room - 4))
+    // From the beginning of the component where they differ, if that leaves a character by which they do.
+    let component = begin - path.prefix(begin).reversed().prefix { $0 != "/" }.count
+    let start = begin - component < room - kept ? component : begin
     let lead = start > 0 ? "…" : ""
     let rest = String(path.dropFirst(start))
     if of(lead + rest) <= columns { return lead + rest }
-    let room = columns - of(lead) - 1
-    if room < 0 { return "" }
-    let name = path[(path.lastIndex(of: "/") ?? path.startIndex)...]
-    let begin = prefix(of: rest, within: max(room / 2, room - of(String(name))))
-    return lead + begin + "…" + suffix(of: path, within: room - of(String(begin)))
+    let left = columns - of(lead) - 1
+    let front = prefix(of: rest, within: left - kept)
+    return lead + front + "…" + suffix(of: path, within: left - of(String(front)))
+  }
+
+  /// The columns of the end of `path` that differs from others, which have its last `end` characters too: from the beginning of
+  /// the component where it does, if that fits into `most`.
+  private static func differentEnd(of path: String, _ end: Int, within most: Int) -> Int {
+    if end == 0 { return 0 }
+    let more = path.dropLast(end).reversed().prefix { $0 != "/" }.count
+    let component = of(String(path.suffix(end + more)))
+    return component <= most ? component : min(of(String(path.suffix(end + 1))), most)
   }
 
   /// What of `text` fits into `columns`, up to a space where one stands in its latter half, and the rest.

@@ -13,8 +13,8 @@ package struct TableColumn: Sendable, Equatable {
   /// Where there is too little room, the column of the highest rank goes first; one of 0 never does.
   let rank: Int
 
-  /// A column headed `title`. Where there is too little room a path loses its front, or its middle where others would look the
-  /// same, all else its end.
+  /// A column headed `title`. Where there is too little room a path loses its front, or of its middle too what tells it least
+  /// from others that would look the same, all else its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,
     isPath: Bool = false
@@ -54,9 +54,9 @@ package struct TableLayout: Sendable {
   private let bar: ProgressBar
   /// nil for a column that is left out.
   package let widths: [Int?]
-  /// For each column the paths that without their fronts would look alike, with the number of characters that they can do
-  /// without: those before the place where they differ.
-  private let alike: [[String: Int]]
+  /// For each column the paths that without their fronts would look alike, with the number of characters that they have in
+  /// common with another: at their beginning with one of those, at their end with one that would look different.
+  private let alike: [[String: (begin: Int, end: Int)]]
 
   /// For lines of `width` columns, and the rows to be shown.
   package init(
@@ -82,20 +82,29 @@ package struct TableLayout: Sendable {
   }
 
   /// Those of `paths` that would look alike in `width` columns without their fronts.
-  private static func alike(_ paths: Set<String>, _ width: Int) -> [String: Int] {
-    var starts: [String: Int] = [:]
-    for (_, group) in Dictionary(
-      grouping: paths, by: { DisplayWidth.truncatedPath($0, to: width) })
-    where group.count > 1 {
-      for path in group {
-        let others = group.filter { $0 != path }
-        let common = others.map { zip(path, $0).prefix { $0 == $1 }.count }.max() ?? 0
-        // From the beginning of the component where they differ, if half the room reaches as far as that.
-        let component = common - path.prefix(common).reversed().prefix { $0 != "/" }.count
-        starts[path] = common - component < width / 2 - 1 ? component : common
+  private static func alike(
+    _ paths: Set<String>, _ width: Int
+  ) -> [String: (begin: Int, end: Int)] {
+    let groups = Dictionary(grouping: paths) { DisplayWidth.truncatedPath($0, to: width) }
+    let ends = shared(groups.keys.map { String($0.reversed()) })
+    var alike: [String: (begin: Int, end: Int)] = [:]
+    for (end, group) in groups where group.count > 1 {
+      for (path, begin) in shared(group) {
+        alike[path] = (begin, ends[String(end.reversed())] ?? 0)
       }
     }
-    return starts
+    return alike
+  }
+
+  /// With how many characters each of `texts`, no two of which are equal, begins as another does: one of its neighbours in order.
+  private static func shared(_ texts: [String]) -> [String: Int] {
+    let sorted = texts.sorted()
+    let next = zip(sorted, sorted.dropFirst()).map { zip($0, $1).prefix { $0 == $1 }.count } + [0]
+    var shared: [String: Int] = [:]
+    for (index, text) in sorted.enumerated() {
+      shared[text] = max(next[index], index > 0 ? next[index - 1] : 0)
+    }
+    return shared
   }
 
   /// Shares `room` between those that want more, a column each at a time, and three for a path: its name tells rows apart.
@@ -155,8 +164,8 @@ package struct TableLayout: Sendable {
         let column = columns[index]
         let text = SafeText.visible(text)
         let cut =
-          if let start = isHeading ? nil : alike[index][text] {
-            DisplayWidth.truncatedPath(text, to: width, from: start)
+          if let (begin, end) = isHeading ? nil : alike[index][text] {
+            DisplayWidth.truncatedPath(text, to: width, alike: begin, end)
           } else if column.isPath && !isHeading {
             DisplayWidth.truncatedPath(text, to: width)
           } else {

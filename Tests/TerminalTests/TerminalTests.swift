@@ -93,6 +93,26 @@ struct TerminalTests {
   }
 
   @Test(arguments: [
+    ("one.org/a/x.iso", 15, 4, 0, "one.org/a/x.iso"),
+    ("one.org/a/x.iso", 14, 4, 0, "one.org…/x.iso"),
+    ("one.org/a/x.iso", 12, 5, 0, "…rg/a/x.iso"), ("mirror-of-one/x.iso", 12, 10, 0, "…one/x.iso"),
+    ("mirror-of-one.org/x.iso", 13, 10, 0, "…one.o…/x.iso"),
+    // Others have amd64 too, or arm64.
+    ("m.one.org/amd64/netinst.iso", 23, 2, 0, "m.one.org/a…netinst.iso"),
+    ("m.one.org/amd64/netinst.iso", 23, 2, 14, "m.one…amd64/netinst.iso"),
+    ("m.one.org/amd64/netinst.iso", 21, 2, 14, "m.one…d64/netinst.iso"),
+    ("m.one.org/amd64/netinst.iso", 5, 2, 14, "…o…so"),
+    ("m.one.org/amd64/netinst.iso", 2, 2, 14, "m…"),
+    ("m.one.org/amd64/netinst.iso", 1, 2, 14, "…"), ("m.one.org/amd64/netinst.iso", 0, 2, 14, ""),
+  ])
+  func `a path like others is cut in its middle`(
+    path: String, columns: Int, begin: Int, end: Int, cut: String
+  ) {
+    #expect(DisplayWidth.truncatedPath(path, to: columns, alike: begin, end) == cut)
+    #expect(DisplayWidth.of(cut) <= columns)
+  }
+
+  @Test(arguments: [
     ("a b c", 5, "a b c", ""), ("abc def", 3, "abc", "def"), ("abc def", 5, "abc", "def"),
     ("a bcdefghi", 6, "a bcde", "fghi"), ("abcdefgh ij", 5, "abcde", "fgh ij"),
     ("ab  cd", 4, "ab ", "cd"), ("日本語の", 5, "日本", "語の"),

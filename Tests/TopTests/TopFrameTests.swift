@@ -121,6 +121,31 @@ struct TopFrameTests {
       ])
   }
 
+  @Test func `files of one name from two hosts and two directories do not look alike`() throws {
+    for columns in [80, 100, 160] {
+      var model = try Sample.model(columns, 24)
+      let paths = ["mirror.one", "mirror.two"].flatMap { host in
+        ["amd64", "arm64"].map {
+          "\(host).example.org/debian/\($0)/netinst.iso"
+        }
+      }
+      model.load(
+        paths.enumerated().map { Sample.row(Int64($0), $1, 1, 2, 1).topRow }, of: .running,
+        at: .sample)
+      let shown = frame(model).filter { $0.text.contains("netinst.iso") }.prefix(4).map {
+        String($0.text.split(separator: "  ")[0])
+      }
+      #expect(Set(shown).count == 4, "\(columns): \(shown)")
+      if columns == 80 {
+        #expect(
+          shown == [
+            "…one.…amd64/netinst.iso", "…one.…arm64/netinst.iso", "…two.…amd64/netinst.iso",
+            "…two.…arm64/netinst.iso",
+          ])
+      }
+    }
+  }
+
   @Test func `what is paused is told where nothing else waits`() throws {
     var model = try Sample.model(80, 24)
     model.waiting = PoolWaiting(paused: 20)
