@@ -185,7 +185,7 @@ def _(stage):
     final.settle(stage, 60)
 
 
-@scene("nothing that is synced", "missing after a loss of power", "checkpoint after a loss of power",
+@scene("nothing that is synced", "file after a loss of power", "checkpoint after a loss of power",
        waves=[wave("plain.test", 20, 5000, first=100), wave("large.test", 3, 40 << 20)], breaks={"HAUL_BROKEN": "sync"})
 def _(stage):
     stage.submit()
