@@ -70,7 +70,7 @@ SWIFT = {
         ("try file.syncData()", "keepMemory()\n        keepOthers()\n        try file.syncData()"),
         ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
     "Sources/haul/WorkerCommand.swift": [
-        ("StopSignals.handle { worker.drain() }", "if !isBroken(\"drain\") { StopSignals.handle { worker.drain() } }")],
+        ("StopSignals.handle { worker.drain() }", "StopSignals.handle { if !isBroken(\"drain\") { worker.drain() } }")],
     "Sources/Worker/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
         ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",
