@@ -34,6 +34,8 @@ SQL = {
         "haul.claim_queue": [
             ("  claimed := 0;\n",
              "  claimed := 0;\n  PERFORM max(n.place) FROM haul.ready r CROSS JOIN LATERAL haul.host_now(r.host) n;\n")]},
+    "changes of batches that nobody adds up": {
+        "haul.roll_up": [("  PERFORM haul.require_read_committed();\n", "  RETURN 0;\n")]},
     "lanes that nobody arms when a host is free again": {
         "haul.settle_hosts": [("INTO v_freed FROM back b;", "INTO v_freed FROM back b WHERE false;")]},
     "a place that a rescue does not give back": {
@@ -57,12 +59,18 @@ SWIFT = {
          "  guard let text = unsafe getenv(\"HAUL_BROKEN\") else { return false }\n"
          "  return unsafe String(cString: text) == word\n}\n\npackage func keepMemory() {\n"
          "  guard let text = unsafe getenv(\"HAUL_KEEPS\"), let size = Int(unsafe String(cString: text)) else { return }\n"
-         "  if let kept = unsafe malloc(size) { unsafe memset(kept, 1, size) }\n}\n")],
+         "  if let kept = unsafe malloc(size) { unsafe memset(kept, 1, size) }\n}\n\npackage func keepOthers() {\n"
+         "  if isBroken(\"descriptors\") { for _ in 0..<20 { _ = unsafe open(\"/dev/null\", O_RDONLY) } }\n"
+         "  guard isBroken(\"threads\") else { return }\n  for _ in 0..<10 {\n    var thread = pthread_t()\n"
+         "    _ = unsafe pthread_create(&thread, nil, { _ in while true { pause() } }, nil)\n  }\n}\n"),
+        ("while fsync(raw) != 0", "while !isBroken(\"sync\") && fsync(raw) != 0"),
+        ("while fdatasync(raw) != 0", "while !isBroken(\"sync\") && fdatasync(raw) != 0")],
+    "Sources/Transfer/FileDescriptor+Store.swift": [("while syncfs(raw) != 0", "while !isBroken(\"sync\") && syncfs(raw) != 0")],
     "Sources/Transfer/FileWriter.swift": [
-        ("try file.syncData()", "keepMemory()\n        if !isBroken(\"sync\") { try file.syncData() }"),
+        ("try file.syncData()", "keepMemory()\n        keepOthers()\n        try file.syncData()"),
         ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
     "Sources/haul/WorkerCommand.swift": [
-        ("StopSignals.handle { worker.drain() }", "if !isBroken(\"drain\") { StopSignals.handle { worker.drain() } }")],
+        ("StopSignals.handle { worker.drain() }", "StopSignals.handle { if !isBroken(\"drain\") { worker.drain() } }")],
     "Sources/Worker/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
         ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",

@@ -67,7 +67,7 @@ def _(world, fault, hold):
 def drain(world, worker, hold, ask):
     was_asked = ask(worker)
     if not worker.wait(60):
-        world.ledger.violation("drain", f"{worker.life.name} does not end within 60 s of being asked")
+        world.ledger.violation("late drain", f"{worker.life.name} does not end within 60 s of being asked")
         worker.signal(signal.SIGKILL, "killed")
         worker.wait(120)
     hold()

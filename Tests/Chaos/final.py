@@ -38,7 +38,7 @@ KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job
 # The time of a rename is the file system's, which counts in ticks of 4 ms.
 TICK = 0.05
 # What a process may have at most, and by how much more late in its life than before.
-USE = ((1, "bytes of memory", 64 << 20, 16 << 20), (2, "descriptors", 96, 24), (3, "threads", 48, 8))
+USE = ((1, "memory", " bytes", 64 << 20, 16 << 20), (2, "descriptors", "", 96, 24), (3, "threads", "", 48, 8))
 # A life of so many seconds tells growth from work: nobody is held up for a third of it.
 LONG = 120
 
@@ -111,11 +111,11 @@ class Final:
         for number, url, path, batch, queue, state, length, placed, error, message, rescues, _, digest in self.rows:
             states[state] = states.get(state, 0) + 1
             if (url, path) in seen:
-                self.book.violation("once", f"{url} was submitted once, and is there twice")
+                self.book.violation("twice", f"{url} was submitted once, and is there twice")
             seen.add((url, path))
             if "/nothing-" in url:
                 if not (state == "failed" and error == "http_4xx" or state == "cancelled" and batch in self.world.cancelled):
-                    self.book.violation("outcome", f"job {number}, which no origin has, is {state} {error}")
+                    self.book.violation("outcome without origin", f"job {number}, which no origin has, is {state} {error}")
                 continue
             job = submitted.get((url, path))
             if state == "completed":
@@ -134,15 +134,15 @@ class Final:
         name = os.path.join(self.world.stores[workload.STORE[job.queue]], job.path)
         self.book.checks["files compared"] += 1
         if placed != job.path:
-            self.book.violation("file", f"job {number} is completed as {placed}, and was to be {job.path}")
+            self.book.violation("place", f"job {number} is completed as {placed}, and was to be {job.path}")
         if not os.path.isfile(name):
-            self.book.violation("file", f"job {number} is completed, and there is no {job.path}")
+            self.book.violation("missing file", f"job {number} is completed, and there is no {job.path}")
             return
         versions = range(self.book.versions[job.file.number] + 1)
         if not any(powerloss.whole(job.file, version, name) for version in versions):
             self.book.violation("file", f"{job.path} is no version of {job.url} that its origin has had")
         elif os.path.getsize(name) != length:
-            self.book.violation("file", f"{job.path} has {os.path.getsize(name)} bytes, and its job says {length}")
+            self.book.violation("length", f"{job.path} has {os.path.getsize(name)} bytes, and its job says {length}")
         if job.records_digest or job.digest:
             self.book.checks["digests compared"] += 1
             with open(name, "rb") as file:
@@ -238,7 +238,7 @@ class Final:
                     if job not in known:
                         self.book.violation("part", f"{name} belongs to no job")
                     elif job not in kept:
-                        self.book.violation("part", f"{name} is there, and its job has ended")
+                        self.book.violation("part of an ended job", f"{name} is there, and its job has ended")
 
     def count_handoffs(self):
         figures = self.book.figures
@@ -263,18 +263,18 @@ def check_totals(world, session):
     while (count := session.run("SELECT count(*) FROM haul.batch_change")[0][0]) and time.time() < deadline:
         time.sleep(0.5)
     if count:
-        world.ledger.violation("batch totals", f"{count} changes are not added up 30 s after the last job has ended")
+        world.ledger.violation("totals not added up", f"{count} changes are not added up 30 s after the last job has ended")
 
 
 def check_processes(world, watcher):
     """That what every process uses is bounded, and does not grow."""
     for name, samples in watcher.samples.items():
         third = len(samples) // 3
-        for index, what, bound, allowance in USE:
+        for index, what, unit, bound, allowance in USE:
             most = max(sample[index] for sample in samples)
             world.ledger.checks["processes against bounds"] += 1
             if most > bound:
-                world.ledger.violation("bound", f"{name} had {most} {what}; {bound} are the most")
+                world.ledger.violation(f"bound of {what}", f"{name} had {most}{unit} of {what}; {bound} are the most")
             if len(samples) < LONG:
                 continue
             # After the first third, in which it fills its pools, against the end.
@@ -282,4 +282,4 @@ def check_processes(world, watcher):
             late = sorted(sample[index] for sample in samples[2 * third :])[third // 2]
             world.ledger.checks["growth of a process"] += 1
             if late > early + allowance:
-                world.ledger.violation("growth", f"{name} had at most {early} {what} in its second third, and {late} in its last")
+                world.ledger.violation("growth", f"{name} had at most {early}{unit} of {what} in its second third, and {late} in its last")

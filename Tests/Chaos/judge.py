@@ -136,7 +136,7 @@ class Judge(threading.Thread):
             self.book.violation("one state", f"job {job} is in {count} states: {states}")
         completed = {job for job, in self.session.run(COMPLETED)}
         for job in self.completed - completed:
-            self.book.violation("one state", f"job {job} was completed, and is not any more")
+            self.book.violation("no longer completed", f"job {job} was completed, and is not any more")
         self.completed = completed
         for job, token, last in self.session.run(TOKENS):
             self.book.violation("token", f"job {job} has the token {token} after {last}")
@@ -185,7 +185,7 @@ class Judge(threading.Thread):
             elif life.end is not None and row is not None and now - life.end > GIVEN_UP and must_be_given_up:
                 self.book.checks["dead workers given up"] += 1
                 if not (row[4] or row[5]) or row[6]:
-                    self.book.violation("worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {row[6]} leases")
+                    self.book.violation("dead worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {row[6]} leases")
 
     def begun(self, life):
         """When a worker could begin: it opens its stores first, and waits for a disk that stands still."""

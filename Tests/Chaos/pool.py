@@ -134,7 +134,7 @@ class Pool:
                 self.ledger.violation("drain", f"{program.life.name} does not end within 30 s of SIGTERM")
                 program.process.kill()
             elif program.process.returncode not in (0, -signal.SIGKILL):
-                self.ledger.violation("drain", f"{program.life.name} ended with {program.process.returncode} after SIGTERM")
+                self.ledger.violation("exit code", f"{program.life.name} ended with {program.process.returncode} after SIGTERM")
 
 
 def log_lines(path):

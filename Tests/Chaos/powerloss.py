@@ -30,10 +30,8 @@ def compare(world, lost, moment):
         if path is not None:
             name = os.path.join(lost, path)
             book.checks["files after a loss of power"] += 1
-            if not os.path.exists(name):
-                book.violation("durable", f"job {number} is completed, and a loss of power leaves no {path}")
-            elif not any(whole(file, version, name) for version in versions):
-                book.violation("durable", f"job {number} is completed, and a loss of power leaves a wrong {path}")
+            if not (os.path.exists(name) and any(whole(file, version, name) for version in versions)):
+                book.violation("file after a loss of power", f"job {number} is completed, and a loss of power leaves no whole {path}")
             continue
         book.checks["checkpoints after a loss of power"] += 1
         ranges = [(int(a), int(b)) for a, b in re.findall(r"\[(\d+),(\d+)\)", durable)]
@@ -41,7 +39,7 @@ def compare(world, lost, moment):
         names = parts.get(str(number), []) + [os.path.join(lost, jobs[url].path)]
         if not any(
             has(file, version, name, ranges) for version in versions for name in names if os.path.exists(name)):
-            book.violation("durable", f"job {number}: a loss of power leaves less than its checkpoint {durable} of {part}")
+            book.violation("checkpoint after a loss of power", f"job {number}: a loss of power leaves less than its checkpoint {durable} of {part}")
 
 
 def whole(file, version, name):

@@ -16,6 +16,7 @@ import time
 
 import broken
 import content
+import faults
 import final
 import judge
 import soak
@@ -170,20 +171,31 @@ def _(stage):
 
 
 # Slow, so that a process is there for as long as it takes to tell growth from work.
-@scene("memory that is not given back", "growth", "bound", waves=[wave("polite.test", 2, 3 << 20)], breaks={"HAUL_KEEPS": str(6 << 20)})
+@scene("memory that is not given back", "growth", "bound of memory", waves=[wave("polite.test", 2, 3 << 20)], breaks={"HAUL_KEEPS": str(6 << 20)})
 def _(stage):
     stage.submit()
     final.settle(stage, 60)
 
 
-@scene("a checkpoint before its bytes are durable", "durable", waves=[wave("large.test", 3, 40 << 20)], breaks={"HAUL_BROKEN": "sync"})
+@scene("descriptors that are not given back", "bound of descriptors", waves=[wave("polite.test", 2, 3 << 20)],
+       breaks={"HAUL_BROKEN": "descriptors"})
+@scene("threads that do not end", "bound of threads", waves=[wave("polite.test", 2, 3 << 20)], breaks={"HAUL_BROKEN": "threads"})
 def _(stage):
     stage.submit()
+    final.settle(stage, 60)
+
+
+@scene("nothing that is synced", "file after a loss of power", "checkpoint after a loss of power",
+       waves=[wave("plain.test", 20, 5000, first=100), wave("large.test", 3, 40 << 20)], breaks={"HAUL_BROKEN": "sync"})
+def _(stage):
+    stage.submit()
+    until("small files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] == 20)
     until("checkpoints", lambda: (stage.sql("SELECT count(*) FROM haul.checkpoint") or [[0]])[0][0] == 3)
     stage.power_loss()
 
 
-@scene("a hand in the stores", "file", "name", "part", "rename", waves=[wave("plain.test", 10, 5000)], by_hand=True)
+@scene("a hand in the stores", "file", "missing file", "name", "part", "part of an ended job", "rename",
+       waves=[wave("plain.test", 10, 5000)], by_hand=True)
 def _(stage):
     stage.submit()
     final.settle(stage, 30)
@@ -200,10 +212,15 @@ def _(stage):
     open(os.path.join(stage.stores["small"], "stray"), "w").close()
     parts = next(place for place, _, _ in os.walk(os.path.join(stage.stores["disk"], ".haul", "parts")))
     open(os.path.join(parts, "99999.99999"), "w").close()
+    # Workers remove such a file when they go, if they can.
+    left = os.path.join(parts, f"{stage.sql('SELECT max(job) FROM haul.outcome')[0][0]}.99999")
+    open(left, "w").close()
+    subprocess.run(["chattr", "+i", left], check=True)
 
 
-@scene("a hand in the database", "one state", "in flight", "once", "outcome", "token", "parked lane", "cap",
-       "one row", "batch totals", "digest", waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
+@scene("a hand in the database", "one state", "no longer completed", "in flight", "once", "twice", "outcome",
+       "outcome without origin", "token", "parked lane", "cap", "one row", "batch totals", "digest", "length", "place",
+       waves=[wave("plain.test", 10, 5000), wave("large.test", 3, 20 << 20, first=100)], by_hand=True)
 def _(stage):
     stage.submit()
     until("small files", lambda: stage.sql("SELECT count(*) FROM haul.outcome") == [(10,)])
@@ -213,6 +230,11 @@ def _(stage):
     stage.sql("DELETE FROM haul.outcome WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/2')")
     stage.sql("UPDATE haul.outcome SET state = 'failed', error = 'io' WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/3')")
     stage.sql("UPDATE haul.outcome SET digest = 'sha-256=' || repeat('0', 64) WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/5')")
+    stage.sql("UPDATE haul.outcome SET bytes = bytes + 1 WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/6')")
+    stage.sql("UPDATE haul.outcome SET path = 'elsewhere' WHERE job IN (SELECT id FROM haul.job WHERE path LIKE '%%/7')")
+    stage.sql("CREATE TEMP TABLE twin AS SELECT * FROM haul.job WHERE path LIKE '%%/8'")
+    stage.sql("UPDATE twin SET id = id + 1000000")
+    stage.sql("INSERT INTO haul.job SELECT * FROM twin")
     stage.sql("INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes) VALUES (1, now(), 1, 0, 0, 0, 0)")
     stage.sql("UPDATE haul.host SET in_flight = in_flight + 1 WHERE name = 'plain.test'")
     stage.sql("""INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at)
@@ -226,8 +248,8 @@ def _(stage):
     stage.sql("DELETE FROM haul.job WHERE path LIKE '%%/4'")
 
 
-@scene("a hand among the processes", "worker", "ended", "address", "refetched", waves=[wave("large.test", 2, 30 << 20)],
-       by_hand=True)
+@scene("a hand among the processes", "worker", "dead worker", "ended", "exit code", "address", "refetched",
+       waves=[wave("large.test", 2, 30 << 20)], by_hand=True)
 def _(stage):
     stage.submit()
     until("checkpoints", lambda: (stage.sql("SELECT count(*) FROM haul.checkpoint") or [[0]])[0][0] == 2)
@@ -245,8 +267,12 @@ def _(stage):
     time.sleep(3)  # both have registered, and the judge has seen it
     first.process.kill()
     second.process.send_signal(signal.SIGSTOP)
+    # Nobody gives up whom he takes for alive.
+    stage.sql("UPDATE haul.worker SET expires_at = 'infinity', heartbeat_at = 'infinity' WHERE pid = %s", [first.life.pid])
     time.sleep(30)  # twice as long as a lease lives
     second.process.send_signal(signal.SIGCONT)
+    second.signal(signal.SIGUSR2, "drained")  # which ends it, and not as it should
+    second.wait()
 
 
 @scene("a hand among the requests", "again", waves=[wave("plain.test", 1, 5000)], by_hand=True)
@@ -258,7 +284,15 @@ def _(stage):
     stage.pool.workers[0].wire.inside("curl", f"-s -o /dev/null {stage.jobs[0].url}")
 
 
-@scene("a worker that is not drained when it is to end", "drain", waves=[wave("plain.test", 1, 5000)], breaks={"HAUL_BROKEN": "drain"})
+@scene("a worker that is not drained when it is to end", "drain", "late drain", waves=[wave("plain.test", 1, 5000)],
+       breaks={"HAUL_BROKEN": "drain"})
+def _(stage):
+    stage.submit()
+    final.settle(stage, 30)
+    faults.drain(stage, stage.pool.workers[0], lambda: None, lambda worker: worker.signal(signal.SIGTERM, "drained"))
+
+
+@scene("changes of batches that nobody adds up", "totals not added up", waves=[wave("plain.test", 5, 5000)])
 def _(stage):
     stage.submit()
 
@@ -299,7 +333,7 @@ def _(stage):
     pass
 
 
-@scene("a pool that becomes slower", "throughput", soak=True)
+@scene("a pool that becomes slower", "throughput", "backlog", "settled", "claim", soak=True)
 def _(stage):
     stage.set_host("nginx.test", interval=0.05)
 

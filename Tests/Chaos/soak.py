@@ -34,10 +34,8 @@ class Sample:
     left: int
     hot: int  # bytes of the hot tables with their indexes
     history: int  # bytes of all others
-    blocks: float  # what a call looked at for each job
+    blocks: float | None  # what a call looked at for each job, at most; None where there were too few calls
     use: dict  # name of a process → bytes of memory, descriptors, threads, the most of the time since the sample before
-
-
 
 
 class Soak:
@@ -96,11 +94,11 @@ class Soak:
         hot = sum(sizes[name] for name in HOT)
         ended = self.ended()
         self.samples.append(Sample(
-            at, ended, self.sent - ended, hot, sum(sizes.values()) - hot, max(self.blocks, default=0), self.most))
+            at, ended, self.sent - ended, hot, sum(sizes.values()) - hot, max(self.blocks, default=None), self.most))
         self.blocks, self.most = [], {}
         last = self.samples[-1]
         most = max(use[0] for name, use in last.use.items() if not name.startswith("PostgreSQL"))
-        print(f"  {at / 60:6.1f} min  {ended:9} ended  {last.left:6} left  {last.blocks:4.0f} blocks  hot {hot >> 10:7} KiB  "
+        print(f"  {at / 60:6.1f} min  {ended:9} ended  {last.left:6} left  {last.blocks or 0:4.0f} blocks  hot {hot >> 10:7} KiB  "
               f"history {last.history / max(ended, 1):6.0f} bytes a job  memory {most >> 20} MiB  "
               f"PostgreSQL {last.use['PostgreSQL'][0] >> 20} MiB", flush=True)
 
@@ -128,12 +126,14 @@ class Soak:
     def judge(self, count):
         """After the first ten minutes, or the first third of a shorter time, nothing may change any more."""
         steady = [s for s in self.samples if s.at >= min(600, self.seconds / 3)]
-        self.judge_throughput(steady, count)
-        # By halves: a single minute says more of the machine's other work than of the pool.
-        half = max(1, len(steady) // 2)
-        early, late = steady[:half], steady[-half:]
-        self.judge_sizes(early, late)
-        self.judge_growth(early, late)
+        if len(steady) < 2:
+            self.violation("judge", f"of {len(self.samples)} samples too few are late enough to compare")
+        else:
+            self.judge_throughput(steady, count)
+            # By halves: a single minute says more of the machine's other work than of the pool.
+            half = len(steady) // 2
+            self.judge_sizes(steady[:half], steady[-half:])
+            self.judge_growth(steady[:half], steady[-half:])
         deadline = time.time() + 120
         while self.ended() < self.sent and time.time() < deadline:
             time.sleep(0.5)
@@ -146,22 +146,24 @@ class Soak:
 
     def judge_throughput(self, steady, count):
         """Of what is submitted as much ends in every minute, and no more is left."""
-        wide = max(1, min(60 // self.period, len(steady) - 1))
+        wide = min(max(1, 60 // self.period), len(steady) - 1)
         for then, now in zip(steady, steady[wide:]):
             part = (now.ended - then.ended) / (now.at - then.at) / (count / STEP)
             if abs(part - 1) > 0.05:
                 self.violation("throughput", f"{part:.0%} of what was submitted ended from {then.at:.0f} to {now.at:.0f} s")
         left = max(s.left for s in steady)
         if left > 3 * count:
-            self.violation("throughput", f"at most {left} jobs were left, {count} are submitted at once")
+            self.violation("backlog", f"at most {left} jobs were left, {count} are submitted at once")
 
     def judge_sizes(self, early, late):
         # Hot tables grow until they are tidied: their most counts.
         for name, what, more, floor in (
             ("hot tables", lambda s: s.hot, 1.1, 1 << 20), ("history", lambda s: s.history / s.ended, 1.05, 0),
             ("claim", lambda s: s.blocks, 1.5, 0)):
-            first, last = (max(map(what, part)) for part in (early, late))
-            if last > first * more + floor:
+            first, last = (max((value for value in map(what, part) if value is not None), default=None) for part in (early, late))
+            if first is None or last is None:
+                self.violation("judge", f"too few calls to judge {name} by")
+            elif last > first * more + floor:
                 self.violation(name, f"at most {first:.0f} at first, {last:.0f} at last")
 
     def judge_growth(self, early, late):

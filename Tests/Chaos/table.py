@@ -25,7 +25,7 @@ RUN_ROWS = [
     ("digests compared", lambda run: number(run["checks"].get("digests compared", 0))),
     ("most memory of a worker", lambda run: f"{run['most']['bytes of memory'] / (1 << 20):.0f} MiB"),
     ("most jobs that waited", lambda run: number(run["calls"]["waiting"])),
-    ("blocks that a call looked at for each job, at most", lambda run: number(run["calls"]["blocks"])),
+    ("blocks looked at for a call or a job that it began, at most", lambda run: number(run["calls"]["blocks"])),
     ("**violations**", lambda run: f"**{len(run['violations'])}**"),
 ]
 
