@@ -24,9 +24,9 @@ struct CSVLines: ListParser {
 
   /// The fields that a header names, which must have `url`.
   static func header(_ fields: [String]) throws(ListFault) -> [ListField] {
+    let names = fields.map { String(PlainLines.trimmed($0)) }
     var columns: [ListField] = []
-    for field in fields {
-      let column = try ListField.named(String(PlainLines.trimmed(field)))
+    for column in try ListField.named(names) {
       if columns.contains(column) { throw ListFault("the header names \(column.rawValue) twice") }
       columns.append(column)
     }

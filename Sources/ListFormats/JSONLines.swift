@@ -59,8 +59,7 @@ private struct JSONEntry: Decodable {
 
   func entry(line: Int) throws(ListFault) -> ListEntry {
     var entry = ListEntry(line: line, url: "")
-    for (name, value) in members {
-      let field = try ListField.named(name)
+    for (field, value) in zip(try ListField.named(members.map(\.0)), members.map(\.1)) {
       switch value {
       case .null: break
       case .text(let text): try field.put(text, into: &entry)

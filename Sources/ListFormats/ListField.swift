@@ -118,15 +118,24 @@ package enum ListField: String, CaseIterable, Sendable {
     }
   }
 
-  /// The field of that name.
-  static func named(_ name: String) throws(ListFault) -> ListField {
-    guard let field = ListField(rawValue: name) else {
-      let known = allCases.map(\.rawValue).joined(separator: ", ")
-      let meant = foreign[name.lowercased()].map { ": did you mean '\($0.rawValue)'? There" }
-      throw ListFault(
-        "'\(SafeText.visible(name))' is no name of a field\(meant ?? "; there") are \(known)")
+  /// The fields of these names.
+  static func named(_ names: [String]) throws(ListFault) -> [ListField] {
+    let fields = names.compactMap(ListField.init)
+    if fields.count == names.count { return fields }
+    let known = allCases.map(\.rawValue).joined(separator: ", ")
+    let unknown = names.filter { ListField(rawValue: $0) == nil }
+    let shown = unknown.map { "'\(SafeText.visible($0))'" }
+    let meant = unknown.map { foreign[$0.lowercased()] }
+    if unknown.count == 1 {
+      let question = meant[0].map { ": did you mean '\($0.rawValue)'? There" }
+      throw ListFault("\(shown[0]) is no name of a field\(question ?? "; there") are \(known)")
     }
-    return field
+    let list = zip(shown, meant).map { name, field in
+      field.map { "\(name) (did you mean '\($0.rawValue)'?)" } ?? name
+    }
+    throw ListFault(
+      "\(list.dropLast().joined(separator: ", ")) and \(list.last ?? "") are no names of fields; there are \(known)"
+    )
   }
 
   /// What other programs' lists call some of them.

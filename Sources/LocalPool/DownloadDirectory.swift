@@ -37,7 +37,11 @@ package struct DownloadDirectory: Sendable {
     _ = root.lock(exclusive: false)
     let halves = [pool, "\(pool)\n\(self.path)"].map { DigestAlgorithm.sha256(of: $0).prefix(16) }
     let own = UUID(hexadecimal: halves.joined())
-    marker = try Store.initialise(directory: self.path, marker: own).marker
+    do throws(StoreError) {
+      marker = try Store.initialise(directory: self.path, marker: own).marker
+    } catch .notPermitted(self.path, _) {
+      throw .notPermitted(self.path, advice: "name another directory with --output DIR")
+    }
     store = "dir-\(marker)"
     let half = "00000000-0000-0000".count
     isMarkerOwn = marker.prefix(half) == own.uuidString.lowercased().prefix(half)

@@ -40,7 +40,7 @@ enum Handshake {
   }
 
   private static func error(_ libpq: borrowing Libpq) -> PostgresError {
-    if libpq.needsPassword { return .configuration("the database demands a password") }
+    if libpq.needsPassword { return .noPassword }
     let message = libpq.errorMessage
     let sentence = withoutStates(PostgresError.oneLine(message))
     if PostgresError.isOfService(sentence) { return .configuration(sentence) }
@@ -66,6 +66,9 @@ enum Handshake {
 }
 
 extension PostgresError {
+  /// The server wants a password, and there is none.
+  package static let noPassword = PostgresError.configuration("the database demands a password")
+
   /// Whether this is what libpq says of a service, before it looks for a server (fe-connect.c, parseServiceInfo).
   package static func isOfService(_ sentence: String) -> Bool {
     ["definition of service ", "service file "].contains(where: sentence.hasPrefix)

@@ -37,23 +37,23 @@ package enum DisplayWidth {
   /// What comes after the former and before the latter is left as far as there is room, of which four columns are for the one, and
   /// as much as the name takes, up to the half, for the other. Others that differ in between alone may still look alike.
   package static func truncatedPath(
-    _ path: String, to columns: Int, alike begin: Int, _ end: Int
+    _ path: String, to columns: Int, alike begin: Int, _ end: Int, ellipsis: String = "…"
   ) -> String {
     if of(path) <= columns { return path }
     // Beside two marks.
-    let room = columns - 2
-    if room < 1 { return truncated(path, to: columns) }
+    let room = columns - 2 * of(ellipsis)
+    if room < 1 { return truncatedPath(path, to: columns, ellipsis: ellipsis) }
     let name = String(path[(path.lastIndex(of: "/") ?? path.startIndex)...])
     let kept = max(min(of(name), room - room / 2), differentEnd(of: path, end, within: room - 4))
     // From the beginning of the component where they differ, if that leaves a character by which they do.
     let component = begin - path.prefix(begin).reversed().prefix { $0 != "/" }.count
     let start = begin - component < room - kept ? component : begin
-    let lead = start > 0 ? "…" : ""
+    let lead = start > 0 ? ellipsis : ""
     let rest = String(path.dropFirst(start))
     if of(lead + rest) <= columns { return lead + rest }
-    let left = columns - of(lead) - 1
+    let left = columns - of(lead) - of(ellipsis)
     let front = prefix(of: rest, within: left - kept)
-    return lead + front + "…" + suffix(of: path, within: left - of(String(front)))
+    return lead + front + ellipsis + suffix(of: path, within: left - of(String(front)))
   }
 
   /// The columns of the end of `path` that differs from others, which have its last `end` characters too: from the beginning of

@@ -35,7 +35,8 @@ package struct ProgressLayout: Sendable {
     let widest = (names + [frame.counts]).map(DisplayWidth.of).max() ?? 0
     let widths = ProgressColumns(
       width: columns - 1, widestName: widest, least: DisplayWidth.of(frame.leastCounts))
-    var lines = zip(shown, names).map { line(of: $0, name: $1, widths) }
+    let cutter = PathCutter(Set(names), to: widths.name, ellipsis: bar.ellipsis)
+    var lines = zip(shown, names).map { line(of: $0, name: $1, cutter, widths) }
     if hidden > 0 && room > 0 {
       let text = shown.isEmpty ? "\(hidden) running" : "\(bar.ellipsis) and \(hidden) more"
       lines.append(style.paint(DisplayWidth.truncated(text, to: columns - 1), .dim))
@@ -55,15 +56,16 @@ package struct ProgressLayout: Sendable {
     return bySize.prefix(max(room - 1, 0)).sorted().map { transfers[$0] }
   }
 
-  private func line(of transfer: TransferProgress, name: String, _ widths: ProgressColumns)
-    -> String
-  {
+  private func line(
+    of transfer: TransferProgress, name: String, _ cutter: PathCutter, _ widths: ProgressColumns
+  ) -> String {
     let row = Row(
       fraction: transfer.fraction,
       bytes: HumanFormat.bytes(transfer.bytes, of: transfer.total), rate: transfer.rate,
       timeLeft: transfer.timeLeft)
     return line(row, widths) { width in
-      DisplayWidth.truncatedPath(name, to: width, ellipsis: bar.ellipsis)
+      width == widths.name
+        ? cutter.cut(name) : DisplayWidth.truncatedPath(name, to: width, ellipsis: bar.ellipsis)
     }
   }
 

@@ -54,9 +54,8 @@ package struct TableLayout: Sendable {
   private let bar: ProgressBar
   /// nil for a column that is left out.
   package let widths: [Int?]
-  /// For each column the paths that without their fronts would look alike, with the number of characters that they have in
-  /// common with another: at their beginning with one of those, at their end with one that would look different.
-  private let alike: [[String: (begin: Int, end: Int)]]
+  /// For each column that has paths; nil for others.
+  private let cutters: [PathCutter?]
 
   /// For lines of `width` columns, and the rows to be shown.
   package init(
@@ -75,36 +74,10 @@ package struct TableLayout: Sendable {
     }
     let widths = Self.grown(columns, shown, rows, room: width - least(shown))
     self.widths = widths
-    alike = columns.indices.map { index in
-      guard columns[index].isPath, let width = widths[index] else { return [:] }
-      return Self.alike(Set(rows.map { SafeText.visible($0[index].text) }), width)
+    cutters = columns.indices.map { index in
+      guard columns[index].isPath, let width = widths[index] else { return nil }
+      return PathCutter(Set(rows.map { SafeText.visible($0[index].text) }), to: width)
     }
-  }
-
-  /// Those of `paths` that would look alike in `width` columns without their fronts.
-  private static func alike(
-    _ paths: Set<String>, _ width: Int
-  ) -> [String: (begin: Int, end: Int)] {
-    let groups = Dictionary(grouping: paths) { DisplayWidth.truncatedPath($0, to: width) }
-    let ends = shared(groups.keys.map { String($0.reversed()) })
-    var alike: [String: (begin: Int, end: Int)] = [:]
-    for (end, group) in groups where group.count > 1 {
-      for (path, begin) in shared(group) {
-        alike[path] = (begin, ends[String(end.reversed())] ?? 0)
-      }
-    }
-    return alike
-  }
-
-  /// With how many characters each of `texts`, no two of which are equal, begins as another does: one of its neighbours in order.
-  private static func shared(_ texts: [String]) -> [String: Int] {
-    let sorted = texts.sorted()
-    let next = zip(sorted, sorted.dropFirst()).map { zip($0, $1).prefix { $0 == $1 }.count } + [0]
-    var shared: [String: Int] = [:]
-    for (index, text) in sorted.enumerated() {
-      shared[text] = max(next[index], index > 0 ? next[index - 1] : 0)
-    }
-    return shared
   }
 
   /// Shares `room` between those that want more, a column each at a time, and three for a path: its name tells rows apart.
@@ -164,13 +137,7 @@ package struct TableLayout: Sendable {
         let column = columns[index]
         let text = SafeText.visible(text)
         let cut =
-          if let (begin, end) = isHeading ? nil : alike[index][text] {
-            DisplayWidth.truncatedPath(text, to: width, alike: begin, end)
-          } else if column.isPath && !isHeading {
-            DisplayWidth.truncatedPath(text, to: width)
-          } else {
-            DisplayWidth.truncated(text, to: width)
-          }
+          (isHeading ? nil : cutters[index])?.cut(text) ?? DisplayWidth.truncated(text, to: width)
         if column.alignment == .right { line.pad(to: start + width - DisplayWidth.of(cut)) }
         line.append(cut, style)
       }

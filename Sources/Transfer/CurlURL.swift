@@ -33,7 +33,10 @@ package struct WebURL: Sendable, Hashable {
     _ text: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) {
     // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 has no use for a URL without host.
-    guard !text.drop(while: { $0 != ":" }).hasPrefix(":///") else { throw .noHost }
+    let rest = text.drop { $0 != ":" }
+    guard !rest.hasPrefix(":///") else { throw .noHost }
+    // Nor of `http:/a`, which it reads likewise.
+    guard !rest.hasPrefix(":/") || rest.hasPrefix("://") else { throw .noSlash }
     let parser = try URLParser()
     try parser.set(text, UInt32(CURLU_PATH_AS_IS))
     try self.init(parser, schemes: schemes)
@@ -187,6 +190,9 @@ package struct WebURL: Sendable, Hashable {
 
 extension TransferError {
   fileprivate static var noHost: TransferError { TransferError(.blockedURL, "the URL has no host") }
+  fileprivate static var noSlash: TransferError {
+    TransferError(.blockedURL, "the URL lacks a slash: one begins with scheme://host/")
+  }
   fileprivate static var badHost: TransferError {
     TransferError(.blockedURL, "the URL's host is no name that a host can have")
   }

@@ -82,6 +82,8 @@ struct FileStatus: Equatable {
   var size: Int64
   /// When its bytes were last changed, in nanoseconds since 1970.
   var modified: Int64
+  /// The user it belongs to.
+  var owner: UInt32
   var isRegular: Bool
   var isDirectory: Bool
 
@@ -90,6 +92,7 @@ struct FileStatus: Equatable {
     inode = UInt64(found.st_ino)
     size = Int64(found.st_size)
     modified = Int64(found.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(found.st_mtim.tv_nsec)
+    owner = found.st_uid
     isRegular = found.st_mode & S_IFMT == S_IFREG
     isDirectory = found.st_mode & S_IFMT == S_IFDIR
   }

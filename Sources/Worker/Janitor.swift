@@ -23,6 +23,8 @@ struct Janitor: Sendable {
       guard let store = stores[known.store] else { continue }
       do {
         try await sweep(store, instance: known.instance)
+      } catch is CancellationError {
+        return
       } catch {
         logger.warning(
           .janitorFailed, (.store, LogValue(known.store)), (.reason, LogValue("\(error)")))

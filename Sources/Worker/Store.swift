@@ -10,8 +10,8 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   case noMarker(store: String, directory: String)
   case unreadableMarker(String)
   case unwritable(String, reason: String)
-  /// The user of this process has no right to write there.
-  case notPermitted(String)
+  /// The user of this process has no right to write there. `advice` is a clause.
+  case notPermitted(String, advice: String)
 
   package var description: String {
     switch self {
@@ -21,8 +21,8 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unreadableMarker(let directory):
       "the marker \(directory)/.haul/store.json cannot be read"
     case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"
-    case .notPermitted(let directory):
-      "this user may not write in \(directory): run haul as the user that owns it, or give it to another, as root with 'chown -R USER \(directory)'"
+    case .notPermitted(let directory, let advice):
+      "this user may not write in \(directory): \(advice)"
     }
   }
 }
@@ -98,6 +98,10 @@ package struct Store: Sendable {
     defer { unsafe free(path) }
     let absolute = unsafe String(cString: path)
     if Self.read("\(directory)/\(markerPath)") == nil {
+      // Whose it is may be no concern of Haul's: nobody is told to give such a directory away.
+      guard root.mayBeWritten else {
+        throw .notPermitted(directory, advice: "name a directory of this user's own")
+      }
       try requireRight(to: root, directory)
       do throws(TransferError) {
         let folder = try root.makeDirectories(".haul")
@@ -135,14 +139,27 @@ package struct Store: Sendable {
     _ = root.removeDirectory(".haul")
   }
 
-  /// Results go to the root, and what belongs to Haul below `.haul`, where that is there.
+  /// Results go to the root of a store, and what belongs to Haul below `.haul`, where that is there.
   static func requireRight(
     to root: FileDescriptor, _ directory: String
   ) throws(StoreError) {
-    if !root.mayBeWritten { throw .notPermitted(directory) }
-    for own in [".haul", ".haul/parts"] where root.directory(beneath: own)?.mayBeWritten == false {
-      throw .notPermitted("\(directory)/\(own)")
+    if !root.mayBeWritten { throw .notPermitted(directory, advice: advice(root, directory)) }
+    for name in [".haul", ".haul/parts"] {
+      guard let own = root.directory(beneath: name), !own.mayBeWritten else { continue }
+      let path = "\(directory)/\(name)"
+      // As root has made it, say, in a store of the pool's user.
+      throw .notPermitted(
+        path,
+        advice: own.owner == root.owner
+          ? advice(own, path)
+          : "give it to the user that owns the store, as root with 'chown -R --reference=\(directory) \(path)'"
+      )
     }
+  }
+
+  private static func advice(_ closed: FileDescriptor, _ path: String) -> String {
+    closed.owner == geteuid()
+      ? "it owns it, and 'chmod u+rwx \(path)' lets it" : "run haul as the user that owns it"
   }
 
   private static func read(_ path: String) -> Data? {

@@ -37,7 +37,11 @@ struct BatchShowCommand: HaulCommand {
     let waits = BatchRow.Column(
       "DOES NOT START", key: "obstacle",
       value: { _ in .text(obstacle?.sentence(of: "--batch \(shellWord(batch))")) })
-    let listing = Listing(BatchRow.columns + BatchRow.moreColumns + [waits])
+    // For people alone: programs see that there are none.
+    let note = BatchRow.Column(
+      "NOTE", key: "note", value: { .text($0.jobs == 0 ? BatchRow.noJobs : nil) })
+    let listing = Listing(
+      BatchRow.columns + BatchRow.moreColumns + [waits] + (output.isJSON ? [] : [note]))
     for row in rows {
       try StandardStream.output.write(
         output.isJSON ? listing.json(row) : listing.facts(row, on: OutputOptions.screen))

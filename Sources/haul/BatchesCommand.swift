@@ -93,11 +93,14 @@ extension BatchRow {
   /// How it came to its end; nil while there is something left, and where its jobs are all in other batches.
   private var end: String? {
     if jobs == 0 || unfinished > 0 { return nil }
-    return cancelled == jobs ? "cancelled" : failed > 0 ? "ended" : "done"
+    return cancelled == jobs ? "cancelled" : completed < jobs ? "ended" : "done"
   }
 
   /// What follows the number of paused jobs.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }
+
+  /// Of a batch whose jobs are all in others.
+  static let noJobs = "no jobs of its own"
 
   /// What an operator has said that keeps jobs of it from starting, or is being carried out; nil where there is nothing.
   @Sendable static func word(_ row: BatchRow) -> String? {
@@ -105,7 +108,7 @@ extension BatchRow {
     case ("cancel", _): "being cancelled"
     case ("pause", _): "being paused"
     case (_, let queue?): "the queue \(queue) is paused"
-    case _ where row.jobs == 0: "no jobs of its own"
+    case _ where row.jobs == 0: noJobs
     default: row.held > 0 ? "\(counted(Int(row.held), "job"))\(row.orMore) paused" : nil
     }
   }

@@ -110,8 +110,10 @@ extension ExitError {
         .configuration,
         "Check the service's name, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf, on Debian in /etc/postgresql-common."
       )
-    case .configuration:
+    case .noPassword:
       (code, advice) = (.configuration, "Check --database, HAUL_DATABASE_URL or ~/.pgpass.")
+    case .configuration:
+      (code, advice) = (.configuration, "Check --database or HAUL_DATABASE_URL.")
     case .connecting(let state?, _) where state == .insufficientPrivilege:
       (code, advice) = (.notPermitted, "Ask for the right to connect.")
     case .connecting(.invalidAuthorization?, let reason) where Self.isOfStranger(reason):

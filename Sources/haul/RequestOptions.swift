@@ -1,5 +1,6 @@
 import Arguments
 import FoundationEssentials
+import Glibc
 import Transfer
 import Worker
 
@@ -93,17 +94,19 @@ struct RequestOptions: OptionGroup {
       }
       return nil
     }
-    guard FileManager.default.isReadableFile(atPath: knownHosts) else {
-      throw ExitError(.configuration, "\(knownHosts) cannot be read.")
-    }
+    try Self.requireReadable(knownHosts)
     return knownHosts
   }
 
+  private static func requireReadable(_ path: String) throws(ExitError) {
+    guard unsafe access(path, R_OK) != 0 else { return }
+    throw ExitError(
+      .configuration, "\(path) cannot be read: \(unsafe String(cString: strerror(errno))).")
+  }
+
   private static func requireCertificates(in path: String) throws(ExitError) {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      throw ExitError(.configuration, "\(path) cannot be read.")
-    }
-    guard
+    try requireReadable(path)
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8),
       text.contains("-----BEGIN CERTIFICATE-----")
         || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
     else { throw ExitError(.configuration, "\(path) holds no certificate in PEM.") }

@@ -10,7 +10,8 @@ struct WorkerCommand: HaulCommand {
     and exits with 0. A second signal ends it at once with 75; others then take over within seconds. \
     So does a database that stays away for longer than leases live while it drains with jobs in hand. A store or queue that is not there is wrong configuration here, 78: starting it again mends nothing.
 
-    Private, loopback and link-local addresses are refused unless --allow-net names them. http_proxy and its like \
+    Private, loopback and link-local addresses are refused unless --allow-net names them: every worker needs it that \
+    serves a queue with jobs that lead there, for any other fails them. http_proxy and its like \
     are not read: --proxy says it.
 
     In an environment variable several values have a comma between them and no space: \
@@ -27,7 +28,8 @@ struct WorkerCommand: HaulCommand {
     further than to the first redirect to another origin. It is read anew for each job. What a job names and this worker lacks another may have: \
     the job waits for it, for a day. The files of --netrc and --cookies are read once, at the start.
 
-    Other workers than those with --allow-scheme fail what is fetched by ftp, ftps or sftp: give it a queue of its own. FTP is \
+    Other workers than those with --allow-scheme fail what is fetched by ftp, ftps or sftp, and one without --queue serves \
+    all queues: give it a queue of its own, and start the others with --queue naming theirs. FTP is \
     anonymous, or by a credential of type basic, which goes over TLS alone; sftp wants a credential, and in --known-hosts the server's key.
 
     --on-complete runs its command at most once each time a job is completed, when the database has it that it is, four at \

@@ -290,6 +290,11 @@ struct ListTests {
         "'Size' is no name of a field: did you mean 'length'? There are "
           + ListField.allCases.map(\.rawValue).joined(separator: ", ")
       ),
+      (
+        "url,out,x,Size\nx,1,2,3\n", 1,
+        "'out' (did you mean 'path'?), 'x' and 'Size' (did you mean 'length'?) are no names of fields; there are "
+          + ListField.allCases.map(\.rawValue).joined(separator: ", ")
+      ),
       ("path\nx\n", 1, "the header does not name url"),
       ("url,url\nx\n", 1, "the header names url twice"),
     ] as [(String, Int, String)])

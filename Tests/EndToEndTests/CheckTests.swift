@@ -232,7 +232,43 @@ struct CheckTests {
         #expect(output.exit == .code(code), "\(line)")
         let said = (output.standardOutput + output.standardError).joined(separator: "\n")
         #expect(said.contains("this user may not write in \(closed): "), "\(said)")
-        #expect(said.contains("'chown -R USER \(closed)'"), "\(said)")
+        #expect(said.contains(": it owns it, and 'chmod u+rwx \(closed)' lets it"), "\(said)")
+      }
+    }
+  }
+
+  @Test func `nobody is told to give a directory away that is no store`() async throws {
+    try await HaulPool.open { pool in
+      let output = try await pool.haul(["store", "init", "other", "/proc/self"])
+      #expect(output.exit == .code(77))
+      #expect(
+        output.standardError == [
+          "haul store init: this user may not write in /proc/self: name a directory of this user's own."
+        ])
+    }
+  }
+
+  /// As root makes it in a store of the pool's user, say with 'haul check'.
+  @Test(.enabled(if: getuid() == 0))
+  func `what another user has made in a store is to be given to the store's owner`() async throws {
+    try await HaulPool.open { pool in
+      let (store, own) = (pool.directory, pool.directory + "/.haul")
+      let stranger = ["setpriv", "--bounding-set=-dac_override", HaulProcess.path, "worker"]
+      for (path, advice) in [
+        (
+          own,
+          "give it to the user that owns the store, as root with 'chown -R --reference=\(store) \(own)'"
+        ),
+        (store, "run haul as the user that owns it"),
+      ] {
+        #expect(chown(path, 65_534, 65_534) == 0 && chmod(path, 0o755) == 0)
+        let output = try await ChildProcess.run(
+          stranger[0], Array(stranger.dropFirst()) + ["--store", "data=\(store)"],
+          environment: ["HAUL_DATABASE_URL": pool.database.conninfo])
+        #expect(output.exit == .code(77))
+        #expect(
+          output.standardError.last?.hasSuffix(
+            "this user may not write in \(path): \(advice).") == true, "\(output.standardError)")
       }
     }
   }

@@ -81,6 +81,10 @@ struct CommandLineTests {
       "haul submit: the URL's scheme is 'gopher'; allowed: ftp, ftps, http, https, sftp. It reads 'gopher://h/a'. Nothing was submitted."
     ),
     Refusal(
+      "submit ftp:/x", 65,
+      "haul submit: the URL lacks a slash: one begins with scheme://host/. It reads 'ftp:/x'. Nothing was submitted."
+    ),
+    Refusal(
       "submit films", 65,
       "haul submit: 'films' is no URL: one begins with https://, http://, ftp://, ftps:// or sftp://."
     ),
@@ -224,14 +228,21 @@ struct CommandLineTests {
       let cases: [(String, Int32, String)] = [
         ("host=/nonexistent password=hunter2", 69, "\(connect): connection to server on socket"),
         ("\(database.conninfo) user=scram_test password=hunter2", 78, "\(connect) (28P01): "),
-        ("\(database.conninfo) user=scram_test", 78, "haul jobs: the database demands a password."),
+        (
+          "\(database.conninfo) user=scram_test", 78,
+          "haul jobs: the database demands a password. Check --database, HAUL_DATABASE_URL or ~/.pgpass."
+        ),
         ("\(database.conninfo) user=absent", 78, "\(connect) (28000): "),
         ("\(database.conninfo) dbname=absent", 78, "\(connect) (3D000): "),
         (
           "\(database.conninfo) sslmode=never", 78,
           "\(connect): invalid sslmode value: \"never\". Check"
         ),
-        ("user==password hunter2", 78, "haul jobs: the database's connection string is neither"),
+        (
+          "user==password hunter2", 78,
+          "haul jobs: the database's connection string is neither key=value pairs nor a postgresql:// URI"
+            + " that libpq understands. Check --database or HAUL_DATABASE_URL."
+        ),
         (
           "\(database.conninfo) user=scram_test password=scram_test", 77,
           "haul jobs: this needs the role haul_monitor. Connect as a user that has it, or let"

@@ -93,6 +93,7 @@ import Testing
     #expect(output.exit == .code(77))
     #expect(output.said.count == 1)
     #expect(output.said.last?.contains("/proc/") == true)
+    #expect(output.said.last?.hasSuffix(": name another directory with --output DIR.") == true)
     try await place.serverGone()
   }
 

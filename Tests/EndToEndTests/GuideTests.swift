@@ -100,7 +100,7 @@ struct GuideTests {
       if command.hasSuffix("haul coordinator") {
         lines.append("\(command) & coordinator=$!")
       } else if command.contains("--queue archive ") {
-        lines.append("touch known_hosts; \(command) & archive=$!")
+        lines.append("\(command) & archive=$!")
       } else if command.contains("haul worker ") {
         lines.append("\(command) & worker=$!")
       } else if command.hasSuffix("haul batch wait monday") {
@@ -199,12 +199,30 @@ struct GuideTests {
     }
     page.signal(SIGTERM)
     #expect(try await page.exit() == .code(0))
+    try await isLeftToItsOwn()
   }
 
   /// Lets the guide's commands go on after ``isShown()``.
   private func goOn() async throws {
     let told = try await ChildProcess.run("bash", ["-c", "echo >'\(home.path("seen"))'"])
     #expect(told.exit == .code(0))
+  }
+
+  /// What is fetched by FTP comes to the worker that may, while the ordinary one looks for work too.
+  private func isLeftToItsOwn() async throws {
+    let server = try await FTPServer()
+    for name in "abcdefgh" { try server.put("\(name)", [7]) }
+    for command in [
+      ["submit", "--queue", "archive", "--batch", "files"]
+        + "abcdefgh".map { server.url("/\($0)") },
+      ["batch", "wait", "files"],
+    ] {
+      let output = try await ChildProcess.run(
+        HaulProcess.path, command,
+        environment: ["HOME": home.path, "HAUL_DATABASE_URL": "service=haul_submitter"],
+        within: .seconds(60))
+      #expect(output.exit == .code(0), "\(output.standardError)")
+    }
   }
 
   /// The arguments of the guide's coordinator that listens, on another port.

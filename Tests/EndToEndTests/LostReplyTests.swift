@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Postgres
 import TestSupport
@@ -215,13 +216,15 @@ import Testing
   }
 
   /// 1. The worker is cut off until it has fenced itself, with a job at half or with none.
-  /// 2. It is told to drain, and ends; another goes on with the job.
+  /// 2. It is told to drain, and ends; another goes on with the job. That it cannot look for part files that nobody needs is
+  ///    nothing to be told of.
   @Test(arguments: [0, 1])
   func `a drain does not wait for a database longer than leases live`(_ jobs: Int) async throws {
     let gate = Gate("half")
     let origin = try OriginServer(handler: site(1, gate: gate).answer)
     try await HaulPool.open { pool in
       let relay = try DatabaseRelay(to: pool.database)
+      let id: String = try await pool.value("SELECT haul.pool_id()")
       let one = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
       try await one.event("worker.started")
       if jobs > 0 {
@@ -229,10 +232,17 @@ import Testing
         try await origin.sent(100_000)
       }
       relay.partition()
-      if jobs == 0 { try await one.event("worker.fenced", within: .seconds(60)) }
+      if jobs == 0 {
+        try await one.event("worker.fenced", within: .seconds(60))
+        let parts = "\(pool.directory)/.haul/parts/\(id)/00"
+        try FileManager.default.createDirectory(
+          atPath: parts, withIntermediateDirectories: true)
+        #expect(FileManager.default.createFile(atPath: parts + "/999.1", contents: nil))
+      }
       one.signal(SIGTERM)
       let exit = try await one.exit(within: .seconds(90))
       #expect(exit == .code(jobs == 0 ? 0 : 75))
+      #expect(one.events("janitor.failed").isEmpty)
       gate.open()
       let two = try pool.worker("--exit-when-idle")
       #expect(try await two.exit(within: .seconds(60)) == .code(0))

@@ -225,6 +225,20 @@ import Testing
     }
   }
 
+  @Test func `a batch is done where all its jobs have completed`() async throws {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 1, length: 1).answer(request, reply)
+    }
+    try await HaulPool.open { pool in
+      try await pool.command("submit", origin.url("/a"), "--batch", "first")
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      #expect(try await pool.command("batches").last?.hasSuffix(" done") == true)
+      try await pool.command("submit", origin.url("/b"), origin.url("/c"), "--batch", "first")
+      try await pool.command("cancel", "--batch", "first")
+      #expect(try await pool.command("batches").last?.hasSuffix(" ended") == true)
+    }
+  }
+
   @Test func `a batch of which all jobs were there already is listed, and has ended`() async throws
   {
     try await HaulPool.open { pool in
@@ -235,6 +249,8 @@ import Testing
       #expect(table[1].hasPrefix("second ") && table[1].hasSuffix(" -"))
       #expect(table[2].hasSuffix("no jobs of its own"))
       #expect(table[3].hasPrefix("first "))
+      let facts = try await pool.command("batch", "show", "second")
+      #expect(facts.contains { $0.hasPrefix("NOTE ") && $0.hasSuffix("  no jobs of its own") })
       #expect(try await pool.command("batch", "show", "second", "--json").count == 1)
       let wait = try await pool.haul(["batch", "wait", "second"])
       #expect(wait.exit == .code(0))

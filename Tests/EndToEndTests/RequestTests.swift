@@ -129,7 +129,14 @@ import Testing
         (worker + ["--netrc", junk], 78, "no netrc file"),
         (worker + ["--cookies", junk], 78, "no cookie"),
         (worker + ["--ca-file", junk], 78, "no certificate"),
-        (worker + ["--ca-file", "/nonexistent"], 78, "cannot be read"),
+        (
+          worker + ["--ca-file", "/nonexistent"], 78,
+          "/nonexistent cannot be read: No such file or directory."
+        ),
+        (
+          worker + ["--allow-scheme", "sftp", "--known-hosts", "/nonexistent"], 78,
+          "/nonexistent cannot be read: No such file or directory."
+        ),
         (worker + ["--credentials", "/nonexistent"], 78, "not a directory"),
         (worker + ["--contact", "me"], 64, "mail address"),
       ]

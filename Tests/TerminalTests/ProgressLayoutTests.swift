@@ -53,6 +53,22 @@ struct ProgressLayoutTests {
     }
   }
 
+  @Test func `files of one name do not look alike, nor are their lines too long`() {
+    let frame = ProgressFrame(
+      transfers: ["one", "two"].flatMap { host in
+        ["slow/amd64/netinst.iso", "slow/arm64/netinst.iso", "same.iso-855a203435a89d12"].map {
+          .init(name: "\(host).example.org/\($0)", bytes: 1, total: 2, rate: 1)
+        }
+      }, done: 0, failed: 0, all: 6, bytes: 6, rate: 6)
+    let lines = layout.lines(frame, columns: 80, rows: 24)
+    #expect(Set(lines).count == 7, "\(lines.joined(separator: "\n"))")
+    for columns in 1...120 {
+      for line in layout.lines(frame, columns: columns, rows: 24) {
+        #expect(DisplayWidth.of(line) < columns, "\(columns): \(line)")
+      }
+    }
+  }
+
   @Test func `that some failed is the last thing to go`() {
     let frame = ProgressFrame(
       done: 123_456, failed: 12_345, cancelled: 678, all: 1_000_000, bytes: 25 << 30,

@@ -55,7 +55,8 @@ struct URLTests {
 
   @Test(arguments: [
     "", "example.org/x", "/x", "mailto:a@b", "file:///etc/passwd", "ftp://h/x", "javascript:x",
-    "http://", "http:///a", "http://:80/", "http://user@:80", "http://.", "http://./", "http://..",
+    "http://", "http:///a", "http:/a", "http:/example.org/a", "http://:80/", "http://user@:80",
+    "http://.", "http://./", "http://..",
     "http://a..b/", "http://.a/", "http://\(String(repeating: "a", count: 64)).example/",
     "http://127.0.0.1:0/", "http://h:00/", "http://h:-1/", "http://h:+80/", "http://[zz]/",
     "http://*/",

@@ -155,7 +155,7 @@ const tables = {
       title: "Time left", classes: "n w-6",
       show(cell, batch) {
         const ended = batch.completed + batch.failed + batch.cancelled === batch.jobs;
-        set(cell, !batch.jobs ? "–" : ended ? (batch.cancelled === batch.jobs ? "cancelled" : batch.failed ? "ended" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
+        set(cell, !batch.jobs ? "–" : ended ? (batch.cancelled === batch.jobs ? "cancelled" : batch.completed < batch.jobs ? "ended" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
       },
     },
   ], (batch) => batch.batch, "No batch yet: haul submit --batch NAME makes one."),
