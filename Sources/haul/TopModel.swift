@@ -262,7 +262,8 @@ struct TopLayout: Equatable {
   init(_ size: (columns: Int, rows: Int)) {
     isTooSmall = size.columns < Self.least.columns || size.rows < Self.least.rows
     sparkline = size.rows >= 40 ? 4 : size.rows >= 30 ? 2 : 1
-    detail = size.rows >= 20 ? 2 : 1
+    // What is said of a row may end in a command to copy.
+    detail = size.rows >= 20 ? (size.columns < 100 ? 3 : 2) : 1
     rows = max(size.rows - 5 - sparkline - detail, 1)
   }
 }
