@@ -6,7 +6,8 @@ COUNTS = """
 SELECT coalesce(sum(calls), 0)::bigint, coalesce(sum(shared_blks_hit + shared_blks_read), 0)::bigint,
   (SELECT n_tup_ins FROM pg_stat_user_tables WHERE relid = 'haul.lease'::regclass), (SELECT count(*) FROM haul.ready)
 FROM pg_stat_statements WHERE query LIKE 'SELECT haul.work(%'"""
-# Blocks for each call and each job that begins in it: 120 to 230 are usual, with nothing waiting or with ten thousands.
+# Blocks for each call and each job that begins in it: 60 to 250 are usual, with nothing waiting or with ten thousands; where sessions
+# stand still and rows that are gone cannot be tidied away, 400.
 MOST = 500
 # So many calls make a mean; the server tells of rows a second late.
 ENOUGH = 100
