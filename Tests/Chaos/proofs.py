@@ -346,7 +346,8 @@ def play(options, root):
     if options.broken and "breaks" in more:
         environments = {number: environments.get(number, {}) | more["breaks"] for number in range(2)}
     if "soak" in more:
-        long = soak.Soak(options, root, 90, soak.STEP, function if options.broken else None, environments)
+        # Of a single minute, beside whatever else the machine does.
+        long = soak.Soak(options, root, 90, soak.STEP, 0.3, function if options.broken else None, environments)
         # An hour of tidying in less than two minutes.
         long.stage.sql("ALTER SYSTEM SET autovacuum_naptime = '1s'")
         long.stage.sql("SELECT pg_reload_conf()")

@@ -40,10 +40,10 @@ class Sample:
 
 
 class Soak:
-    def __init__(self, options, root, seconds, period=60, hand=None, environments=None):
-        """`seconds`: how long; `period`: seconds between two samples; `hand`: what reaches in once after half of the time; `environments`: of
-        workers, by number."""
-        self.seconds, self.period, self.hand, self.sent, self.samples = seconds, period, hand, 0, []
+    def __init__(self, options, root, seconds, period=60, spread=0.05, hand=None, environments=None):
+        """`seconds`: how long; `period`: seconds between two samples; `spread`: by what part of what is submitted a minute's throughput
+        may differ; `hand`: what reaches in once after half of the time; `environments`: of workers, by number."""
+        self.seconds, self.period, self.spread, self.hand, self.sent, self.samples = seconds, period, spread, hand, 0, []
         # A block and an inode for each file.
         self.stage = world.World(root, options.haul, options.seed, [], 2, environments, size=int((10 + seconds / 60) * (100 << 20)))
         with open(self.stage.site.path("files", "small"), "wb") as file:
@@ -150,7 +150,7 @@ class Soak:
         wide = min(max(1, 60 // self.period), len(steady) - 1)
         for then, now in zip(steady, steady[wide:]):
             part = (now.ended - then.ended) / (now.at - then.at) / (count / STEP)
-            if abs(part - 1) > 0.05:
+            if abs(part - 1) > self.spread:
                 self.violation("throughput", f"{part:.0%} of what was submitted ended from {then.at:.0f} to {now.at:.0f} s")
         left = max(s.left for s in steady)
         if left > 3 * count:
