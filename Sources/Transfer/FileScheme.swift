@@ -50,7 +50,7 @@ package struct Login: Sendable, Hashable {
 extension Engine.Configuration {
   /// What is asked for by FTP or SFTP must be a file, and the way to it be one that proves the server and hides the password.
   ///
-  /// - Throws: `blocked_url`, `proxy`, `tls` or `credential`.
+  /// - Throws: `blocked_url`, `proxy`, `tls` or `no_credential`.
   func requireFile(of request: ExchangeRequest) throws(TransferError) {
     guard let url = try? WebURL(request.url, schemes: WebURL.knownSchemes), url.isFile else {
       return
@@ -75,7 +75,8 @@ extension Engine.Configuration {
     if knownHosts == nil { throw refusal(.tls, "no file of known hosts says who the server is") }
     if request.login == nil {
       throw refusal(
-        .credential, "sftp wants a user, and a password or a key; no credential is named")
+        .noCredential, "sftp wants a user, and a password or a key; no credential is named",
+        .login)
     }
   }
 }

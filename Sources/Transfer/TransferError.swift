@@ -46,6 +46,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case blockedCredential = "blocked_credential"
     /// The credential that the job names is not here, or cannot be read or used.
     case credential
+    /// An FTP or SFTP server wants a user, and there is none to name.
+    case noCredential = "no_credential"
     /// The proxy that all connections go through does not answer, or refuses.
     case proxy
     /// The server redirects again and again.
@@ -89,6 +91,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case acceptUnverifiedLength
     /// The proxy's user and password in a netrc file.
     case proxyPassword
+    /// A credential, or the user and the password in a netrc file.
+    case login
     /// This scheme, in ``Engine/Configuration/allowedSchemes``.
     case allowScheme(String)
     /// The host's key, in the file of ``Engine/Configuration/knownHosts``.
@@ -134,7 +138,7 @@ extension TransferError.Remedy: CustomStringConvertible {
     case .ifExists: "ifExists may be skip, replace or rename"
     case .digest: "a digest among the options overrules it"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
-    case .proxyPassword: "a netrc file has them under 'machine HOST:PORT'"
+    case .proxyPassword, .login: "a netrc file has them under 'machine HOST:PORT'"
     case .allowScheme(let scheme): "allowedSchemes may hold '\(scheme)'"
     case .knownHost: "the file of knownHosts may have it"
     }

@@ -163,6 +163,12 @@ extension ErrorTable {
         .worker,
         "The worker has no credential of the name that the job says, or cannot use it; or an FTP or SFTP server refuses the log-in.",
         "Put it into the directory of 'haul worker --credentials'; the job then goes on by itself.")
+    case .noCredential:
+      .init(
+        .kept,
+        "An FTP or SFTP server wants a user, the job names no credential, and the worker's netrc file does not have the host.",
+        "Submit it once more with --credential and --on-duplicate replace, or add the host to the file of --netrc; then 'haul retry'."
+      )
     case .proxy:
       .init(
         .worker, "The worker's proxy does not answer, or refuses.",
@@ -216,6 +222,8 @@ extension TransferError {
       "\(message); start 'haul worker', 'haul up' or 'haul get' with --allow-scheme \(scheme)"
     case .knownHost:
       "\(message); once you are sure of it, add what ssh-keyscan prints of the host to the file of --known-hosts"
+    case .login:
+      "\(message); submit it with --credential, or start 'haul worker', 'haul up' or 'haul get' with a --netrc that has 'machine HOST:PORT'"
     case .proxyPassword: "\(message); the file of --netrc has them under 'machine HOST:PORT'"
     }
   }

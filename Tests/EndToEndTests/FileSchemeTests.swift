@@ -126,6 +126,39 @@ import Testing
     }
   }
 
+  @Test func `a job that names no credential fails at once where the server wants a user`()
+    async throws
+  {
+    var habits = FTPServer.Habits()
+    habits.wantsUser = true
+    let (sftp, ftp) = (try await SFTPServer(), try await FTPServer(habits))
+    try sftp.put("a", [7])
+    try ftp.put("a", [7])
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      try sftp.writeCredential(in: directory)
+      try await pool.submit(sftp.url("a"), to: "a")
+      try await pool.submit(ftp.url("/a"), to: "b")
+      func work() async throws {
+        let worker = try pool.worker(
+          "--allow-scheme", "sftp", "--allow-scheme", "ftp", "--known-hosts", sftp.knownHosts,
+          "--credentials", directory.path, "--exit-when-idle")
+        #expect(try await worker.exit() == .code(0))
+      }
+      try await work()
+      let rows: [String] = try await pool.values(
+        "SELECT path || ' ' || error || ' ' || message FROM haul.jobs ORDER BY path")
+      #expect(rows.map { String($0.prefix(15)) } == ["a no_credential", "b no_credential"])
+      #expect(rows.allSatisfy { $0.contains("--credential") && $0.contains("--netrc") }, "\(rows)")
+      // As the table of error classes advises.
+      try await pool.command(
+        "submit", sftp.url("a"), "--credential", "archive", "--out", "a", "--on-duplicate",
+        "replace")
+      try await work()
+      #expect(FileManager.default.contents(atPath: pool.directory + "/a") == Data([7]))
+    }
+  }
+
   @Test func `a worker that is not told to refuses, and says how it can be`() async throws {
     let server = try await FTPServer()
     try server.put("a", [7])

@@ -78,7 +78,8 @@ struct Decision: Sendable, CustomTestStringConvertible {
   ]
 
   private static let permanent = [
-    "http_4xx", "exists", "digest", "blocked_address", "blocked_credential", "unheard_of",
+    "http_4xx", "exists", "digest", "blocked_address", "blocked_credential", "no_credential",
+    "unheard_of",
   ]
   .map {
     Decision(error: $0, retryAfter: 60, state: "failed", charged: true, cause: $0)

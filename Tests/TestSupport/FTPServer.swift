@@ -17,6 +17,8 @@ package final class FTPServer: Sendable {
     package var certificates: String?
     /// Says 421 to whoever comes.
     package var isBusy = false
+    /// Lets in nobody who does not say who he is.
+    package var wantsUser = false
 
     package init() {}
   }
@@ -101,7 +103,7 @@ package final class FTPServer: Sendable {
     Handler.proto_cmds = {k: v for k, v in base.proto_cmds.items() if k not in habits['without']}
     if habits.get('claimsAddress'): Handler.masquerade_address = habits['claimsAddress']
     users = DummyAuthorizer()
-    users.add_anonymous(directory + '/root')
+    if not habits['wantsUser']: users.add_anonymous(directory + '/root')
     users.add_user('user', 'hunter2', directory + '/root')
     Handler.authorizer = users
     FTPServer(('127.0.0.1', port), Handler).serve_forever(handle_exit=False)

@@ -182,7 +182,7 @@ struct SFTPTests {
         try await failure("a") { $0.addressPolicy = .publicOnly },
       ]
       #expect(
-        found == [.credential, .credential, .credential, .noFile, .blockedURL, .blockedAddress])
+        found == [.credential, .credential, .noCredential, .noFile, .blockedURL, .blockedAddress])
     }
   }
 }

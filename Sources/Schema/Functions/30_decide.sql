@@ -12,7 +12,7 @@ RETURN CASE
   WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
     'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
   WHEN p_error IN ('credential', 'proxy') THEN 'worker'
-  WHEN p_error IN ('blocked_address', 'blocked_credential', 'host_unreachable', 'rescued_too_often') THEN 'kept'
+  WHEN p_error IN ('blocked_address', 'blocked_credential', 'no_credential', 'host_unreachable', 'rescued_too_often') THEN 'kept'
   ELSE 'permanent'
 END;
 
