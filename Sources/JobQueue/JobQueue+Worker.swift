@@ -27,20 +27,16 @@ extension JobQueue {
     }
   }
 
-  /// Registers this process.
-  /// - Throws: `JobQueueError.versionNotServed`, `.noSuchName` for a store or marker that is not known.
+  /// Registers this process, which is going to claim from `queues`; nil means every queue whose store it mounts.
+  /// - Throws: `JobQueueError.versionNotServed`, `.noSuchName` for a store or marker that is not known, or a queue that is not,
+  ///   or whose files go elsewhere.
   package func register(
-    program: String, machine: String, pid: Int, concurrency: Int, stores: [StoreMarker]
+    program: String, machine: String, pid: Int, concurrency: Int, stores: [StoreMarker],
+    queues: [String]? = nil
   ) async throws -> Registration {
     try await callJSON(
-      "SELECT haul.register($1::int, $2, $3, $4::int, $5::int, $6::jsonb)",
-      [Schema.version, program, machine, pid, concurrency, try Self.json(stores)])
-  }
-
-  /// Checks that `queues` exist and that their files go to `stores`.
-  /// - Throws: `JobQueueError.noSuchName` naming the one that does not.
-  package func requireQueues(_ queues: [String], stores: [String]) async throws {
-    try await rows("SELECT haul.require_queues($1::text[], $2::text[])", [queues, stores])
+      "SELECT haul.register($1::int, $2, $3, $4::int, $5::int, $6::jsonb, $7::text[])",
+      [Schema.version, program, machine, pid, concurrency, try Self.json(stores), queues])
   }
 
   /// Ties this connection's session to the worker: while it lives, the worker counts as connected.

@@ -72,6 +72,8 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let silence: Double
   /// Stores that it cannot write to, and why.
   package let trouble: String?
+  /// Names of the queues it claims from; nil for all of its stores.
+  package let queues: [String]?
 
   /// As messages name it: `worker 45 (host-a, pid 1234)`.
   package var name: String { "worker \(worker) (\(machine), pid \(pid))" }
@@ -222,7 +224,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package enum Kind: String, Sendable, Decodable {
     /// All that waits is paused.
     case held
-    /// No live worker mounts the store `name`.
+    /// No live worker serves the queue `name`; ``Obstacle/start`` says what would.
     case unserved
     /// The queue `name` is paused.
     case paused
@@ -236,7 +238,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     case interval
     /// As many jobs of the queue `name` run as may.
     case limited
-    /// The workers of the store `name` have no room.
+    /// The workers that serve the queue `name` have no room.
     case busy
     /// Of the queue `name` part files are in a directory that no live worker mounts.
     case away
@@ -249,6 +251,24 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
+  /// Of a queue that nobody serves.
+  package let start: WorkerStart?
+}
+
+/// What a worker has to be told to serve a queue.
+package struct WorkerStart: Sendable, Decodable, Hashable {
+  /// The queue's store.
+  package let store: String
+  /// The queue, where it has to be named: live workers that mount the store claim from others alone.
+  package let queue: String?
+  /// Of one of its jobs, where workers have to be told to allow it.
+  package let scheme: String?
+
+  package init(store: String, queue: String?, scheme: String? = nil) {
+    self.store = store
+    self.queue = queue
+    self.scheme = scheme
+  }
 }
 
 /// A failed job that stands for all of its error class.

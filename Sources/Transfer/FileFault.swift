@@ -42,7 +42,10 @@ extension CurlEnd {
     switch code {
     case CURLE_LOGIN_DENIED:
       return request.login == nil
-        ? (.noCredential, "the server wants a user and a password, and no credential is named", .login)
+        ? (
+          .noCredential, "the server wants a user and a password, and no credential is named",
+          .login
+        )
         : (.credential, "the server refuses the log-in", nil)
     case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_REMOTE_ACCESS_DENIED, CURLE_FTP_COULDNT_RETR_FILE:
       // Transient negative (RFC 959 §4.2.1); and what the server first agreed to send.

@@ -193,11 +193,11 @@ package final class PoolWorker: Sendable {
   private func register(over connection: Connection) async throws -> Registration {
     let queue = JobQueue(connection)
     try await queue.requireSchema()
-    try await queue.requireQueues(configuration.queues ?? [], stores: stores.keys.sorted())
     return try await queue.register(
       program: configuration.version, machine: Self.machine, pid: Int(getpid()),
       concurrency: configuration.concurrency,
-      stores: stores.values.map { .init(store: $0.name, marker: $0.marker) })
+      stores: stores.values.map { .init(store: $0.name, marker: $0.marker) },
+      queues: configuration.queues)
   }
 
   private func makeEngine() throws -> Engine {

@@ -71,7 +71,7 @@ extension Tally {
   /// `completed 3 jobs, 8.0 MiB`
   fileprivate var completion: String {
     ended == 0 && pending == 0
-      ? "no jobs of its own: what was there already may be in another batch"
+      ? "\(BatchRow.noJobs): what was there already may be in another batch"
       : "completed \(counted(completed, "job")), \(HumanFormat.bytes(bytes))"
   }
 }

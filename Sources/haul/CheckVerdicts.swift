@@ -115,7 +115,8 @@ enum CheckVerdicts {
     return .ok(what, "none is held open\(unseen)")
   }
 
-  static func queues(_ rows: [QueueRow]) -> [Finding] {
+  /// `mounted` are the stores that live workers mount.
+  static func queues(_ rows: [QueueRow], mounted: Set<String>) -> [Finding] {
     if rows.isEmpty {
       return [.warn("queues", "there is none", "Run 'haul store init NAME DIRECTORY'.")]
     }
@@ -123,11 +124,11 @@ enum CheckVerdicts {
       let waiting = row.queued + row.interrupted + row.scheduled
       let detail =
         "\(row.queue): \(waiting) waiting, \(counted(row.workers, "live worker"))"
-        + " on the store \(row.store)" + (row.paused ? ", paused" : "")
+        + (row.paused ? ", paused" : "")
       guard row.workers == 0, waiting > 0 else { return .ok("queue", detail) }
-      return .warn(
-        "queue", detail,
-        "Start one where it is mounted: haul worker --store \(row.store)=DIRECTORY.")
+      let start = WorkerStart(
+        store: row.store, queue: mounted.contains(row.store) ? row.queue : nil)
+      return .warn("queue", detail, "Start one where its store is mounted: \(start.command).")
     }
   }
 

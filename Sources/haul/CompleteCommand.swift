@@ -27,8 +27,8 @@ struct CompleteCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    var completion = Haul.tree.complete(
-      line.map { Array(ShellWords.split($0).dropFirst()) } ?? words)
+    let typed = line.map { BashLine($0, replacing: replaced) }
+    var completion = Haul.tree.complete(typed.map { Array($0.words.dropFirst()) } ?? words)
     var kind = "words"
     switch completion.source {
     case nil: break
@@ -40,26 +40,12 @@ struct CompleteCommand: HaulCommand {
       completion.words += await names(name, completion, ending: "=")
     }
     var lead = completion.lead
-    if let line {
-      lead = String(completion.prefix.prefix(max(0, Self.kept(line, replaced) - lead.count)))
-    }
+    if let typed { lead = String(completion.prefix.prefix(max(0, typed.kept - lead.count))) }
     var reply = "\(kind)\n\(completion.prefix)\n\(lead)\n"
     for word in completion.words {
-      reply +=
-        line.map { Self.forBash(word.text, $0, replaced) } ?? "\(word.text)\t\(word.help)\n"
+      reply += typed.map { $0.candidate(word.text) } ?? "\(word.text)\t\(word.help)\n"
     }
     try StandardStream.output.write(reply)
-  }
-
-  /// bash puts a candidate on the line as it is, in place of `replaced`, with which that ends.
-  static func forBash(_ text: String, _ line: String, _ replaced: String) -> String {
-    let rest = String(text.dropFirst(kept(line, replaced)))
-    return ShellWords(line).quoted(rest).map { $0 + "\n" } ?? ""
-  }
-
-  /// How many characters of the last word stand before `replaced`.
-  private static func kept(_ line: String, _ replaced: String) -> Int {
-    ShellWords.split(String(line.dropLast(replaced.count))).last?.count ?? 0
   }
 
   /// Names from the database; none where it does not answer in time, or not at all.

@@ -43,7 +43,8 @@ struct DatabaseCheck {
     await ask("queues", &findings) {
       let rows = try await queue.queues()
       for row in rows where row.workers == 0 { told.insert("stranded_lanes \(row.queue)") }
-      return CheckVerdicts.queues(rows)
+      let mounted = (known.rows ?? []).filter { $0.workers > 0 }.map(\.store)
+      return CheckVerdicts.queues(rows, mounted: Set(mounted))
     }
     await ask("vitals", &findings) {
       CheckVerdicts.vitals(try await queue.vitals(), told: told)

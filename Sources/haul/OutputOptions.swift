@@ -28,13 +28,14 @@ struct OutputOptions: OptionGroup {
   }
 
   /// As ``print(_:_:json:note:)``, of at most `limit` rows. One more was asked for, to know whether there is one: that is said
-  /// on standard error, in the name of the command `label`.
+  /// on standard error, in the name of the command `label`, and so that there is none.
   func print<Row>(
     _ rows: [Row], upTo limit: Int, label: String, _ columns: [Listing<Row>.Column],
     json more: [Listing<Row>.Column] = [],
     note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) throws {
     try print(Array(rows.prefix(limit)), columns, json: more, note: note)
+    if rows.isEmpty && !isJSON { try StandardStream.error.write("\(label): none\n") }
     if rows.count > limit {
       try StandardStream.error.write(
         "\(label): there are more than the \(limit) shown; --limit shows more\n")

@@ -6,7 +6,7 @@ struct QueuesCommand: HaulCommand {
   static let name = "queues"
   static let abstract = "List queues with what waits and runs in them."
   static let discussion = """
-    RUNNING is 3 of 10 where a limit is set. WORKERS counts live workers that mount the store: with 0 nothing starts. \
+    RUNNING is 3 of 10 where a limit is set. WORKERS counts live workers that serve the queue, which mount its store and claim from it: with 0 nothing starts. \
     HELD counts paused jobs; PAUSED says whether the whole queue is.
 
     Each store has a queue of its name; default, on the first store, takes what is submitted without --queue.

@@ -6,9 +6,6 @@ struct ShellWords {
   /// The quotation mark that is open at the end of the line.
   private(set) var quote: Character?
 
-  /// The words of `line`.
-  static func split(_ line: String) -> [String] { ShellWords(line).words }
-
   init(_ line: String) {
     var isEscaped = false
     for character in line {
@@ -52,5 +49,26 @@ struct ShellWords {
       escaped.append(scalar)
     }
     return String(escaped)
+  }
+}
+
+/// A line as typed in bash, which puts a candidate as it is in the place of the line's end.
+struct BashLine {
+  private let split: ShellWords
+  /// How many characters of the last word stand before what is replaced.
+  let kept: Int
+
+  /// `line` ends with `replaced`.
+  init(_ line: String, replacing replaced: String) {
+    split = ShellWords(line)
+    kept = ShellWords(String(line.dropLast(replaced.count))).words.last?.count ?? 0
+  }
+
+  /// As ``ShellWords/words``.
+  var words: [String] { split.words }
+
+  /// What bash is to put there so that the last word becomes `text`, and a line end; empty where nothing can.
+  func candidate(_ text: String) -> String {
+    split.quoted(String(text.dropFirst(kept))).map { $0 + "\n" } ?? ""
   }
 }

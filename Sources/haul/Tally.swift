@@ -71,7 +71,7 @@ extension Obstacle {
         + (selector.map { "let it go on with: haul resume \($0)" }
           ?? "see: haul jobs --state paused")
     case .unserved:
-      "no worker serves the store \(name); start one with: haul worker --store \(name)=DIRECTORY"
+      "no worker serves the queue \(name)" + (start.map { "; start one with: \($0.command)" } ?? "")
     case .paused:
       "the queue \(name) is paused; let it go on with: haul queue resume \(shellWord(name))"
     case .trouble: "\(name) cannot write to its store: \(reason ?? "unknown")"
@@ -81,12 +81,20 @@ extension Obstacle {
     case .full: "the host \(name) has as many transfers as it may have, of other jobs"
     case .interval: "the interval between starts on the host \(name) is not over"
     case .limited: "the queue \(name) runs as many jobs as it may"
-    case .busy: "the workers of the store \(name) have their hands full with other jobs"
+    case .busy: "the workers of the queue \(name) have their hands full with other jobs"
     case .away:
       "part files of the queue \(name) are where no worker is now; five minutes after they were left any other begins anew"
     case .early:
       "all that is left waits for its time; the next starts in \(wait)\(cause)"
     }
+  }
+}
+
+extension WorkerStart {
+  /// `haul worker --store main=DIRECTORY --queue films`
+  var command: String {
+    "haul worker --store \(store)=DIRECTORY" + (queue.map { " --queue \(shellWord($0))" } ?? "")
+      + (scheme.map { " --allow-scheme \($0)" } ?? "")
   }
 }
 

@@ -71,7 +71,7 @@ extension QueueRow {
       self, .queue(queue),
       detail: [
         "queue \(queue)", paused ? "paused: nothing starts" : nil,
-        workers == 0 ? "no live worker mounts the store \(store)" : nil,
+        workers == 0 ? "no live worker serves it" : nil,
         interrupted > 0 ? "\(interrupted) interrupted" : nil, held > 0 ? "\(held) held" : nil,
         Self.settings(self),
       ])
@@ -113,6 +113,7 @@ extension HostRow {
     case "adaptive": "as many run as its refusals have left of its cap"
     case "empty": "nothing waits for it, unless held or scheduled for later"
     case "paused": "all that waits for it is in paused queues"
+    case "unserved": "no live worker takes what waits for it: see the queues"
     case "interval": "the interval between two starts is not over"
     default: nil
     }
@@ -134,6 +135,7 @@ extension WorkerRow {
       detail: [
         name, trouble,
         (stores ?? []).isEmpty ? nil : "stores \((stores ?? []).joined(separator: " "))",
+        queues.map { "queues \($0.joined(separator: " "))" },
         "version \(version)", "since \(HumanFormat.time(registeredAt))",
       ])
   }

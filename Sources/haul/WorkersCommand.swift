@@ -79,6 +79,10 @@ extension WorkerRow {
       text: {
         ($0.stores ?? []).joined(separator: " ") + ($0.trouble.map { " (\($0))" } ?? "")
       }),
+    Column(
+      "QUEUES", key: "queues",
+      value: { $0.queues.map { .array($0.map { .string($0) }) } ?? .null },
+      text: { $0.queues?.joined(separator: " ") ?? "all" }),
   ]
 
   static let moreColumns: [Column] = [

@@ -122,8 +122,12 @@ struct BatchProgressTests {
 
   @Test(arguments: [
     (
-      #"{"kind": "unserved", "name": "films"}"#,
-      "no worker serves the store films; start one with: haul worker --store films=DIRECTORY"
+      #"{"kind": "unserved", "name": "films", "start": {"store": "main"}}"#,
+      "no worker serves the queue films; start one with: haul worker --store main=DIRECTORY"
+    ),
+    (
+      #"{"kind": "unserved", "name": "films", "start": {"store": "main", "queue": "films", "scheme": "ftp"}}"#,
+      "no worker serves the queue films; start one with: haul worker --store main=DIRECTORY --queue films --allow-scheme ftp"
     ),
     (
       #"{"kind": "trouble", "name": "worker 7 (a, pid 9)", "reason": "films: full"}"#,
@@ -147,7 +151,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "busy", "name": "films"}"#,
-      "the workers of the store films have their hands full with other jobs"
+      "the workers of the queue films have their hands full with other jobs"
     ),
     (
       #"{"kind": "away", "name": "films"}"#,

@@ -56,7 +56,7 @@ struct CompletionTests {
     ("haul 'a", ["haul", "a"]), ("", [""]), (#""a\b\$" 'c\d'"#, [#"a\b$"#, #"c\d"#]),
   ])
   func `a line is cut as bash cuts it`(line: String, words: [String]) {
-    #expect(ShellWords.split(line) == words)
+    #expect(ShellWords(line).words == words)
   }
 
   @Test(arguments: [
@@ -74,6 +74,6 @@ struct CompletionTests {
   func `bash gets what stands in the place of what it replaces, as it would have to be typed there`(
     text: String, word: String, replaced: String, line: String
   ) {
-    #expect(CompleteCommand.forBash(text, "haul \(word)", replaced) == line)
+    #expect(BashLine("haul \(word)", replacing: replaced).candidate(text) == line)
   }
 }

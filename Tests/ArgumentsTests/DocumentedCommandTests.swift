@@ -24,7 +24,7 @@ struct DocumentedCommandTests {
 
   /// Why a line is none of this program's; nil where it is one, or names a command and says no more than that it needs something.
   private func fault(in line: String) -> String? {
-    let words = ShellWords.split(line).dropFirst().map { Self.placeholders[$0] ?? $0 }
+    let words = ShellWords(line).words.dropFirst().map { Self.placeholders[$0] ?? $0 }
     switch Haul.tree.resolve(Array(words), environment: [:]) {
     case .command, .text: return nil
     case .usage(let message, _):

@@ -12,7 +12,7 @@ private func commands(
   return node.children.flatMap { commands(in: $0, path: "\(path) \($0.name)") }
 }
 
-private func words(_ line: String) -> [String] { ShellWords.split(line) }
+private func words(_ line: String) -> [String] { ShellWords(line).words }
 
 private func help(_ line: String) -> String? {
   let resolution = Haul.tree.resolve(words(line), environment: [:])

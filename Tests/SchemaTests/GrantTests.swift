@@ -24,7 +24,7 @@ struct GrantTests {
     callable["ensure_partitions"] = ["haul_worker", "haul_submitter"]
     let open = [
       "schema_version", "redacted", "range_bytes", "session_grace", "live_workers",
-      "is_served", "stalled_queues",
+      "serving_workers", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "keeps_progress",
       "names", "pool_id", "places", "next_start", "held_snapshots", "sees_all_sessions",
     ]

@@ -54,6 +54,42 @@ struct ObstacleTests {
     }
   }
 
+  @Test func `a queue that live workers of its store do not claim from`() async throws {
+    try await Pool.open { pool in
+      try await pool.jobs.createQueue("films", store: Pool.name)
+      _ = try await pool.jobs.submit(
+        Submission(queue: "films", batch: "b"), [Pool.line(1, "ftp://a.test/x", "a.test/x")])
+      func seen() async throws -> String {
+        try await pool.value(
+          """
+          SELECT concat_ws(' ', (SELECT string_agg(q.queue || '=' || q.workers, ' ' ORDER BY q.queue COLLATE "C")
+              FROM haul.queues q WHERE q.queue <> 'default'),
+            (SELECT h.why_idle FROM haul.hosts h WHERE h.host = 'a.test'),
+            (SELECT v.value FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = 'films'))
+          """)
+      }
+      let alone = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(alone?.start == WorkerStart(store: Pool.name, queue: nil, scheme: "ftp"))
+      let other = try await pool.worker(queues: [Pool.name])
+      #expect(try await seen() == "data=1 films=0 unserved 1")
+      let unserved = try await pool.jobs.obstacle(to: Self.awaited)
+      #expect(unserved?.kind == .unserved && unserved?.name == "films")
+      #expect(unserved?.start == WorkerStart(store: Pool.name, queue: "films", scheme: "ftp"))
+      let serves = try await pool.worker(queues: [Pool.name, "films"])
+      #expect(try await seen() == "data=2 films=1 0")
+      #expect(try await kind(pool) == nil)
+      // That the other could write does not help.
+      try await JobQueue(serves.work).closeStore(serves.caller, Pool.name, because: "full")
+      #expect(try await kind(pool) == .trouble)
+      #expect(try await seen() == "data=2 films=1 unserved 1")
+      try await JobQueue(serves.work).stopWorker(serves.caller)
+      #expect(try await kind(pool) == .unserved)
+      let rows = try await pool.jobs.workers(includingGone: true)
+      #expect(rows.map(\.queues) == [[Pool.name], [Pool.name, "films"]])
+      #expect(rows.first?.worker == other.caller.worker)
+    }
+  }
+
   @Test func `what passes by itself counts where it keeps all, and a short interval keeps nobody`()
     async throws
   {

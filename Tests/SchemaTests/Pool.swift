@@ -44,12 +44,15 @@ final class Pool: Sendable {
     try await database.connect()
   }
 
-  /// Registers a worker with two sessions of its own. `markers` are of the store `data`; the pool's own unless given.
-  func worker(markers: [String]? = nil, concurrency: Int = 64) async throws -> TestWorker {
+  /// Registers a worker with two sessions of its own. `markers` are of the store `data`, the pool's own unless given; `queues` as to register().
+  func worker(
+    markers: [String]? = nil, concurrency: Int = 64, queues: [String]? = nil
+  ) async throws -> TestWorker {
     let work = try await connect()
     let stores = (markers ?? [marker]).map { JobQueue.StoreMarker(store: Self.name, marker: $0) }
     let registration = try await JobQueue(work).register(
-      program: "test", machine: "machine", pid: 1, concurrency: concurrency, stores: stores)
+      program: "test", machine: "machine", pid: 1, concurrency: concurrency, stores: stores,
+      queues: queues)
     let caller = JobQueue.Caller(registration)
     // It sends no heartbeats by itself, and a slow machine may take long.
     try await execute(

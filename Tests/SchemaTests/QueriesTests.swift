@@ -28,7 +28,8 @@ struct QueriesTests {
     "Who holds this job?": ["1|machine|1|*|*|*|"],
     "What has happened to this job so far?": ["1|2|machine|released|*|0|5000|||"],
     "What is stuck, and why?": [
-      "refusing.test|blocked|0|2|*|rate_limited|1", "full.test|full|1|1|||0",
+      "refusing.test|blocked|0|2|*|rate_limited|1", "cold.test|unserved|0|4|||0",
+      "full.test|full|1|1|||0",
     ],
     "Which jobs can nobody take?": ["cold|cold|1|f|0"],
     "What would draining worker 1 hand over?": [

@@ -46,6 +46,7 @@ DROP FUNCTION IF EXISTS haul.requeue(bigint[]);
 DROP FUNCTION IF EXISTS haul.requeue(bigint[], boolean);
 DROP FUNCTION IF EXISTS haul.refresh_jobs(bigint[], timestamptz);
 DROP FUNCTION IF EXISTS haul.detach(bigint[]);
+DROP FUNCTION IF EXISTS haul.register(integer, text, text, integer, integer, jsonb);
 DROP FUNCTION IF EXISTS haul.heartbeat(bigint, text, bigint, jsonb);
 DROP FUNCTION IF EXISTS haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval, integer,
   interval, interval, double precision);

@@ -1,8 +1,10 @@
--- Registers a worker. p_stores: [{"store": name, "marker": uuid}, …], read from the directories it mounts.
+-- Registers a worker. p_stores: [{"store": name, "marker": uuid}, …], read from the directories it mounts. p_queues: names of
+-- those that it is going to claim from; NULL = all of its stores.
 -- Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. The secret is returned once and kept only as
 -- a digest; every later call carries it.
 CREATE OR REPLACE FUNCTION haul.register(
-  p_version integer, p_program text, p_machine text, p_pid integer, p_concurrency integer, p_stores jsonb)
+  p_version integer, p_program text, p_machine text, p_pid integer, p_concurrency integer, p_stores jsonb,
+  p_queues text[] DEFAULT NULL)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -19,6 +21,7 @@ BEGIN
     RAISE EXCEPTION 'this program knows schema version %, the database serves % to %',
       p_version, haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
   END IF;
+  PERFORM haul.require_queues(p_queues, ARRAY(SELECT s.store FROM jsonb_to_recordset(p_stores) AS s(store text)));
   FOR v_store IN SELECT * FROM jsonb_to_recordset(p_stores) AS s(store text, marker uuid) LOOP
     SELECT i.id INTO v_instance FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
     WHERE s.name = v_store.store AND i.marker = v_store.marker;
@@ -33,9 +36,9 @@ BEGIN
     v_instances := v_instances || v_instance;
     v_stores := v_stores || jsonb_build_object('store', v_store.store, 'instance', v_instance);
   END LOOP;
-  INSERT INTO haul.worker (secret_digest, machine, pid, version, concurrency, instances,
+  INSERT INTO haul.worker (secret_digest, machine, pid, version, concurrency, instances, queues,
     registered_at, heartbeat_at, steady_since, expires_at)
-  VALUES (sha256(convert_to(v_secret, 'UTF8')), p_machine, p_pid, p_program, p_concurrency, v_instances,
+  VALUES (sha256(convert_to(v_secret, 'UTF8')), p_machine, p_pid, p_program, p_concurrency, v_instances, p_queues,
     v_now, v_now, v_now, v_now + haul.lease_expiry())
   RETURNING id INTO v_worker;
   INSERT INTO haul.worker_call VALUES (v_worker, 0);
@@ -45,6 +48,7 @@ END
 $$;
 
 -- Raises HA003 for a queue that does not exist or whose store is not among p_stores: a worker for it would never have anything to do.
+-- Programs that do not name their queues to register() ask here before it.
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE

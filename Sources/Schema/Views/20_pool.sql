@@ -26,7 +26,8 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
   w.registered_at, w.heartbeat_at, w.expires_at,
   (SELECT string_agg(s.name || ': ' || (w.closed_stores ->> i.id::text), '; ' ORDER BY s.name)
    FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
-   WHERE i.id = ANY (w.instances) AND w.closed_stores ? i.id::text AND w.stopped_at IS NULL) AS trouble
+   WHERE i.id = ANY (w.instances) AND w.closed_stores ? i.id::text AND w.stopped_at IS NULL) AS trouble,
+  w.queues
 FROM haul.worker w;
 COMMENT ON VIEW haul.workers IS 'Every worker process that has registered.';
 COMMENT ON COLUMN haul.workers.worker IS 'Id; never used again.';
@@ -43,6 +44,7 @@ COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Its last sign of life.';
 COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases end unless it gives another.';
 COMMENT ON COLUMN haul.workers.trouble IS 'The stores that it cannot write to now, and why: it claims nothing for them.';
+COMMENT ON COLUMN haul.workers.queues IS 'Queues it claims from; NULL = all of its stores.';
 
 -- Workers that have neither stopped nor died and mount one of these store instances.
 CREATE OR REPLACE FUNCTION haul.live_workers(p_instances integer[]) RETURNS bigint
@@ -51,22 +53,35 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
 $$;
 
--- Whether a live worker would take a job for this store: neither drains nor has trouble with it. Work that was interrupted
--- can be gone on with in one instance alone; 0 is any.
-CREATE OR REPLACE FUNCTION haul.is_served(p_store integer, p_instance integer) RETURNS boolean
+-- Those of them that claim from this queue.
+CREATE OR REPLACE FUNCTION haul.serving_workers(p_queue integer) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT count(*) FROM haul.queue q JOIN haul.worker w
+    ON w.instances && ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store) AND (w.queues IS NULL OR q.name = ANY (w.queues))
+  WHERE q.id = p_queue AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+$$;
+
+-- Whether one of them would take a job: it neither drains nor has trouble with the store. Work that was interrupted can be gone
+-- on with in one instance alone; 0 is any.
+CREATE OR REPLACE FUNCTION haul.is_queue_served(p_queue integer, p_instance integer) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT EXISTS (
-    SELECT FROM haul.worker w JOIN haul.store_instance i ON i.id = ANY (w.instances)
-    WHERE i.store = p_store AND p_instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+    SELECT FROM haul.queue q JOIN haul.store_instance i ON i.store = q.store JOIN haul.worker w
+      ON i.id = ANY (w.instances) AND (w.queues IS NULL OR q.name = ANY (w.queues))
+    WHERE q.id = p_queue AND p_instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
       AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
+$$;
+
+CREATE OR REPLACE FUNCTION haul.unserved_queues() RETURNS integer[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+  SELECT array(SELECT q.id FROM haul.queue q WHERE NOT haul.is_queue_served(q.id, 0))
 $$;
 
 -- Queues where it may be long until somebody claims: paused, limited or not served. A function for the planner's sake:
 -- written into haul.hosts it is taken for something to be done for each host, and the query for one worth compiling.
 CREATE OR REPLACE FUNCTION haul.stalled_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
-  SELECT array(
-    SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL OR NOT haul.is_served(q.store, 0))
+  SELECT array(SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL) || haul.unserved_queues()
 $$;
 
 CREATE OR REPLACE VIEW haul.queues AS
@@ -76,7 +91,7 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   coalesce(d.scheduled, 0) AS scheduled, coalesce(h.held, 0) AS held, coalesce(l.running, 0) AS running,
   CASE WHEN l.running > 0 THEN (
     SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v WHERE v.queue = q.name) ELSE 0 END AS rate,
-  haul.live_workers(ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)) AS workers,
+  haul.serving_workers(q.id) AS workers,
   q.max_running, q.weight, q.defaults
 FROM haul.queue q JOIN haul.store s ON s.id = q.store
 -- No index leads from a queue to these: each is read once for all queues. One that is not asked for is not read.
@@ -99,7 +114,7 @@ COMMENT ON COLUMN haul.queues.rate IS 'Bytes a second over all its transfers, la
 COMMENT ON COLUMN haul.queues.max_running IS 'How many of its jobs may run at once, pool-wide; NULL = any number.';
 COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks here first, beside its other queues.';
 COMMENT ON COLUMN haul.queues.defaults IS 'Options of jobs that are submitted without their own.';
-COMMENT ON COLUMN haul.queues.workers IS 'Live workers that mount its store; where there is none, nothing starts.';
+COMMENT ON COLUMN haul.queues.workers IS 'Live workers that serve it: they mount its store and claim from it. Where there is none, nothing starts.';
 
 CREATE OR REPLACE VIEW haul.stores AS
 SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker, i.created_at
@@ -134,6 +149,7 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
       THEN CASE WHEN h.in_flight >= h.policy_cap THEN 'full' ELSE 'adaptive' END
     WHEN NOT w.waiting THEN 'empty'
     WHEN w.all_paused THEN 'paused'
+    WHEN w.all_stand THEN 'unserved'
     WHEN haul.next_start(h.min_interval, h.burst, h.next_start) > clock_timestamp() THEN 'interval'
   END AS why_idle,
   CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
@@ -144,7 +160,9 @@ FROM haul.host h
 CROSS JOIN LATERAL (
   SELECT coalesce(bool_or(n.is_there), false) AS waiting,
     coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))) FILTER (WHERE n.is_there), false)
-      AS all_paused
+      AS all_paused,
+    coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))
+      OR n.queue = ANY ((SELECT haul.unserved_queues())::integer[])) FILTER (WHERE n.is_there), false) AS all_stand
   FROM (
     -- A lane's head may be gone; a claim finds that out. Where it may be long until one looks it is looked for. Queues are
     -- looked up once, not for each of many lanes.
@@ -166,7 +184,7 @@ COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.
 COMMENT ON COLUMN haul.hosts.cap IS 'How many may run at once now, pool-wide: less than policy_cap after it has refused to serve so many.';
 COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it that are neither held nor scheduled for later.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
-  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), empty, paused or interval; NULL when something may start.';
+  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), empty, paused, unserved (its queues are paused or no live worker takes their jobs) or interval; NULL when something may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS 'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';
 COMMENT ON COLUMN haul.hosts.failures IS 'Failures to reach it in a row; until it has answered, one job at a time tries.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for it was last claimed.';

@@ -111,10 +111,10 @@ FROM (
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
 UNION ALL
 SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
-  'of lanes (what waits in a queue for one host) those, in queues that are not paused, whose files no live worker could write: none mounts the store, or all have trouble with it'
+  'of lanes (what waits in a queue for one host) those, in queues that are not paused, that no live worker takes: none serves the queue, or all have trouble with its store'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
-  ON k.queue = q.id AND NOT q.paused AND NOT haul.is_served(q.store, k.instance)
+  ON k.queue = q.id AND NOT q.paused AND NOT haul.is_queue_served(q.id, k.instance)
 -- The head of a lane may be gone: nobody has claimed there since.
 LEFT JOIN LATERAL (
   SELECT count(*) AS lanes FROM haul.lane l

@@ -12,7 +12,9 @@ COMMENT ON FUNCTION haul.redacted(text) IS 'A URL for people: without userinfo, 
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has.';
 COMMENT ON FUNCTION haul.session_grace() IS 'How long a worker whose session has gone may be silent before its jobs are rescued; one that is silent for longer is shown so.';
 COMMENT ON FUNCTION haul.live_workers(integer[]) IS 'How many workers that have neither stopped nor died mount one of these store instances.';
-COMMENT ON FUNCTION haul.is_served(integer, integer) IS 'Whether a live worker takes jobs for a store, or for one instance of it (0 = any).';
+COMMENT ON FUNCTION haul.serving_workers(integer) IS 'How many workers that have neither stopped nor died mount the store of this queue and claim from it.';
+COMMENT ON FUNCTION haul.is_queue_served(integer, integer) IS 'Whether a live worker takes jobs of a queue, or those with a part file in one instance of its store (0 = any).';
+COMMENT ON FUNCTION haul.unserved_queues() IS 'Queues that no live worker takes jobs of.';
 COMMENT ON FUNCTION haul.stalled_queues() IS 'Queues that are paused, limited or served by no worker.';
 COMMENT ON FUNCTION haul.held_snapshots() IS
   'Sessions and prepared transactions that keep dead rows of this database from being cleared away, and for how long. Of sessions of other users only as many as haul_admin may see: see sees_all_sessions().';
@@ -29,8 +31,8 @@ COMMENT ON FUNCTION haul.names(text, text) IS
 COMMENT ON FUNCTION haul.pool_id() IS 'The id that tells this pool''s part files from another''s on the same store.';
 
 -- For workers. A token is a lease's; a call that names another worker's lease changes nothing of it.
-COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb) IS
-  'Registers a worker that mounts the stores [{"store", "marker"}]. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}; the secret is given once, and all later calls carry it. Raises HA002 for a schema version that is not served, HA003 for a marker that is not known.';
+COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, text[]) IS
+  'Registers a worker that mounts the stores [{"store", "marker"}] and claims from these queues, or, with NULL, from all of those stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}; the secret is given once, and all later calls carry it. Raises HA002 for a schema version that is not served, HA003 for a marker or a queue that is not known.';
 COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
   'Raises HA003 for a queue that does not exist or whose store is not among those given.';
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS

@@ -1,6 +1,8 @@
 -- Who may call and see what: functions and views, no tables (staging takes inserts of whoever knows a submission's key).
 -- What an earlier version had granted besides goes.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA haul FROM PUBLIC, haul_worker, haul_submitter, haul_monitor;
+-- Views have read it until now.
+DROP FUNCTION IF EXISTS haul.is_served(integer, integer);
 REVOKE ALL ON TYPE haul.job_state, haul.attempt_result FROM PUBLIC;
 GRANT USAGE ON TYPE haul.job_state, haul.attempt_result TO haul_worker, haul_submitter, haul_monitor;
 GRANT USAGE ON SCHEMA haul TO haul_worker, haul_submitter, haul_monitor;
@@ -8,7 +10,7 @@ GRANT USAGE ON SCHEMA haul TO haul_worker, haul_submitter, haul_monitor;
 GRANT EXECUTE ON FUNCTION haul.schema_version() TO haul_worker, haul_submitter, haul_monitor;
 
 GRANT EXECUTE ON FUNCTION
-  haul.register(integer, text, text, integer, integer, jsonb),
+  haul.register(integer, text, text, integer, integer, jsonb, text[]),
   haul.require_queues(text[], text[]),
   haul.attach_session(bigint, text),
   haul.close_store(bigint, text, text, text),
@@ -45,7 +47,7 @@ GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_su
 
 GRANT EXECUTE ON FUNCTION
   haul.redacted(text), haul.range_bytes(int8multirange), haul.session_grace(), haul.live_workers(integer[]),
-  haul.is_served(integer, integer), haul.stalled_queues(),
+  haul.serving_workers(integer), haul.is_queue_served(integer, integer), haul.unserved_queues(), haul.stalled_queues(),
   haul.held_snapshots(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()

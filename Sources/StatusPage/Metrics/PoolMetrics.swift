@@ -90,7 +90,7 @@ struct PoolMetrics: Sendable {
   }
 
   private func counts(_ counted: CountedFacts) -> [MetricFamily] {
-    let reasons = ["blocked", "full", "adaptive", "empty", "paused", "interval"]
+    let reasons = ["blocked", "full", "adaptive", "empty", "paused", "unserved", "interval"]
     let hosts = Dictionary(uniqueKeysWithValues: counted.hostCounts.map { ($0.whyIdle, $0.hosts) })
     let results = ["completed", "failed", "released", "rescued", "cancelled", "paused"]
     let attempts = Dictionary(
@@ -137,7 +137,7 @@ struct PoolMetrics: Sendable {
         "haul_queue_paused", "Whether an operator has paused the queue.", by: "queue",
         queues.map { ($0.queue, $0.paused ? 1 : 0) }),
       MetricFamily(
-        "haul_queue_workers", "Live workers that mount the queue's store; 0: nothing of it starts.",
+        "haul_queue_workers", "Live workers that serve the queue; 0: nothing of it starts.",
         by: "queue", queues.map { ($0.queue, Double($0.workers)) }),
       MetricFamily(
         "haul_queue_transfer_bytes_per_second", "What the queue's transfers receive, lately.",

@@ -296,7 +296,7 @@ function notes(state) {
   }
   for (const queue of state.queues ?? []) {
     const waiting = queue.queued + queue.interrupted;
-    if (waiting && !queue.workers) found.push(["bad", `${counted(waiting, "job")} of queue ${queue.queue} wait, and no live worker mounts its store ${queue.store}.`]);
+    if (waiting && !queue.workers) found.push(["bad", `${counted(waiting, "job")} of queue ${queue.queue} wait, and no live worker serves it.`]);
     else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused; ${counted(waiting, "job")} wait.`]);
   }
   const blocked = (state.hostCounts ?? []).find((row) => row.whyIdle === "blocked");
