@@ -30,7 +30,7 @@ extension CheckVerdicts {
     case "partition_room":
       "Keep a worker or 'haul coordinator' running, which makes partitions; its log says why it cannot."
     case "stranded_lanes":
-      "'haul workers' and 'haul store list' show who mounts what, and what trouble they have: mend that, or start a worker where the store is mounted."
+      "'haul workers' and 'haul store list' show who mounts and serves what, and what trouble they have: mend that, or start a worker for it."
     case "last_round", "changes_to_add":
       "Start a worker or 'haul coordinator', or see in its log why it does not get on."
     case "frozen_age": "VACUUM FREEZE the database, and see what keeps autovacuum from it."
