@@ -16,10 +16,10 @@ extension CheckVerdicts {
     let directory = probe.mount.directory
     var findings: [Finding] = []
     switch probe.marker {
-    case .failure(.noDirectory):
+    case .failure(.absent(let path)):
       findings.append(
         .fail(
-          "store \(name)", "\(directory) is not a directory that can be opened",
+          "store \(name)", "\(path) is not there",
           "Mount or make it; a new one needs 'haul store init \(name) \(directory)'."))
     case .failure(.noMarker):
       findings.append(

@@ -205,7 +205,7 @@ extension ExitError {
 
   private init(_ error: StoreError) {
     switch error {
-    case .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
+    case .absent, .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
     case .unwritable: self.init(.inputOutput, "\(error).")
     case .notPermitted: self.init(.notPermitted, "\(error).")
     }

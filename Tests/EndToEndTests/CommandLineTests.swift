@@ -155,7 +155,7 @@ struct CommandLineTests {
           "haul export: there is no batch \"mondy\". Did you mean 'monday'?"),
         Refusal(
           "store init other /nonexistent/a", 78,
-          "haul store init: /nonexistent/a is not a directory that can be opened; a new one is made with: mkdir -p /nonexistent/a"
+          "haul store init: /nonexistent/a is not there; a new one is made with: mkdir -p /nonexistent/a"
         ),
         Refusal("jobs 17", 65, "haul jobs: there is no job 17."),
         Refusal("job 17", 65, "haul job: there is no job 17."),
