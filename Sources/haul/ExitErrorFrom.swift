@@ -200,6 +200,7 @@ extension ExitError {
   private init(_ error: ListError) {
     switch error {
     case .unreadable: self.init(.inputOutput, "\(error).")
+    case .noText: self.init(.badInput, "\(error).")
     }
   }
 

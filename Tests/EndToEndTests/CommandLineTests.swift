@@ -97,6 +97,9 @@ struct CommandLineTests {
     Refusal(
       "submit http://h/a --out ../a", 65,
       "haul submit: the path '../a' has a '.', '..' or empty component. Nothing was submitted."),
+    Refusal(
+      "submit -i /bin/sh", 65,
+      "haul submit: /bin/sh: it is no text: line 1 has a NUL byte. Nothing was submitted."),
   ])
   func `what is wrong in itself is refused before the database is asked`(
     refusal: Refusal
