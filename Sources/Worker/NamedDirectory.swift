@@ -36,11 +36,16 @@ package struct NamedDirectory: Sendable {
   /// - Throws: as ``requireRight()``, and what shows only when it is made, such as a full disk.
   package func make() throws(StoreError) {
     try requireRight()
-    switch Self.failure(making: path) {
-    case 0: break
-    case ENOTDIR: throw .noDirectory(path)
-    case EACCES, EPERM: throw .notPermitted("this user may not make \(path)", advice: advice)
-    case let number: throw .unwritable(path, reason: Self.text(number))
+    let number = Self.failure(making: path)
+    if number != 0 { throw fault(number, at: path) }
+  }
+
+  /// What the system's error `number` says of `path`, which is this directory or to be written in it.
+  package func fault(_ number: Int32, at path: String) -> StoreError {
+    switch number {
+    case ENOTDIR: .noDirectory(path)
+    case EACCES, EPERM: .notPermitted("this user may not write \(path)", advice: advice)
+    default: .unwritable(path, reason: unsafe String(cString: haul_error_text(number)))
     }
   }
 
@@ -74,13 +79,9 @@ package struct NamedDirectory: Sendable {
     if number == EACCES {
       return .notPermitted("this user may not enter \(ground)", advice: advice)
     }
-    guard number == 0 || number == ENOENT else {
-      return .unwritable(path, reason: Self.text(number))
-    }
+    guard number == 0 || number == ENOENT else { return fault(number, at: path) }
     if Self.may(X_OK | (purpose == .reading ? R_OK : W_OK), ground) { return nil }
-    guard errno == EACCES || errno == EPERM else {
-      return .unwritable(path, reason: Self.text(errno))
-    }
+    guard errno == EACCES || errno == EPERM else { return fault(errno, at: path) }
     let fault = "this user may not \(purpose == .reading ? "read" : "write in") \(ground)"
     return number == 0
       ? .notPermitted(fault, advice: advice)
@@ -119,10 +120,6 @@ package struct NamedDirectory: Sendable {
     if path.isEmpty { return path }
     let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
-  }
-
-  private static func text(_ number: Int32) -> String {
-    unsafe String(cString: haul_error_text(number))
   }
 
   /// The user of this process, for chown(1) and install(1).

@@ -29,20 +29,14 @@ struct ManualCommand: HaulCommand {
       directory, advice: "name a directory of this user's own, such as ~/.local/share/man/man1")
     try target.make()
     for page in pages {
+      let file = "\(target.path)/\(page.fileName)"
       do {
-        try Data(page.text.utf8).write(to: URL(filePath: "\(target.path)/\(page.fileName)"))
+        try Data(page.text.utf8).write(to: URL(filePath: file))
       } catch {
-        throw StoreError.unwritable(
-          "\(target.path)/\(page.fileName)", reason: Self.reason(error))
+        let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+        throw target.fault(number ?? EIO, at: file)
       }
     }
     try StandardStream.output.write("\(counted(pages.count, "page")) written to \(directory)\n")
-  }
-
-  /// The system's, where there is one: Foundation's own are for developers.
-  private static func reason(_ error: any Error) -> String {
-    ((error as? CocoaError)?.underlying as? POSIXError).map {
-      unsafe String(cString: strerror($0.code.rawValue))
-    } ?? "\(error)"
   }
 }

@@ -62,6 +62,18 @@ struct OrdinaryUserTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: own.path) == [])
   }
 
+  @Test func `a page of the manual that is root's is not replaced`() async throws {
+    let place = try TemporaryDirectory()
+    try place.write("", to: "haul.1")
+    #expect(chmod(place.path, 0o777) == 0)
+    let output = try await OrdinaryUser.run(["manual", place.path])
+    #expect(output.exit == .code(77))
+    #expect(
+      output.standardError == [
+        "haul manual: this user may not write \(place.path("haul.1")): \(Self.manual)."
+      ])
+  }
+
   @Test func `a store that has to be made is made as the advice says`() async throws {
     try await HaulPool.open { pool in
       // The server's socket is not that user's to find.
