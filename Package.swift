@@ -62,7 +62,6 @@ let package = Package(
       name: "LocalPool",
       dependencies: [
         "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
-        "CLinux",
       ],
       swiftSettings: strictC),
     .executableTarget(

@@ -16,7 +16,7 @@ struct ClusterDirectory: Sendable {
   var usersLock: String { "\(path)/users" }
   /// Of the server's last start; the one before is kept beside it.
   var log: String { "\(path)/log" }
-  var data: String { "\(path)/data" }
+  var data: String { location.data }
   /// Data that is being made.
   var newData: String { "\(path)/data.new" }
   var postmasterFile: String { "\(data)/postmaster.pid" }

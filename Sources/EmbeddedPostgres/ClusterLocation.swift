@@ -10,6 +10,12 @@ package struct ClusterLocation: Sendable, Equatable {
   /// Directories to find PostgreSQL's programs in: those of `PATH`, and Debian's.
   let programDirectories: [String]
 
+  /// The data's, below ``directory``.
+  var data: String { "\(directory)/data" }
+
+  /// Whether there are any data.
+  package var isMade: Bool { FileManager.default.fileExists(atPath: data) }
+
   /// Where Debian's packages put each major version's.
   static let packages = "/usr/lib/postgresql"
 

@@ -5,10 +5,13 @@ import Glibc
 package enum ListError: Error, Equatable, CustomStringConvertible {
   /// The file could not be opened or read: an `errno`.
   case unreadable(code: Int32)
+  /// It is something else than lines of text, as the clause says.
+  case noText(String)
 
   package var description: String {
     switch self {
     case .unreadable(let code): unsafe String(cString: strerror(code))
+    case .noText(let clause): clause
     }
   }
 }

@@ -71,20 +71,27 @@ package struct ListReader: AsyncSequence, Sendable {
           if let item = parser.parse(line) { return item }
         }
         switch stage {
-        case .unopened: stage = .reading(try await BlockingFile.open(source))
-        case .reading(let file):
+        case .unopened:
+          let file = try await BlockingFile.open(source)
           let piece = try await file.read(atMost: Self.pieceSize)
-          if piece.isEmpty {
-            splitter.end()
-            stage = .ended
-          } else {
-            splitter.append(piece)
-          }
+          if let fault = TextCheck.fault(of: piece) { throw .noText(fault) }
+          take(piece, of: file)
+        case .reading(let file): take(try await file.read(atMost: Self.pieceSize), of: file)
         case .ended:
           if let item = parser.finish() { return item }
           stage = .finished
         case .finished: return nil
         }
+      }
+    }
+
+    private mutating func take(_ piece: [UInt8], of file: BlockingFile) {
+      if piece.isEmpty {
+        splitter.end()
+        stage = .ended
+      } else {
+        splitter.append(piece)
+        stage = .reading(file)
       }
     }
   }

@@ -26,22 +26,17 @@ package struct DownloadDirectory: Sendable {
   /// The marker's id follows from pool and path, so that work that was interrupted is found again although the
   /// marker was away meanwhile; its first half from the pool alone, so that it is known for one of its own in a
   /// directory that was moved.
-  package init(_ directory: String, pool: String) throws(StoreError) {
-    try makeDirectory(directory)
-    guard let root = try? FileDescriptor.directory(directory),
-      let path = unsafe realpath(directory, nil)
-    else { throw .noDirectory(directory) }
+  package init(_ directory: NamedDirectory, pool: String) throws(StoreError) {
+    try directory.make()
+    let root = try directory.open()
+    guard let path = unsafe realpath(directory.path, nil) else { throw .absent(directory.path) }
     defer { unsafe free(path) }
     self.path = unsafe String(cString: path)
     self.root = root
     _ = root.lock(exclusive: false)
     let halves = [pool, "\(pool)\n\(self.path)"].map { DigestAlgorithm.sha256(of: $0).prefix(16) }
     let own = UUID(hexadecimal: halves.joined())
-    do throws(StoreError) {
-      marker = try Store.initialise(directory: self.path, marker: own).marker
-    } catch .notPermitted(self.path, _) {
-      throw .notPermitted(self.path, advice: "name another directory with --output DIR")
-    }
+    marker = try Store.initialise(directory, marker: own).marker
     store = "dir-\(marker)"
     let half = "00000000-0000-0000".count
     isMarkerOwn = marker.prefix(half) == own.uuidString.lowercased().prefix(half)

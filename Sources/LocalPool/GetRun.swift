@@ -60,6 +60,7 @@ package final class GetRun: Sendable {
   }
 
   private let order: GetOrder
+  private let directory: NamedDirectory
   private let location: ClusterLocation
   private let logger: Logger
   private let observe: @Sendable (Event) -> Void
@@ -72,6 +73,8 @@ package final class GetRun: Sendable {
     observe: @escaping @Sendable (Event) -> Void
   ) {
     self.order = order
+    directory = NamedDirectory(
+      order.directory, advice: "name another directory with --output DIR")
     self.location = location
     self.logger = logger
     self.observe = observe
@@ -100,6 +103,7 @@ package final class GetRun: Sendable {
   ///
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`, `DescriptorLimit.TooLow`. That jobs fail is not an error.
   package func run() async throws {
+    try directory.requireRight()
     try DescriptorLimit.raise(leases: leases)
     try await opening.withPool(
       database: LocalPool.getDatabase, at: location,
@@ -109,7 +113,7 @@ package final class GetRun: Sendable {
   private func run(in pool: LocalPool) async throws {
     let queue = JobQueue(pool.connection)
     let id = try await queue.poolID()
-    let directory = try DownloadDirectory(order.directory, pool: id)
+    let directory = try DownloadDirectory(directory, pool: id)
     do {
       try await fill(directory, queue, pool)
       directory.leave(pool: id)

@@ -110,6 +110,10 @@ package final class UpRun: Sendable {
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `StoreError`, `StandingStoreGone`, `DescriptorLimit.TooLow`; `JobQueueError`, also `busy` where another such
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
+    // Without a word of its user the data say which directory it is, once there are any.
+    if let chosen = order.directory ?? (location.isMade ? nil : StandingStore.first) {
+      try Self.named(chosen).requireRight()
+    }
     try DescriptorLimit.raise(workers: order.workers, leases: order.concurrency)
     try await opening.withPool(
       database: LocalPool.standingDatabase, at: location,
@@ -153,6 +157,10 @@ package final class UpRun: Sendable {
     withExtendedLifetime(lock) {}
   }
 
+  private static func named(_ directory: String) -> NamedDirectory {
+    NamedDirectory(directory, advice: "name another directory with --store DIR")
+  }
+
   /// Makes the directory the store, and returns its absolute path.
   private func initialiseStore(_ pool: LocalPool) async throws -> String {
     let queue = JobQueue(pool.connection)
@@ -165,9 +173,9 @@ package final class UpRun: Sendable {
     let standing = StandingStore(instances: instances) {
       try? Store.marker(StoreMount(name: Self.store, directory: $0))
     }
-    let chosen = try order.directory ?? standing.directory()
-    try makeDirectory(chosen)
-    let (marker, directory) = try Store.initialise(directory: chosen)
+    let chosen = Self.named(try order.directory ?? standing.directory())
+    try chosen.make()
+    let (marker, directory) = try Store.initialise(chosen)
     _ = try await queue.initStore(
       name: Self.store, marker: marker, machine: PoolWorker.machine, root: directory)
     for other in standing.others(besides: marker) {

@@ -31,9 +31,6 @@ extension FileDescriptor {
     unsafe faccessat(raw, ".", W_OK | X_OK, AT_EACCESS) == 0 || ![EACCES, EPERM].contains(errno)
   }
 
-  /// The user it belongs to; nil where the system does not say.
-  package var owner: UInt32? { (try? status())?.owner }
-
   private static let trial = "trial."
 
   /// Makes a file in this directory, syncs it and removes it, to see that it can be written. Where the process dies meanwhile it

@@ -1,31 +1,9 @@
+import CLinux
 package import FoundationEssentials
 import Glibc
+import Log
 import Synchronization
 package import Transfer
-
-/// Why a directory cannot serve as a store. The description is a sentence for the operator.
-package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
-  case noDirectory(String)
-  /// The share is not mounted, or the directory was never initialised.
-  case noMarker(store: String, directory: String)
-  case unreadableMarker(String)
-  case unwritable(String, reason: String)
-  /// The user of this process has no right to write there. `advice` is a clause.
-  case notPermitted(String, advice: String)
-
-  package var description: String {
-    switch self {
-    case .noDirectory(let directory): "\(directory) is not a directory that can be opened"
-    case .noMarker(let store, let directory):
-      "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(store) \(directory)'"
-    case .unreadableMarker(let directory):
-      "the marker \(directory)/.haul/store.json cannot be read"
-    case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"
-    case .notPermitted(let directory, let advice):
-      "this user may not write in \(directory): \(advice)"
-    }
-  }
-}
 
 /// A directory of results, with its marker and part files in `.haul` below it.
 package struct Store: Sendable {
@@ -50,11 +28,10 @@ package struct Store: Sendable {
   /// Opens a directory that was initialised before, and makes sure that it can be written. A full disk is no error: there
   /// will be room again.
   package init(_ mount: StoreMount, ioThreads: Int = 1) throws(StoreError) {
-    guard let root = try? FileDescriptor.directory(mount.directory) else {
-      throw .noDirectory(mount.directory)
-    }
+    let directory = NamedDirectory(mount.directory)
+    let root = try directory.open()
     marker = try Self.marker(mount)
-    try Self.requireRight(to: root, mount.directory)
+    try Self.requireRight(to: root, directory.path)
     do throws(TransferError) {
       _ = try root.makeDirectories(".haul/parts")
       let own = try root.makeDirectories(".haul")
@@ -62,7 +39,7 @@ package struct Store: Sendable {
       wasFull = try own.isFull()
       io = try IOPool(threads: ioThreads)
     } catch {
-      throw .unwritable(mount.directory, reason: error.message)
+      throw .unwritable(directory.path, reason: error.message)
     }
     name = mount.name
     self.root = root
@@ -72,14 +49,13 @@ package struct Store: Sendable {
 
   /// The instance id in the marker below a directory.
   package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
-    guard let text = read("\(mount.directory)/\(markerPath)") else {
-      guard (try? FileDescriptor.directory(mount.directory)) != nil else {
-        throw .noDirectory(mount.directory)
-      }
-      throw .noMarker(store: mount.name, directory: mount.directory)
+    let directory = NamedDirectory(mount.directory)
+    guard let text = try read(directory) else {
+      _ = try directory.open()
+      throw .noMarker(store: mount.name, directory: directory.path)
     }
     guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {
-      throw .unreadableMarker(mount.directory)
+      throw .unreadableMarker(directory.path)
     }
     return marker.instance.uuidString.lowercased()
   }
@@ -90,19 +66,16 @@ package struct Store: Sendable {
   ///
   /// - Parameter marker: the instance id that a new marker gets; random without.
   package static func initialise(
-    directory: String, marker: UUID = UUID()
+    _ directory: NamedDirectory, marker: UUID = UUID()
   ) throws(StoreError) -> (marker: String, root: String) {
-    guard let root = try? FileDescriptor.directory(directory),
-      let path = unsafe realpath(directory, nil)
-    else { throw .noDirectory(directory) }
+    let root = try directory.open()
+    guard let path = unsafe realpath(directory.path, nil) else { throw .absent(directory.path) }
     defer { unsafe free(path) }
     let absolute = unsafe String(cString: path)
-    if Self.read("\(directory)/\(markerPath)") == nil {
+    if try read(directory) == nil {
       // Whose it is may be no concern of Haul's: nobody is told to give such a directory away.
-      guard root.mayBeWritten else {
-        throw .notPermitted(directory, advice: "name a directory of this user's own")
-      }
-      try requireRight(to: root, directory)
+      try directory.requireRight()
+      try requireRight(to: root, directory.path)
       do throws(TransferError) {
         let folder = try root.makeDirectories(".haul")
         let parts = PartDirectory(folder)
@@ -115,10 +88,10 @@ package struct Store: Sendable {
         try folder.sync()
         try root.sync()
       } catch {
-        throw .unwritable(directory, reason: error.message)
+        throw .unwritable(directory.path, reason: error.message)
       }
     }
-    let store = try Store(StoreMount(name: "", directory: directory))
+    let store = try Store(StoreMount(name: "", directory: directory.path))
     return (store.marker, absolute)
   }
 
@@ -143,27 +116,44 @@ package struct Store: Sendable {
   static func requireRight(
     to root: FileDescriptor, _ directory: String
   ) throws(StoreError) {
-    if !root.mayBeWritten { throw .notPermitted(directory, advice: advice(root, directory)) }
+    if !root.mayBeWritten { throw notPermitted("write in", directory, of: directory) }
     for name in [".haul", ".haul/parts"] {
       guard let own = root.directory(beneath: name), !own.mayBeWritten else { continue }
-      let path = "\(directory)/\(name)"
-      // As root has made it, say, in a store of the pool's user.
-      throw .notPermitted(
-        path,
-        advice: own.owner == root.owner
-          ? advice(own, path)
-          : "give it to the user that owns the store, as root with 'chown -R --reference=\(directory) \(path)'"
-      )
+      throw notPermitted("write in", "\(directory)/\(name)", of: directory)
     }
   }
 
-  private static func advice(_ closed: FileDescriptor, _ path: String) -> String {
-    closed.owner == geteuid()
-      ? "it owns it, and 'chmod u+rwx \(path)' lets it" : "run haul as the user that owns it"
+  /// `path` is the directory of a store, or Haul's own in it, where this user lacks the right to `act`.
+  private static func notPermitted(_ act: String, _ path: String, of store: String) -> StoreError {
+    let name = shellWord(path)
+    let advice =
+      switch owner(of: path) {
+      // As root has made it, say, in a store of the pool's user.
+      case let owner where owner != self.owner(of: store):
+        "give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
+      case geteuid(): "it owns it, and 'chmod u+rwx \(name)' lets it"
+      case 0:
+        "give it to the user that workers run as, as root with 'chown -R \(NamedDirectory.user) \(name)'"
+      default: "run haul as the user that owns it"
+      }
+    return .notPermitted("this user may not \(act) \(path)", advice: advice)
   }
 
-  private static func read(_ path: String) -> Data? {
-    try? Data(contentsOf: URL(filePath: path))
+  private static func owner(of path: String) -> uid_t? {
+    var found = stat()
+    return unsafe stat(path, &found) == 0 ? found.st_uid : nil
+  }
+
+  /// The marker below a directory; nil where there is none.
+  private static func read(_ directory: NamedDirectory) throws(StoreError) -> Data? {
+    let file = "\(directory.path)/\(markerPath)"
+    if let text = try? Data(contentsOf: URL(filePath: file)) { return text }
+    let own = "\(directory.path)/.haul"
+    // Without the right to enter the directory itself it is not known whether it is a store.
+    guard unsafe access(own, F_OK) == 0, unsafe access(file, R_OK) != 0, errno == EACCES else {
+      return nil
+    }
+    throw notPermitted("read", own, of: directory.path)
   }
 
   /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing, and opened once.

@@ -28,14 +28,18 @@ package struct StoreProbe: Sendable {
 
   /// Looks at a directory; leaves nothing behind. Blocks while its disk does.
   package static func look(at mount: StoreMount) -> StoreProbe {
-    guard let root = try? FileDescriptor.directory(mount.directory) else {
-      return StoreProbe(mount, marker: .failure(.noDirectory(mount.directory)))
+    let directory = NamedDirectory(mount.directory)
+    let root: FileDescriptor
+    do throws(StoreError) {
+      root = try directory.open()
+    } catch {
+      return StoreProbe(mount, marker: .failure(error))
     }
     var probe = StoreProbe(
       mount, marker: Result { () throws(StoreError) in try Store.marker(mount) })
     probe.space = try? root.space()
     if case .success = probe.marker, let own = root.directory(beneath: ".haul") {
-      probe.publishing = publishing(below: root, own, mount.directory)
+      probe.publishing = publishing(below: root, own, directory.path)
       for pool in own.names(in: "parts") {
         let shards = own.names(in: "parts/\(pool)")
         probe.parts[pool] = shards.reduce(0) { $0 + own.names(in: "parts/\(pool)/\($1)").count }

@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Log
 import Postgres
 import Synchronization
 import Terminal

@@ -16,18 +16,19 @@ extension CheckVerdicts {
     let directory = probe.mount.directory
     var findings: [Finding] = []
     switch probe.marker {
-    case .failure(.noDirectory):
-      findings.append(
-        .fail(
-          "store \(name)", "\(directory) is not a directory that can be opened",
-          "Mount or make it; a new one needs 'haul store init \(name) \(directory)'."))
     case .failure(.noMarker):
       findings.append(
         .fail(
           "store \(name)", "\(directory) has no marker of a store",
           "Is the share mounted? If it is new, run 'haul store init \(name) \(directory)'."))
     case .failure(let error):
-      findings.append(.fail("store \(name)", "\(error)", "Check who may read and write there."))
+      let advice =
+        switch error {
+        case .absent, .noDirectory:
+          "Mount or make it; a new one needs 'haul store init \(name) \(directory)'."
+        default: "Check who may read and write there."
+        }
+      findings.append(.fail("store \(name)", "\(error)", advice))
     case .success(let marker):
       findings.append(markerKnown(marker, probe.mount, known.rows))
     }

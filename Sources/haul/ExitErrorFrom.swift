@@ -200,12 +200,13 @@ extension ExitError {
   private init(_ error: ListError) {
     switch error {
     case .unreadable: self.init(.inputOutput, "\(error).")
+    case .noText: self.init(.badInput, "\(error).")
     }
   }
 
   private init(_ error: StoreError) {
     switch error {
-    case .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
+    case .absent, .noDirectory, .noMarker, .unreadableMarker: self.init(.configuration, "\(error).")
     case .unwritable: self.init(.inputOutput, "\(error).")
     case .notPermitted: self.init(.notPermitted, "\(error).")
     }

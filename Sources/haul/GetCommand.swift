@@ -185,7 +185,9 @@ struct GetCommand: HaulCommand {
   }
 
   private func conclude(_ tally: GetTally) throws {
-    try result.print(tally.members, orSay: tally.sentence)
+    if result.isJSON || !tally.isSingleFailure {
+      try result.print(tally.members, orSay: tally.sentence)
+    }
     if tally.unfinished > 0, let trouble = tally.trouble {
       throw ExitError(
         .inputOutput,

@@ -51,8 +51,7 @@ final class GetProgress: Sendable {
   func follow(_ run: GetRun) async throws -> GetTally {
     let painter = Task {
       while !Task.isCancelled {
-        // Of what is being stopped nothing would be counted that is saved.
-        if !state.withLock(\.isStopping) {
+        if state.withLock(\.isCounting) {
           let transfers = run.transfers
           sayAnew(transfers)
           display.show(frame(transfers))
@@ -76,7 +75,7 @@ final class GetProgress: Sendable {
     await painter.value
     sayMore(state.withLock { $0.hostTrouble.end() })
     // What the display ends with is how it has ended.
-    if !state.withLock(\.isStopping) { display.show(frame([])) }
+    if state.withLock(\.isCounting) { display.show(frame([])) }
     return state.withLock { state in
       state.tally.ended(now: .now)
       return state.tally
@@ -232,6 +231,9 @@ final class GetProgress: Sendable {
 }
 
 extension GetProgress.State {
+  /// Whether how far it is is worth showing. Of what is being stopped nothing would be counted that is saved.
+  fileprivate var isCounting: Bool { !isStopping && !tally.isSingleFailure }
+
   /// Bytes of all files in the end; known once every file has ended or runs with its length known.
   fileprivate func expected(_ transfers: [RunningTransfer]) -> Int64? {
     guard transfers.count >= tally.unfinished else { return nil }

@@ -52,6 +52,9 @@ struct GetTally: Sendable {
 
   var failed: Int { failures.count }
 
+  /// Whether all there was to do was one file, and it failed: the line that says why leaves little to be said.
+  var isSingleFailure: Bool { all == 1 && failed == 1 && finishedBefore == 0 }
+
   /// Nothing more will come.
   mutating func ended(now: ContinuousClock.Instant) { end = now }
 

@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Log
 
 extension JobQueue {
   /// What somebody should know who has just set or blocked `host`, a name or pattern, where no job is on such a host: it

@@ -1,5 +1,6 @@
 import Arguments
 import JobQueue
+import Log
 import Terminal
 
 struct HostUnblockCommand: HaulCommand {

@@ -2,6 +2,7 @@ import Arguments
 import FoundationEssentials
 import Glibc
 import Log
+import Worker
 
 struct ManualCommand: HaulCommand {
   static let name = "manual"
@@ -24,19 +25,17 @@ struct ManualCommand: HaulCommand {
     var now: [UInt8] = []
     WallTime.now().appendDateTime(to: &now)
     let pages = Haul.tree.manualPages(date: String(decoding: now.prefix(10), as: UTF8.self))
-    do {
-      try FileManager.default.createDirectory(
-        atPath: directory, withIntermediateDirectories: true)
-      for page in pages {
-        try Data(page.text.utf8).write(to: URL(filePath: "\(directory)/\(page.fileName)"))
+    let target = NamedDirectory(
+      directory, advice: "name a directory of this user's own, such as ~/.local/share/man/man1")
+    try target.make()
+    for page in pages {
+      let file = "\(target.path)/\(page.fileName)"
+      do {
+        try Data(page.text.utf8).write(to: URL(filePath: file))
+      } catch {
+        let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+        throw target.fault(number ?? EIO, at: file)
       }
-    } catch {
-      // The system's reason, where there is one: Foundation's own are for developers.
-      let reason = ((error as? CocoaError)?.underlying as? POSIXError).map {
-        unsafe String(cString: strerror($0.code.rawValue))
-      }
-      throw ExitError(
-        .inputOutput, "cannot write the manual to \(directory): \(reason ?? "\(error)")")
     }
     try StandardStream.output.write("\(counted(pages.count, "page")) written to \(directory)\n")
   }

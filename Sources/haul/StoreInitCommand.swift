@@ -1,6 +1,6 @@
 import Arguments
-import Glibc
 import JobQueue
+import Log
 import Terminal
 import Worker
 
@@ -99,14 +99,14 @@ struct StoreInitCommand: HaulCommand {
   }
 
   private func initialise() throws -> (marker: String, root: String) {
+    let named = NamedDirectory(directory)
     do {
-      return try Store.initialise(directory: directory)
-    } catch StoreError.noDirectory {
-      let advice =
-        unsafe access(directory, F_OK) == 0
-        ? "." : "; a new one is made with: mkdir -p " + shellWord(directory)
+      return try Store.initialise(named)
+    } catch StoreError.absent(let path) {
+      try named.requireRight()
       throw ExitError(
-        .configuration, "\(directory) is not a directory that can be opened\(advice)")
+        .configuration,
+        "\(path) is not there; a new one is made with: mkdir -p \(shellWord(path))")
     }
   }
 }

@@ -1,4 +1,5 @@
 import JobQueue
+import Log
 import Terminal
 
 extension TransferRow {

@@ -1,5 +1,6 @@
 import Foundation
 import JobQueue
+import Log
 import Terminal
 import Testing
 

@@ -141,7 +141,7 @@ struct CheckTests {
     #expect(CheckVerdicts.store(stray, known).map(\.verdict) == [.fail])
     #expect(CheckVerdicts.store(stray, .init()).map(\.verdict) == [.ok])
     for error in [
-      StoreError.noDirectory("/srv"), .noMarker(store: "films", directory: "/srv"),
+      StoreError.absent("/srv"), .noDirectory("/srv"), .noMarker(store: "films", directory: "/srv"),
       .unreadableMarker("/srv"),
     ] {
       let finding = try #require(

@@ -132,7 +132,7 @@ struct CheckTests {
       #expect(
         Array(troubles(lines).dropFirst()) == [
           "fail store bare: \(bare.path) has no marker of a store",
-          "fail store gone: \(bare.path)/gone is not a directory that can be opened",
+          "fail store gone: \(bare.path)/gone is not there",
         ])
       let advice = "Stores are looked at without the database."
       #expect(lines.first { $0.what == "connection" }?.advice == advice)

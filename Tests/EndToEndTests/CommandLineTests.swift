@@ -97,6 +97,9 @@ struct CommandLineTests {
     Refusal(
       "submit http://h/a --out ../a", 65,
       "haul submit: the path '../a' has a '.', '..' or empty component. Nothing was submitted."),
+    Refusal(
+      "submit -i /bin/sh", 65,
+      "haul submit: /bin/sh: it is no text: line 1 has a NUL byte. Nothing was submitted."),
   ])
   func `what is wrong in itself is refused before the database is asked`(
     refusal: Refusal
@@ -155,7 +158,7 @@ struct CommandLineTests {
           "haul export: there is no batch \"mondy\". Did you mean 'monday'?"),
         Refusal(
           "store init other /nonexistent/a", 78,
-          "haul store init: /nonexistent/a is not a directory that can be opened; a new one is made with: mkdir -p /nonexistent/a"
+          "haul store init: /nonexistent/a is not there; a new one is made with: mkdir -p /nonexistent/a"
         ),
         Refusal("jobs 17", 65, "haul jobs: there is no job 17."),
         Refusal("job 17", 65, "haul job: there is no job 17."),

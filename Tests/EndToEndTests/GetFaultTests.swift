@@ -80,10 +80,21 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: place.directory)) == Data("mine".utf8))
 
     let below = try await place.get(origin.urls("one"), to: place.directory + "/below")
-    #expect(below.exit == .code(74))
-    #expect(
-      below.said == ["haul get: \(place.directory)/below cannot be written: Not a directory."])
-    try await place.serverGone()
+    #expect(below.exit == .code(78))
+    #expect(below.said == ["haul get: \(place.directory) is not a directory."])
+  }
+
+  @Test(.enabled("mounting takes root") { await TestFileSystem.isPossible })
+  func `a disk mounted read-only is told before the database is started`() async throws {
+    let (place, disk) = (try await GetPlace(), try await TestFileSystem(tmpfs: 1 << 20))
+    try await disk.setReadOnly(true)
+    for directory in [disk.path, disk.path + "/new/a"] {
+      let output = try await place.get("http://h/a", to: directory)
+      #expect(output.exit == .code(74))
+      #expect(
+        output.said == ["haul get: \(directory) cannot be written: Read-only file system."])
+      #expect(place.server == nil)
+    }
   }
 
   /// Root may write anywhere but into a file system mounted read-only: `/proc` is like one.

@@ -24,6 +24,7 @@ import Testing
         "haul get: \(origin.urls("one")[0]): a directory stands at taken",
         "haul get: 1 file failed (1 path_conflict).",
       ])
+    #expect(output.standardOutput == [])
     #expect(origin.requests == 0)
     #expect(try place.files() == [])
   }

@@ -18,12 +18,18 @@ struct ManualTests {
     #expect(lint.exit == .code(0), "\(lint.standardOutput)")
   }
 
-  @Test func `a directory that cannot be made is named`() async throws {
-    let written = try await ChildProcess.run(HaulProcess.path, ["manual", "/proc/nothing"])
-    #expect(written.exit == .code(74))
-    #expect(
-      written.standardError == [
-        "haul manual: cannot write the manual to /proc/nothing: No such file or directory"
-      ])
+  @Test func `a directory or page that cannot be made is named`() async throws {
+    let place = try TemporaryDirectory()
+    try place.write("", to: "file")
+    try place.write("", to: "pages/haul.1/in-the-way")
+    for (directory, code, sentence) in [
+      ("file/man1", 78 as Int32, "file is not a directory."),
+      ("pages", 74, "pages/haul.1 cannot be written: Is a directory."),
+    ] {
+      let written = try await ChildProcess.run(
+        HaulProcess.path, ["manual", directory], directory: place.path)
+      #expect(written.exit == .code(code))
+      #expect(written.standardError == ["haul manual: \(place.path)/\(sentence)"])
+    }
   }
 }

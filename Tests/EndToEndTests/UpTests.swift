@@ -263,12 +263,13 @@ struct UpTests {
 
   @Test func `a store that cannot be made ends it with a sentence`() async throws {
     let machine = try LocalMachine()
-    let up = try machine.start(["up", "--store", "/proc/downloads"])
+    // That nothing can be made there shows when it is tried.
+    let link = machine.directory.path("link")
+    symlink("nowhere", link)
+    let up = try machine.start(["up", "--store", link])
     let output = try await up.child.result()
-    #expect(output.exit == .code(74))
-    #expect(
-      output.standardError.last
-        == "haul up: /proc/downloads cannot be written: No such file or directory.")
+    #expect(output.exit == .code(78))
+    #expect(output.standardError.last == "haul up: \(link) is not a directory.")
     try await machine.silence()
   }
 

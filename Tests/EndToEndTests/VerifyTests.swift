@@ -157,7 +157,7 @@ import Testing
         ([], 64, "is missing"), (store + ["--state", "failed"], 64, "only completed jobs"),
         (store + ["--batch", "none"], 65, "there is no batch"),
         (["--store", "data=/tmp"], 78, "/tmp has no marker of a store"),
-        (["--store", "data=/tmp/none/here"], 78, "/tmp/none/here is not a directory"),
+        (["--store", "data=/tmp/none/here"], 78, "/tmp/none/here is not there"),
         (["--store", "none=\(pool.directory)"], 65, "there is no store"),
         // Of these files none is there.
         (["--store", "\(HaulPool.store)=\(other.path)", "--requeue"], 78, "Nothing was looked at"),

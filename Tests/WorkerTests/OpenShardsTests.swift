@@ -10,7 +10,7 @@ struct OpenShardsTests {
     async throws
   {
     let directory = try TemporaryDirectory()
-    _ = try Store.initialise(directory: directory.path)
+    _ = try Store.initialise(NamedDirectory(directory.path))
     let store = try Store(StoreMount(name: "main", directory: directory.path))
     let parts = try await store.parts(pool: "p", job: 1)
     _ = try parts.create("1.1")

@@ -1,0 +1,38 @@
+/// Tells a list from a file that was never text, by how it begins.
+enum TextCheck {
+  /// So many bytes are looked at.
+  private static let reach = 8 << 10
+
+  /// What else a list may turn out to be, by its first bytes.
+  private static let kinds: [(magic: [UInt8], clause: String)] = [
+    ([0x1f, 0x8b], "it is compressed with gzip: unpack it first"),
+    ([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], "it is compressed with xz: unpack it first"),
+    ([0x28, 0xb5, 0x2f, 0xfd], "it is compressed with zstd: unpack it first"),
+    (Array("BZh91AY&SY".utf8), "it is compressed with bzip2: unpack it first"),
+    (
+      [0x50, 0x4b, 0x03, 0x04],
+      "it is a ZIP archive, as spreadsheets are too: unpack it, or save the sheet as CSV"
+    ),
+    ([0xff, 0xfe], utf16), ([0xfe, 0xff], utf16),
+  ]
+  private static let utf16 =
+    "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
+
+  /// Why a list that begins with `bytes` is no text, as a clause without its full stop; nil where it may be.
+  ///
+  /// It is none with a NUL byte, or where more than a third is neither UTF-8 nor printed: a line in Latin-1 is one
+  /// wrong line of a list, and a letter may be cut where the first bytes of a pipe end.
+  static func fault(of bytes: [UInt8]) -> String? {
+    let beginning = bytes.prefix(reach)
+    if let kind = kinds.first(where: { beginning.starts(with: $0.magic) }) { return kind.clause }
+    if let nul = beginning.firstIndex(of: 0) {
+      let line = beginning[..<nul].count { $0 == UInt8(ascii: "\n") } + 1
+      return "it is no text: line \(line) has a NUL byte"
+    }
+    let scalars = String(decoding: beginning, as: UTF8.self).unicodeScalars
+    let odd = scalars.count {
+      $0 == "\u{fffd}" || ($0.value < 0x20 && !"\t\n\r".unicodeScalars.contains($0))
+    }
+    return odd > 1 && odd * 3 > scalars.count ? "it is no text in UTF-8" : nil
+  }
+}

@@ -1,0 +1,130 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import Log
+package import Transfer
+
+/// A directory that a user has named for files to be written to. It may be missing, and is made then where the command
+/// makes directories.
+///
+/// The one place that says why such a directory cannot serve.
+package struct NamedDirectory: Sendable {
+  /// Absolute.
+  package let path: String
+  /// What a user who may not write there is told: a clause.
+  private let advice: String
+
+  /// Looks at nothing yet.
+  package init(_ path: String, advice: String = "name a directory of this user's own") {
+    self.path = Self.absolute(path)
+    self.advice = advice
+  }
+
+  /// Opens it where it is there.
+  ///
+  /// - Throws: every case but those about markers.
+  package func open() throws(StoreError) -> FileDescriptor {
+    do throws(TransferError) {
+      return try FileDescriptor.directory(path)
+    } catch {
+      throw obstacle(to: .reading) ?? .unwritable(path, reason: error.message)
+    }
+  }
+
+  /// Makes it, with its parents, where it is missing, and makes sure that this user may write in it.
+  ///
+  /// - Throws: as ``requireRight()``, and what shows only when it is made, such as a full disk.
+  package func make() throws(StoreError) {
+    try requireRight()
+    let number = Self.failure(making: path)
+    if number != 0 { throw fault(number, at: path) }
+  }
+
+  /// What the system's error `number` says of `path`, which is this directory or to be written in it.
+  package func fault(_ number: Int32, at path: String) -> StoreError {
+    switch number {
+    case ENOTDIR: .noDirectory(path)
+    case EACCES, EPERM: .notPermitted("this user may not write \(path)", advice: advice)
+    default: .unwritable(path, reason: unsafe String(cString: haul_error_text(number)))
+    }
+  }
+
+  /// Makes sure that this user may write in it, or may make it where it is missing, as far as that shows without writing
+  /// anything.
+  ///
+  /// - Throws: `noDirectory`, `unwritable`, `notPermitted`.
+  package func requireRight() throws(StoreError) {
+    if let obstacle = obstacle(to: .writing) { throw obstacle }
+  }
+
+  private enum Purpose {
+    case reading
+    /// Or making it, where it is missing.
+    case writing
+  }
+
+  /// nil where nothing shows.
+  private func obstacle(to purpose: Purpose) -> StoreError? {
+    if path.isEmpty { return .noDirectory("''") }
+    var found = stat()
+    // The nearest directory on the way to it that this user can see.
+    var ground = path
+    var number: Int32 = 0
+    while unsafe stat(ground, &found) != 0, ground != "/" {
+      if number == 0 { number = errno }
+      ground = Self.parent(of: ground)
+    }
+    guard found.st_mode & S_IFMT == S_IFDIR else { return .noDirectory(ground) }
+    if number == ENOENT, purpose == .reading { return .absent(path) }
+    if number == EACCES {
+      return .notPermitted("this user may not enter \(ground)", advice: advice)
+    }
+    guard number == 0 || number == ENOENT else { return fault(number, at: path) }
+    if Self.may(X_OK | (purpose == .reading ? R_OK : W_OK), ground) { return nil }
+    guard errno == EACCES || errno == EPERM else { return fault(errno, at: path) }
+    let fault = "this user may not \(purpose == .reading ? "read" : "write in") \(ground)"
+    return number == 0
+      ? .notPermitted(fault, advice: advice)
+      : .notPermitted("\(path) is not there, and \(fault)", advice: "\(advice)\(orRoot)")
+  }
+
+  /// How the user gets the directory here all the same; root needs no root.
+  private var orRoot: String {
+    geteuid() == 0
+      ? "" : ", or make it as root with 'install -d -o \(Self.user) \(shellWord(path))'"
+  }
+
+  /// False with errno where it may not. (faccessat(2))
+  private static func may(_ right: Int32, _ path: String) -> Bool {
+    unsafe faccessat(AT_FDCWD, path, right, AT_EACCESS) == 0
+  }
+
+  /// 0, or the error number. (mkdir(2))
+  private static func failure(making path: String) -> Int32 {
+    if unsafe mkdir(path, 0o777) == 0 { return 0 }
+    if errno == EEXIST { return may(F_OK, "\(path)/") ? 0 : ENOTDIR }
+    guard errno == ENOENT, parent(of: path) != path else { return errno }
+    let number = failure(making: parent(of: path))
+    if number != 0 { return number }
+    return unsafe mkdir(path, 0o777) == 0 || errno == EEXIST ? 0 : errno
+  }
+
+  /// Of an absolute path.
+  private static func parent(of path: String) -> String {
+    let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+    return parent.isEmpty ? "/" : String(parent)
+  }
+
+  /// `path` from the root on, without what leads nowhere. An empty one is no directory's.
+  private static func absolute(_ path: String) -> String {
+    if path.isEmpty { return path }
+    let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+  }
+
+  /// The user of this process, for chown(1) and install(1).
+  static var user: String {
+    let name = ProcessInfo.processInfo.userName
+    return name.isEmpty ? "\(geteuid())" : shellWord(name)
+  }
+}

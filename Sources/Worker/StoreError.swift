@@ -1,0 +1,26 @@
+/// Why a directory cannot serve, as a store or for what else is to be written there. The description is a sentence for the
+/// operator, without its full stop.
+package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+  case absent(String)
+  /// Something else is there.
+  case noDirectory(String)
+  /// The share is not mounted, or the directory was never initialised.
+  case noMarker(store: String, directory: String)
+  case unreadableMarker(String)
+  case unwritable(String, reason: String)
+  /// The user of this process lacks a right. Both are clauses.
+  case notPermitted(_ fault: String, advice: String)
+
+  package var description: String {
+    switch self {
+    case .absent(let directory): "\(directory) is not there"
+    case .noDirectory(let path): "\(path) is not a directory"
+    case .noMarker(let store, let directory):
+      "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(store) \(directory)'"
+    case .unreadableMarker(let directory):
+      "the marker \(directory)/.haul/store.json cannot be read"
+    case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"
+    case .notPermitted(let fault, let advice): "\(fault): \(advice)"
+    }
+  }
+}

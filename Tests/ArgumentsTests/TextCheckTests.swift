@@ -1,0 +1,39 @@
+import Testing
+
+@testable import ListFormats
+
+/// What tells a list from a file that was never text.
+struct TextCheckTests {
+  @Test(
+    arguments: [
+      (Array("http://h/a\nhttp://h/\0b\n".utf8), "it is no text: line 2 has a NUL byte"),
+      (Array("\u{7f}ELF\u{2}\u{1}\0\0".utf8), "it is no text: line 1 has a NUL byte"),
+      ([UInt8](0x80...0xff) + [10] + [UInt8](0x80...0xff), "it is no text in UTF-8"),
+      ([0x1f, 0x8b, 8, 0], "it is compressed with gzip: unpack it first"),
+      (
+        [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0], "it is compressed with xz: unpack it first"
+      ),
+      ([0x28, 0xb5, 0x2f, 0xfd, 4], "it is compressed with zstd: unpack it first"),
+      (Array("BZh91AY&SY".utf8) + [0xde], "it is compressed with bzip2: unpack it first"),
+      (
+        [0x50, 0x4b, 3, 4, 20, 0],
+        "it is a ZIP archive, as spreadsheets are too: unpack it, or save the sheet as CSV"
+      ),
+      (
+        [0xff, 0xfe, 0x68, 0],
+        "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
+      ),
+    ] as [([UInt8], String)])
+  func `what is no text is known by how it begins`(bytes: [UInt8], clause: String) {
+    #expect(TextCheck.fault(of: bytes) == clause)
+  }
+
+  /// Nothing; Latin-1, and a single letter of it; a NUL byte far behind.
+  @Test(arguments: [
+    [], Array("http://h/a\nhttp://h/".utf8) + [0xe4], [0xe4],
+    Array(String(repeating: "http://h/a\n", count: 1000).utf8) + [0],
+  ])
+  func `a wrong line of what is text is told by itself`(bytes: [UInt8]) {
+    #expect(TextCheck.fault(of: bytes) == nil)
+  }
+}

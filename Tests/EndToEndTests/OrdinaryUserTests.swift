@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// What the program says to a user who may not write where it is told to, and that its advice is of use.
+@Suite(.enabled("becoming another user takes root") { await OrdinaryUser.isPossible })
+struct OrdinaryUserTests {
+  /// Does as root what stands in single quotation marks at the end of a sentence.
+  private static func follow(_ sentence: String?) async throws {
+    let advice = try #require(sentence?.firstMatch(of: /as root with '([^']+)'\.$/)?.1)
+    let done = try await ChildProcess.run("/bin/sh", ["-c", String(advice)])
+    #expect(done.exit == .code(0), "\(done.standardError)")
+  }
+
+  private static let output = "name another directory with --output DIR"
+  private static let store = "name another directory with --store DIR"
+  private static let manual =
+    "name a directory of this user's own, such as ~/.local/share/man/man1"
+
+  /// `PLACE` is root's, and its directory `closed` nobody else's to enter.
+  private static let refusals: [(command: String, sentence: String)] = [
+    ("get http://h/a -o PLACE", "this user may not write in PLACE: \(output)."),
+    ("get http://h/a", "this user may not write in PLACE: \(output)."),
+    (
+      "get http://h/a -o PLACE/new/a",
+      "PLACE/new/a is not there, and this user may not write in PLACE: \(output), or make it as root with 'install -d -o nobody PLACE/new/a'."
+    ),
+    ("get http://h/a -o PLACE/closed", "this user may not write in PLACE/closed: \(output)."),
+    ("get http://h/a -o closed/a", "this user may not enter PLACE/closed: \(output)."),
+    (
+      "up",
+      "PLACE/downloads is not there, and this user may not write in PLACE: \(store), or make it as root with 'install -d -o nobody PLACE/downloads'."
+    ),
+    (
+      "up --store new",
+      "PLACE/new is not there, and this user may not write in PLACE: \(store), or make it as root with 'install -d -o nobody PLACE/new'."
+    ),
+    ("up --store PLACE", "this user may not write in PLACE: \(store)."),
+    ("manual PLACE", "this user may not write in PLACE: \(manual)."),
+    (
+      "manual man/man1",
+      "PLACE/man/man1 is not there, and this user may not write in PLACE: \(manual), or make it as root with 'install -d -o nobody PLACE/man/man1'."
+    ),
+  ]
+
+  @Test(arguments: refusals)
+  func `a directory is refused before anything is made or started`(
+    command: String, sentence: String
+  ) async throws {
+    let (closed, own) = (try TemporaryDirectory(), try TemporaryDirectory())
+    #expect(mkdir(closed.path("closed"), 0o700) == 0)
+    #expect(chown(own.path, OrdinaryUser.id, OrdinaryUser.id) == 0)
+    let words = command.replacing("PLACE", with: closed.path).split(separator: " ").map(String.init)
+    let output = try await OrdinaryUser.run(
+      words, environment: ["HAUL_STATE_DIR": own.path("state")], directory: closed.path)
+    #expect(output.exit == .code(77))
+    #expect(
+      output.standardError == [
+        "haul \(words[0]): \(sentence.replacing("PLACE", with: closed.path))"
+      ])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: own.path) == [])
+  }
+
+  @Test func `a page of the manual that is root's is not replaced`() async throws {
+    let place = try TemporaryDirectory()
+    try place.write("", to: "haul.1")
+    #expect(chmod(place.path, 0o777) == 0)
+    let output = try await OrdinaryUser.run(["manual", place.path])
+    #expect(output.exit == .code(77))
+    #expect(
+      output.standardError == [
+        "haul manual: this user may not write \(place.path("haul.1")): \(Self.manual)."
+      ])
+  }
+
+  @Test func `a store that has to be made is made as the advice says`() async throws {
+    try await HaulPool.open { pool in
+      // The server's socket is not that user's to find.
+      let relay = try DatabaseRelay(to: pool.database)
+      let database = ["HAUL_DATABASE_URL": relay.conninfo]
+      let place = try TemporaryDirectory()
+      let directory = place.path("films")
+      let initialise = ["store", "init", "films", directory]
+      let refused = try await OrdinaryUser.run(initialise, environment: database)
+      #expect(refused.exit == .code(77))
+      #expect(
+        refused.standardError == [
+          "haul store init: \(directory) is not there, and this user may not write in \(place.path): "
+            + "name a directory of this user's own, or make it as root with 'install -d -o nobody \(directory)'."
+        ])
+      try await Self.follow(refused.standardError.last)
+      #expect(try await OrdinaryUser.run(initialise, environment: database).exit == .code(0))
+
+      #expect(chmod(directory, 0o700) == 0 && chown(directory, 0, 0) == 0)
+      let closed = try await OrdinaryUser.run(initialise, environment: database)
+      #expect(closed.exit == .code(77))
+      #expect(
+        closed.standardError == [
+          "haul store init: this user may not read \(directory): name a directory of this user's own."
+        ])
+    }
+  }
+
+  /// Root is no user for workers.
+  @Test(arguments: ["", "/.haul"])
+  func `a store that root has made is given away as the advice says`(below: String) async throws {
+    try await HaulPool.open { pool in
+      let closed = pool.directory + below
+      let act = below.isEmpty ? "write in" : "read"
+      if !below.isEmpty {
+        #expect(chmod(closed, 0o700) == 0 && chmod(pool.directory, 0o777) == 0)
+      }
+      // The server's socket is not that user's to find.
+      let relay = try DatabaseRelay(to: pool.database)
+      let database = ["HAUL_DATABASE_URL": relay.conninfo]
+      let store = ["--store", "data=\(pool.directory)"]
+      let sentence =
+        "this user may not \(act) \(closed): give it to the user that workers run as, as root with 'chown -R nobody \(closed)'."
+      let check = try await OrdinaryUser.run(["check"] + store, environment: database)
+      #expect(check.exit == .code(78))
+      #expect(check.standardOutput.contains { $0.hasSuffix(sentence.dropLast()) })
+      let worker = ["worker", "--exit-when-idle"] + store
+      let refused = try await OrdinaryUser.run(worker, environment: database)
+      #expect(refused.exit == .code(77))
+      #expect(refused.standardError.last == "haul worker: \(sentence)")
+      try await Self.follow(refused.standardError.last)
+      #expect(try await OrdinaryUser.run(worker, environment: database).exit == .code(0))
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Worker
+
+/// What is said of a directory that cannot serve, where rights are not the cause; for those see `OrdinaryUserTests`.
+struct NamedDirectoryTests {
+  /// A way for each to fail, below a directory with the file `file`, the link `loop` to itself and the link `dangling` to
+  /// nothing.
+  enum Way: CaseIterable {
+    case opening, looking, making
+
+    func fault(of directory: NamedDirectory) -> StoreError? {
+      do throws(StoreError) {
+        switch self {
+        case .opening: _ = try directory.open()
+        case .looking: try directory.requireRight()
+        case .making: try directory.make()
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+  }
+
+  private static func place() throws -> TemporaryDirectory {
+    let place = try TemporaryDirectory()
+    try place.write("", to: "file")
+    symlink("loop", place.path("loop"))
+    symlink("nowhere", place.path("dangling"))
+    return place
+  }
+
+  private static let long = String(repeating: "x", count: 256)
+
+  @Test(
+    arguments: [
+      ("", Way.allCases, "'' is not a directory"),
+      ("file", Way.allCases, "DIR/file is not a directory"),
+      ("file/a/b", Way.allCases, "DIR/file is not a directory"),
+      (
+        "loop", Way.allCases, "DIR/loop cannot be written: Too many levels of symbolic links"
+      ),
+      (long, Way.allCases, "DIR/\(long) cannot be written: File name too long"),
+      ("\(long)/a", Way.allCases, "DIR/\(long)/a cannot be written: File name too long"),
+      ("new/a", [.opening], "DIR/new/a is not there"), ("new/a", [.looking, .making], nil),
+      ("dangling", [.opening], "DIR/dangling is not there"), ("dangling", [.looking], nil),
+      ("dangling", [.making], "DIR/dangling is not a directory"),
+      (".", Way.allCases, nil),
+    ] as [(String, [Way], String?)])
+  func `each fault has its sentence`(name: String, ways: [Way], sentence: String?) throws {
+    let place = try Self.place()
+    let expected = sentence?.replacing("DIR", with: place.path)
+    for way in ways {
+      let directory = NamedDirectory(name.isEmpty ? name : place.path(name))
+      #expect(way.fault(of: directory)?.description == expected, "\(way)")
+    }
+  }
+
+  @Test func `looking at one makes nothing, and making it makes its parents`() throws {
+    let place = try TemporaryDirectory()
+    let directory = NamedDirectory(place.path("a/b/c"))
+    try directory.requireRight()
+    #expect(!FileManager.default.fileExists(atPath: place.path("a")))
+    for _ in 1...2 { try directory.make() }
+    _ = try directory.open()
+  }
+
+  @Test(arguments: [
+    ("/srv/films", "/srv/films"), ("/srv//films/", "/srv/films"), ("/", "/"),
+    ("films", "HERE/films"),
+    ("./films", "HERE/films"), (".", "HERE"), ("../films", "HERE/../films"),
+  ])
+  func `sentences have the path from the root on`(given: String, path: String) {
+    let here = FileManager.default.currentDirectoryPath
+    #expect(NamedDirectory(given).path == path.replacing("HERE", with: here))
+  }
+}
