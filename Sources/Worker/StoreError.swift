@@ -13,7 +13,8 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .absent(let directory): "\(directory) is not there"
+    case .absent(let directory):
+      "\(directory) is not there: mount it, or make it and run 'haul store init NAME \(directory)'"
     case .noDirectory(let path): "\(path) is not a directory"
     case .noMarker(let store, let directory):
       "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(store) \(directory)'"

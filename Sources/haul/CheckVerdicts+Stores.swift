@@ -21,14 +21,14 @@ extension CheckVerdicts {
         .fail(
           "store \(name)", "\(directory) has no marker of a store",
           "Is the share mounted? If it is new, run 'haul store init \(name) \(directory)'."))
+    case .failure(.absent(let path)):
+      findings.append(
+        .fail(
+          "store \(name)", "\(path) is not there",
+          "Mount or make it; a new one needs 'haul store init \(name) \(directory)'."))
     case .failure(let error):
-      let advice =
-        switch error {
-        case .absent, .noDirectory:
-          "Mount or make it; a new one needs 'haul store init \(name) \(directory)'."
-        default: "Check who may read and write there."
-        }
-      findings.append(.fail("store \(name)", "\(error)", advice))
+      findings.append(
+        .fail("store \(name)", "\(error)", "Look what is there, and who may read and write it."))
     case .success(let marker):
       findings.append(markerKnown(marker, probe.mount, known.rows))
     }

@@ -113,7 +113,7 @@ struct ArticleTests {
     let error = await #expect(throws: TransferError.self) {
       try await other.download("sftp://\(server.host)/a.iso", to: directory.path("b.iso"))
     }
-    #expect(error?.errorClass == .credential)
+    #expect(error?.errorClass == .noCredential)
   }
 
   @Test func `a list`() async throws {

@@ -102,7 +102,7 @@ struct PartTransferCheckpointTests {
     var source = source
     source.gates = [100_000: gates[0], 200_000: gates[1]]
     let origin = try OriginServer(handler: source.handler)
-    let time = Duration.seconds(3)
+    let time = Duration.seconds(8)  // in which a busy disk syncs, too
     let begun = Gate("the first")
     let through = Gate("the first is through")
     let events = Watched<[String]>([])

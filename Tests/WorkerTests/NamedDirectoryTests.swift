@@ -45,8 +45,14 @@ struct NamedDirectoryTests {
       ),
       (long, Way.allCases, "DIR/\(long) cannot be written: File name too long"),
       ("\(long)/a", Way.allCases, "DIR/\(long)/a cannot be written: File name too long"),
-      ("new/a", [.opening], "DIR/new/a is not there"), ("new/a", [.looking, .making], nil),
-      ("dangling", [.opening], "DIR/dangling is not there"), ("dangling", [.looking], nil),
+      (
+        "new/a", [.opening],
+        "DIR/new/a is not there: mount it, or make it and run 'haul store init NAME DIR/new/a'"
+      ), ("new/a", [.looking, .making], nil),
+      (
+        "dangling", [.opening],
+        "DIR/dangling is not there: mount it, or make it and run 'haul store init NAME DIR/dangling'"
+      ), ("dangling", [.looking], nil),
       ("dangling", [.making], "DIR/dangling is not a directory"),
       (".", Way.allCases, nil),
     ] as [(String, [Way], String?)])
