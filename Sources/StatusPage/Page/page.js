@@ -280,7 +280,7 @@ function chart(minutes, now) {
   const sum = (column) => shown.reduce((total, row) => total + row[column], 0);
   set($("chart-top"), most ? `${bytes(top)} a minute` : "");
   set($("chart-text"), sum(2) + sum(3) === 0 ? "none yet"
-    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${counted(sum(3), "failure")}, retried ones too` : ""}`);
+    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${count(sum(3))} failed` : ""}`);
 }
 
 // What an operator should look at.
