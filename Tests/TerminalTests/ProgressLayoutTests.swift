@@ -105,7 +105,7 @@ struct ProgressLayoutTests {
     }
     #expect(
       names(6) == [
-        "debian-12.7.0.iso", "linux-sourc…12-1_all.deb", "とても長い…巻-最終版.zip", "…", "31/1200,",
+        "debian-12.7.0.iso", "linux-sourc…12-1_all.deb", "とても長い名…最終版.zip", "…", "31/1200,",
       ])
     #expect(layout.lines(.mixed, columns: 80, rows: 3)[0] == "7 running")
     #expect(layout.lines(.mixed, columns: 80, rows: 2).count == 1)
