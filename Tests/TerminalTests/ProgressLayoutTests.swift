@@ -138,6 +138,13 @@ struct ProgressLayoutTests {
       "0 of 2 files      ━━━━━────────────────  25%            5 B       1 B/s"
     ),
     (
+      // So many files have been counted that the bar goes on with them.
+      ProgressFrame(
+        transfers: [.init(name: "a", bytes: 5, total: 10, rate: 0)], done: 1, all: 2, bytes: 6,
+        total: 11, countsFiles: true),
+      "1 of 2 files      ━━━━━━━━━━━━━━━╸─────  75%         6/11 B           -"
+    ),
+    (
       // Nothing runs, and half of one of two waits.
       ProgressFrame(all: 2, parts: 0.5, bytes: 5),
       "0 of 2 files      ━━━━━────────────────  25%            5 B           -"
