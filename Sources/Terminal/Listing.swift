@@ -19,7 +19,8 @@ package struct Listing<Row>: Sendable {
 
     /// A column headed `title` whose JSON member is `key`. Without `text` the table shows the
     /// value itself: strings bare, null as `-`. Text may come from anywhere: what could steer a
-    /// terminal is escaped. Where there is too little room a path loses its front, all else its end.
+    /// terminal is escaped. Where there is too little room a path, or a host, keeps what tells it from others; all else
+    /// loses its end.
     package init(
       _ title: String, key: String, _ alignment: Alignment = .left, isPath: Bool = false,
       value: @escaping @Sendable (Row) -> JSONValue,

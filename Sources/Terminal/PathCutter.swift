@@ -44,7 +44,9 @@ struct PathCutter: Sendable {
 
   /// Only the name of `path`, both ends of it where it does not fit.
   private static func cutName(_ path: String, to columns: Int, _ ellipsis: String) -> String {
-    var cut = PathCut(name(of: path), columns: columns, ellipsis)
+    let name = String(name(of: path))
+    if DisplayWidth.of(name) <= columns { return name }
+    var cut = PathCut(name, columns: columns, ellipsis)
     cut.keep([])
     return cut.text
   }
@@ -143,7 +145,7 @@ private struct PathCut {
   private let name: Int
   private var kept: [Bool]
 
-  init(_ path: some Sequence<Character>, columns: Int, _ ellipsis: String) {
+  init(_ path: String, columns: Int, _ ellipsis: String) {
     characters = Array(path)
     widths = characters.map(DisplayWidth.of)
     self.columns = columns
@@ -192,7 +194,9 @@ private struct PathCut {
       keepEnds(of: word, most: (columns - Self.end(of: columns)) / words.count - 2 * mark)
     }
     for word in words { keepAll(word) }
-    for word in words where word.lowerBound < name { keepBefore(word) }
+    for word in words.sorted(by: { $0.lowerBound > $1.lowerBound }) where word.lowerBound < name {
+      keepBefore(word)
+    }
     keepEnds(of: all)
     if name > 0 { keepAll(name - 1..<name) }
     for word in words {
