@@ -16,7 +16,7 @@ struct PathCutterTests {
     #expect(DisplayWidth.of(cut) <= columns)
   }
 
-  /// Paths made of all combinations of texts, `1` and `2` standing for where these go.
+  /// Paths made of a template and all pairs of texts for `{1}` and `{2}` in it.
   struct Case: Sendable, CustomTestStringConvertible {
     let template: String
     let first: [String]
