@@ -18,7 +18,7 @@ package struct PoolFigures: Sendable, Equatable {
   package var rate: Int64
   /// Jobs of the whole pool that completed since the beginning of the minute that ``PoolSince`` names.
   package var completed: Int64
-  /// Jobs of the whole pool that failed in the last hour.
+  /// Jobs of the whole pool that failed in the last hour, those too that were queued again since.
   package var failed: Int64
   /// The database's time of day in UTC, `15:04:05`.
   package var time: String

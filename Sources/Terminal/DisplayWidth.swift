@@ -13,58 +13,6 @@ package enum DisplayWidth {
     return columns > 0 ? prefix(of: text, within: columns - 1) + "…" : ""
   }
 
-  /// `path` cut to at most `columns` at its front; where not even its last component fits, in the middle of that, whose
-  /// end may be a digest.
-  package static func truncatedPath(
-    _ path: String, to columns: Int, ellipsis: String = "…"
-  ) -> String {
-    if of(path) <= columns { return path }
-    let room = columns - of(ellipsis)
-    if room < 0 { return "" }
-    let name = path.split(separator: "/", omittingEmptySubsequences: false).last.map(String.init)
-    if let name, of(name) > room {
-      let begin = String(prefix(of: name, within: room / 2))
-      return begin + ellipsis + suffix(of: name, within: room - of(begin))
-    }
-    let end = suffix(of: path, within: room)
-    // From a slash on, where one is left: half a directory's name is no use.
-    return ellipsis + end[(end.firstIndex(of: "/") ?? end.startIndex)...]
-  }
-
-  /// `path` cut to at most `columns` in its middle, and at its front where there is too little room: for one whose first `begin`
-  /// characters and whose last `end` others have too.
-  ///
-  /// What comes after the former and before the latter is left as far as there is room, of which four columns are for the one, and
-  /// as much as the name takes, up to the half, for the other. Others that differ in between alone may still look alike.
-  package static func truncatedPath(
-    _ path: String, to columns: Int, alike begin: Int, _ end: Int, ellipsis: String = "…"
-  ) -> String {
-    if of(path) <= columns { return path }
-    // Beside two marks.
-    let room = columns - 2 * of(ellipsis)
-    if room < 1 { return truncatedPath(path, to: columns, ellipsis: ellipsis) }
-    let name = String(path[(path.lastIndex(of: "/") ?? path.startIndex)...])
-    let kept = max(min(of(name), room - room / 2), differentEnd(of: path, end, within: room - 4))
-    // From the beginning of the component where they differ, if that leaves a character by which they do.
-    let component = begin - path.prefix(begin).reversed().prefix { $0 != "/" }.count
-    let start = begin - component < room - kept ? component : begin
-    let lead = start > 0 ? ellipsis : ""
-    let rest = String(path.dropFirst(start))
-    if of(lead + rest) <= columns { return lead + rest }
-    let left = columns - of(lead) - of(ellipsis)
-    let front = prefix(of: rest, within: left - kept)
-    return lead + front + ellipsis + suffix(of: path, within: left - of(String(front)))
-  }
-
-  /// The columns of the end of `path` that differs from others, which have its last `end` characters too: from the beginning of
-  /// the component where it does, if that fits into `most`.
-  private static func differentEnd(of path: String, _ end: Int, within most: Int) -> Int {
-    if end == 0 { return 0 }
-    let more = path.dropLast(end).reversed().prefix { $0 != "/" }.count
-    let component = of(String(path.suffix(end + more)))
-    return component <= most ? component : min(of(String(path.suffix(end + 1))), most)
-  }
-
   /// What of `text` fits into `columns`, up to a space where one stands in its latter half, and the rest.
   package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
     if of(text) <= columns { return (text, "") }
@@ -100,10 +48,6 @@ package enum DisplayWidth {
     }
   }
 
-  private static func suffix(of text: String, within columns: Int) -> String {
-    String(prefix(of: String(text.reversed()), within: columns).reversed())
-  }
-
   /// The words of `text` on lines of at most `columns`; a longer word stands alone. nil: on one line.
   package static func wrapped(_ text: String, to columns: Int?) -> [String] {
     guard let columns, of(text) > columns else { return [text] }
@@ -118,7 +62,8 @@ package enum DisplayWidth {
     return lines
   }
 
-  private static func of(_ character: Character) -> Int {
+  static func of(_ character: Character) -> Int {
+    if character.isASCII { return 1 }
     if character.unicodeScalars.contains("\u{fe0f}") { return 2 }
     return character.unicodeScalars.map(of).max() ?? 0
   }

@@ -19,7 +19,8 @@ package struct Listing<Row>: Sendable {
 
     /// A column headed `title` whose JSON member is `key`. Without `text` the table shows the
     /// value itself: strings bare, null as `-`. Text may come from anywhere: what could steer a
-    /// terminal is escaped. Where there is too little room a path loses its front, all else its end.
+    /// terminal is escaped. Where there is too little room a path, or a host, keeps what tells it from others; all else
+    /// loses its end.
     package init(
       _ title: String, key: String, _ alignment: Alignment = .left, isPath: Bool = false,
       value: @escaping @Sendable (Row) -> JSONValue,
@@ -76,7 +77,13 @@ package struct Listing<Row>: Sendable {
     let cells = rows.map { row in columns.map { SafeText.visible($0.text(row)) } }
     let widths = fitted(widths(of: cells), to: screen.width)
     var table = line(columns.map(\.title), styles: columns.map { _ in .bold }, widths, screen)
+    let cutters = columns.indices.map { index in
+      columns[index].isPath ? PathCutter(cells.map { $0[index] }, in: widths[index]) : nil
+    }
     for (row, cells) in zip(rows, cells) {
+      let cells = cells.indices.map { index in
+        cutters[index]?.cut(cells[index], to: widths[index]) ?? cells[index]
+      }
       table += line(cells, styles: columns.map { $0.style(row) }, widths, screen)
       if let note = note(row) { table += screen.indented(SafeText.visible(note)) }
     }
@@ -112,10 +119,7 @@ package struct Listing<Row>: Sendable {
   ) -> String {
     var line = ""
     for (index, cell) in cells.enumerated() {
-      let text =
-        columns[index].isPath
-        ? DisplayWidth.truncatedPath(cell, to: widths[index])
-        : DisplayWidth.truncated(cell, to: widths[index])
+      let text = DisplayWidth.truncated(cell, to: widths[index])
       let padding = String(repeating: " ", count: widths[index] - DisplayWidth.of(text))
       let painted = screen.paint(text, styles[index])
       let isLast = index == cells.count - 1

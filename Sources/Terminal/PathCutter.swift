@@ -1,43 +1,266 @@
-/// Cuts the paths that are in view to one width so that, as far as there is room, none looks like another.
+/// Cuts paths that are in view together so that, as far as there is room, none looks like another.
+///
+/// Of a path the name is left, and before it as many directories as there is room for; of a name too long for that both ends.
+/// Where names look alike, the words that tell the paths apart come first, and then what they belong to.
 struct PathCutter: Sendable {
-  private let width: Int
   private let ellipsis: String
-  /// Those that would look alike without their fronts: with how many characters each begins, and ends, as another does.
-  private let alike: [String: (begin: Int, end: Int)]
+  /// Of paths whose names look alike: the words that tell each from the others, those first that tell the most.
+  private let telling: [String: [Range<Int>]]
 
-  /// For `paths`, which are free of control characters, in `width` columns.
-  init(_ paths: Set<String>, to width: Int, ellipsis: String = "…") {
-    self.width = width
+  /// For `paths`, which are free of control characters, in about `width` columns; for any others they are cut as if alone.
+  init(_ paths: some Sequence<String>, in width: Int, ellipsis: String = "…") {
     self.ellipsis = ellipsis
-    let groups = Dictionary(grouping: paths) {
-      DisplayWidth.truncatedPath($0, to: width, ellipsis: ellipsis)
+    let paths = Set(paths)
+    guard paths.contains(where: { DisplayWidth.of($0) > width }) else {
+      telling = [:]
+      return
     }
-    let ends = Self.shared(groups.keys.map { String($0.reversed()) })
-    var alike: [String: (begin: Int, end: Int)] = [:]
-    for (end, group) in groups where group.count > 1 {
-      for (path, begin) in Self.shared(group) {
-        alike[path] = (begin, ends[String(end.reversed())] ?? 0)
+    let alike = Dictionary(grouping: paths) { Self.cutName($0, to: width, ellipsis) }
+      .values.filter { $0.count > 1 }.joined()
+    // What tells them apart leaves their names an end alone.
+    let groups = Dictionary(grouping: alike) { Self.name(of: $0).suffix(PathCut.end(of: width)) }
+    telling = groups.values.map(Self.telling).reduce(into: [:]) {
+      $0.merge($1) { first, _ in first }
+    }
+  }
+
+  /// `path` in at most so many columns.
+  func cut(_ path: String, to columns: Int) -> String {
+    if DisplayWidth.of(path) <= columns { return path }
+    if DisplayWidth.of(ellipsis) > columns { return "" }
+    let words = telling[path] ?? []
+    // A mark for the directories would take the place of a part of the name.
+    if words.isEmpty, DisplayWidth.of(String(Self.name(of: path)) + ellipsis) > columns {
+      return Self.cutName(path, to: columns, ellipsis)
+    }
+    var cut = PathCut(path, columns: columns, ellipsis)
+    cut.keep(words)
+    return cut.text
+  }
+
+  private static func name(of path: String) -> Substring {
+    path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+  }
+
+  /// Only the name of `path`, both ends of it where it does not fit.
+  private static func cutName(_ path: String, to columns: Int, _ ellipsis: String) -> String {
+    let name = String(name(of: path))
+    if DisplayWidth.of(name) <= columns { return name }
+    var cut = PathCut(name, columns: columns, ellipsis)
+    cut.keep([])
+    return cut.text
+  }
+
+  /// The words that tell `paths` apart: those at the fewest places at which no two have the same.
+  private static func telling(_ paths: [String]) -> [String: [Range<Int>]] {
+    let words = paths.map { PathWords($0) }
+    let places = Set(words.flatMap(\.ranges.keys)).sorted()
+    var chosen: [PathWords.Place] = []
+    // Of which paths the words at the chosen places are the same.
+    var (classes, count) = (Array(repeating: 0, count: paths.count), 1)
+    while count < paths.count {
+      var best = (place: places.first, classes: classes, count: count)
+      for place in places {
+        let split = Self.split(classes, by: words.map { $0[place] })
+        if split.count > best.count { best = (place, split.classes, split.count) }
+      }
+      // Where none helps they differ in what stands between words.
+      guard best.count > count, let place = best.place else { break }
+      chosen.append(place)
+      (classes, count) = (best.classes, best.count)
+    }
+    let ranges = words.map { words in chosen.compactMap { words.ranges[$0] } }
+    return Dictionary(uniqueKeysWithValues: zip(paths, ranges))
+  }
+
+  /// The classes that are left of `classes` where all of one have the same word, and how many they are.
+  private static func split(
+    _ classes: [Int], by words: [String?]
+  ) -> (classes: [Int], count: Int) {
+    var numbers: [Pair: Int] = [:]
+    let split = zip(classes, words).map { number, word in
+      let pair = Pair(number: number, word: word)
+      if let known = numbers[pair] { return known }
+      numbers[pair] = numbers.count
+      return numbers.count - 1
+    }
+    return (split, numbers.count)
+  }
+
+  private struct Pair: Hashable {
+    let number: Int
+    let word: String?
+  }
+}
+
+/// The words of a path: letters and digits that stand together, with the slash where one follows.
+private struct PathWords {
+  /// Where a word stands: paths of one kind have theirs at the same places, also where their depths differ.
+  struct Place: Hashable, Comparable {
+    /// 0 for the name, 1 for the directory before it; the first of all, which may be a host, comes last.
+    let component: Int
+    /// From the end of the component on.
+    let word: Int
+
+    static func < (one: Place, other: Place) -> Bool {
+      (one.component, one.word) < (other.component, other.word)
+    }
+  }
+
+  let ranges: [Place: Range<Int>]
+  private let characters: [Character]
+
+  init(_ path: String) {
+    characters = Array(path)
+    var ranges: [Place: Range<Int>] = [:]
+    let components = characters.indices.split(
+      omittingEmptySubsequences: false, whereSeparator: { [characters] in characters[$0] == "/" })
+    for (index, component) in components.reversed().enumerated() {
+      let isFirst = index > 0 && index == components.count - 1
+      let words = component.split { [characters] in !characters[$0].isInWord }
+      for (word, range) in words.reversed().enumerated() {
+        let isLast = index > 0 && range.upperBound == component.upperBound
+        ranges[Place(component: isFirst ? .max : index, word: word)] =
+          range.lowerBound..<range.upperBound + (isLast ? 1 : 0)
       }
     }
-    self.alike = alike
+    self.ranges = ranges
   }
 
-  /// One of the paths, in at most so many columns.
-  func cut(_ path: String) -> String {
-    guard let (begin, end) = alike[path] else {
-      return DisplayWidth.truncatedPath(path, to: width, ellipsis: ellipsis)
-    }
-    return DisplayWidth.truncatedPath(path, to: width, alike: begin, end, ellipsis: ellipsis)
+  subscript(_ place: Place) -> String? { ranges[place].map { String(characters[$0]) } }
+}
+
+extension Character {
+  fileprivate var isInWord: Bool { isLetter || isNumber }
+}
+
+/// One path while it is decided what of it is left. It is never wider than its columns.
+private struct PathCut {
+  private let characters: [Character]
+  private let widths: [Int]
+  private let columns: Int
+  private let ellipsis: String
+  private let mark: Int
+  /// Where the name begins.
+  private let name: Int
+  private var kept: [Bool]
+
+  init(_ path: String, columns: Int, _ ellipsis: String) {
+    characters = Array(path)
+    widths = characters.map(DisplayWidth.of)
+    self.columns = columns
+    self.ellipsis = ellipsis
+    mark = DisplayWidth.of(ellipsis)
+    name = characters.lastIndex(of: "/").map { $0 + 1 } ?? 0
+    kept = Array(repeating: false, count: characters.count)
   }
 
-  /// With how many characters each of `texts`, no two of which are equal, begins as another does: one of its neighbours in order.
-  private static func shared(_ texts: [String]) -> [String: Int] {
-    let sorted = texts.sorted()
-    let next = zip(sorted, sorted.dropFirst()).map { zip($0, $1).prefix { $0 == $1 }.count } + [0]
-    var shared: [String: Int] = [:]
-    for (index, text) in sorted.enumerated() {
-      shared[text] = max(next[index], index > 0 ? next[index - 1] : 0)
+  /// How many characters of a name's end are left before all else.
+  static func end(of columns: Int) -> Int { columns / 4 }
+
+  /// Columns of what is left, marks included.
+  var width: Int {
+    var (used, gap) = (0, 0)
+    for index in kept.indices {
+      if kept[index] {
+        used += min(gap, mark) + widths[index]
+        gap = 0
+      } else {
+        gap += widths[index]
+      }
     }
-    return shared
+    return used + min(gap, mark)
+  }
+
+  /// What is left, with a mark where something is missing that takes more room.
+  var text: String {
+    var (text, gap) = ("", "")
+    for index in kept.indices {
+      if kept[index] {
+        text += (DisplayWidth.of(gap) > mark ? ellipsis : gap) + String(characters[index])
+        gap = ""
+      } else {
+        gap.append(characters[index])
+      }
+    }
+    return text + (DisplayWidth.of(gap) > mark ? ellipsis : gap)
+  }
+
+  /// Leaves what tells the path from others by `words`: first a part of each and of the name's end, at last all else.
+  mutating func keep(_ words: [Range<Int>]) {
+    let all = name..<characters.count
+    keep(all.reversed().prefix(Self.end(of: columns)))
+    for word in words {
+      keepEnds(of: word, most: (columns - Self.end(of: columns)) / words.count - 2 * mark)
+    }
+    for word in words { keepAll(word) }
+    for word in words.sorted(by: { $0.lowerBound > $1.lowerBound }) where word.lowerBound < name {
+      keepBefore(word)
+    }
+    keepEnds(of: all)
+    if name > 0 { keepAll(name - 1..<name) }
+    for word in words {
+      keepEnds(of: word)
+      keepAfter(word)
+    }
+    keepDirectories()
+  }
+
+  /// Leaves as many of these characters as there is room for, in that order.
+  private mutating func keep(_ indices: some Sequence<Int>) {
+    for index in indices where !keepAll(index..<index + 1) { return }
+  }
+
+  /// Leaves these characters if there is room for all.
+  @discardableResult
+  private mutating func keepAll(_ range: Range<Int>) -> Bool {
+    let before = kept[range]
+    for index in range { kept[index] = true }
+    if width <= columns { return true }
+    kept[range] = before
+    return false
+  }
+
+  /// Leaves of a range what there is room for, `most` characters at most, half of them from its end and half from its begin.
+  private mutating func keepEnds(of range: Range<Int>, most: Int = .max) {
+    let indices = zip(range.reversed(), range).flatMap { [$0, $1] }
+    keep(indices.prefix(min(max(most, 1), range.count)))
+  }
+
+  /// Leaves what stands before `word` in its component, word by word, and the slash before that.
+  private mutating func keepBefore(_ word: Range<Int>) {
+    var start = word.lowerBound
+    while start > 0, characters[start] != "/" {
+      var next = start - 1
+      if characters[next] != "/" {
+        while next > 0, characters[next - 1].isInWord { next -= 1 }
+      }
+      guard keepAll(next..<start) else { return }
+      start = next
+    }
+  }
+
+  /// Leaves what stands after `word` in its component, word by word, and the slash after that.
+  private mutating func keepAfter(_ word: Range<Int>) {
+    var end = word.upperBound
+    while end < characters.count, characters[end - 1] != "/" {
+      var next = end + 1
+      if characters[end] != "/" {
+        while next < characters.count, characters[next].isInWord { next += 1 }
+      }
+      guard keepAll(end..<next) else { return }
+      end = next
+    }
+  }
+
+  /// Leaves whole directories, from the last on.
+  private mutating func keepDirectories() {
+    guard name > 0, keepAll(name - 1..<name) else { return }
+    var end = name - 1
+    while end > 0 {
+      let start = characters[..<end].lastIndex(of: "/") ?? 0
+      guard keepAll(start..<end) else { return }
+      end = start
+    }
   }
 }

@@ -44,6 +44,8 @@ package struct ProgressFrame: Sendable, Equatable {
   package var bytes: Int64
   /// Bytes of all files in the end; nil unless every length is known.
   package var total: Int64?
+  /// Whether the bar counts files also where that is known.
+  package var countsFiles: Bool
   /// Bytes a second over all.
   package var rate: Int64
   /// Until all is done; nil while nobody knows.
@@ -51,8 +53,8 @@ package struct ProgressFrame: Sendable, Equatable {
 
   package init(
     transfers: [TransferProgress] = [], done: Int = 0, failed: Int = 0, cancelled: Int = 0,
-    all: Int? = nil, parts: Double = 0, bytes: Int64 = 0, total: Int64? = nil, rate: Int64 = 0,
-    timeLeft: Duration? = nil
+    all: Int? = nil, parts: Double = 0, bytes: Int64 = 0, total: Int64? = nil,
+    countsFiles: Bool = false, rate: Int64 = 0, timeLeft: Duration? = nil
   ) {
     self.transfers = transfers
     self.done = done
@@ -62,6 +64,7 @@ package struct ProgressFrame: Sendable, Equatable {
     self.parts = parts
     self.bytes = bytes
     self.total = total
+    self.countsFiles = countsFiles
     self.rate = rate
     self.timeLeft = timeLeft
   }
@@ -71,7 +74,7 @@ package struct ProgressFrame: Sendable, Equatable {
 
   /// How much is there, 0...1: of the bytes, or else of the files, those that run or wait by their parts.
   var fraction: Double? {
-    if let total { return Fraction.of(bytes, total) }
+    if let total, !countsFiles { return Fraction.of(bytes, total) }
     guard let all, !isOver else { return all.map { _ in 1 } }
     let ended = Double(done + failed + cancelled)
     let there = transfers.reduce(ended + parts) { $0 + ($1.fraction ?? 0) }

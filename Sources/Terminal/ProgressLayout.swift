@@ -35,7 +35,7 @@ package struct ProgressLayout: Sendable {
     let widest = (names + [frame.counts]).map(DisplayWidth.of).max() ?? 0
     let widths = ProgressColumns(
       width: columns - 1, widestName: widest, least: DisplayWidth.of(frame.leastCounts))
-    let cutter = PathCutter(Set(names), to: widths.name, ellipsis: bar.ellipsis)
+    let cutter = PathCutter(names, in: widths.name, ellipsis: bar.ellipsis)
     var lines = zip(shown, names).map { line(of: $0, name: $1, cutter, widths) }
     if hidden > 0 && room > 0 {
       let text = shown.isEmpty ? "\(hidden) running" : "\(bar.ellipsis) and \(hidden) more"
@@ -63,10 +63,7 @@ package struct ProgressLayout: Sendable {
       fraction: transfer.fraction,
       bytes: HumanFormat.bytes(transfer.bytes, of: transfer.total), rate: transfer.rate,
       timeLeft: transfer.timeLeft)
-    return line(row, widths) { width in
-      width == widths.name
-        ? cutter.cut(name) : DisplayWidth.truncatedPath(name, to: width, ellipsis: bar.ellipsis)
-    }
+    return line(row, widths) { cutter.cut(name, to: $0) }
   }
 
   private func line(ofTotal frame: ProgressFrame, _ widths: ProgressColumns) -> String {

@@ -13,8 +13,8 @@ package struct TableColumn: Sendable, Equatable {
   /// Where there is too little room, the column of the highest rank goes first; one of 0 never does.
   let rank: Int
 
-  /// A column headed `title`. Where there is too little room a path loses its front, or of its middle too what tells it least
-  /// from others that would look the same, all else its end.
+  /// A column headed `title`. Where there is too little room a path, or a host, keeps what tells it from others; all else
+  /// loses its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,
     isPath: Bool = false
@@ -76,7 +76,7 @@ package struct TableLayout: Sendable {
     self.widths = widths
     cutters = columns.indices.map { index in
       guard columns[index].isPath, let width = widths[index] else { return nil }
-      return PathCutter(Set(rows.map { SafeText.visible($0[index].text) }), to: width)
+      return PathCutter(rows.map { SafeText.visible($0[index].text) }, in: width)
     }
   }
 
@@ -137,7 +137,8 @@ package struct TableLayout: Sendable {
         let column = columns[index]
         let text = SafeText.visible(text)
         let cut =
-          (isHeading ? nil : cutters[index])?.cut(text) ?? DisplayWidth.truncated(text, to: width)
+          (isHeading ? nil : cutters[index])?.cut(text, to: width)
+          ?? DisplayWidth.truncated(text, to: width)
         if column.alignment == .right { line.pad(to: start + width - DisplayWidth.of(cut)) }
         line.append(cut, style)
       }

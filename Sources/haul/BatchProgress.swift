@@ -21,6 +21,7 @@ struct BatchProgress {
   private var transfers: [TransferProgress] = []
   /// Does not go back between two counts, although a job that has just ended is missing until the next.
   private var bytes: Int64 = 0
+  private var expected = ExpectedBytes()
   private var bytesMeter = RateMeter()
   private var jobsMeter = RateMeter()
   /// Since when nothing has been seen running.
@@ -50,6 +51,8 @@ struct BatchProgress {
         name: row.path, bytes: row.bytes, total: row.total, rate: isMoving ? row.rate : 0)
     }
     lookedAt = now
+    expected.look(
+      transfers.map(\.total), unfinished: tally.pending, completed: (tally.completed, tally.bytes))
     bytes = max(isCounted ? 0 : bytes, transfers.reduce(tally.bytes) { $0 + $1.bytes })
     if isCounted {
       isCounted = false
@@ -76,7 +79,8 @@ struct BatchProgress {
         : transfers.map { .init(name: $0.name, bytes: $0.bytes, total: $0.total, rate: 0) },
       done: tally.completed, failed: tally.failed, cancelled: tally.cancelled,
       all: tally.ended + tally.pending, parts: tally.parts,
-      bytes: bytes, rate: isKnown ? rate : 0, timeLeft: isKnown ? timeLeft : nil)
+      bytes: bytes, total: expected.total, countsFiles: expected.countsFiles,
+      rate: isKnown ? rate : 0, timeLeft: isKnown ? timeLeft : nil)
   }
 
   /// What the running ones report. Small files end before they ever report a rate: then it is measured,

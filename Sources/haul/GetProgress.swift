@@ -8,22 +8,24 @@ import Worker
 
 /// Shows a `haul get` while it runs, and counts what comes of it.
 final class GetProgress: Sendable {
-  fileprivate struct State {
+  private struct State {
     var tally: GetTally
     /// By token, of what runs.
     var running: [Int64: Running] = [:]
     var total = RateMeter()
     var isStopping = false
-    /// A bar that has counted files goes on counting files, not to run backwards.
-    var countsFiles = false
+    var expected = ExpectedBytes()
     /// By path, from the first need of one on.
     var lines: [String: SubmitLine]?
     var hostTrouble = HostTroubleLines()
     /// Says in a while what is waited for.
     var notice: Task<Void, Never>?
+
+    /// Whether how far it is is worth showing. Of what is being stopped nothing would be counted that is saved.
+    var isCounting: Bool { !isStopping && !tally.isSingleFailure }
   }
 
-  fileprivate struct Running {
+  private struct Running {
     var meter = RateMeter()
     /// The most bytes of the file that it has had.
     var most: Int64 = 0
@@ -210,8 +212,9 @@ final class GetProgress: Sendable {
       // What an earlier run had fetched says nothing of the rate, nor does the time until the first byte.
       let fetched = state.tally.fetched + transfers.reduce(0) { $0 + $1.fetched }
       if fetched > 0 { state.total.add(fetched, at: now) }
-      let expected = state.expected(transfers)
-      if expected == nil, state.tally.completed > 0 { state.countsFiles = true }
+      state.expected.look(
+        transfers.map(\.total), unfinished: state.tally.unfinished,
+        completed: (state.tally.completed, state.tally.bytes))
       // One that has all its bytes is being published, and another has its place.
       let shown = transfers.filter { transfer in transfer.total.map { transfer.bytes < $0 } ?? true
       }
@@ -224,20 +227,9 @@ final class GetProgress: Sendable {
         done: state.tally.completed + state.tally.skipped, failed: state.tally.failed,
         all: state.tally.all,
         parts: Double(transfers.count - shown.count),
-        bytes: bytes, total: state.countsFiles ? nil : expected, rate: state.total.rate,
-        timeLeft: expected.flatMap { state.total.timeLeft(for: $0 - bytes) })
+        bytes: bytes, total: state.expected.total, countsFiles: state.expected.countsFiles,
+        rate: state.total.rate,
+        timeLeft: state.expected.total.flatMap { state.total.timeLeft(for: $0 - bytes) })
     }
-  }
-}
-
-extension GetProgress.State {
-  /// Whether how far it is is worth showing. Of what is being stopped nothing would be counted that is saved.
-  fileprivate var isCounting: Bool { !isStopping && !tally.isSingleFailure }
-
-  /// Bytes of all files in the end; known once every file has ended or runs with its length known.
-  fileprivate func expected(_ transfers: [RunningTransfer]) -> Int64? {
-    guard transfers.count >= tally.unfinished else { return nil }
-    let totals = transfers.compactMap(\.total)
-    return totals.count == transfers.count ? totals.reduce(tally.bytes, +) : nil
   }
 }

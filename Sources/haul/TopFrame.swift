@@ -88,10 +88,7 @@ struct TopFrame {
         ? add("\(waiting.paused)", "paused", .yellow) : add("\(waiting.jobs)", "waiting", .bold)
     }
     if model.part == .all && figures.failed > 0 {
-      let word = "failed in 1h"
-      let more = ", retried too"
-      let room = width - line.width - DisplayWidth.of("  \(figures.failed) \(word)\(more)")
-      add("\(figures.failed)", room < 0 ? word : word + more, .red)
+      add("\(figures.failed)", "failed in the last hour", .red)
     }
     return line
   }

@@ -11,7 +11,7 @@ extension TransferRow {
 
   static let table = TopTable<TransferRow>([
     .init(Column("JOB", key: "job", .right, value: { .number($0.job) }), 5...9, 6),
-    .init(Column("PATH", key: "path", isPath: true, value: { .string($0.path) }), 20...100, 0),
+    .init(Column("PATH", key: "path", isPath: true, value: { .string($0.path) }), 24...100, 0),
     .init(
       Column(
         "DONE", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),
@@ -39,7 +39,7 @@ extension TransferRow {
       Column(
         "WORKER", key: "worker", value: { .number($0.worker) },
         text: { "\($0.worker) \($0.machine)" }),
-      6...20, 5),
+      12...20, 5),
     .init(Column("QUEUE", key: "queue", value: { .string($0.queue) }), 7...18, 7),
     .init(Column("HOST", key: "host", value: { .string($0.host) }), 10...30, 8),
     .init(Column("BATCH", key: "batch", value: { .text($0.batch) }), 8...18, 9),
@@ -50,7 +50,7 @@ extension TransferRow {
       self, .job(job, path: path),
       detail: [
         "job \(job)", path, command.map { "asked to \($0)" }, "from \(host)",
-        batch.map { "batch \($0)" },
+        "worker \(worker) on \(machine)", batch.map { "batch \($0)" },
         attempt > 1 ? "attempt \(attempt)" : nil, "for " + HumanFormat.duration(.seconds(seconds)),
         durable.map { "\(HumanFormat.bytes($0)) safe" },
       ])
@@ -93,8 +93,9 @@ extension HostRow {
   static let table = TopTable(
     columns.filter { $0.key != idle.key } + [idle],
     [
-      ("host", 20...60, 0), ("running", 7...7, 0), ("cap", 4...9, 2), ("min_interval", 8...8, 4),
-      ("waiting", 7...7, 3), ("why_idle", 8...80, 0),
+      ("host", 16...60, 0), ("running", 7...7, 1), ("cap", 6...9, 2), ("min_interval", 8...8, 4),
+      // `blocked: rate_limited…`
+      ("waiting", 7...7, 3), ("why_idle", 22...80, 0),
     ])
 
   var topRow: TopRow {
@@ -146,8 +147,8 @@ extension BatchRow {
   static let table = TopTable(
     columns,
     [
-      ("batch", 12...60, 0), ("jobs", 6...10, 3), ("completed", 9...10, 0), ("failed", 6...8, 0),
-      ("cancelled", 9...9, 6), ("unfinished", 6...10, 0), ("bytes", 8...8, 5), ("rate", 10...10, 1),
+      ("batch", 11...60, 0), ("jobs", 6...10, 3), ("completed", 9...10, 0), ("failed", 6...8, 0),
+      ("cancelled", 9...9, 4), ("unfinished", 6...10, 0), ("bytes", 8...8, 5), ("rate", 10...10, 1),
       ("time_left", 9...9, 2),
     ])
 
@@ -156,7 +157,7 @@ extension BatchRow {
       self, .batch(batch),
       detail: [
         "batch \(batch)", Self.word(self), counted(Int(running), "running job"),
-        cancelled > 0 ? "\(cancelled) cancelled" : nil,
+        cancelled > 0 ? "\(cancelled) cancelled" : nil, HumanFormat.bytes(allBytes),
         "submitted \(HumanFormat.time(submittedAt))",
       ])
   }

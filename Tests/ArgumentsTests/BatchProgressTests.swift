@@ -40,6 +40,35 @@ struct BatchProgressTests {
     #expect(progress.frame(at: start + .seconds(1)).bytes == 130)
   }
 
+  @Test func `the bytes of all are known once nothing waits whose length is not`() throws {
+    var progress = BatchProgress()
+    let running = { (totals: [String]) in
+      let rows = totals.enumerated().map {
+        #"{"job": \#($0), "path": "a", "bytes": 10, "total": \#($1), "rate": 4}"#
+      }
+      return "[\(rows.joined(separator: ","))]"
+    }
+    let looks: [(Int, Int, [String], Int64?)] = [
+      // Completed, pending, lengths of what runs: known or not.
+      (0, 2, ["50", "30"], 80), (0, 2, ["50", "null"], nil), (1, 3, ["50", "30"], nil),
+      (2, 2, ["50", "30"], 280), (4, 0, [], 400),
+    ]
+    var bars: [Bool] = []
+    for (second, (completed, pending, totals, total)) in looks.enumerated() {
+      let states = [("completed", completed), ("queued", pending)].filter { $0.1 > 0 }
+      let counts = states.map {
+        #"{"state": "\#($0)", "jobs": \#($1), "bytes": \#($0 == "queued" ? 0 : $1 * 100)}"#
+      }
+      progress.count(try decoded("[\(counts.joined(separator: ","))]"))
+      progress.look(try decoded(running(totals)), at: start + .seconds(second))
+      let frame = progress.frame(at: start + .seconds(second))
+      #expect(frame.total == total)
+      bars.append(frame.countsFiles)
+    }
+    // A bar that has counted files goes on with them.
+    #expect(bars == [false, false, true, true, true])
+  }
+
   @Test func `a rate counts only while bytes come, and while there is news`() throws {
     var progress = BatchProgress()
     progress.count(try decoded(#"[{"state": "running", "jobs": 1, "bytes": 0}]"#))

@@ -49,6 +49,46 @@ struct BrowserTests {
     }
   }
 
+  @Test(.enabled(if: hasChromium, "chromium is not there"), arguments: [390, 1280])
+  func `paths are seen to their ends`(width: Int) async throws {
+    try await HaulPool.open { pool in
+      let file = try GatedFile()
+      let worker = try pool.worker()
+      try await worker.event("worker.started")
+      let paths = ["mirror-a", "mirror-b"].flatMap { host in
+        ["v1.2", "v1.3"].map {
+          "\(host).downloads.example.org/debian/pool/\($0)/linux-image-6.1.0-25-cloud-amd64-unsigned.deb"
+        }
+      }
+      for path in paths {
+        try await pool.command("submit", file.origin.url("/file"), "--out", path)
+      }
+      let page = try await ListeningPage(pool)
+      let names = "[...document.querySelectorAll('#running .path')]"
+      let output = try await ChildProcess.run(
+        Self.script,
+        [
+          page.url("/"), "--width", "\(width)", "--until", "\(names).length === 4",
+          "--eval", "\(names).map((name) => name.textContent).sort().join(' ')",
+          "--eval", "\(names).every((name) => name.title === name.textContent)",
+          "--eval", "\(names).every(\(Self.isSeenWhole))",
+        ])
+      #expect(output.exit == .code(0), "\(output.standardOutput) \(output.standardError)")
+      #expect(
+        output.standardOutput == ["\"\(paths.joined(separator: " "))\"", "true", "true", "[]"])
+      file.gate.open()
+    }
+  }
+
+  /// Whether all text of an element is within its cell.
+  private static let isSeenWhole = """
+    (name) => {
+      const range = document.createRange(), cell = name.parentNode.getBoundingClientRect();
+      range.selectNodeContents(name);
+      return [...range.getClientRects()].every((row) => row.left >= cell.left && row.right <= cell.right);
+    }
+    """
+
   @Test(
     .enabled(if: hasChromium, "chromium is not there"),
     arguments: [([], "rgb(247, 246, 243)"), (["--dark"], "rgb(16, 19, 23)")])

@@ -105,7 +105,7 @@ struct ProgressLayoutTests {
     }
     #expect(
       names(6) == [
-        "debian-12.7.0.iso", "linux-sourc…12-1_all.deb", "とても長い…巻-最終版.zip", "…", "31/1200,",
+        "debian-12.7.0.iso", "linux-sourc…12-1_all.deb", "とても長い名…最終版.zip", "…", "31/1200,",
       ])
     #expect(layout.lines(.mixed, columns: 80, rows: 3)[0] == "7 running")
     #expect(layout.lines(.mixed, columns: 80, rows: 2).count == 1)
@@ -136,6 +136,13 @@ struct ProgressLayoutTests {
       ProgressFrame(
         transfers: [.init(name: "a", bytes: 5, total: 10, rate: 0)], all: 2, bytes: 5, rate: 1),
       "0 of 2 files      ━━━━━────────────────  25%            5 B       1 B/s"
+    ),
+    (
+      // So many files have been counted that the bar goes on with them.
+      ProgressFrame(
+        transfers: [.init(name: "a", bytes: 5, total: 10, rate: 0)], done: 1, all: 2, bytes: 6,
+        total: 11, countsFiles: true),
+      "1 of 2 files      ━━━━━━━━━━━━━━━╸─────  75%         6/11 B           -"
     ),
     (
       // Nothing runs, and half of one of two waits.

@@ -75,9 +75,9 @@ enum Sample {
     [{"batch": "monday", "jobs": 1200, "completed": 31, "failed": 2, "cancelled": 0, "unfinished": 1167, "running": 4,
       "bytes": 26843545600, "rate": 13342000, "seconds_left": 7322, "submitted_at": "2026-11-21T15:30:12.5+00:00",
       "steering": "pause", "completed_bytes": 1, "waiting_bytes": 0, "waiting_parts": 0, "held": 0, "running_parts": 1.8},
-     {"batch": "sunday", "jobs": 40, "completed": 12, "failed": 0, "cancelled": 0, "unfinished": 28, "running": 0,
+     {"batch": "sunday", "jobs": 40, "completed": 12, "failed": 0, "cancelled": 3, "unfinished": 25, "running": 0,
       "bytes": 1048576, "rate": 0, "submitted_at": "2026-11-20T15:30:12.5+00:00", "completed_bytes": 1048576,
-      "waiting_bytes": 0, "waiting_parts": 0, "held": 28, "running_parts": 0}]
+      "waiting_bytes": 0, "waiting_parts": 0, "held": 25, "running_parts": 0}]
     """
 
   static let failures = """

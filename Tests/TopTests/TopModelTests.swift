@@ -101,7 +101,7 @@ struct TopModelTests {
     type("s", &model)
     #expect(model.list.order?.column == 1)
     type("SS", &model)
-    #expect(model.list.order?.column == 7)
+    #expect(model.list.order?.column == 6)
   }
 
   @Test func `a filter is typed, kept, taken back and taken away`() throws {

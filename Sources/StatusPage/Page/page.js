@@ -48,11 +48,11 @@ function bar(node, value, label) {
   if (node.getAttribute("aria-label") !== label) node.setAttribute("aria-label", label);
 }
 function progress() { const node = make("progress"); node.max = 100; return node; }
+// A path breaks after its slashes, where it has to.
 function named(node, path) {
-  const cut = path.lastIndexOf("/") + 1;
-  set(node.firstChild, path.slice(0, cut));
-  set(node.lastChild, path.slice(cut));
-  if (node.title !== path) node.title = path;
+  if (node.title === path) return;
+  node.replaceChildren(...path.split(/(?<=\/)/).map((part) => make("span", part.endsWith("/") ? "dir" : "file", part)));
+  node.title = path;
 }
 
 /// A table whose columns are {title, classes, parts() → nodes, show(nodes, item)}; rows are kept by their keys.
@@ -108,12 +108,11 @@ class Table {
 let noPlace = false;
 const plain = (title, classes, value) => ({ title, classes, show: (cell, item) => set(cell, value(item)) });
 const spans = (...classes) => () => classes.map((name) => make("span", name));
-const pathName = () => make("span", "name path", make("span", "dir"), make("span", "file"));
 
 const tables = {
   running: new Table("running", [
     {
-      title: "File", parts: () => [pathName(), progress(), make("span", "sub"), make("span", "sub wrap narrow")],
+      title: "File", parts: () => [make("span", "name path"), progress(), make("span", "sub"), make("span", "sub wrap narrow")],
       show(cell, job) {
         const [name, meter, where, narrow] = cell.children;
         named(name, job.path);
@@ -280,7 +279,7 @@ function chart(minutes, now) {
   const sum = (column) => shown.reduce((total, row) => total + row[column], 0);
   set($("chart-top"), most ? `${bytes(top)} a minute` : "");
   set($("chart-text"), sum(2) + sum(3) === 0 ? "none yet"
-    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${counted(sum(3), "failure")}, retried ones too` : ""}`);
+    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${count(sum(3))} failed` : ""}`);
 }
 
 // What an operator should look at.
