@@ -295,8 +295,9 @@ function notes(state) {
   }
   for (const queue of state.queues ?? []) {
     const waiting = queue.queued + queue.interrupted;
-    if (waiting && !queue.workers) found.push(["bad", `${counted(waiting, "job")} of queue ${queue.queue} wait, and no live worker serves it.`]);
-    else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused; ${counted(waiting, "job")} wait.`]);
+    const wait = waiting === 1 ? "waits" : "wait";
+    if (waiting && !queue.workers) found.push(["bad", `${counted(waiting, "job")} of queue ${queue.queue} ${wait}, and no live worker serves it.`]);
+    else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused; ${counted(waiting, "job")} ${wait}.`]);
   }
   const blocked = (state.hostCounts ?? []).find((row) => row.whyIdle === "blocked");
   if (blocked?.waiting) {
