@@ -42,7 +42,8 @@ struct SteerTests {
           "h            0  2 of 8        2s  yes      blocked",
         ])
       #expect(list[2].hasPrefix("      blocked by an operator until 20"))
-      #expect(list[3] == "other        0       4         -  yes      -")
+      // No worker runs: what waits for the other host waits for one.
+      #expect(list[3] == "other        0       4         -  yes      unserved")
       try await pool.command("host", "block", "h")
       #expect(
         try await pool.command("hosts")[2] == "      blocked by an operator until haul host unblock"
