@@ -2,19 +2,16 @@ import Arguments
 import JobQueue
 import Terminal
 
-/// Why a host starts nothing more, as the view `hosts` spells it.
-enum IdleReason: String, CaseIterable, OptionValue {
-  case blocked, full, adaptive, empty, paused, interval
-}
+extension IdleReason: OptionValue {}
 
 struct HostsCommand: HaulCommand {
   static let name = "hosts"
   static let abstract = "List hosts, and why each starts nothing."
   static let discussion = """
     The busiest first. CAP is how many transfers it may see now; 2 of 8 where it has refused to serve as many as \
-    its policy allows. IDLE says why nothing more starts: blocked (at the host's wish, after failures or by \
-    an operator), full (its cap), adaptive (that cap is lowered), empty (nothing waits, \
-    unless held or scheduled for later), paused or interval.
+    its policy allows. IDLE says why nothing more starts:
+
+    \(IdleReason.allCases.map { "\($0.rawValue) (\($0.meaning))" }.joined(separator: ", ")).
     """
   static let examples = [
     Example("haul hosts", "The busiest hosts."),

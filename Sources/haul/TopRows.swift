@@ -102,23 +102,10 @@ extension HostRow {
     Self.table.row(
       self, .host(host),
       detail: [
-        host, Self.block(self) ?? whyIdle.flatMap(Self.reason),
+        host, Self.block(self) ?? whyIdle.flatMap(IdleReason.init)?.meaning,
         whyIdle == nil && waiting
           ? "not the host keeps its jobs waiting: 'haul job ID' says of each what does" : nil,
       ])
-  }
-
-  /// What `why_idle` means, in words; nil for what ``block(_:)`` tells.
-  private static func reason(_ whyIdle: String) -> String? {
-    switch whyIdle {
-    case "full": "as many run as may"
-    case "adaptive": "as many run as its refusals have left of its cap"
-    case "empty": "nothing waits for it, unless held or scheduled for later"
-    case "paused": "all that waits for it is in paused queues"
-    case "unserved": "no live worker takes what waits for it: see the queues"
-    case "interval": "the interval between two starts is not over"
-    default: nil
-    }
   }
 }
 

@@ -90,7 +90,7 @@ struct PoolMetrics: Sendable {
   }
 
   private func counts(_ counted: CountedFacts) -> [MetricFamily] {
-    let reasons = ["blocked", "full", "adaptive", "empty", "paused", "unserved", "interval"]
+    let reasons = IdleReason.allCases.map(\.rawValue)
     let hosts = Dictionary(uniqueKeysWithValues: counted.hostCounts.map { ($0.whyIdle, $0.hosts) })
     let results = ["completed", "failed", "released", "rescued", "cancelled", "paused"]
     let attempts = Dictionary(

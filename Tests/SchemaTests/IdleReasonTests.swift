@@ -1,0 +1,35 @@
+import Foundation
+import JobQueue
+import TestSupport
+import Testing
+
+/// That what the view tells of a host is what the program, the metrics and the documents know.
+struct IdleReasonTests {
+  private static let known = IdleReason.allCases.map(\.rawValue)
+
+  @Test func `the view tells these, and its column names them`() async throws {
+    try await Pool.open { pool in
+      let view: String = try await pool.value("SELECT pg_get_viewdef('haul.hosts'::regclass)")
+      let reasons = try #require(view.firstMatch(of: /'blocked'::text(?s:.*?) AS why_idle/))
+      let told = reasons.output.matches(of: /'([a-z]+)'::text/).map { String($0.output.1) }
+      #expect(told.sorted() == Self.known.sorted())
+      let comment: String = try await pool.value(
+        """
+        SELECT col_description(attrelid, attnum) FROM pg_attribute
+        WHERE attrelid = 'haul.hosts'::regclass AND attname = 'why_idle'
+        """)
+      for reason in Self.known { #expect(comment.contains(reason)) }
+    }
+  }
+
+  @Test func `the guide explains each, the page on metrics lists them`() throws {
+    let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "docs")
+    let guide = try String(contentsOf: docs.appending(path: "guide.md"), encoding: .utf8)
+    let table = try #require(guide.firstMatch(of: /\| `why_idle` \|(?s:.*?)\n\n/)).output
+    let explained = table.matches(of: /\n\| `([a-z]+)` \|/).map { String($0.output.1) }
+    #expect(explained.sorted() == Self.known.sorted())
+    let metrics = try String(contentsOf: docs.appending(path: "monitoring.md"), encoding: .utf8)
+    #expect(metrics.contains("why nothing more starts: \(Self.known.joined(separator: ", ")) |"))
+  }
+}
