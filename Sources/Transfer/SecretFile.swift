@@ -17,16 +17,20 @@ package enum SecretFile {
   /// The content. Blocks.
   package static func read(_ path: String) throws(Problem) -> String {
     let raw = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard raw >= 0 else {
-      throw Problem("\(path) cannot be read: \(unsafe String(cString: haul_error_text(errno)))")
-    }
+    guard raw >= 0 else { throw unreadable(path, errno) }
     let file = FileDescriptor(owning: raw)
     var found = stat()
     guard unsafe fstat(raw, &found) == 0, found.st_mode & S_IFMT == S_IFREG else {
       throw Problem("\(path) is not a file")
     }
     guard found.st_mode & (found.st_uid == 0 ? 0o037 : 0o077) == 0 else {
-      throw Problem("\(path) holds secrets and others may read it: run 'chmod 600 \(path)'")
+      let isOurs = [found.st_uid, 0].contains(geteuid())
+      throw Problem(
+        "\(path) holds secrets and others may read it: "
+          + (isOurs
+            ? "run 'chmod 600 \(path)'"
+            : "give it to this user alone, as root with 'chown \(UserName.own) \(path) && chmod 600 \(path)'")
+      )
     }
     guard found.st_size <= largest else { throw Problem("\(path) is larger than 1 MiB") }
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: largest) { buffer, count in
@@ -44,5 +48,16 @@ package enum SecretFile {
       throw Problem("\(path) is not text in UTF-8")
     }
     return text
+  }
+
+  private static func unreadable(_ path: String, _ number: Int32) -> Problem {
+    var found = stat()
+    // Seen, so that the way to it is open to this user.
+    if number == EACCES, unsafe stat(path, &found) == 0 {
+      return Problem(
+        "\(path) may not be read by this user: give it to this user, as root with 'chown \(UserName.own) \(path)'"
+      )
+    }
+    return Problem("\(path) cannot be read: \(unsafe String(cString: haul_error_text(number)))")
   }
 }

@@ -162,7 +162,8 @@ extension ErrorTable {
       .init(
         .worker,
         "The worker has no credential of the name that the job says, or cannot use it; or an FTP or SFTP server refuses the log-in.",
-        "Put it into the directory of 'haul worker --credentials'; the job then goes on by itself.")
+        "Put it into the directory of 'haul worker --credentials', or mend what the message says of it; the job then goes on by itself."
+      )
     case .noCredential:
       .init(
         .kept,

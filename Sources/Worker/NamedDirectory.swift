@@ -91,7 +91,8 @@ package struct NamedDirectory: Sendable {
   /// How the user gets the directory here all the same; root needs no root.
   private var orRoot: String {
     geteuid() == 0
-      ? "" : ", or make it as root with 'install -d -o \(Self.user) \(shellWord(path))'"
+      ? ""
+      : ", or make it as root with 'install -d -o \(shellWord(UserName.own)) \(shellWord(path))'"
   }
 
   /// False with errno where it may not. (faccessat(2))
@@ -120,11 +121,5 @@ package struct NamedDirectory: Sendable {
     if path.isEmpty { return path }
     let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
-  }
-
-  /// The user of this process, for chown(1) and install(1).
-  static var user: String {
-    let name = ProcessInfo.processInfo.userName
-    return name.isEmpty ? "\(geteuid())" : shellWord(name)
   }
 }

@@ -133,7 +133,7 @@ package struct Store: Sendable {
         "give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
       case geteuid(): "it owns it, and 'chmod u+rwx \(name)' lets it"
       case 0:
-        "give it to the user that workers run as, as root with 'chown -R \(NamedDirectory.user) \(name)'"
+        "give it to the user that workers run as, as root with 'chown -R \(shellWord(UserName.own)) \(name)'"
       default: "run haul as the user that owns it"
       }
     return .notPermitted("this user may not \(act) \(path)", advice: advice)

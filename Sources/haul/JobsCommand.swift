@@ -7,7 +7,7 @@ struct JobsCommand: HaulCommand {
   static let abstract = "List jobs with their states, the newest first."
   static let discussion = """
     On a pool of millions name a batch, or narrow by id; other selectors may read every job. An error in parentheses is that \
-    of the last try of a job that will be tried again; --error selects jobs that have failed for good.
+    of the last try of a job that waits for another; --error selects jobs that have failed for good.
     """
   static let examples = [
     Example("haul jobs --batch films --state failed", "What failed of the batch films."),
@@ -54,7 +54,7 @@ extension JobRow {
       text: { $0.total.map(HumanFormat.bytes) ?? "-" }),
     Column(
       "ERROR", key: "error", value: { .text($0.error) },
-      text: { $0.error ?? ($0.state == "scheduled" ? $0.lastError.map { "(\($0))" } : nil) ?? "-" }),
+      text: { $0.error ?? ($0.state == "running" ? nil : $0.lastError.map { "(\($0))" }) ?? "-" }),
     Column("PATH", key: "path", isPath: true, value: { .string($0.path) }),
   ]
 

@@ -251,7 +251,10 @@ struct SubmitCommand: HaulCommand {
       display.say(
         "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "was" : "were") there already, "
           + "in \([place, elsewhere.name].compactMap { $0 }.joined(separator: " ")): "
-          + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there")
+          + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there"
+          + (elsewhere.kind == .queue
+            ? "; with --on-duplicate replace \(elsewhere.jobs == 1 ? "it comes here, and is" : "they come here, and are") fetched anew"
+            : ""))
     }
     if reply.unchecked > 0 {
       display.say(

@@ -187,14 +187,14 @@ struct ListFormatTests {
       let output = try await pool.haul(["submit", "http://h/a", "http://h/c", "--queue", "night"])
       #expect(
         output.standardError == [
-          "haul submit: 1 URL was there already, in queue default: it stays there"
+          "haul submit: 1 URL was there already, in queue default: it stays there; with --on-duplicate replace it comes here, and is fetched anew"
         ])
       #expect(output.standardOutput == ["submitted 1 job, 1 already there, 0 queued again"])
       try await pool.command("cancel", "1")
       let again = try await pool.haul(["submit", "http://h/a", "--queue", "night"])
       #expect(
         again.standardError == [
-          "haul submit: 1 URL was there already, in queue default: it stays there"
+          "haul submit: 1 URL was there already, in queue default: it stays there; with --on-duplicate replace it comes here, and is fetched anew"
         ])
       #expect(again.standardOutput == ["submitted 0 jobs, 0 already there, 1 queued again"])
       let first = try await pool.haul(["submit", "http://h/b", "--priority", "0"])

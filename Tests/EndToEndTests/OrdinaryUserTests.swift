@@ -128,4 +128,30 @@ struct OrdinaryUserTests {
       #expect(try await OrdinaryUser.run(worker, environment: database).exit == .code(0))
     }
   }
+
+  @Test(arguments: [
+    (
+      mode_t(0o644),
+      "holds secrets and others may read it: give it to this user alone, as root with 'chown nobody FILE && chmod 600 FILE'."
+    ),
+    (
+      mode_t(0o600),
+      "may not be read by this user: give it to this user, as root with 'chown nobody FILE'."
+    ),
+  ])
+  func `a file of secrets that is root's is given away as the advice says`(
+    mode: mode_t, sentence: String
+  ) async throws {
+    let place = try TemporaryDirectory()
+    let file = try place.write("machine h login u password hunter2", to: "netrc")
+    #expect(chmod(file, mode) == 0)
+    let words = ["get", "http://h/a", "--netrc", file, "--output", "closed"]
+    let refused = try await OrdinaryUser.run(words, directory: place.path)
+    #expect(refused.exit == .code(78))
+    #expect(
+      refused.standardError == ["haul get: \(file) \(sentence.replacing("FILE", with: file))"])
+    try await Self.follow(refused.standardError.last)
+    // On to what else this user may not do.
+    #expect(try await OrdinaryUser.run(words, directory: place.path).exit == .code(77))
+  }
 }

@@ -213,6 +213,10 @@ import Testing
       #expect(json[1].contains(#""last_error":null"#))
       worker.signal(15)
       #expect(try await worker.exit() == .code(0))
+      try await pool.command("retry", "\(job)")
+      _ = try await JobQueue(pool.admin).promote(limit: 1000)
+      let queued = try await pool.command("jobs", "--state", "queued")
+      #expect(queued.map { $0.contains("  (http_5xx)  ") } == [false, true])
     }
   }
 
