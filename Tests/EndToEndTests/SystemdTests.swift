@@ -49,6 +49,62 @@ struct SystemdTests {
     }
   }
 
+  /// Directories of its own in the places that the page names; the machine's stay as they are. The user may be there.
+  private static let ownMachine = """
+    cp -a /etc "$0/etc" && mount --bind "$0/etc" /etc
+    sed -i /^haul:/d /etc/passwd /etc/shadow /etc/group /etc/gshadow
+    mount -t tmpfs tmpfs /srv && mount -t tmpfs tmpfs /var/lib
+
+    """
+
+  @Test(
+    .enabled("becoming another user and mounting take root") {
+      guard await OrdinaryUser.isPossible else { return false }
+      return await TestFileSystem.isPossible
+    })
+  func `user, store, settings and unit are made as they stand there`() async throws {
+    try await HaulPool.open { pool in
+      // The server's socket is not that user's to find.
+      let relay = try DatabaseRelay(to: pool.database)
+      let blocks = try ReadmeTests.blocks("sh", of: Self.page)
+      try #require(blocks.count == 3)
+      let settings = try block("env").replacing(/"host=.*"/, with: "\"\(relay.conninfo)\"")
+      let initialise = blocks[1].replacing(/"host=.*"/, with: "\"\(relay.conninfo)\"")
+      let start = blocks[2].split(separator: "\n").filter {
+        !$0.hasPrefix("systemctl ") && !$0.hasPrefix("journalctl ")
+      }
+      #expect(start.count == 2)
+      let place = try TemporaryDirectory()
+      let look =
+        "stat -c '%U:%G %a %F %n' /srv/haul /var/lib/haul-worker/.pgpass /etc/haul/worker.env"
+      let script = """
+        \(Self.ownMachine)\(blocks[0])
+        cat >/etc/haul/worker.env <<'SETTINGS'
+        \(settings)
+        SETTINGS
+        \(initialise)
+        \(start.joined(separator: "\n"))
+        cmp deploy/systemd/haul-worker.service /etc/systemd/system/haul-worker.service
+        \(look)
+        runuser -u haul -- test -r /etc/haul/worker.env
+        """
+      let programs = URL(filePath: HaulProcess.path).deletingLastPathComponent().path
+      let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+      let done = try await ChildProcess.run(
+        "unshare", ["--mount", "bash", "-ec", script, place.path],
+        environment: ["PATH": "\(programs):\(path):/usr/sbin"], directory: Self.root.path)
+      #expect(done.exit == .code(0), "\(done.standardError)")
+      #expect(
+        done.standardOutput.suffix(3) == [
+          "haul:haul 755 directory /srv/haul",
+          "haul:haul 600 regular empty file /var/lib/haul-worker/.pgpass",
+          "root:haul 640 regular file /etc/haul/worker.env",
+        ])
+      #expect(done.standardOutput.contains { $0.contains("files can be made, synced") })
+      #expect(!done.standardOutput.contains { $0.hasPrefix("fail") })
+    }
+  }
+
   /// `haul get` of root makes a cluster below its state's directory, which has to be root's.
   @Test func `the user's home is not where root keeps its state`() throws {
     let home = try #require(try block("sh").firstMatch(of: /--home-dir (\S+)/)?.1)
