@@ -42,9 +42,31 @@ enum Handshake {
   private static func error(_ libpq: borrowing Libpq) -> PostgresError {
     if libpq.needsPassword { return .noPassword }
     let message = libpq.errorMessage
-    let sentence = withoutStates(PostgresError.oneLine(message))
+    let sentence = withoutStates(PostgresError.oneLine(withReasons(message)))
     if PostgresError.isOfService(sentence) { return .configuration(sentence) }
     return .connecting(sqlState(inVerbose: message), sentence)
+  }
+
+  /// `message` with the system's reason why a file of keys or certificates cannot be read.
+  ///
+  /// Debian's libpq 15 has whatever stood in its memory there: it asks strerror_r(3) for one, and takes it for the function of that
+  /// name that POSIX has. (fe-secure-openssl.c, SSLerrmessage)
+  static func withReasons(_ message: String) -> String {
+    for found in message.matches(of: #/"(/[^"\n]*)": /#) {
+      if let reason = whyUnreadable(String(found.1)) {
+        return message[..<found.range.upperBound] + reason
+      }
+    }
+    return message
+  }
+
+  /// nil where the file at `path` can be read. (open(2), read(2))
+  private static func whyUnreadable(_ path: String) -> String? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    defer { if file >= 0 { close(file) } }
+    var byte: UInt8 = 0
+    if file >= 0, unsafe read(file, &byte, 1) >= 0 || errno == EAGAIN { return nil }
+    return unsafe String(cString: strerror(errno))
   }
 
   /// `message` without the codes, which errors carry apart from it.

@@ -299,7 +299,8 @@ struct GuideTests {
       ("sslrootcert=\(garbage)", "could not read root certificate file \"\(garbage)\""),
       ("sslkey=\(open)", "private key file \"\(open)\" has group or world access"),
       ("sslkey=/nonexistent", "but not private key file \"/nonexistent\""),
-      ("sslcert=\(garbage)", "could not read certificate file \"\(garbage)\""),
+      ("sslcert=\(garbage)", "could not read certificate file \"\(garbage)\": no start line."),
+      ("sslcert=\(home.path)", "could not read certificate file \"\(home.path)\": Is a directory."),
     ] {
       let output = try await ChildProcess.run(
         HaulProcess.path, ["jobs", "--database", "service=haul_worker \(change)"],

@@ -54,6 +54,20 @@ import Testing
   }
 }
 
+struct UnreadableFileTests {
+  @Test(arguments: [
+    ("/nonexistent", "\u{fffd}Q\nB\u{7f}", "No such file or directory"),
+    ("/", "Q\nB", "Is a directory"),
+    ("/etc/passwd", "no start line", "no start line"),
+  ])
+  func `why a file cannot be read is asked of the system`(
+    path: String, told: String, reason: String
+  ) {
+    let sentence = "connection to server failed: could not load private key file \"\(path)\": "
+    #expect(Handshake.withReasons(sentence + told) == sentence + reason)
+  }
+}
+
 struct ToldReasonTests {
   @Test func `one reason is told once in half a minute, another at once`() {
     let start = ContinuousClock.now
