@@ -171,24 +171,25 @@ extension JobQueue {
     return rows
   }
 
-  /// How many batches there are.
-  package func batchCount() async throws -> Int64 {
-    try await call("SELECT count(*) FROM haul.batches", [])
+  /// How many batches there are that have jobs of their own, or have none.
+  package func batchCount(withJobs: Bool) async throws -> Int64 {
+    try await call("SELECT count(*) FROM haul.batches b WHERE (b.jobs > 0) = $1", [withJobs])
   }
 
   /// At most `limit` batches, the newest first, and before them those that have not ended where `unfinishedFirst`; or those of
-  /// `names`. One whose lines all met jobs of other batches is among them, without jobs.
+  /// `names`. One without jobs, since all its lines met those of other batches, is among them only by its name or with
+  /// `includingEmpty`.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func batches(
-    _ names: [String] = [], unfinishedFirst: Bool = false, limit: Int
+    _ names: [String] = [], includingEmpty: Bool = false, unfinishedFirst: Bool = false, limit: Int
   ) async throws -> [BatchRow] {
     let rows: [BatchRow] = try await view(
       """
       SELECT to_json(v) FROM (
         SELECT b.*, extract(epoch FROM b.time_left) AS seconds_left FROM haul.batches b
-        WHERE $1::text[] IS NULL OR b.batch = ANY ($1)
+        WHERE b.batch = ANY ($1) OR $1::text[] IS NULL AND ($4 OR b.jobs > 0)
         ORDER BY $3 AND b.unfinished > 0 DESC, b.submitted_at DESC, b.batch LIMIT $2) v
-      """, [names.isEmpty ? nil : names, limit, unfinishedFirst])
+      """, [names.isEmpty ? nil : names, limit, unfinishedFirst, includingEmpty])
     try await require("batch", names, among: rows.map(\.batch), limit)
     return rows
   }

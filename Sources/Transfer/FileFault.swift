@@ -59,7 +59,10 @@ extension CurlEnd {
           : "the server has no such file, or does not give it", nil
       )
     case CURLE_PEER_FAILED_VERIFICATION where isSFTP:
-      return (.tls, "the server's key is not the one that is known of the host", .knownHost)
+      return (
+        .tls, "the file of known hosts does not have the server's key, or has another of it",
+        .knownHost
+      )
     case CURLE_SSH where progress == .connecting:
       return (.tls, "no SSH connection comes about: \(sentence)", nil)
     // What sshd opens and then reads nothing of, libcurl does not tell from a broken connection.

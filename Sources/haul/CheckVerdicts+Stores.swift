@@ -72,7 +72,10 @@ extension CheckVerdicts {
     let (what, left) = ("store \(store)", HumanFormat.bytes(free))
     let detail = "\(left) of \(HumanFormat.bytes(total)) free"
     return free < total / 20 || free < 1 << 30
-      ? .warn(what, detail, "Make room: jobs fail as disk_full when there is none.")
+      ? .warn(
+        what, detail,
+        "Make room: where there is none workers wait, and a file that is too large fails as disk_full."
+      )
       : .ok(what, detail)
   }
 

@@ -15,7 +15,8 @@ extension CheckVerdicts {
   /// `dead rows of ready: 250000 rows; deleted or replaced rows of …`
   private static func detail(_ row: VitalRow) -> String {
     let value = row.value ?? 0
-    let amount = row.unit == "of 1" ? "\(Int(value * 100))%" : "\(Int64(value)) \(row.unit)"
+    let unit = value == 1 && row.unit.hasSuffix("s") ? String(row.unit.dropLast()) : row.unit
+    let amount = row.unit == "of 1" ? "\(Int(value * 100))%" : "\(Int64(value)) \(unit)"
     let subject = row.subject.map { " (\($0))" } ?? ""
     return "\(row.vital.replacing("_", with: " "))\(subject): \(amount); \(row.meaning)"
   }

@@ -88,7 +88,8 @@ struct TopFrame {
         ? add("\(waiting.paused)", "paused", .yellow) : add("\(waiting.jobs)", "waiting", .bold)
     }
     if model.part == .all && figures.failed > 0 {
-      add("\(figures.failed)", "failed in the last hour", .red)
+      let word = figures.failed == 1 ? "failure" : "failures"
+      add("\(figures.failed)", "\(word) in the last hour", .red)
     }
     return line
   }

@@ -186,12 +186,13 @@ struct CheckTests {
       vital("partition_room", 9, "jobs", alarms: false), vital("last_round", nil, "seconds"),
       vital("connections", 0.95, "of 1"), vital("stranded_lanes", 2, "lanes", of: "films"),
       vital("stranded_lanes", 3, "lanes", of: "music"),
+      vital("stranded_lanes", 1, "lanes", of: "books"),
     ]
     let findings = CheckVerdicts.vitals(rows, told: ["connections", "stranded_lanes films"])
     #expect(
       findings.map(\.detail) == [
         "dead rows (ready): 250000 rows; so", "notify queue: 75%; so",
-        "stranded lanes (music): 3 lanes; so",
+        "stranded lanes (music): 3 lanes; so", "stranded lanes (books): 1 lane; so",
       ])
     #expect(findings.allSatisfy { $0.verdict == .warn && $0.advice != nil })
     #expect(findings[0].advice?.contains("VACUUM haul.ready") == true)

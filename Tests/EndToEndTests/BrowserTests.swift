@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -227,6 +228,33 @@ struct BrowserTests {
         Self.script,
         [page.url("/"), "--until", Self.note("2 hosts with jobs that wait are blocked")])
       #expect(two.exit == .code(0), "\(two.standardOutput) \(two.standardError)")
+    }
+  }
+
+  /// In the words of `haul workers`.
+  @Test(.enabled(if: hasChromium, "chromium is not there"))
+  func `a browser shows a worker in trouble, and failures that are over as what they were`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      // Refused without asking anybody, and queued again behind the failure.
+      try await pool.command("submit", "http://10.0.0.1/a")
+      let worker = try pool.worker()
+      try await worker.event("job.failed")
+      try await pool.command("queue", "pause", "default")
+      try await pool.command("retry", "1")
+      _ = try await pool.admin.query(
+        "UPDATE haul.worker SET closed_stores = jsonb_build_object(instances[1]::text, 'no room')")
+      let page = try await ListeningPage(pool)
+      let seen = try await ChildProcess.run(
+        Self.script,
+        [
+          page.url("/"), "--until",
+          "document.querySelector('#workers tbody td').textContent === 'trouble'",
+          "--until", "document.getElementById('chart-text').textContent.endsWith(', 1 failure')",
+          "--until", "document.getElementById('n-failed').textContent === '0'",
+        ])
+      #expect(seen.exit == .code(0), "\(seen.standardOutput) \(seen.standardError)")
     }
   }
 

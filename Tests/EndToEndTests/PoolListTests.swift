@@ -243,16 +243,27 @@ import Testing
     }
   }
 
-  @Test func `a batch of which all jobs were there already is listed, and has ended`() async throws
+  @Test
+  func
+    `a batch of which all jobs were there already is listed where it is asked for, and has ended`()
+    async throws
   {
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://h/a", "--batch", "first")
       try await pool.command("submit", "http://h/a", "--batch", "second")
-      let table = try await pool.command("batches")
-      #expect(table.count == 4, "\(table)")
-      #expect(table[1].hasPrefix("second ") && table[1].hasSuffix(" -"))
-      #expect(table[2].hasSuffix("no jobs of its own"))
-      #expect(table[3].hasPrefix("first "))
+      let listed = try await pool.haul(["batches"])
+      #expect(listed.standardOutput.map { $0.hasPrefix("first ") } == [false, true])
+      #expect(
+        listed.standardError == [
+          "haul batches: 1 batch has no jobs of its own; --all lists it too"
+        ])
+      for more in ["second", "--all"] {
+        let output = try await pool.haul(["batches", more])
+        let table = output.standardOutput
+        #expect(output.standardError == [] && table.count == (more == "--all" ? 4 : 3), "\(table)")
+        #expect(table[1].hasPrefix("second ") && table[1].hasSuffix(" -"))
+        #expect(table[2].hasSuffix("no jobs of its own"))
+      }
       let facts = try await pool.command("batch", "show", "second")
       #expect(facts.contains { $0.hasPrefix("NOTE ") && $0.hasSuffix("  no jobs of its own") })
       #expect(try await pool.command("batch", "show", "second", "--json").count == 1)

@@ -4,18 +4,24 @@ import Testing
 
 /// What `haul.batches` shows beside the totals.
 struct BatchViewTests {
-  @Test func `one without jobs of its own is listed too`() async throws {
+  @Test func `one without jobs of its own is listed by its name, or where it is asked for`()
+    async throws
+  {
     try await Pool.open { pool in
       let lines = [Pool.line(1, "https://a.test/1", "a.test/1")]
       for batch in ["b", "again"] {
         _ = try await pool.jobs.submit(Submission(queue: Pool.name, batch: batch), lines)
       }
-      #expect(try await pool.jobs.batches(limit: 9).map(\.batch) == ["again", "b"])
-      #expect(try await pool.jobs.batches(limit: 9).map(\.jobs) == [0, 1])
+      let all = try await pool.jobs.batches(includingEmpty: true, limit: 9)
+      #expect(all.map(\.batch) == ["again", "b"] && all.map(\.jobs) == [0, 1])
       #expect(
-        try await pool.jobs.batches(unfinishedFirst: true, limit: 9).map(\.batch)
-          == ["b", "again"])
-      #expect(try await pool.jobs.batchCount() == 2)
+        try await pool.jobs.batches(includingEmpty: true, unfinishedFirst: true, limit: 9)
+          .map(\.batch) == ["b", "again"])
+      #expect(try await pool.jobs.batches(limit: 1).map(\.batch) == ["b"])
+      #expect(try await pool.jobs.batches(["again"], limit: 1).map(\.batch) == ["again"])
+      for withJobs in [true, false] {
+        #expect(try await pool.jobs.batchCount(withJobs: withJobs) == 1)
+      }
     }
   }
 

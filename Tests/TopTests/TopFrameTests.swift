@@ -99,7 +99,7 @@ struct TopFrameTests {
 
   @Test func `what is narrowed leaves out what is only known of the pool`() throws {
     let all = text(try Sample.model(80, 24))
-    #expect(all.contains("files/s") && all.contains("  2 failed in the last hour\n"))
+    #expect(all.contains("files/s") && all.contains("  2 failures in the last hour\n"))
     let batch = text(try Sample.model(80, 24, part: .batch("monday")))
     #expect(!batch.contains("files/s") && !batch.contains("failed in"))
     #expect(batch.contains("batch monday"))

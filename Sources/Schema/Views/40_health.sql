@@ -111,7 +111,7 @@ FROM (
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
 UNION ALL
 SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
-  'of lanes (what waits in a queue for one host) those, in queues that are not paused, that no live worker takes: none serves the queue, or all have trouble with its store'
+  'what waits in a queue for one host is a lane; these stand although their queue is not paused: no live worker serves it, or all that do have trouble with its store'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT haul.is_queue_served(q.id, k.instance)

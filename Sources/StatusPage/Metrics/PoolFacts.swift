@@ -52,7 +52,7 @@ extension CountedFacts {
       queues: try await queue.queues(), hostCounts: try await queue.hostCounts(),
       hosts: try await queue.hosts(limit: Self.mostHosts),
       batches: try await queue.batches(unfinishedFirst: true, limit: Self.mostBatches),
-      batchCount: try await queue.batchCount(),
+      batchCount: try await queue.batchCount(withJobs: true),
       attempts: try await queue.attemptResults(), failures: try await queue.failureClasses(),
       oldestSnapshot: try await queue.databaseFacts().oldest?.seconds)
   }

@@ -142,7 +142,7 @@ const tables = {
         look(meter, batch.failed ? "some-bad" : "");
         // However few have failed, it shows.
         meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(there, 1))}%`);
-        const parts = batch.jobs ? [`${count(ended)} of ${count(batch.jobs)} ended`, bytes(batch.bytes)] : ["no jobs of its own"];
+        const parts = [`${count(ended)} of ${count(batch.jobs)} ended`, bytes(batch.bytes)];
         if (batch.failed) parts.push(`${count(batch.failed)} failed`);
         if (batch.cancelled) parts.push(`${count(batch.cancelled)} cancelled`);
         if (batch.steering) parts.push(`being ${batch.steering === "pause" ? "paused" : "cancelled"}`);
@@ -208,7 +208,7 @@ const tables = {
     {
       title: "State", classes: "w-2",
       show(cell, worker) {
-        set(cell, worker.state);
+        set(cell, worker.trouble && worker.state === "alive" ? "trouble" : worker.state);
         look(cell, `w-2 ${{ alive: "good", silent: "bad", draining: "warn" }[worker.state] ?? ""}`);
       },
     },
@@ -274,12 +274,12 @@ function chart(minutes, now) {
     const height = most ? (96 * size) / top : 0;
     stand(bars[index].rects[0], done ? Math.max(height, 1.5) : 0, 0);
     stand(bars[index].rects[1], failed ? 3 : 0, done ? Math.max(height, 1.5) + 1 : 0);
-    set(bars[index].title, `${clock(minute)} UTC: ${counted(done, "file")}, ${bytes(size)}${failed ? `, ${count(failed)} failed` : ""}`);
+    set(bars[index].title, `${clock(minute)} UTC: ${counted(done, "file")}, ${bytes(size)}${failed ? `, ${counted(failed, "failure")}` : ""}`);
   });
   const sum = (column) => shown.reduce((total, row) => total + row[column], 0);
   set($("chart-top"), most ? `${bytes(top)} a minute` : "");
   set($("chart-text"), sum(2) + sum(3) === 0 ? "none yet"
-    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${count(sum(3))} failed` : ""}`);
+    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${counted(sum(3), "failure")}` : ""}`);
 }
 
 // What an operator should look at.
