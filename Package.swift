@@ -33,7 +33,7 @@ let package = Package(
     .target(name: "Log", swiftSettings: strictC),
     .target(name: "Postgres", dependencies: ["CLibpq", "CLinux"], swiftSettings: strictC),
     .target(
-      name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux"],
+      name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux", "Log"],
       swiftSettings: strictC),
     .target(
       name: "EmbeddedPostgres", dependencies: ["Postgres", "CLinux"], swiftSettings: strictC),

@@ -95,14 +95,14 @@ extension JobQueue {
         GROUP BY j.queue, j.host),
       -- Without the columns that count what waits.
       queues AS (
-        SELECT q.queue, q.store, q.workers, q.paused, q.running, q.max_running FROM haul.queues q
+        SELECT q.queue, q.store, q.paused, q.running, q.max_running FROM haul.queues q
         WHERE q.queue IN (SELECT w.queue FROM waiting w)),
       hosts AS (
         SELECT h.host, h.why_idle, h.min_interval, h.blocked_until, h.block_reason, w.is_due
         FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h ON h.host = w.host),
       workers AS (
         SELECT w.worker, w.machine, w.pid, w.stores, w.queues, w.trouble, w.running, w.concurrency FROM haul.workers w
-        WHERE w.state IN ('alive', 'silent', 'draining')),
+        WHERE w.state IN ('alive', 'silent')),
       serving AS (
         SELECT q.queue, w.worker, w.machine, w.pid, w.trouble, w.running, w.concurrency
         FROM queues q JOIN workers w ON q.store = ANY (w.stores) AND (w.queues IS NULL OR q.queue = ANY (w.queues))),
@@ -110,7 +110,8 @@ extension JobQueue {
       obstacles (rank, kind, name, seconds, reason, queue, host) AS (
         SELECT 0, 'held', '', NULL::float8, NULL, NULL::text, NULL::text
         WHERE NOT EXISTS (SELECT FROM waiting) AND EXISTS (SELECT FROM \(AwaitedJobs.rows) WHERE j.state = 'paused')
-        UNION ALL SELECT 1, 'unserved', q.queue, NULL, NULL, q.queue, NULL FROM queues q WHERE q.workers = 0
+        UNION ALL SELECT 1, 'unserved', q.queue, NULL, NULL, q.queue, NULL FROM queues q
+        WHERE NOT EXISTS (SELECT FROM serving s WHERE s.queue = q.queue)
         UNION ALL SELECT 2, 'paused', q.queue, NULL, NULL, q.queue, NULL FROM queues q WHERE q.paused
         UNION ALL SELECT 3, 'trouble', format('worker %s (%s, pid %s)', s.worker, s.machine, s.pid), NULL, s.trouble,
           s.queue, NULL

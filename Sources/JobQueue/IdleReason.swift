@@ -11,7 +11,7 @@ package enum IdleReason: String, CaseIterable, Sendable {
     case .adaptive: "as many run as its refusals have left of its cap"
     case .empty: "nothing waits for it, unless held or scheduled for later"
     case .paused: "all that waits for it is in paused queues"
-    case .unserved: "no live worker takes what waits for it: see the queues"
+    case .unserved: "no live worker takes what waits for it: see the queues and workers"
     case .interval: "the interval between two starts is not over"
     }
   }

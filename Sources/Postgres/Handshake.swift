@@ -52,7 +52,9 @@ enum Handshake {
   /// Debian's libpq 15 has whatever stood in its memory there: it asks strerror_r(3) for one, and takes it for the function of that
   /// name that POSIX has. (fe-secure-openssl.c, SSLerrmessage)
   static func withReasons(_ message: String) -> String {
-    for found in message.matches(of: #/"(/[^"\n]*)": /#) {
+    for found in message.matches(
+      of: #/could not (?:load private key|read (?:root )?certificate) file "([^"\n]+)": /#)
+    {
       if let reason = whyUnreadable(String(found.1)) {
         return message[..<found.range.upperBound] + reason
       }

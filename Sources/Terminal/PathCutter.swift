@@ -7,11 +7,15 @@ struct PathCutter: Sendable {
   /// Of paths whose names look alike: the words that tell each from the others, those first that tell the most.
   private let telling: [String: [Range<Int>]]
 
-  /// For `paths`, which are free of control characters, in about `width` columns; for any others they are cut as if alone.
+  /// So many are told apart; more are in nobody's view together.
+  private static let most = 1000
+
+  /// For `paths`, which are free of control characters, in about `width` columns. Any others are cut as if alone, and so are
+  /// all where they are too many to be in view.
   init(_ paths: some Sequence<String>, in width: Int, ellipsis: String = "…") {
     self.ellipsis = ellipsis
     let paths = Set(paths)
-    guard paths.contains(where: { DisplayWidth.of($0) > width }) else {
+    guard paths.count <= Self.most, paths.contains(where: { DisplayWidth.of($0) > width }) else {
       telling = [:]
       return
     }
@@ -54,15 +58,18 @@ struct PathCutter: Sendable {
   /// The words that tell `paths` apart: those at the fewest places at which no two have the same.
   private static func telling(_ paths: [String]) -> [String: [Range<Int>]] {
     let words = paths.map { PathWords($0) }
-    let places = Set(words.flatMap(\.ranges.keys)).sorted()
+    let places = Set(words.flatMap(\.ranges.keys)).sorted().map { place in
+      (place: place, words: Self.numbered(words.map { $0[place] }).numbers)
+    }
     var chosen: [PathWords.Place] = []
     // Of which paths the words at the chosen places are the same.
     var (classes, count) = (Array(repeating: 0, count: paths.count), 1)
     while count < paths.count {
-      var best = (place: places.first, classes: classes, count: count)
-      for place in places {
-        let split = Self.split(classes, by: words.map { $0[place] })
-        if split.count > best.count { best = (place, split.classes, split.count) }
+      var best = (place: places.first?.place, classes: classes, count: count)
+      for (place, words) in places {
+        // The classes that are left where all of one have the same word.
+        let split = Self.numbered(zip(classes, words).map { Pair(number: $0, word: $1) })
+        if split.count > best.count { best = (place, split.numbers, split.count) }
       }
       // Where none helps they differ in what stands between words.
       guard best.count > count, let place = best.place else { break }
@@ -73,23 +80,22 @@ struct PathCutter: Sendable {
     return Dictionary(uniqueKeysWithValues: zip(paths, ranges))
   }
 
-  /// The classes that are left of `classes` where all of one have the same word, and how many they are.
-  private static func split(
-    _ classes: [Int], by words: [String?]
-  ) -> (classes: [Int], count: Int) {
-    var numbers: [Pair: Int] = [:]
-    let split = zip(classes, words).map { number, word in
-      let pair = Pair(number: number, word: word)
-      if let known = numbers[pair] { return known }
-      numbers[pair] = numbers.count
-      return numbers.count - 1
+  /// Equal values as the same number, from 0 on, and how many numbers there are.
+  private static func numbered<Value: Hashable>(
+    _ values: [Value]
+  ) -> (numbers: [Int], count: Int) {
+    var known: [Value: Int] = [:]
+    let numbers = values.map { value in
+      if let number = known[value] { return number }
+      known[value] = known.count
+      return known.count - 1
     }
-    return (split, numbers.count)
+    return (numbers, known.count)
   }
 
   private struct Pair: Hashable {
     let number: Int
-    let word: String?
+    let word: Int
   }
 }
 

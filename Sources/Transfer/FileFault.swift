@@ -32,9 +32,10 @@ extension CurlEnd {
     }
   }
 
-  /// The failure of an exchange in FTP or SFTP, where it has one of its own. `reply` is as `EasyHandle.reply`.
+  /// The failure of an exchange in FTP or SFTP, where it has one of its own. `machine` is spelled as ``WebURL/hostKey``, `reply` is as
+  /// `EasyHandle.reply`.
   func fileFault(
-    _ request: ExchangeRequest, _ reply: Int, _ progress: Progress
+    _ request: ExchangeRequest, of machine: String?, _ reply: Int, _ progress: Progress
   ) -> (errorClass: TransferError.Class, message: String, remedy: TransferError.Remedy?)? {
     // Too busy, at log-in or later.
     if reply == 421 { return (.rateLimited, "the server asks to come back later (421)", nil) }
@@ -44,7 +45,7 @@ extension CurlEnd {
       return request.login == nil
         ? (
           .noCredential, "the server wants a user and a password, and no credential is named",
-          .login
+          machine.map { .login(machine: $0) }
         )
         : (.credential, "the server refuses the log-in", nil)
     case CURLE_REMOTE_FILE_NOT_FOUND, CURLE_REMOTE_ACCESS_DENIED, CURLE_FTP_COULDNT_RETR_FILE:

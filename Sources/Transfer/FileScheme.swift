@@ -76,7 +76,7 @@ extension Engine.Configuration {
     if request.login == nil {
       throw refusal(
         .noCredential, "sftp wants a user, and a password or a key; no credential is named",
-        .login)
+        .login(machine: url.hostKey))
     }
   }
 }

@@ -287,7 +287,9 @@ final class RunningExchange {
           fault.message == CurlEnd.proxyWantsPassword ? TransferError.Remedy.proxyPassword : nil
         return .failed(failure(fault.errorClass, fault.message, remedy: remedy))
       }
-      if file != nil, let fault = finished.fileFault(order.request, easy.reply, progress) {
+      if file != nil,
+        let fault = finished.fileFault(order.request, of: hostKey, easy.reply, progress)
+      {
         return .failed(failure(fault.errorClass, fault.message, remedy: fault.remedy))
       }
       let errorClass = finished.errorClass(progress)

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Log
 
 /// A small file with secrets in it, which nobody but its owner may read; one of root's also its group. So service managers
 /// hand secrets out (systemd's LoadCredential=, a secret of Kubernetes with fsGroup), and so libpq takes keys (sslkey).
@@ -28,8 +29,8 @@ package enum SecretFile {
       throw Problem(
         "\(path) holds secrets and others may read it: "
           + (isOurs
-            ? "run 'chmod 600 \(path)'"
-            : "give it to this user alone, as root with 'chown \(UserName.own) \(path) && chmod 600 \(path)'")
+            ? "run 'chmod 600 \(shellWord(path))'"
+            : "give it to this user alone, as root with 'chown \(UserName.own) \(shellWord(path)) && chmod 600 \(shellWord(path))'")
       )
     }
     guard found.st_size <= largest else { throw Problem("\(path) is larger than 1 MiB") }
@@ -54,9 +55,12 @@ package enum SecretFile {
     var found = stat()
     // Seen, so that the way to it is open to this user.
     if number == EACCES, unsafe stat(path, &found) == 0 {
+      let name = shellWord(path)
       return Problem(
-        "\(path) may not be read by this user: give it to this user, as root with 'chown \(UserName.own) \(path)'"
-      )
+        "\(path) may not be read by this user: "
+          + (found.st_uid == geteuid()
+            ? "run 'chmod 600 \(name)'"
+            : "give it to this user, as root with 'chown \(UserName.own) \(name)'"))
     }
     return Problem("\(path) cannot be read: \(unsafe String(cString: haul_error_text(number)))")
   }

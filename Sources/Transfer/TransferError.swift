@@ -91,8 +91,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case acceptUnverifiedLength
     /// The proxy's user and password in a netrc file.
     case proxyPassword
-    /// A credential, or the user and the password in a netrc file.
-    case login
+    /// A credential, or the user and the password in a netrc file, where the machine is called so.
+    case login(machine: String)
     /// This scheme, in ``Engine/Configuration/allowedSchemes``.
     case allowScheme(String)
     /// The host's key, in the file of ``Engine/Configuration/knownHosts``.
@@ -138,7 +138,8 @@ extension TransferError.Remedy: CustomStringConvertible {
     case .ifExists: "ifExists may be skip, replace or rename"
     case .digest: "a digest among the options overrules it"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
-    case .proxyPassword, .login: "a netrc file has them under 'machine HOST:PORT'"
+    case .proxyPassword: "a netrc file has them under 'machine HOST:PORT'"
+    case .login(let machine): "a netrc file has them under 'machine \(machine)'"
     case .allowScheme(let scheme): "allowedSchemes may hold '\(scheme)'"
     case .knownHost: "the file of knownHosts may have it"
     }

@@ -223,8 +223,8 @@ extension TransferError {
       "\(message); start 'haul worker', 'haul up' or 'haul get' with --allow-scheme \(scheme)"
     case .knownHost:
       "\(message); once you are sure of it, add what ssh-keyscan prints of the host to the file of --known-hosts"
-    case .login:
-      "\(message); submit it with --credential, or start 'haul worker', 'haul up' or 'haul get' with a --netrc that has 'machine HOST:PORT'"
+    case .login(let machine):
+      "\(message); submit it with --credential, or start 'haul worker', 'haul up' or 'haul get' with a --netrc that has 'machine \(machine)'"
     case .proxyPassword: "\(message); the file of --netrc has them under 'machine HOST:PORT'"
     }
   }

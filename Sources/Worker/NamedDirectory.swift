@@ -9,7 +9,7 @@ package import Transfer
 ///
 /// The one place that says why such a directory cannot serve.
 package struct NamedDirectory: Sendable {
-  /// Absolute.
+  /// Absolute, but where the working directory has been removed.
   package let path: String
   /// What a user who may not write there is told: a clause.
   private let advice: String
@@ -77,7 +77,8 @@ package struct NamedDirectory: Sendable {
     guard found.st_mode & S_IFMT == S_IFDIR else { return .noDirectory(ground) }
     if number == ENOENT, purpose == .reading { return .absent(path) }
     if number == EACCES {
-      return .notPermitted("this user may not enter \(ground)", advice: advice)
+      let closed = Self.may(X_OK, ground) ? "where \(path) leads" : ground
+      return .notPermitted("this user may not enter \(closed)", advice: advice)
     }
     guard number == 0 || number == ENOENT else { return fault(number, at: path) }
     if Self.may(X_OK | (purpose == .reading ? R_OK : W_OK), ground) { return nil }
@@ -92,7 +93,7 @@ package struct NamedDirectory: Sendable {
   private var orRoot: String {
     geteuid() == 0
       ? ""
-      : ", or make it as root with 'install -d -o \(shellWord(UserName.own)) \(shellWord(path))'"
+      : ", or make it as root with 'install -d -o \(UserName.own) \(shellWord(path))'"
   }
 
   /// False with errno where it may not. (faccessat(2))
@@ -118,8 +119,9 @@ package struct NamedDirectory: Sendable {
 
   /// `path` from the root on, without what leads nowhere. An empty one is no directory's.
   private static func absolute(_ path: String) -> String {
-    if path.isEmpty { return path }
-    let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    let here = FileManager.default.currentDirectoryPath
+    if path.isEmpty || here.isEmpty && !path.hasPrefix("/") { return path }
+    let whole = path.hasPrefix("/") ? path : here + "/" + path
     return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
   }
 }

@@ -28,7 +28,7 @@ package struct Store: Sendable {
   /// Opens a directory that was initialised before, and makes sure that it can be written. A full disk is no error: there
   /// will be room again.
   package init(_ mount: StoreMount, ioThreads: Int = 1) throws(StoreError) {
-    let directory = NamedDirectory(mount.directory)
+    let directory = Self.directory(of: mount)
     let root = try directory.open()
     marker = try Self.marker(mount)
     try Self.requireRight(to: root, directory.path)
@@ -47,9 +47,14 @@ package struct Store: Sendable {
     commit = GroupCommit(root: root)
   }
 
+  /// Whoever may not read what others have made a store of is not to make another.
+  static func directory(of mount: StoreMount) -> NamedDirectory {
+    NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
+  }
+
   /// The instance id in the marker below a directory.
   package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
-    let directory = NamedDirectory(mount.directory)
+    let directory = Self.directory(of: mount)
     guard let text = try read(directory) else {
       _ = try directory.open()
       throw .noMarker(store: mount.name, directory: directory.path)
@@ -133,7 +138,7 @@ package struct Store: Sendable {
         "give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
       case geteuid(): "it owns it, and 'chmod u+rwx \(name)' lets it"
       case 0:
-        "give it to the user that workers run as, as root with 'chown -R \(shellWord(UserName.own)) \(name)'"
+        "give it to the user that workers run as, as root with 'chown -R \(UserName.own) \(name)'"
       default: "run haul as the user that owns it"
       }
     return .notPermitted("this user may not \(act) \(path)", advice: advice)
@@ -153,7 +158,8 @@ package struct Store: Sendable {
     guard unsafe access(own, F_OK) == 0, unsafe access(file, R_OK) != 0, errno == EACCES else {
       return nil
     }
-    throw notPermitted("read", own, of: directory.path)
+    let closed = unsafe access(own, X_OK) == 0 ? file : own
+    throw notPermitted("read", closed, of: directory.path)
   }
 
   /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing, and opened once.

@@ -1,3 +1,5 @@
+import Log
+
 /// Why a directory cannot serve, as a store or for what else is to be written there. The description is a sentence for the
 /// operator, without its full stop.
 package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -14,10 +16,10 @@ package enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .absent(let directory):
-      "\(directory) is not there: mount it, or make it and run 'haul store init NAME \(directory)'"
+      "\(directory) is not there: mount it, or make it and run 'haul store init NAME \(shellWord(directory))'"
     case .noDirectory(let path): "\(path) is not a directory"
     case .noMarker(let store, let directory):
-      "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(store) \(directory)'"
+      "\(directory) has no marker of a store: is the share mounted? If it is new, run 'haul store init \(shellWord(store)) \(shellWord(directory))'"
     case .unreadableMarker(let directory):
       "the marker \(directory)/.haul/store.json cannot be read"
     case .unwritable(let directory, let reason): "\(directory) cannot be written: \(reason)"

@@ -28,7 +28,7 @@ package struct StoreProbe: Sendable {
 
   /// Looks at a directory; leaves nothing behind. Blocks while its disk does.
   package static func look(at mount: StoreMount) -> StoreProbe {
-    let directory = NamedDirectory(mount.directory)
+    let directory = Store.directory(of: mount)
     let root: FileDescriptor
     do throws(StoreError) {
       root = try directory.open()

@@ -1,4 +1,5 @@
 import JobQueue
+import Log
 import Terminal
 import Worker
 
@@ -20,12 +21,14 @@ extension CheckVerdicts {
       findings.append(
         .fail(
           "store \(name)", "\(directory) has no marker of a store",
-          "Is the share mounted? If it is new, run 'haul store init \(name) \(directory)'."))
+          "Is the share mounted? If it is new, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+        ))
     case .failure(.absent(let path)):
       findings.append(
         .fail(
           "store \(name)", "\(path) is not there",
-          "Mount or make it; a new one needs 'haul store init \(name) \(directory)'."))
+          "Mount or make it; a new one needs 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+        ))
     case .failure(let error):
       findings.append(
         .fail("store \(name)", "\(error)", "Look what is there, and who may read and write it."))

@@ -96,5 +96,6 @@ extension WorkerStart {
   var command: String {
     "haul worker --store \(store)=DIRECTORY" + (queue.map { " --queue \(shellWord($0))" } ?? "")
       + (scheme.map { " --allow-scheme \($0)" } ?? "")
+      + (scheme == "sftp" ? " --known-hosts FILE" : "")
   }
 }

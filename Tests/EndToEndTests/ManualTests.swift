@@ -18,6 +18,21 @@ struct ManualTests {
     #expect(lint.exit == .code(0), "\(lint.standardOutput)")
   }
 
+  @Test func `in a directory that has been removed nothing is written elsewhere`() async throws {
+    let place = try TemporaryDirectory()
+    let output = try await ChildProcess.run(
+      "sh",
+      [
+        "-c", "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" manual pages",
+        HaulProcess.path,
+      ],
+      directory: place.path)
+    #expect(output.exit == .code(74))
+    #expect(
+      output.standardError == ["haul manual: pages cannot be written: No such file or directory."])
+    #expect(!FileManager.default.fileExists(atPath: "/pages"))
+  }
+
   @Test func `a directory or page that cannot be made is named`() async throws {
     let place = try TemporaryDirectory()
     try place.write("", to: "file")

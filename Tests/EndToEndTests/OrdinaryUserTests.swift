@@ -29,6 +29,10 @@ struct OrdinaryUserTests {
     ("get http://h/a -o PLACE/closed", "this user may not write in PLACE/closed: \(output)."),
     ("get http://h/a -o closed/a", "this user may not enter PLACE/closed: \(output)."),
     (
+      "get http://h/a -o link",
+      "this user may not enter where PLACE/link leads: \(output)."
+    ),
+    (
       "up",
       "PLACE/downloads is not there, and this user may not write in PLACE: \(store), or make it as root with 'install -d -o nobody PLACE/downloads'."
     ),
@@ -50,6 +54,7 @@ struct OrdinaryUserTests {
   ) async throws {
     let (closed, own) = (try TemporaryDirectory(), try TemporaryDirectory())
     #expect(mkdir(closed.path("closed"), 0o700) == 0)
+    #expect(symlink("closed/a", closed.path("link")) == 0)
     #expect(chown(own.path, OrdinaryUser.id, OrdinaryUser.id) == 0)
     let words = command.replacing("PLACE", with: closed.path).split(separator: " ").map(String.init)
     let output = try await OrdinaryUser.run(
@@ -107,6 +112,7 @@ struct OrdinaryUserTests {
   func `a store that root has made is given away as the advice says`(below: String) async throws {
     try await HaulPool.open { pool in
       let closed = pool.directory + below
+      #expect(chmod(pool.directory, 0o755) == 0)
       let act = below.isEmpty ? "write in" : "read"
       if !below.isEmpty {
         #expect(chmod(closed, 0o700) == 0 && chmod(pool.directory, 0o777) == 0)
@@ -126,6 +132,31 @@ struct OrdinaryUserTests {
       #expect(refused.standardError.last == "haul worker: \(sentence)")
       try await Self.follow(refused.standardError.last)
       #expect(try await OrdinaryUser.run(worker, environment: database).exit == .code(0))
+    }
+  }
+
+  /// Whoever may not even read a store is not told to make another one.
+  @Test(arguments: ["", "/.haul/store.json"])
+  func `a store of somebody else's is told of as one`(below: String) async throws {
+    try await HaulPool.open { pool in
+      let closed = pool.directory + below
+      if !below.isEmpty {
+        for path in ["", "/.haul"] {
+          #expect(chown(pool.directory + path, OrdinaryUser.id, OrdinaryUser.id) == 0)
+        }
+      }
+      #expect(chmod(closed, below.isEmpty ? 0o700 : 0o600) == 0)
+      let relay = try DatabaseRelay(to: pool.database)
+      let advice =
+        below.isEmpty
+        ? "run haul as the user that owns it"
+        : "give it to the user that owns the store, as root with 'chown -R --reference=\(pool.directory) \(closed)'"
+      let command = ["worker", "--exit-when-idle", "--store", "data=\(pool.directory)"]
+      let refused = try await OrdinaryUser.run(
+        command, environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      #expect(refused.exit == .code(77))
+      #expect(
+        refused.standardError.last == "haul worker: this user may not read \(closed): \(advice).")
     }
   }
 

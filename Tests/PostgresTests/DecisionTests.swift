@@ -56,6 +56,7 @@ import Testing
 
 struct UnreadableFileTests {
   @Test(arguments: [
+    ("nonexistent", "Q", "No such file or directory"),
     ("/nonexistent", "\u{fffd}Q\nB\u{7f}", "No such file or directory"),
     ("/", "Q\nB", "Is a directory"),
     ("/etc/passwd", "no start line", "no start line"),
@@ -65,6 +66,13 @@ struct UnreadableFileTests {
   ) {
     let sentence = "connection to server failed: could not load private key file \"\(path)\": "
     #expect(Handshake.withReasons(sentence + told) == sentence + reason)
+  }
+}
+
+struct ServersReasonTests {
+  @Test func `what the server says of its own files stays`() {
+    let sentence = "FATAL: could not open file \"/nonexistent\": Permission denied"
+    #expect(Handshake.withReasons(sentence) == sentence)
   }
 }
 

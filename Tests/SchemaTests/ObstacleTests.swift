@@ -82,6 +82,11 @@ struct ObstacleTests {
       try await JobQueue(serves.work).closeStore(serves.caller, Pool.name, because: "full")
       #expect(try await kind(pool) == .trouble)
       #expect(try await seen() == "data=2 films=1 unserved 1")
+      try await JobQueue(serves.work).closeStore(serves.caller, Pool.name, because: nil)
+      // One that drains takes nothing any more.
+      #expect(try await pool.jobs.drainWorker(serves.caller.worker))
+      #expect(try await kind(pool) == .unserved)
+      #expect(try await seen() == "data=2 films=1 unserved 1")
       try await JobQueue(serves.work).stopWorker(serves.caller)
       #expect(try await kind(pool) == .unserved)
       let rows = try await pool.jobs.workers(includingGone: true)

@@ -3,6 +3,13 @@ import Testing
 @testable import Terminal
 
 struct PathCutterTests {
+  @Test func `so many that nobody compares them are cut as if alone`() {
+    let paths = (0..<1001).map { "mirror-\($0).example.org/pub/index.html" }
+    let cutter = PathCutter(paths, in: 20)
+    #expect(paths.allSatisfy { cutter.cut($0, to: 20) == "…/pub/index.html" })
+    #expect(PathCutter(paths.prefix(3), in: 20).cut(paths[1], to: 20).contains("1"))
+  }
+
   @Test(arguments: [
     ("films/a.iso", 11, "films/a.iso"), ("films/a.iso", 10, "…/a.iso"),
     ("films/a.iso", 7, "…/a.iso"), ("films/a.iso", 6, "…a.iso"), ("films/a.iso", 5, "a.iso"),

@@ -31,6 +31,16 @@ struct SecretFileTests {
     #expect(throws: SecretFile.Problem.self) { try SecretFile.read(path) }
   }
 
+  @Test func `a name with a blank is one word of the advice`() throws {
+    let directory = try TemporaryDirectory()
+    let path = try directory.write("secret", to: "my token")
+    chmod(path, 0o644)
+    let error = #expect(throws: SecretFile.Problem.self) { try SecretFile.read(path) }
+    #expect(
+      error?.description.hasSuffix("run 'chmod 600 '\(path)''") == true,
+      "\(error?.description ?? "")")
+  }
+
   // MARK: - netrc
 
   @Test func `netrc has machines, macros and comments`() throws {

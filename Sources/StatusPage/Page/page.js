@@ -208,8 +208,9 @@ const tables = {
     {
       title: "State", classes: "w-2",
       show(cell, worker) {
-        set(cell, worker.trouble && worker.state === "alive" ? "trouble" : worker.state);
-        look(cell, `w-2 ${{ alive: "good", silent: "bad", draining: "warn" }[worker.state] ?? ""}`);
+        const state = worker.trouble && worker.state === "alive" ? "trouble" : worker.state;
+        set(cell, state);
+        look(cell, `w-2 ${{ alive: "good", trouble: "bad", silent: "bad", draining: "warn" }[state] ?? ""}`);
       },
     },
     plain("Running", "n w-2", (worker) => `${worker.running} of ${worker.concurrency}`),
