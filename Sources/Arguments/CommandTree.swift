@@ -48,6 +48,7 @@ package struct CommandTree: Sendable {
         try StandardStream.output.write(text)
         return ExitCode.success.rawValue
       } catch {
+        complain(root.name, "cannot write the output: \(error).")
         return ExitCode.inputOutput.rawValue
       }
     case .usage(let message, let path):

@@ -1,4 +1,4 @@
-/// Tells a list from a file that was never text, by how it begins.
+/// Tells a list from a file of another kind, by how it begins.
 enum TextCheck {
   /// So many bytes are looked at.
   private static let reach = 8 << 10
@@ -14,11 +14,15 @@ enum TextCheck {
       "it is a ZIP archive, as spreadsheets are too: unpack it, or save the sheet as CSV"
     ),
     ([0xff, 0xfe], utf16), ([0xfe, 0xff], utf16),
+    (
+      Array("[".utf8),
+      "it is an array of JSON: JSON lines have one object a line, as jq -c '.[]' makes them"
+    ),
   ]
   private static let utf16 =
     "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
 
-  /// Why a list that begins with `bytes` is no text, as a clause without its full stop; nil where it may be.
+  /// Why what begins with `bytes` is no list, or no text, as a clause without its full stop; nil where it may be.
   ///
   /// It is none with a NUL byte, or where more than a third is neither UTF-8 nor printed: a line in Latin-1 is one
   /// wrong line of a list, and a letter may be cut where the first bytes of a pipe end.

@@ -29,7 +29,9 @@ package struct DownloadDirectory: Sendable {
   package init(_ directory: NamedDirectory, pool: String) throws(StoreError) {
     try directory.make()
     let root = try directory.open()
-    guard let path = unsafe realpath(directory.path, nil) else { throw .absent(directory.path) }
+    guard let path = unsafe realpath(directory.path, nil) else {
+      throw directory.fault(errno, at: directory.path)
+    }
     defer { unsafe free(path) }
     self.path = unsafe String(cString: path)
     self.root = root

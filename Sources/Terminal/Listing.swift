@@ -12,6 +12,7 @@ package struct Listing<Row>: Sendable {
     package let key: String
     let alignment: Alignment
     let isPath: Bool
+    let rank: Int
     /// The value of its JSON member.
     package let value: @Sendable (Row) -> JSONValue
     let text: @Sendable (Row) -> String
@@ -19,10 +20,11 @@ package struct Listing<Row>: Sendable {
 
     /// A column headed `title` whose JSON member is `key`. Without `text` the table shows the
     /// value itself: strings bare, null as `-`. Text may come from anywhere: what could steer a
-    /// terminal is escaped. Where there is too little room a path, or a host, keeps what tells it from others; all else
-    /// loses its end.
+    /// terminal is escaped. Where there is too little room for a table, the column of the highest `rank` is left out first; one
+    /// of 0 never is. Of those that are left a path, or a host, keeps what tells it from others, all other text loses its end.
     package init(
       _ title: String, key: String, _ alignment: Alignment = .left, isPath: Bool = false,
+      rank: Int = 0,
       value: @escaping @Sendable (Row) -> JSONValue,
       text: (@Sendable (Row) -> String)? = nil,
       style: @escaping @Sendable (Row) -> Style? = { _ in nil }
@@ -31,6 +33,7 @@ package struct Listing<Row>: Sendable {
       self.key = key
       self.alignment = alignment
       self.isPath = isPath
+      self.rank = rank
       self.value = value
       self.text = text ?? { Self.plain(value($0)) }
       self.style = style
@@ -72,17 +75,19 @@ package struct Listing<Row>: Sendable {
     columns.map { .init($0.key, $0.value(row)) }
   }
 
-  /// A heading and a line a row. On a terminal the widest columns are cut until a line fits.
+  /// A heading and a line a row. On a terminal a line fits where it can, and no figure is cut for that.
   package func table(_ rows: [Row], on screen: Screen) -> String {
     let cells = rows.map { row in columns.map { SafeText.visible($0.text(row)) } }
-    let widths = fitted(widths(of: cells), to: screen.width)
+    let widths = fitted(cells, to: screen.width)
     var table = line(columns.map(\.title), styles: columns.map { _ in .bold }, widths, screen)
     let cutters = columns.indices.map { index in
-      columns[index].isPath ? PathCutter(cells.map { $0[index] }, in: widths[index]) : nil
+      guard columns[index].isPath, let width = widths[index] else { return nil as PathCutter? }
+      return PathCutter(cells.map { $0[index] }, in: width)
     }
     for (row, cells) in zip(rows, cells) {
       let cells = cells.indices.map { index in
-        cutters[index]?.cut(cells[index], to: widths[index]) ?? cells[index]
+        guard let cutter = cutters[index], let width = widths[index] else { return cells[index] }
+        return cutter.cut(cells[index], to: width)
       }
       table += line(cells, styles: columns.map { $0.style(row) }, widths, screen)
       if let note = note(row) { table += screen.indented(SafeText.visible(note)) }
@@ -90,39 +95,54 @@ package struct Listing<Row>: Sendable {
     return table
   }
 
-  private func widths(of cells: [[String]]) -> [Int] {
-    var widths = columns.map { DisplayWidth.of($0.title) }
-    for row in cells {
-      for (index, cell) in row.enumerated() {
-        widths[index] = max(widths[index], DisplayWidth.of(cell))
-      }
+  /// How wide each column is; nil for one that is left out.
+  private func fitted(_ cells: [[String]], to width: Int?) -> [Int?] {
+    let widest = columns.indices.map { index in
+      cells.reduce(0) { max($0, DisplayWidth.of($1[index])) }
+    }
+    var widths = zip(columns, widest).map { max(DisplayWidth.of($0.title), $1) as Int? }
+    guard let width else { return widths }
+    let least = columns.indices.map { index in
+      columns[index].alignment == .right
+        ? max(widest[index], Self.narrowest.title) : Self.narrowest.text
+    }
+    func excess(_ widths: [Int?]) -> Int {
+      let shown = widths.compactMap { $0 }
+      return shown.reduce(0, +) + 2 * (shown.count - 1) - width
+    }
+    func narrowed(_ widths: [Int?]) -> [Int?] {
+      zip(widths, least).map { width, least in width.map { min($0, least) } }
+    }
+    while excess(narrowed(widths)) > 0,
+      let last = columns.indices.filter({ widths[$0] != nil })
+        .max(by: { columns[$0].rank < columns[$1].rank }), columns[last].rank > 0
+    {
+      widths[last] = nil
+    }
+    // The widest first.
+    while excess(widths) > 0,
+      let index = columns.indices.filter({ widths[$0] ?? 0 > least[$0] })
+        .max(by: { widths[$0] ?? 0 < widths[$1] ?? 0 })
+    {
+      widths[index] = widths[index].map { $0 - 1 }
     }
     return widths
   }
 
-  /// Takes from the widest column what is too much, but no column below 6.
-  private func fitted(_ widths: [Int], to width: Int?) -> [Int] {
-    guard let width else { return widths }
-    var widths = widths
-    var excess = widths.reduce(0, +) + 2 * (widths.count - 1) - width
-    while excess > 0, let widest = widths.indices.max(by: { widths[$0] < widths[$1] }),
-      widths[widest] > 6
-    {
-      widths[widest] -= 1
-      excess -= 1
-    }
-    return widths
-  }
+  /// No text is cut to less, and no title above figures.
+  private static var narrowest: (text: Int, title: Int) { (8, 6) }
 
   private func line(
-    _ cells: [String], styles: [Style?], _ widths: [Int], _ screen: Screen
+    _ cells: [String], styles: [Style?], _ widths: [Int?], _ screen: Screen
   ) -> String {
     var line = ""
+    let last = widths.lastIndex { $0 != nil }
     for (index, cell) in cells.enumerated() {
-      let text = DisplayWidth.truncated(cell, to: widths[index])
-      let padding = String(repeating: " ", count: widths[index] - DisplayWidth.of(text))
+      guard let width = widths[index] else { continue }
+      let text = DisplayWidth.truncated(cell, to: width)
+      let padding = String(repeating: " ", count: width - DisplayWidth.of(text))
       let painted = screen.paint(text, styles[index])
-      let isLast = index == cells.count - 1
+      let isLast = index == last
       switch columns[index].alignment {
       case .left: line += isLast ? painted : painted + padding
       case .right: line += padding + painted

@@ -51,17 +51,21 @@ package enum SecretFile {
     return text
   }
 
-  private static func unreadable(_ path: String, _ number: Int32) -> Problem {
-    var found = stat()
-    // Seen, so that the way to it is open to this user.
-    if number == EACCES, unsafe stat(path, &found) == 0 {
-      let name = shellWord(path)
-      return Problem(
-        "\(path) may not be read by this user: "
-          + (found.st_uid == geteuid()
-            ? "run 'chmod 600 \(name)'"
-            : "give it to this user, as root with 'chown \(UserName.own) \(name)'"))
+  /// What the system's error `number` says of a file with secrets, or a directory of such.
+  package static func unreadable(_ path: String, _ number: Int32) -> Problem {
+    guard number == EACCES else {
+      return Problem("\(path) cannot be read: \(unsafe String(cString: haul_error_text(number)))")
     }
-    return Problem("\(path) cannot be read: \(unsafe String(cString: haul_error_text(number)))")
+    var found = stat()
+    guard unsafe stat(path, &found) == 0 else {
+      return Problem("\(path) may not be read: this user may not enter its directory, or one above")
+    }
+    let name = shellWord(path)
+    let right = found.st_mode & S_IFMT == S_IFDIR ? "700" : "600"
+    return Problem(
+      "\(path) may not be read by this user: "
+        + (found.st_uid == geteuid()
+          ? "run 'chmod \(right) \(name)'"
+          : "give it to this user, as root with 'chown \(UserName.own) \(name)'"))
   }
 }

@@ -8,8 +8,9 @@ package struct CredentialDirectory: Sendable {
   /// - Throws: where it is no directory that can be read. What is in it is looked at when a job names it, so that a credential can
   ///   be added and renewed while the worker runs.
   package init(_ path: String) throws(SecretFile.Problem) {
-    guard unsafe access(path, R_OK | X_OK) == 0, (try? FileDescriptor.directory(path)) != nil else {
-      throw SecretFile.Problem("\(path) is not a directory of credentials that can be read")
+    if unsafe access(path, R_OK | X_OK) != 0 { throw SecretFile.unreadable(path, errno) }
+    guard (try? FileDescriptor.directory(path)) != nil else {
+      throw SecretFile.Problem("\(path) is not a directory of credentials")
     }
     self.path = path
   }
@@ -29,7 +30,8 @@ package struct CredentialDirectory: Sendable {
         "the job needs the credential \(name), and this worker was started without --credentials")
     }
     let path = "\(directory.path)/\(name)"
-    guard unsafe access(path, F_OK) == 0 else {
+    // What else keeps it from being read is told below.
+    if unsafe access(path, F_OK) != 0, errno == ENOENT {
       throw TransferError(.credential, "this worker has no credential \(name)")
     }
     do throws(SecretFile.Problem) {

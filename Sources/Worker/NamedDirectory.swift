@@ -66,6 +66,7 @@ package struct NamedDirectory: Sendable {
   /// nil where nothing shows.
   private func obstacle(to purpose: Purpose) -> StoreError? {
     if path.isEmpty { return .noDirectory("''") }
+    guard path.hasPrefix("/") else { return fault(ENOENT, at: path) }
     var found = stat()
     // The nearest directory on the way to it that this user can see.
     var ground = path

@@ -29,7 +29,7 @@ package struct Store: Sendable {
   /// will be room again.
   package init(_ mount: StoreMount, ioThreads: Int = 1) throws(StoreError) {
     let directory = Self.directory(of: mount)
-    let root = try directory.open()
+    let root = try Self.open(mount)
     marker = try Self.marker(mount)
     try Self.requireRight(to: root, directory.path)
     do throws(TransferError) {
@@ -47,6 +47,15 @@ package struct Store: Sendable {
     commit = GroupCommit(root: root)
   }
 
+  /// The directory of a store that somebody has named.
+  static func open(_ mount: StoreMount) throws(StoreError) -> FileDescriptor {
+    do throws(StoreError) {
+      return try directory(of: mount).open()
+    } catch .absent(let path, _) {
+      throw .absent(path, store: mount.name)
+    }
+  }
+
   /// Whoever may not read what others have made a store of is not to make another.
   static func directory(of mount: StoreMount) -> NamedDirectory {
     NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
@@ -56,7 +65,7 @@ package struct Store: Sendable {
   package static func marker(_ mount: StoreMount) throws(StoreError) -> String {
     let directory = Self.directory(of: mount)
     guard let text = try read(directory) else {
-      _ = try directory.open()
+      _ = try open(mount)
       throw .noMarker(store: mount.name, directory: directory.path)
     }
     guard let marker = try? JSONDecoder().decode(Marker.self, from: text) else {
@@ -74,7 +83,9 @@ package struct Store: Sendable {
     _ directory: NamedDirectory, marker: UUID = UUID()
   ) throws(StoreError) -> (marker: String, root: String) {
     let root = try directory.open()
-    guard let path = unsafe realpath(directory.path, nil) else { throw .absent(directory.path) }
+    guard let path = unsafe realpath(directory.path, nil) else {
+      throw directory.fault(errno, at: directory.path)
+    }
     defer { unsafe free(path) }
     let absolute = unsafe String(cString: path)
     if try read(directory) == nil {

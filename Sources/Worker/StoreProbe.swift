@@ -31,7 +31,7 @@ package struct StoreProbe: Sendable {
     let directory = Store.directory(of: mount)
     let root: FileDescriptor
     do throws(StoreError) {
-      root = try directory.open()
+      root = try Store.open(mount)
     } catch {
       return StoreProbe(mount, marker: .failure(error))
     }

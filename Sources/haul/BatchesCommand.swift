@@ -46,7 +46,7 @@ struct BatchesCommand: HaulCommand {
         empty == 1
         ? "1 batch has no jobs of its own; --all lists it too"
         : "\(empty) batches have no jobs of their own; --all lists them too"
-      try StandardStream.error.write("haul batches: \(sentence)\n")
+      try? StandardStream.error.write("haul batches: \(sentence)\n")
     }
   }
 }

@@ -23,7 +23,7 @@ extension CheckVerdicts {
           "store \(name)", "\(directory) has no marker of a store",
           "Is the share mounted? If it is new, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
         ))
-    case .failure(.absent(let path)):
+    case .failure(.absent(let path, _)):
       findings.append(
         .fail(
           "store \(name)", "\(path) is not there",

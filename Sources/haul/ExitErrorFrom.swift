@@ -134,6 +134,12 @@ extension ExitError {
       (code, advice) = (
         .configuration, "Check the database's name in --database or HAUL_DATABASE_URL."
       )
+    case .connecting(nil, let reason)
+    where Self.isOfThisSide(reason) && reason.hasSuffix(": Permission denied"):
+      (code, advice) = (
+        .configuration,
+        "Let this user read it; a key may also be root's and readable by this user's group (chmod 640)."
+      )
     case .connecting(nil, let reason) where Self.isOfThisSide(reason):
       (code, advice) = (
         .configuration,

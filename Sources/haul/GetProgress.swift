@@ -218,18 +218,21 @@ final class GetProgress: Sendable {
       // One that has all its bytes is being published, and another has its place.
       let shown = transfers.filter { transfer in transfer.total.map { transfer.bytes < $0 } ?? true
       }
+      let rows = shown.map {
+        TransferProgress(
+          name: $0.path, bytes: $0.bytes, total: $0.total,
+          rate: state.running[$0.token]?.meter.rate ?? 0)
+      }
+      let longest = rows.compactMap(\.timeLeft).max() ?? .zero
       return ProgressFrame(
-        transfers: shown.map {
-          TransferProgress(
-            name: $0.path, bytes: $0.bytes, total: $0.total,
-            rate: state.running[$0.token]?.meter.rate ?? 0)
-        },
+        transfers: rows,
         done: state.tally.completed + state.tally.skipped, failed: state.tally.failed,
         all: state.tally.all,
         parts: Double(transfers.count - shown.count),
         bytes: bytes, total: state.expected.total, countsFiles: state.expected.countsFiles,
         rate: state.total.rate,
-        timeLeft: state.expected.total.flatMap { state.total.timeLeft(for: $0 - bytes) })
+        timeLeft: state.expected.total.flatMap { state.total.timeLeft(for: $0 - bytes) }
+          .map { max($0, longest) })
     }
   }
 }

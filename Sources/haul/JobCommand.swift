@@ -50,7 +50,13 @@ struct JobCommand: HaulCommand {
           trouble.flatMap(ErrorTable.advice) ?? (row.state == "interrupted" ? Self.inPart : nil))
       })
     let waits = JobRow.Column(
-      "DOES NOT START", key: "obstacle", value: { _ in .text(obstacle?.sentence(of: "\(id)")) })
+      "DOES NOT START", key: "obstacle",
+      value: { row in
+        .text(
+          row.state == "paused"
+            ? "it is paused; let it go on with: haul resume \(id)"
+            : obstacle?.sentence(of: "\(id)"))
+      })
     let listing = Listing(JobRow.columns + JobRow.moreColumns + [machine, process, waits, advice])
     if output.isJSON {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)

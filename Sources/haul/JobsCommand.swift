@@ -45,7 +45,7 @@ extension JobRow {
       "STATE", key: "state", value: { .text($0.state) },
       style: { Style(state: $0.state ?? "") }),
     Column("QUEUE", key: "queue", value: { .string($0.queue) }),
-    Column("HOST", key: "host", value: { .string($0.host) }),
+    Column("HOST", key: "host", isPath: true, value: { .string($0.host) }),
     Column(
       "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
       text: { HumanFormat.bytes($0.bytes) }),

@@ -39,7 +39,7 @@ extension QueueRow {
 
   static let columns: [Column] = [
     Column("QUEUE", key: "queue", value: { .string($0.queue) }),
-    Column("STORE", key: "store", value: { .string($0.store) }),
+    Column("STORE", key: "store", rank: 1, value: { .string($0.store) }),
     Column("QUEUED", key: "queued", .right, value: { .number($0.queued) }),
     Column("SCHEDULED", key: "scheduled", .right, value: { .number($0.scheduled) }),
     Column(

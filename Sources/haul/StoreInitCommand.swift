@@ -102,7 +102,7 @@ struct StoreInitCommand: HaulCommand {
     let named = NamedDirectory(directory)
     do {
       return try Store.initialise(named)
-    } catch StoreError.absent(let path) {
+    } catch StoreError.absent(let path, _) {
       try named.requireRight()
       throw ExitError(
         .configuration,

@@ -186,15 +186,23 @@ struct TopFrame {
 
   // MARK: Foot
 
-  /// All of the row that the cursor is on, as far as there is room.
+  /// All of the row that the cursor is on, as far as there is room; or what is to be said that is too long for a line.
   private var detail: [StyledLine] {
-    var rest = (model.mode == .help ? nil : model.list.selected)?.detail ?? ""
+    let style = longMessage.map(\.style) ?? .dim
+    var rest =
+      longMessage?.text ?? (model.mode == .help ? nil : model.list.selected)?.detail ?? ""
     return (1...layout.detail).map { line in
-      if line == layout.detail { return StyledLine(rest, .dim).truncated(to: width) }
+      if line == layout.detail { return StyledLine(rest, style).truncated(to: width) }
       let (first, others) = DisplayWidth.broken(rest, at: width)
       rest = others
-      return StyledLine(first, .dim)
+      return StyledLine(first, style)
     }
+  }
+
+  private var longMessage: (text: String, style: Style?)? {
+    guard model.mode == .list, let message = model.message, DisplayWidth.of(message.text) > width
+    else { return nil }
+    return (message.text, message.style)
   }
 
   private var status: StyledLine {
@@ -216,7 +224,9 @@ struct TopFrame {
   }
 
   private var message: StyledLine? {
-    if let message = model.message { return StyledLine(message.text, message.style) }
+    if let message = model.message {
+      return longMessage == nil ? StyledLine(message.text, message.style) : nil
+    }
     // What was read before is still shown.
     guard let trouble = model.list.trouble, !model.list.rows.isEmpty else { return nil }
     return StyledLine(trouble, .yellow)

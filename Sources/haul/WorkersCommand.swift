@@ -39,13 +39,13 @@ struct WorkersCommand: HaulCommand {
     }
     try output.print(
       rows, upTo: limit.limit, label: "haul workers", WorkerRow.columns,
-      json: WorkerRow.moreColumns)
+      json: WorkerRow.moreColumns, note: \.trouble)
     let words = [("dead", "died"), ("stopped", "stopped in order")].compactMap { state, word in
       let gone = counts.workers(state)
       return gone > 0 ? "\(counted(Int(gone), "worker")) \(word)" : nil
     }
     if !words.isEmpty {
-      try StandardStream.error.write(
+      try? StandardStream.error.write(
         "haul workers: \(words.joined(separator: ", ")); --all lists them too\n")
     }
   }
@@ -60,8 +60,8 @@ extension WorkerRow {
   static let columns: [Column] = [
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
     Column("MACHINE", key: "machine", value: { .string($0.machine) }),
-    Column("PID", key: "pid", .right, value: { .number($0.pid) }),
-    Column("VERSION", key: "version", value: { .string($0.version) }),
+    Column("PID", key: "pid", .right, rank: 1, value: { .number($0.pid) }),
+    Column("VERSION", key: "version", rank: 2, value: { .string($0.version) }),
     Column(
       "STATE", key: "state", value: { .string($0.state) },
       text: { $0.claimsLess ? "trouble" : $0.state },
@@ -76,9 +76,7 @@ extension WorkerRow {
       text: { HumanFormat.age(.seconds($0.silence)) + " ago" }),
     Column(
       "STORES", key: "stores", value: { .array(($0.stores ?? []).map { .string($0) }) },
-      text: {
-        ($0.stores ?? []).joined(separator: " ") + ($0.trouble.map { " (\($0))" } ?? "")
-      }),
+      text: { ($0.stores ?? []).joined(separator: " ") }),
     Column(
       "QUEUES", key: "queues",
       value: { $0.queues.map { .array($0.map { .string($0) }) } ?? .null },

@@ -20,6 +20,10 @@ struct TextCheckTests {
         "it is a ZIP archive, as spreadsheets are too: unpack it, or save the sheet as CSV"
       ),
       (
+        Array(#"[{"url": "http://h/a"}]"#.utf8),
+        "it is an array of JSON: JSON lines have one object a line, as jq -c '.[]' makes them"
+      ),
+      (
         [0xff, 0xfe, 0x68, 0],
         "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
       ),

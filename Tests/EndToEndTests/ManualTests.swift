@@ -18,6 +18,16 @@ struct ManualTests {
     #expect(lint.exit == .code(0), "\(lint.standardOutput)")
   }
 
+  @Test func `help that cannot be written says so`() async throws {
+    for words in ["--help", "--version", "manual --help"] {
+      let output = try await ChildProcess.run(
+        "sh", ["-c", "exec \"$0\" \(words) >/dev/full", HaulProcess.path])
+      #expect(output.exit == .code(74))
+      #expect(
+        output.standardError == ["haul: cannot write the output: No space left on device."])
+    }
+  }
+
   @Test func `in a directory that has been removed nothing is written elsewhere`() async throws {
     let place = try TemporaryDirectory()
     let output = try await ChildProcess.run(
@@ -31,6 +41,14 @@ struct ManualTests {
     #expect(
       output.standardError == ["haul manual: pages cannot be written: No such file or directory."])
     #expect(!FileManager.default.fileExists(atPath: "/pages"))
+    let get = try await ChildProcess.run(
+      "sh",
+      [
+        "-c", "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" get http://127.0.0.1:1/a",
+        HaulProcess.path,
+      ], environment: ["HAUL_STATE_DIR": place.path("state")], directory: place.path)
+    #expect(get.exit == .code(74))
+    #expect(get.standardError == ["haul get: . cannot be written: No such file or directory."])
   }
 
   @Test func `a directory or page that cannot be made is named`() async throws {

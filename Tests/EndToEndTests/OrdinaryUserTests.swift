@@ -135,6 +135,24 @@ struct OrdinaryUserTests {
     }
   }
 
+  @Test func `credentials of root's are given away as the advice says`() async throws {
+    let place = try TemporaryDirectory()
+    #expect(chmod(place.path, 0o700) == 0)
+    let words = [
+      "worker", "--store", "data=/", "--credentials", place.path, "--database", "host=/nonexistent",
+    ]
+    let refused = try await OrdinaryUser.run(words)
+    #expect(refused.exit == .code(78))
+    #expect(
+      refused.standardError == [
+        "haul worker: \(place.path) may not be read by this user: give it to this user, as root with 'chown nobody \(place.path)'."
+      ])
+    try await Self.follow(refused.standardError.last)
+    // On to what else is wrong here.
+    let next = try await OrdinaryUser.run(words)
+    #expect(next.standardError.count == 1 && next.standardError.last?.contains(place.path) == false)
+  }
+
   /// Whoever may not even read a store is not told to make another one.
   @Test(arguments: ["", "/.haul/store.json"])
   func `a store of somebody else's is told of as one`(below: String) async throws {

@@ -268,7 +268,8 @@ struct StatusPageTests {
       #expect(output.exit == .code(77))
       #expect(
         output.standardError.last
-          == "haul coordinator: cannot listen on 127.0.0.1:1: Permission denied.")
+          == "haul coordinator: cannot listen on 127.0.0.1:1: Permission denied; ports below 1024 are for root: choose another."
+      )
     }
   }
 

@@ -86,7 +86,7 @@ struct ObstacleTests {
       // One that drains takes nothing any more.
       #expect(try await pool.jobs.drainWorker(serves.caller.worker))
       #expect(try await kind(pool) == .unserved)
-      #expect(try await seen() == "data=2 films=1 unserved 1")
+      #expect(try await seen() == "data=1 films=0 unserved 1")
       try await JobQueue(serves.work).stopWorker(serves.caller)
       #expect(try await kind(pool) == .unserved)
       let rows = try await pool.jobs.workers(includingGone: true)

@@ -39,6 +39,24 @@ struct TerminalTests {
     for line in table.split(separator: "\n") { #expect(DisplayWidth.of(String(line)) <= 40) }
   }
 
+  @Test func `figures are not cut, and columns go by their rank where too little room is left`() {
+    let figures = Listing<Row>([
+      .init("INTERRUPTED", key: "a", .right, value: { .number($0.id) }),
+      .init("STORE", key: "b", rank: 1, value: { .string($0.url) }),
+      .init("RATE", key: "c", .right, value: { _ in .null }, text: { _ in "123.4 MiB/s" }),
+      .init("VERSION", key: "d", rank: 2, value: { .string($0.url) }),
+    ])
+    for width in 10...60 {
+      let table = figures.table([Row(id: 12, url: "a-long-name")], on: Screen(width: width))
+      let lines = table.split(separator: "\n").map(String.init)
+      #expect(lines[1].contains("12  ") && lines[1].contains("123.4 MiB/s"), "\(width)")
+      // 6 and 11 columns of figures, 8 of each text, and 2 between.
+      #expect(lines[0].contains("STORE") == (width >= 29), "\(width)")
+      #expect(lines[0].contains("VERSION") == (width >= 39), "\(width)")
+      for line in lines { #expect(DisplayWidth.of(line) <= max(width, 19), "\(width)") }
+    }
+  }
+
   @Test func `colours mark the heading and styled cells only where there are colours`() {
     let table = listing.table(
       [Row(id: 1, url: "u", error: "e")], on: Screen(width: 80, hasColors: true))

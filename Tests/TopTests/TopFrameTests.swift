@@ -97,11 +97,25 @@ struct TopFrameTests {
     #expect(text(model).contains("stream") && text(model).contains("takes longer than 30s"))
   }
 
+  @Test func `what is too long for a line is told in the lines about the row`() throws {
+    let long =
+      "no job to resume: of the newest 1000 jobs, 994 are completed, 6 are failed; 'haul retry' queues it again"
+    for columns in [80, 160] {
+      var model = try Sample.model(columns, 24)
+      model.finish(long, isError: true)
+      let lines = frame(model).map(\.text)
+      let shown = lines.suffix(5).joined(separator: " ").split(separator: " ").joined(
+        separator: " ")
+      #expect(shown.contains(long), "\(shown)")
+      #expect(lines.last?.hasPrefix(columns == 80 ? "q quit" : "no job") == true)
+    }
+  }
+
   @Test func `what is narrowed leaves out what is only known of the pool`() throws {
     let all = text(try Sample.model(80, 24))
     #expect(all.contains("files/s") && all.contains("  2 failures in the last hour\n"))
     let batch = text(try Sample.model(80, 24, part: .batch("monday")))
-    #expect(!batch.contains("files/s") && !batch.contains("failed in"))
+    #expect(!batch.contains("files/s") && !batch.contains("failures in"))
     #expect(batch.contains("batch monday"))
   }
 

@@ -104,6 +104,8 @@ struct CredentialTests {
     #expect(throws: TransferError.self) { try CredentialDirectory.credential("c", in: nil) }
     #expect(try CredentialDirectory.credential("c", in: directory).fields.count == 1)
     withExtendedLifetime(place) {}
-    #expect(throws: SecretFile.Problem.self) { try CredentialDirectory("/nonexistent") }
+    for path in ["/nonexistent", "\(place.path)/c"] {
+      #expect(throws: SecretFile.Problem.self) { try CredentialDirectory(path) }
+    }
   }
 }

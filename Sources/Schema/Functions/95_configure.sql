@@ -43,7 +43,8 @@ BEGIN
     RETURN v_queue;
   END IF;
   IF NOT EXISTS (SELECT FROM haul.store s WHERE s.name = p_store) THEN
-    RAISE EXCEPTION 'there is no store "%"', p_store USING ERRCODE = 'HA003';
+    RAISE EXCEPTION 'there is no store "%"', p_store USING ERRCODE = 'HA003',
+      HINT = coalesce('Stores: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.store), 'Run ''haul store init'' first.');
   END IF;
   RAISE EXCEPTION 'there is a queue "%" already', p_name USING ERRCODE = 'HA004', HINT = 'Nothing was changed.';
 END

@@ -53,12 +53,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
 $$;
 
--- Those of them that claim from this queue.
+-- Those of them that claim from this queue, and do not drain.
 CREATE OR REPLACE FUNCTION haul.serving_workers(p_queue integer) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT count(*) FROM haul.queue q JOIN haul.worker w
     ON w.instances && ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store) AND (w.queues IS NULL OR q.name = ANY (w.queues))
-  WHERE q.id = p_queue AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+  WHERE q.id = p_queue AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND NOT w.draining
 $$;
 
 -- Whether one of them would take a job: it neither drains nor has trouble with the store. Work that was interrupted can be gone
@@ -199,8 +199,8 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.c
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
   -- Of what waits, or runs and is of unknown length, nothing is known but what others were long.
   CASE WHEN v.rate > 0 AND (t.completed > 0 OR r.measured = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
-    least((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.measured)
-      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, 1e11)) END AS time_left,
+    least(greatest((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.measured)
+      * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, r.longest), 1e11)) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
   -- This and the next are found by the index on batches, once for each row that is shown. Ids of a batch lie close together.
@@ -231,6 +231,7 @@ LEFT JOIN (
     -- One that has just been taken over has no progress yet, but what it goes on from.
     sum(greatest(p.bytes, haul.range_bytes(c.durable)))::bigint AS bytes,
     count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over,
+    max((p.total - p.bytes)::double precision / nullif(p.rate, 0)) AS longest,
     sum(least(greatest(p.bytes, haul.range_bytes(c.durable), 0)::double precision / coalesce(p.total, c.length), 1))
       FILTER (WHERE coalesce(p.total, c.length) > 0) AS parts
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
@@ -255,7 +256,7 @@ COMMENT ON COLUMN haul.batches.unfinished IS 'How many have not ended.';
 COMMENT ON COLUMN haul.batches.running IS 'How many are under lease now.';
 COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, and what is there of running ones, together; with waiting_bytes all that is there.';
 COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
-COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what waits is as long as what has completed.';
+COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what waits is as long as what has completed; no less than of any running job by itself.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
 COMMENT ON COLUMN haul.batches.steering IS 'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';
 COMMENT ON COLUMN haul.batches.completed_bytes IS 'Lengths of the files of completed jobs.';

@@ -21,6 +21,8 @@ extension ListenError: CustomStringConvertible {
       "another program listens on \(address) already; choose another port with --listen"
     case .refused(let address, let number):
       "cannot listen on \(address): \(unsafe String(cString: haul_error_text(number)))"
+        + (number == EACCES && address.port < 1024
+          ? "; ports below 1024 are for root: choose another" : "")
     case .needsToken(let address):
       "\(address) can be reached from other machines: name a file with a token by --listen-token-file, or listen on 127.0.0.1"
     case .token(let path, let reason): "the token file \(path) \(reason)"
