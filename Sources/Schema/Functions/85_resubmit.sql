@@ -43,7 +43,8 @@ $$;
 -- of the same URL is kept, and gone on with. Such lines are removed too.
 --
 -- p_options  as in submit()
--- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended}
+-- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended, and
+--            have the same URL as before}
 -- Raises     HA003 unknown queue · HA007 such a job is running
 --
 -- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has made:
@@ -59,6 +60,7 @@ DECLARE
   v_jobs bigint[];
   v_free bigint[];
   v_ended bigint;
+  v_strangers bigint;
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.keep_queue(p_queue);
@@ -81,7 +83,10 @@ BEGIN
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
   WHERE s.submission = p_submission;
-  SELECT array_agg(DISTINCT s.owner) INTO v_jobs FROM haul.staging s
+  SELECT array_agg(DISTINCT s.owner), count(DISTINCT s.owner) FILTER (
+      WHERE (SELECT j.url FROM haul.job j WHERE j.id = s.owner) <> s.url
+        AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = s.owner))
+  INTO v_jobs, v_strangers FROM haul.staging s
   WHERE s.submission = p_submission AND s.owner IS NOT NULL;
   SELECT d.free, d.ended INTO v_free, v_ended FROM haul.detach(coalesce(v_jobs, '{}'), v_done) d;
   UPDATE haul.job j SET queue = v_queue.id WHERE j.id = ANY (v_done);
@@ -90,7 +95,7 @@ BEGIN
   END IF;
   PERFORM haul.require_all_free(v_jobs, v_free);
   PERFORM haul.take_over(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
-  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended);
+  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended - v_strangers);
 END
 $$;
 
