@@ -13,7 +13,7 @@ package struct TableColumn: Sendable, Equatable {
   /// Where there is too little room, the column of the highest rank goes first; one of 0 never does.
   let rank: Int
 
-  /// A column headed `title`. Where there is too little room a path, or a host, keeps what tells it from others; all else
+  /// A column headed `title`. Where there is too little room a path, or a host or other name, keeps what tells it from others; all else
   /// loses its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,

@@ -56,7 +56,7 @@ extension BatchRow {
 
   /// What a table shows, in 80 columns.
   static let columns: [Column] = [
-    Column("BATCH", key: "batch", value: { .string($0.batch) }),
+    Column("BATCH", key: "batch", isPath: true, value: { .string($0.batch) }),
     Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
     Column("COMPLETED", key: "completed", .right, value: { .number($0.completed) }),
     Column(
