@@ -8,10 +8,11 @@ package struct CredentialDirectory: Sendable {
   /// - Throws: where it is no directory that can be read. What is in it is looked at when a job names it, so that a credential can
   ///   be added and renewed while the worker runs.
   package init(_ path: String) throws(SecretFile.Problem) {
-    if unsafe access(path, R_OK | X_OK) != 0 { throw SecretFile.unreadable(path, errno) }
-    guard (try? FileDescriptor.directory(path)) != nil else {
+    var found = stat()
+    if unsafe stat(path, &found) == 0, found.st_mode & S_IFMT != S_IFDIR {
       throw SecretFile.Problem("\(path) is not a directory of credentials")
     }
+    if unsafe access(path, R_OK | X_OK) != 0 { throw SecretFile.unreadable(path, errno) }
     self.path = path
   }
 

@@ -137,7 +137,11 @@ import Testing
           worker + ["--allow-scheme", "sftp", "--known-hosts", "/nonexistent"], 78,
           "/nonexistent cannot be read: No such file or directory."
         ),
-        (worker + ["--credentials", "/nonexistent"], 78, "not a directory"),
+        (
+          worker + ["--credentials", "/nonexistent"], 78,
+          "/nonexistent cannot be read: No such file or directory."
+        ),
+        (worker + ["--credentials", junk], 78, "is not a directory of credentials."),
         (worker + ["--contact", "me"], 64, "mail address"),
       ]
       for (arguments, code, says) in cases {
