@@ -1,5 +1,6 @@
-"""The queries of docs/queries.md, as scripts/bench-queue asks them."""
+"""The queries of docs/queries.md, and a look at each view, as scripts/bench-queue asks them."""
 
+import itertools
 import os
 import re
 import statistics
@@ -50,11 +51,21 @@ def queries():
         yield before.splitlines()[0], query, "second" in before + after
 
 
+def looks(psql):
+    """The same of a look at each view: with a LIMIT, and at health, which reads everything, by each of its checks."""
+    views = psql("bench_run", "SELECT viewname FROM pg_views WHERE schemaname = 'haul' ORDER BY 1").split()
+    for view in views:
+        if view != "health":
+            yield f"haul.{view} with a LIMIT", f"SELECT * FROM haul.{view} LIMIT 50", False
+    for check in psql("bench_run", 'SELECT "check" FROM haul.health').split():
+        yield f"haul.health of {check}", f"SELECT * FROM haul.health WHERE \"check\" = '{check}'", False
+
+
 def measure(table, psql):
     """Has all happen to some jobs of the database bench_run, then asks."""
     psql("bench_run", "", LIVELY)
     psql("bench_run", "ANALYZE")
-    for question, query, may_be_slow in queries():
+    for question, query, may_be_slow in itertools.chain(queries(), looks(psql)):
         took = []
         for _ in range(3):
             begin = time.monotonic()
