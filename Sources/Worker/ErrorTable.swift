@@ -95,7 +95,8 @@ extension ErrorTable {
     case .http4xx:
       .init(
         .never, "A 4xx answer: the server does not give this file.",
-        "Open the URL in a browser, and submit the right one.")
+        "Open the URL in a browser, and submit the right one; where a log-in is wanted, look at the job's credential, then 'haul retry'."
+      )
     case .http5xx:
       .init(
         .job, "A 5xx answer, 408 or 425: the server has trouble with this file.",
