@@ -36,7 +36,7 @@ let package = Package(
       name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux", "Log"],
       swiftSettings: strictC),
     .target(
-      name: "EmbeddedPostgres", dependencies: ["Postgres", "CLinux"], swiftSettings: strictC),
+      name: "EmbeddedPostgres", dependencies: ["Postgres", "Log", "CLinux"], swiftSettings: strictC),
     .executableTarget(name: "EmbedText", swiftSettings: strict),
     .plugin(name: "EmbedTextPlugin", capability: .buildTool(), dependencies: ["EmbedText"]),
     .target(

@@ -48,7 +48,7 @@ package struct CommandTree: Sendable {
         try StandardStream.output.write(text)
         return ExitCode.success.rawValue
       } catch {
-        complain(root.name, "cannot write the output: \(error).")
+        complain(root.name, "\(error).")
         return ExitCode.inputOutput.rawValue
       }
     case .usage(let message, let path):
@@ -116,7 +116,6 @@ package struct CommandTree: Sendable {
 
   /// `message` may hold text from elsewhere; it stays on one line.
   private func complain(_ path: String, _ message: String, hint: String = "") {
-    // Nobody is left to tell when standard error is closed; the exit code still says it.
-    try? StandardStream.error.write("\(path): \(SafeText.visible(message))\n\(hint)")
+    StandardStream.say("\(path): \(SafeText.visible(message))\n\(hint)")
   }
 }

@@ -7,6 +7,7 @@
 import FoundationEssentials
 
 let arguments = CommandLine.arguments.dropFirst()
+// Only the build plug-in calls this, and always with a file: what else it is called with is a fault of the build.
 guard let output = arguments.first else {
   fatalError("usage: EmbedText OUTPUT FILE…")
 }

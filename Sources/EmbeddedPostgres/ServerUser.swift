@@ -1,4 +1,5 @@
 import Glibc
+import Log
 
 /// The system's user that the server runs as, and who owns its data: the caller, or for root
 /// `postgres`, since PostgreSQL refuses root.
@@ -15,12 +16,10 @@ struct ServerUser: Sendable, Equatable {
   static func current() throws(EmbeddedPostgresError) -> ServerUser {
     let caller = geteuid()
     if caller == 0 {
-      let found = unsafe entry { unsafe getpwnam_r(rootsServer, $0, $1, $2, $3) }
-      guard let found else { throw unknown(rootsServer) }
+      guard let found = SystemUser(named: rootsServer) else { throw unknown(rootsServer) }
       return ServerUser(name: found.name, id: found.id, group: found.group, isForRoot: true)
     }
-    let found = unsafe entry { unsafe getpwuid_r(caller, $0, $1, $2, $3) }
-    guard let found else { throw unknown("number \(caller)") }
+    guard let found = SystemUser(id: caller) else { throw unknown("number \(caller)") }
     return ServerUser(name: found.name, id: caller, group: found.group, isForRoot: false)
   }
 
@@ -45,25 +44,6 @@ struct ServerUser: Sendable, Equatable {
 
   /// A user's name for a sentence, or the number where there is no name.
   static func name(of user: uid_t) -> String {
-    let found = unsafe entry { unsafe getpwuid_r(user, $0, $1, $2, $3) }
-    return found?.name ?? "user number \(user)"
-  }
-
-  /// What a look-up in the system's list of users finds. (getpwnam_r(3))
-  private static func entry(
-    _ look: (
-      UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
-      UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
-    ) -> Int32
-  ) -> (name: String, id: uid_t, group: gid_t)? {
-    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { text in
-      guard let start = text.baseAddress else { return nil }
-      var entry = unsafe passwd()
-      var found: UnsafeMutablePointer<passwd>?
-      guard unsafe look(&entry, start, text.count, &found) == 0, unsafe found != nil else {
-        return nil
-      }
-      return unsafe (String(cString: entry.pw_name), entry.pw_uid, entry.pw_gid)
-    }
+    SystemUser(id: user)?.name ?? "user number \(user)"
   }
 }

@@ -29,11 +29,7 @@ package struct DownloadDirectory: Sendable {
   package init(_ directory: NamedDirectory, pool: String) throws(StoreError) {
     try directory.make()
     let root = try directory.open()
-    guard let path = unsafe realpath(directory.path, nil) else {
-      throw directory.fault(errno, at: directory.path)
-    }
-    defer { unsafe free(path) }
-    self.path = unsafe String(cString: path)
+    path = try directory.resolved()
     self.root = root
     _ = root.lock(exclusive: false)
     let halves = [pool, "\(pool)\n\(self.path)"].map { DigestAlgorithm.sha256(of: $0).prefix(16) }

@@ -10,8 +10,14 @@ package enum StandardStream: Int32, Sendable {
   package struct Failure: Error, Equatable, CustomStringConvertible {
     package var errno: Int32
 
-    package var description: String { unsafe String(cString: strerror(errno)) }
+    package var description: String {
+      "cannot write the output: \(unsafe String(cString: strerror(errno)))"
+    }
   }
+
+  /// Says `text`, which must be safe for a terminal already, on standard error. Where that cannot be written nobody is left
+  /// to be told, and that is no error.
+  package static func say(_ text: String) { try? error.write(text) }
 
   /// Writes all of `bytes`; one system call unless a signal or a full disk cuts it short.
   /// - Throws: the first failure other than EINTR. A closed pipe raises SIGPIPE before that, unless

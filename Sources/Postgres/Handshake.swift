@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Makes a connection ready for queries, on the connection's own thread.
@@ -68,7 +69,7 @@ enum Handshake {
     defer { if file >= 0 { close(file) } }
     var byte: UInt8 = 0
     if file >= 0, unsafe read(file, &byte, 1) >= 0 || errno == EAGAIN { return nil }
-    return unsafe String(cString: strerror(errno))
+    return unsafe String(cString: haul_error_text(errno))
   }
 
   /// `message` without the codes, which errors carry apart from it.

@@ -3,7 +3,7 @@ import Glibc
 
 /// One `PGcancel`: the right to cancel what a connection runs. It does not need the connection.
 ///
-/// Sendable: libpq never changes the object between its making and its freeing, and says that any
+/// `@unchecked Sendable` holds because libpq never changes the object between its making and its freeing, and says that any
 /// thread may use it (PostgreSQL manual, "Canceling Queries in Progress").
 @safe final class LibpqCancelKey: @unchecked Sendable {
   private let handle: OpaquePointer

@@ -11,7 +11,7 @@ package struct Listing<Row>: Sendable {
     /// The name of its JSON member.
     package let key: String
     let alignment: Alignment
-    let isPath: Bool
+    let isName: Bool
     let rank: Int
     /// The value of its JSON member.
     package let value: @Sendable (Row) -> JSONValue
@@ -21,9 +21,10 @@ package struct Listing<Row>: Sendable {
     /// A column headed `title` whose JSON member is `key`. Without `text` the table shows the
     /// value itself: strings bare, null as `-`. Text may come from anywhere: what could steer a
     /// terminal is escaped. Where there is too little room for a table, the column of the highest `rank` is left out first; one
-    /// of 0 never is. Of those that are left a path, or a host or other name, keeps what tells it from others, all other text loses its end.
+    /// of 0 never is. Of those that are left a name, such as a path or a host, keeps what tells it from others; all other
+    /// text loses its end.
     package init(
-      _ title: String, key: String, _ alignment: Alignment = .left, isPath: Bool = false,
+      _ title: String, key: String, _ alignment: Alignment = .left, isName: Bool = false,
       rank: Int = 0,
       value: @escaping @Sendable (Row) -> JSONValue,
       text: (@Sendable (Row) -> String)? = nil,
@@ -32,7 +33,7 @@ package struct Listing<Row>: Sendable {
       self.title = title
       self.key = key
       self.alignment = alignment
-      self.isPath = isPath
+      self.isName = isName
       self.rank = rank
       self.value = value
       self.text = text ?? { Self.plain(value($0)) }
@@ -41,7 +42,7 @@ package struct Listing<Row>: Sendable {
 
     /// The same column of a table that fills a screen.
     package func column(width: ClosedRange<Int>, rank: Int) -> TableColumn {
-      TableColumn(title, alignment, width: width, rank: rank, isPath: isPath)
+      TableColumn(title, alignment, width: width, rank: rank, isName: isName)
     }
 
     /// What stands there in it.
@@ -81,7 +82,7 @@ package struct Listing<Row>: Sendable {
     let widths = fitted(cells, to: screen.width)
     var table = line(columns.map(\.title), styles: columns.map { _ in .bold }, widths, screen)
     let cutters = columns.indices.map { index in
-      guard columns[index].isPath, let width = widths[index] else { return nil as PathCutter? }
+      guard columns[index].isName, let width = widths[index] else { return nil as PathCutter? }
       return PathCutter(cells.map { $0[index] }, in: width)
     }
     for (row, cells) in zip(rows, cells) {
@@ -100,33 +101,25 @@ package struct Listing<Row>: Sendable {
     let widest = columns.indices.map { index in
       cells.reduce(0) { max($0, DisplayWidth.of($1[index])) }
     }
-    var widths = zip(columns, widest).map { max(DisplayWidth.of($0.title), $1) as Int? }
+    var widths = zip(columns, widest).map { max(DisplayWidth.of($0.title), $1) }
     guard let width else { return widths }
     let least = columns.indices.map { index in
-      columns[index].alignment == .right
-        ? max(widest[index], Self.narrowest.title) : Self.narrowest.text
+      let isFigure = columns[index].alignment == .right
+      return min(
+        widths[index],
+        isFigure ? max(widest[index], Self.narrowest.title) : Self.narrowest.text)
     }
-    func excess(_ widths: [Int?]) -> Int {
-      let shown = widths.compactMap { $0 }
-      return shown.reduce(0, +) + 2 * (shown.count - 1) - width
-    }
-    func narrowed(_ widths: [Int?]) -> [Int?] {
-      zip(widths, least).map { width, least in width.map { min($0, least) } }
-    }
-    while excess(narrowed(widths)) > 0,
-      let last = columns.indices.filter({ widths[$0] != nil })
-        .max(by: { columns[$0].rank < columns[$1].rank }), columns[last].rank > 0
-    {
-      widths[last] = nil
-    }
+    let shown = TableLayout.shown(columns.map(\.rank), least: least, in: width)
+    var excess = TableLayout.width(of: shown.map { widths[$0] }) - width
     // The widest first.
-    while excess(widths) > 0,
-      let index = columns.indices.filter({ widths[$0] ?? 0 > least[$0] })
-        .max(by: { widths[$0] ?? 0 < widths[$1] ?? 0 })
+    while excess > 0,
+      let index = columns.indices.filter({ shown.contains($0) && widths[$0] > least[$0] })
+        .max(by: { widths[$0] < widths[$1] })
     {
-      widths[index] = widths[index].map { $0 - 1 }
+      widths[index] -= 1
+      excess -= 1
     }
-    return widths
+    return widths.indices.map { shown.contains($0) ? widths[$0] : nil }
   }
 
   /// No text is cut to less, and no title above figures.

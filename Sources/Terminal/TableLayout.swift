@@ -7,23 +7,23 @@ package struct TableColumn: Sendable, Equatable {
 
   package let title: String
   let alignment: Alignment
-  let isPath: Bool
+  let isName: Bool
   /// The least and the most columns it has.
   let width: ClosedRange<Int>
   /// Where there is too little room, the column of the highest rank goes first; one of 0 never does.
   let rank: Int
 
-  /// A column headed `title`. Where there is too little room a path, or a host or other name, keeps what tells it from others; all else
-  /// loses its end.
+  /// A column headed `title`. Where there is too little room a name, such as a path or a host, keeps what tells it from
+  /// others; all else loses its end.
   package init(
     _ title: String, _ alignment: Alignment = .left, width: ClosedRange<Int>, rank: Int,
-    isPath: Bool = false
+    isName: Bool = false
   ) {
     self.title = title
     self.alignment = alignment
     self.width = width
     self.rank = rank
-    self.isPath = isPath
+    self.isName = isName
   }
 }
 
@@ -46,7 +46,7 @@ package enum TableCell: Sendable, Equatable {
 /// Which columns of a table a line has room for, and how wide they are; the same for all lines of it. Pure.
 package struct TableLayout: Sendable {
   /// Blanks between two columns.
-  private static let gap = 2
+  static let gap = 2
   /// The widths of text grow in such steps, so that not every row that comes and goes moves the rest.
   private static let step = 6
 
@@ -63,22 +63,28 @@ package struct TableLayout: Sendable {
   ) {
     self.columns = columns
     bar = ProgressBar(hasUnicode: hasUnicode)
-    var shown = Set(columns.indices)
-    let least = { (shown: Set<Int>) in
-      shown.reduce(Self.gap * (shown.count - 1)) { $0 + columns[$1].width.lowerBound }
-    }
-    while least(shown) > width, let last = shown.max(by: { columns[$0].rank < columns[$1].rank }),
-      columns[last].rank > 0
-    {
-      shown.remove(last)
-    }
-    let widths = Self.grown(columns, shown, rows, room: width - least(shown))
+    let least = columns.map(\.width.lowerBound)
+    let shown = Self.shown(columns.map(\.rank), least: least, in: width)
+    let widths = Self.grown(
+      columns, shown, rows, room: width - Self.width(of: shown.map { least[$0] }))
     self.widths = widths
     cutters = columns.indices.map { index in
-      guard columns[index].isPath, let width = widths[index] else { return nil }
+      guard columns[index].isName, let width = widths[index] else { return nil }
       return PathCutter(rows.map { SafeText.visible($0[index].text) }, in: width)
     }
   }
+
+  /// Of columns with these ranks and least widths those that a line of `width` has room for: the highest rank goes first, 0 never.
+  static func shown(_ ranks: [Int], least: [Int], in width: Int) -> Set<Int> {
+    var shown = ranks.indices.sorted { ranks[$0] < ranks[$1] }
+    while Self.width(of: shown.map { least[$0] }) > width, let last = shown.last, ranks[last] > 0 {
+      shown.removeLast()
+    }
+    return Set(shown)
+  }
+
+  /// Of a line with columns of these widths.
+  static func width(of widths: [Int]) -> Int { widths.reduce(gap * (widths.count - 1), +) }
 
   /// Shares `room` between those that want more, a column each at a time, and three for a path: its name tells rows apart.
   private static func grown(
@@ -94,7 +100,7 @@ package struct TableLayout: Sendable {
       if wanting.isEmpty { break }
       for index in wanting {
         let width = widths[index] ?? 0
-        let more = min(columns[index].isPath ? 3 : 1, wanted[index] - width, room)
+        let more = min(columns[index].isName ? 3 : 1, wanted[index] - width, room)
         widths[index] = width + more
         room -= more
       }

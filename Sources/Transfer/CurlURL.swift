@@ -171,7 +171,7 @@ package struct WebURL: Sendable, Hashable {
     try set(text, 0)
   }
 
-  /// newlocale(3); never freed. Sharing it is safe, since nothing changes it.
+  /// newlocale(3); never freed. `nonisolated(unsafe)` holds because nothing changes it.
   nonisolated(unsafe) private static let utf8 = unsafe newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
 
   func clear(_ part: CURLUPart) {

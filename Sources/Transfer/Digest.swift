@@ -78,6 +78,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   ///
   /// - Throws: `digest` where libcrypto does not have the algorithm, as MD5 under FIPS.
   init(_ algorithm: DigestAlgorithm) throws(TransferError) {
+    // It allocates and does nothing else (libcrypto: EVP_MD_CTX_new), and Swift's own allocations end the process too.
     guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
     check = algorithm.table.map(CRC.init)
     if check == nil, unsafe EVP_DigestInit_ex(context, algorithm.method, nil) != 1 {
@@ -104,6 +105,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   /// The digest of the message so far; more may be added after.
   func finish() -> [UInt8] {
     if let check { return check.finish() }
+    // As in the initialiser.
     guard let copy = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
     defer { unsafe EVP_MD_CTX_free(copy) }
     unsafe EVP_MD_CTX_copy_ex(copy, context)

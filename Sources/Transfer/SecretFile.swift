@@ -30,7 +30,7 @@ package enum SecretFile {
         "\(path) holds secrets and others may read it: "
           + (isOurs
             ? "run 'chmod 600 \(shellWord(path))'"
-            : "give it to this user alone, as root with 'chown \(UserName.own) \(shellWord(path)) && chmod 600 \(shellWord(path))'")
+            : "give it to this user alone, as root with 'chown \(SystemUser.ownWord) \(shellWord(path)) && chmod 600 \(shellWord(path))'")
       )
     }
     guard found.st_size <= largest else { throw Problem("\(path) is larger than 1 MiB") }
@@ -66,6 +66,6 @@ package enum SecretFile {
       "\(path) may not be read by this user: "
         + (found.st_uid == geteuid()
           ? "run 'chmod \(right) \(name)'"
-          : "give it to this user, as root with 'chown \(UserName.own) \(name)'"))
+          : "give it to this user, as root with 'chown \(SystemUser.ownWord) \(name)'"))
   }
 }

@@ -31,6 +31,15 @@ package struct NamedDirectory: Sendable {
     }
   }
 
+  /// Its path without links. (realpath(3))
+  ///
+  /// - Throws: as ``fault(_:at:)``.
+  package func resolved() throws(StoreError) -> String {
+    guard let path = unsafe realpath(path, nil) else { throw fault(errno, at: path) }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
+  }
+
   /// Makes it, with its parents, where it is missing, and makes sure that this user may write in it.
   ///
   /// - Throws: as ``requireRight()``, and what shows only when it is made, such as a full disk.
@@ -94,7 +103,7 @@ package struct NamedDirectory: Sendable {
   private var orRoot: String {
     geteuid() == 0
       ? ""
-      : ", or make it as root with 'install -d -o \(UserName.own) \(shellWord(path))'"
+      : ", or make it as root with 'install -d -o \(SystemUser.ownWord) \(shellWord(path))'"
   }
 
   /// False with errno where it may not. (faccessat(2))

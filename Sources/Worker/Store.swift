@@ -83,11 +83,7 @@ package struct Store: Sendable {
     _ directory: NamedDirectory, marker: UUID = UUID()
   ) throws(StoreError) -> (marker: String, root: String) {
     let root = try directory.open()
-    guard let path = unsafe realpath(directory.path, nil) else {
-      throw directory.fault(errno, at: directory.path)
-    }
-    defer { unsafe free(path) }
-    let absolute = unsafe String(cString: path)
+    let absolute = try directory.resolved()
     if try read(directory) == nil {
       // Whose it is may be no concern of Haul's: nobody is told to give such a directory away.
       try directory.requireRight()
@@ -149,7 +145,7 @@ package struct Store: Sendable {
         "give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
       case geteuid(): "it owns it, and 'chmod u+rwx \(name)' lets it"
       case 0:
-        "give it to the user that workers run as, as root with 'chown -R \(UserName.own) \(name)'"
+        "give it to the user that workers run as, as root with 'chown -R \(SystemUser.ownWord) \(name)'"
       default: "run haul as the user that owns it"
       }
     return .notPermitted("this user may not \(act) \(path)", advice: advice)

@@ -46,7 +46,7 @@ struct BatchesCommand: HaulCommand {
         empty == 1
         ? "1 batch has no jobs of its own; --all lists it too"
         : "\(empty) batches have no jobs of their own; --all lists them too"
-      try? StandardStream.error.write("haul batches: \(sentence)\n")
+      StandardStream.say("haul batches: \(sentence)\n")
     }
   }
 }
@@ -56,7 +56,7 @@ extension BatchRow {
 
   /// What a table shows, in 80 columns.
   static let columns: [Column] = [
-    Column("BATCH", key: "batch", isPath: true, value: { .string($0.batch) }),
+    Column("BATCH", key: "batch", isName: true, value: { .string($0.batch) }),
     Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
     Column("COMPLETED", key: "completed", .right, value: { .number($0.completed) }),
     Column(

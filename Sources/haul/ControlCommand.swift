@@ -18,9 +18,6 @@ protocol ControlCommand: HaulCommand {
 }
 
 extension ControlCommand {
-  /// Of how many jobs is said why nothing happened to them.
-  private static var looked: Int { 1000 }
-
   static var name: String { action.rawValue }
   static var options: [Option<Self>] { group(\.selectors) + group(\.output) + group(\.database) }
   static var operands: [Operand<Self>] {
@@ -39,18 +36,22 @@ extension ControlCommand {
     let (count, others) = try await database.withQueue { queue in
       let count = try await change(queue, selector, onStep: steps.show)
       // A look at the newest, since on large pools a look at all takes long.
-      return (count, count > 0 ? [] : try await queue.jobs(selector, limit: Self.looked))
+      return (count, count > 0 ? [] : try await queue.jobs(selector, limit: JobQueue.Action.looked))
     }
     steps.clear()
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
-        ? Self.action.futility(others.compactMap(\.state), isCut: others.count == Self.looked)
+        ? Self.action.futility(
+          others.compactMap(\.state), isCut: others.count == JobQueue.Action.looked)
         : "\(counted(count, "job")) \(Self.participle)")
   }
 }
 
 extension JobQueue.Action {
+  /// Of how many jobs, the newest, is said why nothing happened to them.
+  static var looked: Int { 1000 }
+
   /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 jobs are completed, 1 is paused`, and what
   /// to do instead where there is something.
   /// `isCut`: there may be more jobs than these, the newest.

@@ -35,7 +35,7 @@ extension ExitError {
     case is DrainedUnheard: self.init(.tryAgain, "\(error).")
     case let error as TransferError: self.init(error)
     case let error as StandardStream.Failure:
-      self.init(.inputOutput, "cannot write the output: \(error).")
+      self.init(.inputOutput, "\(error).")
     case is CancellationError: self.init(.tryAgain, "stopped before it was done.")
     case is DecodingError:
       self.init(

@@ -52,7 +52,7 @@ extension FailureRow {
 
   static let columns: [Column] = [
     Column("ERROR", key: "error", value: { .text($0.error) }),
-    Column("HOST", key: "host", isPath: true, value: { .string($0.host) }),
+    Column("HOST", key: "host", isName: true, value: { .string($0.host) }),
     .time("HOUR", key: "hour") { $0.hour },
     Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
     Column("FIRST JOB", key: "first_job", .right, value: { .number($0.firstJob) }),

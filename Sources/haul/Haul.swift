@@ -90,7 +90,7 @@ enum Haul {
   /// Swift's runtime reads the arguments in /proc; where that is missing, asking it for them crashes.
   private static func requireArguments() {
     guard unsafe access("/proc/self/cmdline", R_OK) != 0 else { return }
-    try? StandardStream.error.write("haul: /proc is not mounted here, and is needed.\n")
+    StandardStream.say("haul: /proc is not mounted here, and is needed.\n")
     exit(ExitCode.configuration.rawValue)
   }
 }

@@ -44,6 +44,6 @@ struct HostBlockCommand: HaulCommand {
       orSay:
         "\(host): nothing starts \(time.map { "for \($0.argument)" } ?? "until it is unblocked")"
     )
-    if let note { try? StandardStream.error.write("haul host block: \(note)\n") }
+    if let note { StandardStream.say("haul host block: \(note)\n") }
   }
 }

@@ -66,7 +66,7 @@ struct HostSetCommand: HaulCommand {
         .init("burst", .number(burst)),
       ],
       orSay: "\(host): \(parts.compactMap { $0 }.joined(separator: ", "))")
-    for case let note? in notes { try? StandardStream.error.write("haul host set: \(note)\n") }
+    for case let note? in notes { StandardStream.say("haul host set: \(note)\n") }
   }
 
   /// Nothing makes a burst's starts wait where there is no interval, set now or before.

@@ -49,7 +49,7 @@ extension HostRow {
   typealias Column = Listing<HostRow>.Column
 
   static let columns: [Column] = [
-    Column("HOST", key: "host", isPath: true, value: { .string($0.host) }),
+    Column("HOST", key: "host", isName: true, value: { .string($0.host) }),
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     Column(
       "CAP", key: "cap", .right, value: { .number($0.cap) },

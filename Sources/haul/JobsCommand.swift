@@ -45,7 +45,7 @@ extension JobRow {
       "STATE", key: "state", value: { .text($0.state) },
       style: { Style(state: $0.state ?? "") }),
     Column("QUEUE", key: "queue", value: { .string($0.queue) }),
-    Column("HOST", key: "host", isPath: true, value: { .string($0.host) }),
+    Column("HOST", key: "host", isName: true, value: { .string($0.host) }),
     Column(
       "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
       text: { HumanFormat.bytes($0.bytes) }),
@@ -55,7 +55,7 @@ extension JobRow {
     Column(
       "ERROR", key: "error", value: { .text($0.error) },
       text: { $0.error ?? ($0.state == "running" ? nil : $0.lastError.map { "(\($0))" }) ?? "-" }),
-    Column("PATH", key: "path", isPath: true, value: { .string($0.path) }),
+    Column("PATH", key: "path", isName: true, value: { .string($0.path) }),
   ]
 
   /// What programs and the view of one job get besides.

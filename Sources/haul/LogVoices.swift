@@ -45,7 +45,7 @@ final class LogVoices: Sendable {
       try? await Task.sleep(for: Self.round)
       guard let left = lines.withLock({ $0.endRound() }) else { continue }
       // What cannot be written is lost, as lines of the log are.
-      try? StandardStream.error.write(
+      StandardStream.say(
         "\(prefix("pool"))more in 5 s: \(left); each with --log-level debug\n")
     } while !Task.isCancelled
   }

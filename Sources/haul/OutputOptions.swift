@@ -35,9 +35,9 @@ struct OutputOptions: OptionGroup {
     note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) throws {
     try print(Array(rows.prefix(limit)), columns, json: more, note: note)
-    if rows.isEmpty && !isJSON { try? StandardStream.error.write("\(label): none\n") }
+    if rows.isEmpty && !isJSON { StandardStream.say("\(label): none\n") }
     if rows.count > limit {
-      try? StandardStream.error.write(
+      StandardStream.say(
         "\(label): there are more than the \(limit) shown; --limit shows more\n")
     }
   }

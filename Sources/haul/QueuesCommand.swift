@@ -38,7 +38,7 @@ extension QueueRow {
   typealias Column = Listing<QueueRow>.Column
 
   static let columns: [Column] = [
-    Column("QUEUE", key: "queue", isPath: true, value: { .string($0.queue) }),
+    Column("QUEUE", key: "queue", isName: true, value: { .string($0.queue) }),
     Column("STORE", key: "store", rank: 1, value: { .string($0.store) }),
     Column("QUEUED", key: "queued", .right, value: { .number($0.queued) }),
     Column("SCHEDULED", key: "scheduled", .right, value: { .number($0.scheduled) }),

@@ -16,12 +16,12 @@ struct StepCount {
   /// Replaces the number shown. That a terminal is gone stops nothing.
   func show(_ count: Int) {
     if isShown {
-      try? StandardStream.error.write("\r\(counted(count, "job")) \(participle) so far\u{1b}[K")
+      StandardStream.say("\r\(counted(count, "job")) \(participle) so far\u{1b}[K")
     }
   }
 
   /// Takes it away.
   func clear() {
-    if isShown { try? StandardStream.error.write("\r\u{1b}[K") }
+    if isShown { StandardStream.say("\r\u{1b}[K") }
   }
 }

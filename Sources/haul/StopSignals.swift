@@ -81,7 +81,7 @@ struct StopSignals {
     if first.duration(to: .now) < echoTime { return }
     atOnce()
     // Nobody is left to tell when standard error is closed; the exit code still says it.
-    try? StandardStream.error.write("haul: stopped at once; others take over what was running.\n")
+    StandardStream.say("haul: stopped at once; others take over what was running.\n")
     _exit(ExitCode.tryAgain.rawValue)
   }
 

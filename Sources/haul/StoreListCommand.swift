@@ -43,7 +43,7 @@ extension StoreRow {
     Column(
       "WORKERS", key: "workers", .right, value: { .number($0.workers) },
       style: { $0.workers == 0 ? .yellow : nil }),
-    Column("ROOT", key: "root", isPath: true, value: { .string($0.root) }),
+    Column("ROOT", key: "root", isName: true, value: { .string($0.root) }),
   ]
 
   static let moreColumns: [Column] = [

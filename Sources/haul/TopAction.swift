@@ -123,11 +123,11 @@ struct TopAction: Sendable, Equatable {
     let count = try await queue.control(action, selector, onStep: onStep)
     switch (verb, subject) {
     case _ where count == 0:
-      let looked = 1000
-      let states = try await queue.jobs(selector, limit: looked).compactMap(\.state)
+      let states = try await queue.jobs(selector, limit: JobQueue.Action.looked)
+        .compactMap(\.state)
       return states.isEmpty
         ? "\(subject.name): no job to \(action.rawValue) is there"
-        : action.futility(states, isCut: states.count == looked)
+        : action.futility(states, isCut: states.count == JobQueue.Action.looked)
     // It is on no list from now on.
     case (.pause, .job(let id, _)): return "job \(id) is paused; 'haul resume \(id)' lets it go on"
     default: return "\(counted(count, "job")) \(participle)"

@@ -199,10 +199,9 @@ struct TopFrame {
     }
   }
 
-  private var longMessage: (text: String, style: Style?)? {
-    guard model.mode == .list, let message = model.message, DisplayWidth.of(message.text) > width
-    else { return nil }
-    return (message.text, message.style)
+  private var longMessage: TopModel.Message? {
+    model.mode == .list
+      ? model.message.flatMap { DisplayWidth.of($0.text) > width ? $0 : nil } : nil
   }
 
   private var status: StyledLine {

@@ -11,7 +11,7 @@ extension TransferRow {
 
   static let table = TopTable<TransferRow>([
     .init(Column("JOB", key: "job", .right, value: { .number($0.job) }), 5...9, 6),
-    .init(Column("PATH", key: "path", isPath: true, value: { .string($0.path) }), 24...100, 0),
+    .init(Column("PATH", key: "path", isName: true, value: { .string($0.path) }), 24...100, 0),
     .init(
       Column(
         "DONE", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),

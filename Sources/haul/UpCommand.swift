@@ -73,7 +73,7 @@ struct UpCommand: HaulCommand {
         Self.greet(conninfo, directory, isFirst: isChosen || Self.isHere(directory))
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
-        Self.say(
+        StandardStream.say(
           "haul up: \(counted(jobs, "file")) interrupted in \(path): what is there goes on with --store "
             + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here it begins anew "
             + "after five minutes.\n")
@@ -81,7 +81,7 @@ struct UpCommand: HaulCommand {
         failures.withLock { $0.add(lease.cause ?? lease.state) }
       case .settled: break
       case .drained:
-        Self.say("haul up: all of its workers were drained; the pool ends.\n")
+        StandardStream.say("haul up: all of its workers were drained; the pool ends.\n")
       case .closed: database.info(.databaseStopped)
       }
     }
@@ -93,7 +93,7 @@ struct UpCommand: HaulCommand {
 
   private static func conclude(_ failures: FailureTally) {
     if failures.count == 0 { return }
-    say(
+    StandardStream.say(
       "haul up: \(counted(failures.count, "failure")) (\(failures.list)). While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' "
         + "tries them again.\n")
   }
@@ -105,7 +105,7 @@ struct UpCommand: HaulCommand {
 
   /// `isFirst`: nobody need be told why they land there.
   private static func greet(_ conninfo: String, _ directory: String, isFirst: Bool) {
-    say(
+    StandardStream.say(
       """
 
       Files land in \(SafeText.visible(directory))\(isFirst ? "" : ", as before; --store names another directory"). In another terminal:
@@ -118,5 +118,4 @@ struct UpCommand: HaulCommand {
   }
 
   /// What cannot be written is lost, as lines of the log are.
-  private static func say(_ text: String) { try? StandardStream.error.write(text) }
 }

@@ -58,7 +58,7 @@ struct VerifyCommand: HaulCommand {
     }
     if !absent.isEmpty {
       let names = absent.map(String.init).joined(separator: ", ")
-      try? StandardStream.error.write(
+      StandardStream.say(
         "haul verify: no finished file is there to compare of job \(names)\n")
     }
     if !tally.damaged.isEmpty || output.isJSON {

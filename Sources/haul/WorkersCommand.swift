@@ -45,7 +45,7 @@ struct WorkersCommand: HaulCommand {
       return gone > 0 ? "\(counted(Int(gone), "worker")) \(word)" : nil
     }
     if !words.isEmpty {
-      try? StandardStream.error.write(
+      StandardStream.say(
         "haul workers: \(words.joined(separator: ", ")); --all lists them too\n")
     }
   }

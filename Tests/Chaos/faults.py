@@ -227,7 +227,7 @@ def server_stands_still(world, processes, hold):
                 os.kill(pid, number)
         if number == signal.SIGSTOP:
             hold()
-    time.sleep(3)
+    time.sleep(3)  # programs hear again each in its own time
 
 
 @deed("server restarted at once")

@@ -166,7 +166,7 @@ def _(stage):
     stage.set_host("plain.test", interval=0.5)
     stage.origin.order(host="plain.test", deed="429", chance=1.0, wait=6)
     stage.submit()
-    time.sleep(6)
+    time.sleep(6)  # so long the host wants to be left alone; whoever asks meanwhile is seen
     stage.origin.order(host="plain.test", deed=None)
 
 

@@ -151,7 +151,7 @@ class World:
                 return True
             if done.returncode not in (69, 75):
                 break
-            time.sleep(0.5)
+            time.sleep(0.5)  # nothing tells when the database is there again
         self.ledger.violation(
             "command", f"haul {' '.join(arguments)} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
         return False

@@ -83,7 +83,7 @@ struct SparklineTests {
 
 struct TableLayoutTests {
   private let columns = [
-    TableColumn("NAME", width: 6...20, rank: 0, isPath: true),
+    TableColumn("NAME", width: 6...20, rank: 0, isName: true),
     TableColumn("", width: 4...8, rank: 2),
     TableColumn("SIZE", .right, width: 6...6, rank: 1),
     TableColumn("NOTE", width: 4...12, rank: 3),

@@ -28,7 +28,7 @@ struct TerminalTests {
   }
 
   @Test func `of a path the end is left`() {
-    let paths = Listing<String>([.init("PATH", key: "path", isPath: true, value: { .string($0) })])
+    let paths = Listing<String>([.init("PATH", key: "path", isName: true, value: { .string($0) })])
     #expect(paths.table(["host/films/a-01.iso"], on: Screen(width: 12)) == "PATH\n…/a-01.iso\n")
   }
 

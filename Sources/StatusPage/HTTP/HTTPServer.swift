@@ -50,7 +50,7 @@ import Synchronization
   }
 }
 
-/// The daemon's handle: its calls are safe from any thread (libmicrohttpd: "Thread safety").
+/// The daemon's handle. `@unchecked Sendable` holds because its calls are safe from any thread (libmicrohttpd: "Thread safety").
 @safe private struct Daemon: @unchecked Sendable {
   let pointer: OpaquePointer
 }
