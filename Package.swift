@@ -91,8 +91,8 @@ let package = Package(
       name: "LibraryUser", dependencies: ["Transfer"], path: "Tests/LibraryUser",
       swiftSettings: strictC),
     .testTarget(
-      name: "TransferTests", dependencies: ["Transfer", "LibraryUser", "TestSupport"],
-      exclude: ["CurlReplies"],
+      name: "HaulTransferTests", dependencies: ["Transfer", "LibraryUser", "TestSupport"],
+      exclude: ["CurlCases/CurlReplies"],
       swiftSettings: strict),
     .testTarget(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
@@ -108,7 +108,8 @@ let package = Package(
     .testTarget(
       name: "ArgumentsTests",
       dependencies: [
-        "Arguments", "JobQueue", "ListFormats", "LocalPool", "Log", "Terminal", "Transfer", "haul",
+        "Arguments", "JobQueue", "ListFormats", "LocalPool", "Log", "Terminal", "TestSupport",
+        "Transfer", "haul",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,19 +1,16 @@
 import Foundation
+import TestSupport
 import Testing
-
 @testable import Arguments
 @testable import haul
 
 /// Commands that the pages name within their sentences: what runs them in blocks is ReadmeTests and GuideTests.
 struct DocumentedCommandTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   /// `README.md` and every page of `docs`, with its name.
   private static func pages() throws -> [(name: String, text: String)] {
     let docs = try FileManager.default.contentsOfDirectory(
-      at: root.appending(path: "docs"), includingPropertiesForKeys: nil)
-    let pages = docs.filter { $0.pathExtension == "md" } + [root.appending(path: "README.md")]
+      at: repositoryRoot.appending(path: "docs"), includingPropertiesForKeys: nil)
+    let pages = docs.filter { $0.pathExtension == "md" } + [repositoryRoot.appending(path: "README.md")]
     return try pages.map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
   }
 

@@ -1,12 +1,12 @@
 import Foundation
 import Log
+import TestSupport
 import Testing
-
 @testable import Terminal
 
 /// A file of this folder's Golden: what a frame looks like.
 private func golden(_ name: String) throws -> [String] {
-  let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/\(name)")
+  let file = repositoryRoot.appending(path: "Tests/TerminalTests/Golden/\(name)")
   let text = try String(contentsOf: file, encoding: .utf8)
   return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
 }

@@ -9,8 +9,7 @@ import Testing
 struct TopFrameTests {
   /// A file of this folder's Golden: what stands on the screen.
   private func golden(_ name: String) throws -> [String] {
-    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
-      path: "Golden/\(name).txt")
+    let file = repositoryRoot.appending(path: "Tests/TopTests/Golden/\(name).txt")
     let text = try String(contentsOf: file, encoding: .utf8)
     return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
   }

@@ -37,8 +37,7 @@ struct ErrorTableTests {
   }
 
   @Test func `docs/errors.md shows the table`() throws {
-    let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "docs/errors.md")
+    let page = repositoryRoot.appending(path: "docs/errors.md")
     let shown = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
       .filter { $0.hasPrefix("| `") }
     let expected = ErrorTable.rows.map { row in

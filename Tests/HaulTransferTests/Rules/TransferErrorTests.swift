@@ -7,8 +7,8 @@ import Transfer
 @Suite(.timeLimit(.minutes(1)))
 struct TransferErrorTests {
   @Test func `no sentence of the library names an option of a command`() throws {
-    let sources = URL(filePath: #filePath).appending(path: "../../../Sources/Transfer").standardized
-    let files = try FileManager.default.contentsOfDirectory(atPath: sources.path)
+    let sources = repositoryRoot.appending(path: "Sources/Transfer")
+    let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
       .filter { $0.hasSuffix(".swift") }
     #expect(files.count > 50)
     for file in files {

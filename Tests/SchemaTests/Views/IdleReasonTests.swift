@@ -23,8 +23,7 @@ struct IdleReasonTests {
   }
 
   @Test func `the guide explains each, the page on metrics lists them`() throws {
-    let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "docs")
+    let docs = repositoryRoot.appending(path: "docs")
     let guide = try String(contentsOf: docs.appending(path: "guide.md"), encoding: .utf8)
     let table = try #require(guide.firstMatch(of: /\| `why_idle` \|(?s:.*?)\n\n/)).output
     let explained = table.matches(of: /\n\| `([a-z]+)` \|/).map { String($0.output.1) }

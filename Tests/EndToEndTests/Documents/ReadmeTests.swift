@@ -6,8 +6,7 @@ import Testing
 /// The README's commands as they stand there, run in order by one shell: only names of machines and directories are
 /// replaced, and the worker, which would run for ever, goes to the background and gets its SIGTERM at the end.
 struct ReadmeTests {
-  static let readme = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "README.md")
+  static let readme = repositoryRoot.appending(path: "README.md")
 
   /// The contents of the fenced blocks of `language`, without the list's indentation.
   static func blocks(_ language: String, of page: URL = readme) throws -> [String] {

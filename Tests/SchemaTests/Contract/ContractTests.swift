@@ -5,21 +5,18 @@ import Testing
 
 /// What others build on stays as it is and is explained.
 struct ContractTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   private func script(_ arguments: String...) async throws -> [String] {
     let bin = try #require(ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"])
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
     let output = try await ChildProcess.run(
-      Self.root.appending(path: "scripts/sql-reference").path, arguments,
+      repositoryRoot.appending(path: "scripts/sql-reference").path, arguments,
       environment: ["PATH": "\(bin):\(path)"])
     try #require(output.exit == .code(0), "\(output.standardError)")
     return output.standardOutput
   }
 
   private func lines(of path: String) throws -> [String] {
-    try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    try String(contentsOf: repositoryRoot.appending(path: path), encoding: .utf8)
       .components(separatedBy: "\n").dropLast()
   }
 
@@ -49,7 +46,7 @@ struct ContractTests {
     try await withTestDatabase { database in
       let output = try await ChildProcess.run(
         "/usr/bin/python3",
-        [Self.root.appending(path: "Tests/Chaos/broken.py").path, database.conninfo])
+        [repositoryRoot.appending(path: "Tests/Chaos/broken.py").path, database.conninfo])
       #expect(output.standardOutput == [])
       #expect(output.exit == .code(0), "\(output.standardError)")
     }

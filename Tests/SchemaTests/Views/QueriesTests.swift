@@ -5,8 +5,7 @@ import Testing
 
 /// docs/queries.md: each of its queries, asked of a lively pool by a login that may only look.
 struct QueriesTests {
-  private static let page = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/queries.md")
+  private static let page = repositoryRoot.appending(path: "docs/queries.md")
 
   /// Heading and query.
   private func queries() throws -> [(question: String, sql: String)] {

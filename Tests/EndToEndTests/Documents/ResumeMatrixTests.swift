@@ -4,12 +4,9 @@ import Testing
 
 /// `scripts/resume-matrix`, which tells about Haul and others what the README says.
 struct ResumeMatrixTests {
-  private static let home = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   /// The script's table: each case and what became of it, in the order of the tools.
   private func outcomes(of tools: String...) async throws -> [(name: String, outcomes: [String])] {
-    let script = Self.home.appending(path: "scripts/resume-matrix").path
+    let script = repositoryRoot.appending(path: "scripts/resume-matrix").path
     let run = try ChildProcess(
       script,
       tools.flatMap { ["--only", $0] } + ["--markdown", "--haul", HaulProcess.path])
@@ -36,7 +33,7 @@ struct ResumeMatrixTests {
     #expect(replaced?.outcomes == ["WRONG", "right"])
 
     let page = try String(
-      contentsOf: Self.home.appending(path: "docs/resume-matrix.md"), encoding: .utf8)
+      contentsOf: repositoryRoot.appending(path: "docs/resume-matrix.md"), encoding: .utf8)
     let published = Self.rows(of: page.components(separatedBy: "\n"))
     #expect(published.map(\.name) == rows.map(\.name))
     #expect(published.compactMap(\.outcomes.last) == rows.compactMap(\.outcomes.last))

@@ -265,11 +265,8 @@ struct ArticleTests {
 
   // MARK: - Nothing but that
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
-
   private static func text(_ path: String) throws -> String {
-    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    try String(contentsOf: repositoryRoot.appending(path: path), encoding: .utf8)
   }
 
   /// The marked pieces of a source file by article, in order, with the names that an article has.
@@ -311,8 +308,8 @@ struct ArticleTests {
   @Test func `the articles hold that code and no other`() throws {
     let catalogue = "Sources/Transfer/Transfer.docc"
     let pages = try FileManager.default.contentsOfDirectory(
-      atPath: Self.root.appending(path: catalogue).path)
-    var pieces = try Self.pieces("Tests/TransferTests/ArticleTests.swift")
+      atPath: repositoryRoot.appending(path: catalogue).path)
+    var pieces = try Self.pieces("Tests/HaulTransferTests/Library/ArticleTests.swift")
     pieces += try Self.pieces("Tests/LibraryUser/LibraryUser.swift")
     #expect(pages.count == 6)
     for page in pages.map({ "\(catalogue)/\($0)" }) + ["README.md"] {
@@ -326,7 +323,7 @@ struct ArticleTests {
 
   @Test func `docc has nothing to say against them`() async throws {
     let output = try await ChildProcess.run(
-      Self.root.appending(path: "scripts/docs").path, [directory.path("docs")])
+      repositoryRoot.appending(path: "scripts/docs").path, [directory.path("docs")])
     #expect(output.exit == .code(0), "\(output.standardError.joined(separator: "\n"))")
     let page = directory.path("docs/data/documentation/transfer/pauseandresume.json")
     #expect(FileManager.default.fileExists(atPath: page))

@@ -1,12 +1,13 @@
 import Foundation
+import TestSupport
 
 /// One of curl's own test cases: the replies of its test server, as its `tests/data/testN` gives them.
 ///
 /// Those of curl 8.14.1 are in `CurlReplies`, under curl's licence; `HAUL_CURL_TESTS` names the folder of another version.
 /// Their form is told in curl's docs/tests/FILEFORMAT.md; what the cases in use need of it is here.
 struct CurlCase {
-  private static let ownFolder = URL(filePath: #filePath).deletingLastPathComponent().appending(
-    path: "CurlReplies"
+  private static let ownFolder = repositoryRoot.appending(
+    path: "Tests/HaulTransferTests/CurlCases/CurlReplies"
   ).path
   private static let folder =
     ProcessInfo.processInfo.environment["HAUL_CURL_TESTS"] ?? ownFolder

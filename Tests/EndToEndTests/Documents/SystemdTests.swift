@@ -7,8 +7,7 @@ import Testing
 
 /// docs/systemd.md and deploy/systemd: what stands there, done as it stands there.
 struct SystemdTests {
-  private static let root = ReadmeTests.readme.deletingLastPathComponent()
-  private static let page = root.appending(path: "docs/systemd.md")
+  private static let page = repositoryRoot.appending(path: "docs/systemd.md")
 
   private func block(_ language: String) throws -> String {
     try #require(try ReadmeTests.blocks(language, of: Self.page).first)
@@ -92,7 +91,7 @@ struct SystemdTests {
       let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
       let done = try await ChildProcess.run(
         "unshare", ["--mount", "bash", "-ec", script, place.path],
-        environment: ["PATH": "\(programs):\(path):/usr/sbin"], directory: Self.root.path)
+        environment: ["PATH": "\(programs):\(path):/usr/sbin"], directory: repositoryRoot.path)
       #expect(done.exit == .code(0), "\(done.standardError)")
       #expect(
         done.standardOutput.suffix(3) == [
@@ -130,7 +129,7 @@ struct SystemdTests {
     let place = try TemporaryDirectory()
     for name in ["haul-worker.service", "haul-coordinator.service"] {
       let unit = try String(
-        contentsOf: Self.root.appending(path: "deploy/systemd/\(name)"), encoding: .utf8)
+        contentsOf: repositoryRoot.appending(path: "deploy/systemd/\(name)"), encoding: .utf8)
       try place.write(
         unit.replacingOccurrences(of: "/usr/bin/haul", with: HaulProcess.path), to: name)
       let output = try await ChildProcess.run(

@@ -230,8 +230,7 @@ struct MigrationTests {
   }
 
   @Test func `every file beside the program is compiled into it`() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Sources/Schema").standardizedFileURL
+    let root = repositoryRoot.appending(path: "Sources/Schema")
     var onDisk: [String: String] = [:]
     for folder in ["Migrations", "Functions", "Views", "Roles"] {
       let names = try FileManager.default.contentsOfDirectory(
