@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+
 @testable import Arguments
 @testable import haul
 
@@ -10,7 +11,8 @@ struct DocumentedCommandTests {
   private static func pages() throws -> [(name: String, text: String)] {
     let docs = try FileManager.default.contentsOfDirectory(
       at: repositoryRoot.appending(path: "docs"), includingPropertiesForKeys: nil)
-    let pages = docs.filter { $0.pathExtension == "md" } + [repositoryRoot.appending(path: "README.md")]
+    let pages =
+      docs.filter { $0.pathExtension == "md" } + [repositoryRoot.appending(path: "README.md")]
     return try pages.map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
   }
 
