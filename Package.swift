@@ -22,21 +22,25 @@ let package = Package(
     // C libraries: typed faces only, no logic.
     .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(
-      name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-    .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+      name: "HaulCLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "HaulCLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(
       name: "CLibmicrohttpd", pkgConfig: "libmicrohttpd",
       providers: [.apt(["libmicrohttpd-dev"])]),
-    .systemLibrary(name: "CLinux"),
+    .target(name: "HaulCLinux"),
 
     // The rooms, lowest first.
-    .target(name: "Log", swiftSettings: strictC),
-    .target(name: "Postgres", dependencies: ["CLibpq", "CLinux"], swiftSettings: strictC),
+    .target(name: "HaulSystem", dependencies: ["HaulCLinux"], swiftSettings: strictC),
+    .target(name: "Log", dependencies: ["HaulSystem"], swiftSettings: strictC),
+    .target(name: "Postgres", dependencies: ["CLibpq", "HaulSystem"], swiftSettings: strictC),
     .target(
-      name: "Transfer", dependencies: ["CLibcurl", "CLibcrypto", "CLinux", "Log"],
+      name: "Transfer",
+      dependencies: ["HaulCLibcurl", "HaulCLibcrypto", "HaulCLinux", "HaulSystem"],
       swiftSettings: strictC),
     .target(
-      name: "EmbeddedPostgres", dependencies: ["Postgres", "Log", "CLinux"], swiftSettings: strictC),
+      name: "EmbeddedPostgres", dependencies: ["Postgres", "HaulSystem", "HaulCLinux"],
+      swiftSettings: strictC),
     .executableTarget(name: "EmbedText", swiftSettings: strict),
     .plugin(name: "EmbedTextPlugin", capability: .buildTool(), dependencies: ["EmbedText"]),
     .target(
@@ -47,28 +51,34 @@ let package = Package(
     .target(name: "JobQueue", dependencies: ["Postgres", "Schema"], swiftSettings: strict),
     .target(
       name: "Worker",
-      dependencies: ["Coordinator", "JobQueue", "Postgres", "Transfer", "Log", "CLinux"],
+      dependencies: [
+        "Coordinator", "JobQueue", "Postgres", "Transfer", "Log", "HaulSystem", "HaulCLinux",
+      ],
       swiftSettings: strictC),
     .target(
       name: "Coordinator", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),
     .target(
       name: "StatusPage",
-      dependencies: ["JobQueue", "Postgres", "Log", "CLibmicrohttpd", "CLibcrypto", "CLinux"],
+      dependencies: [
+        "JobQueue", "Postgres", "Log", "CLibmicrohttpd", "HaulCLibcrypto", "HaulSystem",
+      ],
       exclude: ["Page"], swiftSettings: strictC, plugins: ["EmbedTextPlugin"]),
-    .target(name: "ListFormats", dependencies: ["Transfer", "Log"], swiftSettings: strictC),
-    .target(name: "Arguments", dependencies: ["Log"], swiftSettings: strictC),
-    .target(name: "Terminal", dependencies: ["Log", "CLinux"], swiftSettings: strictC),
+    .target(name: "ListFormats", dependencies: ["Transfer", "HaulSystem"], swiftSettings: strictC),
+    .target(name: "Arguments", dependencies: ["HaulSystem"], swiftSettings: strictC),
+    .target(
+      name: "Terminal", dependencies: ["Log", "HaulSystem", "HaulCLinux"], swiftSettings: strictC),
     .target(
       name: "LocalPool",
       dependencies: [
         "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
+        "HaulSystem",
       ],
       swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
         "LocalPool", "Worker", "Coordinator", "StatusPage", "JobQueue", "Postgres",
-        "EmbeddedPostgres", "Transfer", "ListFormats", "Arguments", "Terminal", "Log",
+        "EmbeddedPostgres", "Transfer", "ListFormats", "Arguments", "Terminal", "Log", "HaulSystem",
       ],
       swiftSettings: strictC,
       // The other linker warns of a call to mktemp(3) in the toolchain's own static library.
@@ -79,19 +89,21 @@ let package = Package(
       name: "TestSupport", dependencies: ["Postgres", "JobQueue", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
-      name: "PostgresTests", dependencies: ["Postgres", "TestSupport"], swiftSettings: strict),
+      name: "PostgresTests", dependencies: ["Postgres", "HaulSystem", "TestSupport"],
+      swiftSettings: strict),
     .executableTarget(
       name: "ClusterUser", dependencies: ["EmbeddedPostgres"], path: "Tests/ClusterUser",
       swiftSettings: strictC),
     .testTarget(
       name: "EmbeddedPostgresTests",
-      dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "TestSupport"],
+      dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "HaulSystem", "TestSupport"],
       swiftSettings: strict),
     .executableTarget(
       name: "LibraryUser", dependencies: ["Transfer"], path: "Tests/LibraryUser",
       swiftSettings: strictC),
     .testTarget(
-      name: "HaulTransferTests", dependencies: ["Transfer", "LibraryUser", "TestSupport"],
+      name: "HaulTransferTests",
+      dependencies: ["Transfer", "HaulSystem", "LibraryUser", "TestSupport"],
       exclude: ["CurlCases/CurlReplies"],
       swiftSettings: strict),
     .testTarget(
@@ -99,7 +111,9 @@ let package = Package(
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
-      dependencies: ["Worker", "Coordinator", "Transfer", "Postgres", "Log", "TestSupport"],
+      dependencies: [
+        "Worker", "Coordinator", "Transfer", "Postgres", "Log", "HaulSystem", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "StatusPageTests",
@@ -128,7 +142,9 @@ let package = Package(
 
 // Only for `scripts/fuzz`. libFuzzer brings `main`, so no other program is built beside its targets and what they reach.
 if Context.environment["HAUL_FUZZ"] != nil {
-  let reached = ["CLibcurl", "CLibcrypto", "CLinux", "Log", "Transfer", "ListFormats"]
+  let reached = [
+    "HaulCLibcurl", "HaulCLibcrypto", "HaulCLinux", "HaulSystem", "Transfer", "ListFormats",
+  ]
   package.products = []
   package.targets.removeAll { !reached.contains($0.name) }
   package.targets.append(

@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// Reads the arguments of one command into a new instance of it: a property takes its option's
 /// value, else its environment variable's, else keeps its default.

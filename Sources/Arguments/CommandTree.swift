@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// A program: its name and version, and the tree of its commands.
 package struct CommandTree: Sendable {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HaulSystem
 
 /// What lies where in the cluster's directory, and that nobody else can change it.
 ///

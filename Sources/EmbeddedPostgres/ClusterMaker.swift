@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HaulSystem
 
 /// Makes a cluster's data, all or nothing: beside its place, and renamed into it when it is durable.
 struct ClusterMaker {

@@ -1,4 +1,5 @@
 import Glibc
+import HaulSystem
 import Postgres
 
 /// A private PostgreSQL cluster that runs as long as a process of this machine uses it.

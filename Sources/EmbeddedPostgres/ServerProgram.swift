@@ -1,5 +1,6 @@
-import CLinux
 import Glibc
+import HaulCLinux
+import HaulSystem
 import Postgres
 import Synchronization
 

@@ -1,4 +1,5 @@
 import Glibc
+import HaulSystem
 
 /// The server's configuration, written anew at each start so that a newer program's takes effect.
 struct ServerSettings {
@@ -18,9 +19,9 @@ struct ServerSettings {
   var arguments: [String] { ["-D", directory.data, "-c", "config_file=\(main)"] }
 
   func write() throws(EmbeddedPostgresError) {
-    try SmallFile.write(mainText, to: main)
-    try SmallFile.write("local all all peer map=haul\n", to: hosts)
-    try SmallFile.write(usersText, to: users)
+    try translating(try SmallFile.write(mainText, to: main))
+    try translating(try SmallFile.write("local all all peer map=haul\n", to: hosts))
+    try translating(try SmallFile.write(usersText, to: users))
   }
 
   /// What a commit says is on the disk; memory and logs are small. WAL is for crashes of this machine

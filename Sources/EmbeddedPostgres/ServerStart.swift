@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HaulSystem
 import Postgres
 
 /// Brings the server of a cluster up, whatever state it is in: none, starting, serving, stopping, crashed.

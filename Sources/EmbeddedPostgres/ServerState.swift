@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// What a cluster's server is about, by its own word and the kernel's.
 enum ServerState: Sendable, Equatable {
   case none
@@ -11,7 +13,7 @@ enum ServerState: Sendable, Equatable {
   static func of(
     _ directory: ClusterDirectory, note: String
   ) throws(EmbeddedPostgresError) -> ServerState {
-    guard let text = try SmallFile.readable(directory.postmasterFile),
+    guard let text = try translating(try SmallFile.readable(directory.postmasterFile)),
       let server = PostmasterFile(text),
       let processes = ServerProcesses(directory), processes.contain(server.pid)
     else { return .none }

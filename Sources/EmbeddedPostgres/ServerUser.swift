@@ -1,5 +1,5 @@
 import Glibc
-import Log
+import HaulSystem
 
 /// The system's user that the server runs as, and who owns its data: the caller, or for root
 /// `postgres`, since PostgreSQL refuses root.

@@ -1,4 +1,5 @@
 import Glibc
+import HaulSystem
 
 /// A file read from its start, or standard input. Every call that may block (a pipe, a terminal, a
 /// network file system) runs on a thread of its own, never on Swift's cooperative threads.
@@ -54,26 +55,7 @@ final class BlockingFile: Sendable {
 /// late is better than never.
 private func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
   await withCheckedContinuation { continuation in
-    let work = Work { continuation.resume(returning: body()) }
-    var thread = pthread_t()
-    // Retained here, released by the thread, or below if there is none.
-    let box = unsafe Unmanaged.passRetained(work).toOpaque()
-    let code = unsafe pthread_create(
-      &thread, nil,
-      { box in
-        guard let box = unsafe box else { return nil }
-        unsafe Unmanaged<Work>.fromOpaque(box).takeRetainedValue().run()
-        return nil
-      }, box)
-    if code == 0 {
-      pthread_detach(thread)
-    } else {
-      unsafe Unmanaged<Work>.fromOpaque(box).takeRetainedValue().run()
-    }
+    let work: @Sendable () -> Void = { continuation.resume(returning: body()) }
+    if !DetachedThread.start(work) { work() }
   }
-}
-
-private final class Work: Sendable {
-  let run: @Sendable () -> Void
-  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import HaulSystem
 
 /// Why a list could not be read to its end. Each description is one clause without its full stop, to
 /// follow the name of the list.
@@ -10,7 +11,7 @@ package enum ListError: Error, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .unreadable(let code): unsafe String(cString: strerror(code))
+    case .unreadable(let code): SystemError.reason(code)
     case .noText(let clause): clause
     }
   }

@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// What an entry can say, under the names that JSON lines and the header of CSV have for it.
 package enum ListField: String, CaseIterable, Sendable {

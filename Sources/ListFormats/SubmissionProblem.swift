@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 package import Transfer
 
 /// Why a URL or path cannot be submitted. Each description is one sentence without its final full

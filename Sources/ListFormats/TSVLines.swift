@@ -1,5 +1,3 @@
-internal import Log
-
 /// `ListFormat.tsv`: after the heading URL, length and MD5 in base64, separated by tabs; the last two may be missing.
 struct TSVLines: ListParser {
   static let heading = "TsvHttpData-1.0"

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HaulSystem
 package import JobQueue
 import Transfer
 package import Worker

@@ -1,6 +1,7 @@
 import Coordinator
 package import EmbeddedPostgres
 import FoundationEssentials
+import HaulSystem
 import JobQueue
 package import Log
 import Postgres

@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// The two spellings of a line. In both, text that could forge a line or steer a terminal is
 /// escaped as in a JSON string.
 extension Logger.Format {

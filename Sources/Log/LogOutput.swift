@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// Where finished lines go.
 package struct LogOutput: Sendable {
   /// Called once a line with its event and the whole line, its newline included; from any thread.

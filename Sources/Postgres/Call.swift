@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// A running operation, as the connection's thread sees it.
@@ -60,7 +61,7 @@ final class CancelRequest: Sendable {
   var isDone: Bool { done.load(ordering: .acquiring) }
 
   /// Sends the request and signals `wakeUp` when it has been delivered or has failed.
-  init(_ key: LibpqCancelKey?, wakeUp: WakeUp) {
+  init(_ key: LibpqCancelKey?, wakeUp: EventDescriptor) {
     let isStarted = DetachedThread.start {
       key?.request()
       self.done.store(true, ordering: .releasing)

@@ -1,3 +1,5 @@
+import HaulSystem
+
 extension Connection {
   /// Sends rows with `COPY … FROM STDIN` and returns how many were stored.
   ///
@@ -9,7 +11,7 @@ extension Connection {
     _ sql: String, _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable
   ) async throws -> Int {
     try await takeTurn(shielded: false)
-    defer { turns.giveBack() }
+    defer { mutex.release() }
     _ = try await link.perform(.copyStart(sql))
     do {
       for try await chunk in chunks {

@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 extension Connection {
@@ -33,7 +34,7 @@ extension Connection {
   ) async throws -> T {
     if isTransaction { throw PostgresError.misuse("a transaction within a transaction") }
     try await takeTurn(shielded: false)
-    defer { turns.giveBack() }
+    defer { mutex.release() }
     let inner = Connection(link: link, backendPID: backendPID, isTransaction: true)
     defer { inner.isOver.store(true, ordering: .relaxed) }
     do {
@@ -60,7 +61,7 @@ extension Connection {
     }
   }
 
-  /// Waits until no other call uses the connection; to be followed by `turns.giveBack()`.
+  /// Waits until no other call uses the connection; to be followed by `mutex.release()`.
   func takeTurn(shielded: Bool) async throws {
     if isTransaction, isOver.load(ordering: .relaxed) {
       throw PostgresError.misuse("a transaction's connection was used after its end")
@@ -72,6 +73,6 @@ extension Connection {
       throw PostgresError.misuse("a transaction's body must use the connection it is given")
     }
     if !shielded { try Task.checkCancellation() }
-    try await turns.take(shielded: shielded)
+    try await mutex.acquire(shielded: shielded)
   }
 }

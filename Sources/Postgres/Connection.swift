@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// One connection to PostgreSQL, with a thread of its own that makes all calls of libpq.
@@ -8,7 +9,7 @@ import Synchronization
 /// statement was finished first. The connection closes when the last reference to it goes.
 package final class Connection: Sendable {
   let link: Link
-  let turns = Turns()
+  let mutex = AsyncMutex()
   /// Whether this is what the body of a transaction gets: it shares the link of another.
   package let isTransaction: Bool
   /// Set when the transaction this belongs to has ended.
@@ -99,7 +100,7 @@ package final class Connection: Sendable {
     _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
   ) async throws -> Rows {
     try await takeTurn(shielded: shielded)
-    defer { turns.giveBack() }
+    defer { mutex.release() }
     return try await link.perform(request, timeout: timeout, shielded: shielded)
   }
 }

@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// Where the database is, and how long to wait for it.
 package struct ConnectionConfiguration: Sendable {
   let conninfo: String
@@ -42,13 +44,5 @@ package struct ConnectionConfiguration: Sendable {
 extension ConnectionConfiguration: CustomStringConvertible {
   package var description: String {
     "ConnectionConfiguration(applicationName: \(applicationName))"
-  }
-}
-
-extension Duration {
-  /// Rounded up, so that a wait of this many milliseconds is never too short.
-  var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
 }

@@ -1,5 +1,6 @@
-import CLinux
 import Glibc
+import HaulCLinux
+import HaulSystem
 
 /// Makes a connection ready for queries, on the connection's own thread.
 enum Handshake {
@@ -69,7 +70,7 @@ enum Handshake {
     defer { if file >= 0 { close(file) } }
     var byte: UInt8 = 0
     if file >= 0, unsafe read(file, &byte, 1) >= 0 || errno == EAGAIN { return nil }
-    return unsafe String(cString: haul_error_text(errno))
+    return SystemError.reason(errno)
   }
 
   /// `message` without the codes, which errors carry apart from it.

@@ -1,5 +1,6 @@
 import CLibpq
 import Glibc
+import HaulSystem
 
 /// One `PGconn`, closed with its value; to be used by one thread only. Nothing here waits.
 @safe struct Libpq: ~Copyable {

@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// One thing a connection's thread is to do.
@@ -32,14 +33,18 @@ final class Link: Sendable {
     var closers: [Promise<Void>] = []
   }
 
-  let wakeUp: WakeUp
+  let wakeUp: EventDescriptor
   let notifications: AsyncStream<Notification>
   let notificationsInput: AsyncStream<Notification>.Continuation
   let queryTimeout: Duration
   private let state = Mutex(State())
 
   init(queryTimeout: Duration) throws(PostgresError) {
-    wakeUp = try WakeUp()
+    do throws(SystemError) {
+      wakeUp = try EventDescriptor()
+    } catch {
+      throw .connecting(nil, "\(error)")
+    }
     self.queryTimeout = queryTimeout
     (notifications, notificationsInput) = AsyncStream.makeStream(
       bufferingPolicy: .bufferingNewest(1_000))

@@ -1,4 +1,5 @@
 import Glibc
+import HaulSystem
 import Synchronization
 
 /// A connection's own thread: libpq is called here and nowhere else.

@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// A connection that is made again whenever it is lost.

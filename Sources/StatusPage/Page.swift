@@ -1,5 +1,5 @@
-import CLibcrypto
 import FoundationEssentials
+import HaulCLibcrypto
 
 /// The page and the form before it: each whole in itself, so that a browser asks nothing of anybody else.
 enum Page {

@@ -1,5 +1,4 @@
 import JobQueue
-import Log
 import Postgres
 import Synchronization
 

@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// A JSON value to print; an object keeps its members in order.
 package enum JSONValue: Sendable, Equatable {

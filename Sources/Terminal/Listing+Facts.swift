@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 extension Listing {
   /// One row for people, a line a column: its title and its text, uncut. Columns without a value are

@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// A list of rows for people (a table) and for programs (one JSON object a line), from one table
 /// of columns.

@@ -1,3 +1,4 @@
+package import HaulSystem
 package import Log
 internal import Synchronization
 

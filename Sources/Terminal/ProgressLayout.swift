@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// Turns a frame into lines: one a running download, and one of totals.
 ///

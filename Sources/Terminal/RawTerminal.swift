@@ -1,6 +1,6 @@
-internal import CLinux
 internal import Glibc
-internal import Log
+internal import HaulCLinux
+import HaulSystem
 internal import Synchronization
 
 /// The terminal of this process as a full screen: keys come as they are typed, and its other page is drawn on.

@@ -1,6 +1,6 @@
-internal import CLinux
 internal import Glibc
-package import Log
+internal import HaulCLinux
+package import HaulSystem
 
 /// What there is to know about the reader of a stream: a person at a terminal, or a program.
 package struct Screen: Sendable, Equatable {

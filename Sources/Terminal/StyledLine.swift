@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// A line of a full screen: pieces of text, each in its style.
 package struct StyledLine: Sendable, Equatable {

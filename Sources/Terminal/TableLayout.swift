@@ -1,4 +1,4 @@
-internal import Log
+import HaulSystem
 
 /// A column of a table that fills a screen.
 package struct TableColumn: Sendable, Equatable {

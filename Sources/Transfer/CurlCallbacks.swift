@@ -1,5 +1,5 @@
-internal import CLibcurl
 internal import Glibc
+internal import HaulCLibcurl
 
 // What libcurl calls, always on the engine thread, inside curl_multi_perform or curl_easy_pause. The last
 // or first argument is the running exchange, which the engine keeps alive while its handle is joined.

@@ -1,4 +1,4 @@
-internal import CLibcurl
+internal import HaulCLibcurl
 
 /// How libcurl says an exchange ended.
 struct CurlEnd {

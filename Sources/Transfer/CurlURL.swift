@@ -1,5 +1,5 @@
-internal import CLibcurl
 internal import Glibc
+internal import HaulCLibcurl
 
 /// A URL as libcurl understands it, so that what is checked is what is fetched.
 ///

@@ -1,5 +1,6 @@
-import CLinux
 import Glibc
+import HaulCLinux
+package import HaulSystem
 
 /// What to do where a file stands under the final name.
 public enum CollisionPolicy: String, Sendable, CaseIterable {
@@ -58,7 +59,7 @@ package struct Destination: Sendable {
     }
 
     static func identity(of directory: FileDescriptor) throws(TransferError) -> Identity {
-      let status = try directory.status()
+      let status = try translating(try directory.status())
       return Identity(device: status.device, inode: status.inode)
     }
 
@@ -70,7 +71,7 @@ package struct Destination: Sendable {
       var synced: Set<Identity> = []
       for directory in parents.prefix(1).map(\.directory) + parents.flatMap(\.unsynced)
       where synced.insert(try identity(of: directory)).inserted {
-        try directory.sync()
+        try translating(try directory.sync())
       }
       for parent in parents { parent.isDurable() }
     }
@@ -142,13 +143,15 @@ package struct Destination: Sendable {
         number += 1
         candidate = path.numbered(number)
       case EEXIST:
-        if try parent.directory.status(of: candidate.name)?.isDirectory == true {
+        if try translating(try parent.directory.status(of: candidate.name))?.isDirectory == true {
           throw .directory(candidate)
         }
         if policy == .skip { return .skipped }
         throw .exists(candidate)
       case let error:
-        if error == ENOENT, try parts.directory.status(of: part) == nil { return .partMissing }
+        if error == ENOENT, try translating(try parts.directory.status(of: part)) == nil {
+          return .partMissing
+        }
         if error == EISDIR { throw .directory(candidate) }
         throw .file(error, "cannot publish \(candidate)")
       }
@@ -188,7 +191,7 @@ package struct Destination: Sendable {
   package func occupant(of path: RelativePath) throws(TransferError) -> Occupant? {
     switch root.openBeneath(path.description, O_PATH | O_NOFOLLOW) {
     case .success(let found):
-      let status = try found.status()
+      let status = try translating(try found.status())
       if status.isDirectory { return .directory }
       return status.isRegular ? .file(length: status.size) : .other
     case .failure(let error) where error.number == ENOENT: return nil
@@ -202,7 +205,7 @@ package struct Destination: Sendable {
   package func open(_ path: RelativePath) throws(TransferError) -> PartFile? {
     switch root.openBeneath(path.description, O_RDONLY | O_NONBLOCK) {
     case .success(let file):
-      let status = try file.status()
+      let status = try translating(try file.status())
       return status.isRegular
         ? PartFile(name: path.description, inode: status.inode, file: file) : nil
     case .failure(let error) where [ENOENT, ENOTDIR, ELOOP].contains(error.number):

@@ -1,4 +1,4 @@
-import CLibcrypto
+import HaulCLibcrypto
 
 /// A checksum that a job may demand or a server state, the one that proves most first.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {

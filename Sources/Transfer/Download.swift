@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// One download under way, as URLSession's task is: it goes on whether anybody waits for it or not.

@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// Where one download's file and its part file stand: side by side. Every call blocks.
@@ -17,7 +18,7 @@ struct DownloadTarget: Sendable {
     } catch {
       throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
     }
-    let root = try FileDescriptor.directory(directory)
+    let root = try translating(try FileDescriptor.directory(directory))
     parts = PartDirectory(root)
     destination = Destination(root: root)
   }

@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// Downloads to files over HTTP and HTTPS, in constant memory: one, or many with a cap.
 ///
 ///     let downloader = try Downloader()
@@ -17,7 +19,7 @@ public final class Downloader: Sendable {
   public init(_ configuration: Engine.Configuration = Engine.Configuration()) throws(TransferError)
   {
     engine = try Engine(configuration)
-    io = try IOPool(threads: 4)
+    io = try translating(try IOPool(threads: 4))
   }
 
   /// Downloads to `path`, in a directory that is there. Cancelling the task cancels the download. A failure

@@ -1,4 +1,4 @@
-internal import CLibcurl
+internal import HaulCLibcurl
 
 /// A `CURL` handle, set up once for an engine and used for one exchange after another.
 ///

@@ -1,4 +1,4 @@
-internal import CLibcurl
+internal import HaulCLibcurl
 import Synchronization
 
 /// What was asked of the engine: one request and whom to tell.

@@ -1,5 +1,6 @@
-internal import CLibcurl
 internal import Glibc
+internal import HaulCLibcurl
+import HaulSystem
 
 /// The engine's loop and all that only its thread may touch.
 @safe final class EngineThread {
@@ -57,26 +58,15 @@ internal import Glibc
     }
   }
 
-  /// The thread's box: retained here, released as the thread's first act.
   private func detach() throws(TransferError) {
-    let box = unsafe Unmanaged.passRetained(self)
-    var thread = pthread_t()
-    let result = unsafe pthread_create(
-      &thread, nil,
-      { box in
-        guard let box = unsafe box else { return nil }
-        unsafe Unmanaged<EngineThread>.fromOpaque(box).takeRetainedValue().run()
-        return nil
-      }, box.toOpaque())
-    guard result == 0 else {
-      unsafe box.release()
-      throw TransferError(.io, "no thread for the engine: error \(result)")
+    // Nobody else has this object: from here on it is the new thread's alone.
+    nonisolated(unsafe) let engine = self
+    guard DetachedThread.start({ unsafe engine.run() }) else {
+      throw TransferError(.io, "no thread for the engine")
     }
-    pthread_detach(thread)
   }
 
   private func run() {
-    blockSignals()
     let looking = Task { [watch] in await watch.keepLooking() }
     while !isEnding {
       watch.begin(now: .now)
@@ -93,13 +83,6 @@ internal import Glibc
     }
     letGo()
     looking.cancel()
-  }
-
-  /// Signals are other threads' business; SIGPIPE could come from libraries below libcurl.
-  private func blockSignals() {
-    var all = sigset_t()
-    unsafe sigfillset(&all)
-    unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
   }
 
   private func obey(_ message: EngineMailbox.Message) {

@@ -1,5 +1,6 @@
-import CLinux
 import Glibc
+import HaulCLinux
+package import HaulSystem
 
 /// What the owner of a store needs besides part files: directories made, and small files in them.
 extension FileDescriptor {
@@ -12,7 +13,7 @@ extension FileDescriptor {
     var directory = self
     for component in path.split(separator: "/").map(String.init) {
       if unsafe mkdirat(directory.raw, component, 0o777) == 0 {
-        try directory.sync()
+        try translating(try directory.sync())
       } else if errno != EEXIST {
         throw .file(errno, "cannot make the directory \(component)")
       }
@@ -69,7 +70,7 @@ extension FileDescriptor {
     try parts.create(name).write([UInt8(ascii: "\n")])
     let error = unsafe haul_renameat2(raw, name, raw, placed, 1) == 0 ? 0 : errno
     guard [0, EINVAL, ENOSYS].contains(error) else { throw .file(error, "cannot rename a file") }
-    try sync()
+    try translating(try sync())
     return error == 0
   }
 
@@ -166,7 +167,7 @@ extension PartDirectory {
   }
 
   /// Makes the entries of this directory durable.
-  package func sync() throws(TransferError) { try directory.sync() }
+  package func sync() throws(TransferError) { try translating(try directory.sync()) }
 }
 
 extension PartFile {

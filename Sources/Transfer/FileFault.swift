@@ -1,4 +1,4 @@
-internal import CLibcurl
+internal import HaulCLibcurl
 
 extension EasyHandle {
   /// What is known of the file that is being sent (libcurl: CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, CURLINFO_FILETIME_T).

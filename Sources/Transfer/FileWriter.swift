@@ -1,3 +1,4 @@
+package import HaulSystem
 import Synchronization
 
 /// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread,

@@ -1,5 +1,6 @@
-import CLinux
 import Glibc
+import HaulCLinux
+package import HaulSystem
 
 /// The directory of part files, on the same file system as the results. Names are single
 /// components; every call blocks.
@@ -33,7 +34,7 @@ package struct PartDirectory: Sendable {
   ) throws(TransferError) -> Result<PartFile, SystemError> {
     switch directory.openBeneath(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o666) {
     case .success(let file):
-      .success(PartFile(name: name, inode: try file.status().inode, file: file))
+      .success(PartFile(name: name, inode: try translating(try file.status().inode), file: file))
     case .failure(let error): .failure(error)
     }
   }
@@ -48,7 +49,7 @@ package struct PartDirectory: Sendable {
   ) throws(TransferError) -> PartFile? {
     switch directory.openBeneath(name, O_RDWR) {
     case .success(let file):
-      let status = try file.status()
+      let status = try translating(try file.status())
       guard status.isRegular, status.inode == inode, status.size >= length, status.size <= complete
       else { return nil }
       return PartFile(name: name, inode: inode, file: file)

@@ -1,5 +1,6 @@
-import CLinux
 import Glibc
+import HaulCLinux
+import HaulSystem
 
 /// Whose a finished file is, written on it as the extended attribute `user.haul.job` (xattr(7)).
 ///

@@ -1,5 +1,6 @@
-import CLinux
 import Glibc
+import HaulCLinux
+import HaulSystem
 
 /// An incomplete file, open for reading and writing at offsets. Every call blocks: run them on an
 /// ``IOPool``.
@@ -106,10 +107,10 @@ package final class PartFile: Sendable {
   }
 
   /// fdatasync(2): everything written before is durable on return.
-  package func syncData() throws(TransferError) { try file.syncData() }
+  package func syncData() throws(TransferError) { try translating(try file.syncData()) }
 
   /// fsync(2): everything written before is durable on return, times and rights too.
-  package func sync() throws(TransferError) { try file.sync() }
+  package func sync() throws(TransferError) { try translating(try file.sync()) }
 
   /// futimens(2): it was last changed so many seconds after 1970; durable with the next ``sync()``.
   func setModified(_ seconds: Int64) throws(TransferError) {
@@ -122,10 +123,10 @@ package final class PartFile: Sendable {
   var raw: Int32 { file.raw }
 
   /// What the kernel knows about it.
-  func status() throws(TransferError) -> FileStatus { try file.status() }
+  func status() throws(TransferError) -> FileStatus { try translating(try file.status()) }
 
   /// Its size in bytes, which says nothing about progress.
-  package func size() throws(TransferError) -> Int64 { try file.status().size }
+  package func size() throws(TransferError) -> Int64 { try translating(try file.status().size) }
 
   /// The digest of the first `length` bytes, read back in blocks of 1 MiB.
   ///

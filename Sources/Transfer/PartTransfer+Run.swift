@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// The run: ask, take what comes, look at the end, ask again.
@@ -241,7 +242,7 @@ extension PartTransfer {
     _ time: Duration, _ body: @escaping @Sendable () async -> Void
   ) async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      let once = Once(continuation)
+      let once = OneShot(continuation)
       Task {
         await body()
         once.resume()
@@ -251,21 +252,5 @@ extension PartTransfer {
         once.resume()
       }
     }
-  }
-}
-
-/// A continuation that several may resume; the first does.
-private final class Once: Sendable {
-  private let continuation: Mutex<CheckedContinuation<Void, Never>?>
-
-  init(_ continuation: CheckedContinuation<Void, Never>) {
-    self.continuation = Mutex(continuation)
-  }
-
-  func resume() {
-    continuation.withLock { continuation in
-      defer { continuation = nil }
-      return continuation
-    }?.resume()
   }
 }

@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// What makes a file complete: a digest, or the same twice.

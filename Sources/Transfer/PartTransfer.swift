@@ -1,3 +1,4 @@
+package import HaulSystem
 import Synchronization
 
 /// What a transfer is to bring, and where.

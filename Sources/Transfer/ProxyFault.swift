@@ -1,4 +1,4 @@
-internal import CLibcurl
+internal import HaulCLibcurl
 
 /// How far an exchange has come with its proxy.
 struct ProxyProgress {

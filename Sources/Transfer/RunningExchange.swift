@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// An exchange between joining the engine's multi handle and leaving it. Lives on the engine thread.
 ///
 /// libcurl's callbacks end here; nothing of C is seen. Every reason of ours to end is kept in `ending`,
@@ -319,11 +321,11 @@ final class RunningExchange {
   private var lacksDescriptors: Bool {
     if TransferError.file(socketError, "").errorClass == .openFiles { return true }
     var taken: [FileDescriptor] = []
-    do throws(TransferError) {
+    do throws(SystemError) {
       while taken.count < 8 { taken.append(try FileDescriptor.directory("/")) }
       return false
     } catch {
-      return error.errorClass == .openFiles
+      return TransferError(error).errorClass == .openFiles
     }
   }
 

@@ -1,6 +1,6 @@
-internal import CLinux
 internal import Glibc
-internal import Log
+internal import HaulCLinux
+import HaulSystem
 
 /// A small file with secrets in it, which nobody but its owner may read; one of root's also its group. So service managers
 /// hand secrets out (systemd's LoadCredential=, a secret of Kubernetes with fsGroup), and so libpq takes keys (sslkey).
@@ -54,7 +54,7 @@ package enum SecretFile {
   /// What the system's error `number` says of a file with secrets, or a directory of such.
   package static func unreadable(_ path: String, _ number: Int32) -> Problem {
     guard number == EACCES else {
-      return Problem("\(path) cannot be read: \(unsafe String(cString: haul_error_text(number)))")
+      return Problem("\(path) cannot be read: \(SystemError.reason(number))")
     }
     var found = stat()
     guard unsafe stat(path, &found) == 0 else {

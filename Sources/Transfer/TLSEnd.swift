@@ -1,5 +1,5 @@
-internal import CLibcrypto
-internal import CLibcurl
+internal import HaulCLibcrypto
+internal import HaulCLibcurl
 internal import Synchronization
 
 /// Whether the peer of a TLS connection says that it ends it (close_notify, RFC 8446 §6.1).

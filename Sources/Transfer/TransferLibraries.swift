@@ -1,5 +1,5 @@
-import CLibcrypto
-import CLibcurl
+import HaulCLibcrypto
+import HaulCLibcurl
 
 /// The C libraries that transfers run on, with what they were built with.
 package struct TransferLibraries: Sendable, Equatable {

@@ -1,3 +1,4 @@
+import HaulSystem
 import JobQueue
 import Log
 import Synchronization

@@ -1,3 +1,4 @@
+import HaulSystem
 package import Transfer
 
 /// Compares finished files of one store with what was recorded when they were published.
@@ -24,7 +25,7 @@ package struct FileVerifier: Sendable {
   /// - Throws: `TransferError` where the system gives no thread.
   package init(_ destination: Destination) throws(TransferError) {
     self.destination = destination
-    io = try IOPool(threads: 1)
+    io = try translating(try IOPool(threads: 1))
   }
 
   /// Looks at the file, and reads all of it where a digest was recorded.

@@ -1,6 +1,7 @@
-import CLinux
 import FoundationEssentials
 import Glibc
+import HaulCLinux
+import HaulSystem
 import Postgres
 import Synchronization
 
@@ -90,7 +91,7 @@ final class HookProcess: Sendable {
         }
       }
     }
-    guard code == 0 else { throw Failure(reason: unsafe String(cString: haul_error_text(code))) }
+    guard code == 0 else { throw Failure(reason: SystemError.reason(code)) }
     return started
   }
 }

@@ -1,3 +1,4 @@
+import HaulSystem
 import JobQueue
 import Log
 import Postgres
@@ -21,7 +22,7 @@ final class LeaseKeeper: Sendable {
   private let state: Mutex<State>
   /// Held while the clock is changed and acted on, so that of two changes the later one's action is the last.
   private let acting = Mutex(())
-  private let wake = Wake()
+  private let wake = AsyncSignal()
   /// Called when the database asks this worker to drain.
   private let onDrain: @Sendable () -> Void
   /// Called when there is something for the next `work` call, or one may claim again.

@@ -1,8 +1,8 @@
-import CLinux
 import FoundationEssentials
 import Glibc
-import Log
-package import Transfer
+import HaulCLinux
+package import HaulSystem
+import Transfer
 
 /// A directory that a user has named for files to be written to. It may be missing, and is made then where the command
 /// makes directories.
@@ -24,10 +24,10 @@ package struct NamedDirectory: Sendable {
   ///
   /// - Throws: every case but those about markers.
   package func open() throws(StoreError) -> FileDescriptor {
-    do throws(TransferError) {
+    do throws(SystemError) {
       return try FileDescriptor.directory(path)
     } catch {
-      throw obstacle(to: .reading) ?? .unwritable(path, reason: error.message)
+      throw obstacle(to: .reading) ?? .unwritable(path, reason: error.reason)
     }
   }
 
@@ -54,7 +54,7 @@ package struct NamedDirectory: Sendable {
     switch number {
     case ENOTDIR: .noDirectory(path)
     case EACCES, EPERM: .notPermitted("this user may not write \(path)", advice: advice)
-    default: .unwritable(path, reason: unsafe String(cString: haul_error_text(number)))
+    default: .unwritable(path, reason: SystemError.reason(number))
     }
   }
 

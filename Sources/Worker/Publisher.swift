@@ -1,5 +1,5 @@
+import HaulSystem
 import JobQueue
-import Log
 import Transfer
 
 /// The last steps of a job: sync, be sure of the lease, rename, sync the directory.

@@ -1,9 +1,9 @@
-import CLinux
 package import FoundationEssentials
 import Glibc
-import Log
+import HaulCLinux
+package import HaulSystem
 import Synchronization
-package import Transfer
+import Transfer
 
 /// A directory of results, with its marker and part files in `.haul` below it.
 package struct Store: Sendable {
@@ -37,7 +37,7 @@ package struct Store: Sendable {
       let own = try root.makeDirectories(".haul")
       try own.removeTrials()
       wasFull = try own.isFull()
-      io = try IOPool(threads: ioThreads)
+      io = try translating(try IOPool(threads: ioThreads))
     } catch {
       throw .unwritable(directory.path, reason: error.message)
     }
@@ -97,8 +97,8 @@ package struct Store: Sendable {
         try parts.create(temporary).write(Array(marker))
         _ = try parts.linkNew(temporary, as: "store.json")
         try parts.remove(temporary)
-        try folder.sync()
-        try root.sync()
+        try translating(try folder.sync())
+        try translating(try root.sync())
       } catch {
         throw .unwritable(directory.path, reason: error.message)
       }

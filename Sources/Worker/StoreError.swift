@@ -1,4 +1,4 @@
-import Log
+import HaulSystem
 
 /// Why a directory cannot serve, as a store or for what else is to be written there. The description is a sentence for the
 /// operator, without its full stop.

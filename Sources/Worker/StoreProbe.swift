@@ -1,3 +1,4 @@
+import HaulSystem
 import Transfer
 
 /// What `haul check` finds out about a store's directory: each thing apart, so that one that fails hides no other.

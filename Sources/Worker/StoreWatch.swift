@@ -1,3 +1,4 @@
+import HaulSystem
 import JobQueue
 import Log
 import Synchronization
@@ -16,7 +17,7 @@ final class StoreWatch: Sendable {
   private struct State {
     var standing: [String: StoreStanding] = [:]
     /// By store, who waits for the look that has not come back.
-    var looking: [String: [FirstAnswer]] = [:]
+    var looking: [String: [OneShot<StoreTrouble?>]] = [:]
   }
 
   private let stores: [String: Store]
@@ -89,7 +90,7 @@ final class StoreWatch: Sendable {
   /// What keeps results from being written there; nil where nothing does. Whoever comes during a look shares it.
   private func look(at store: Store, forRoom: Bool) async -> StoreTrouble? {
     await withCheckedContinuation { continuation in
-      let answer = FirstAnswer(continuation)
+      let answer = OneShot(continuation)
       let isFirst = state.withLock { state in
         state.looking[store.name, default: []].append(answer)
         return state.looking[store.name]?.count == 1
@@ -98,13 +99,13 @@ final class StoreWatch: Sendable {
         store.io.submit {
           let trouble = store.trouble(forRoom: forRoom)
           for answer in self.state.withLock({ $0.looking.removeValue(forKey: store.name) ?? [] }) {
-            answer.give(trouble)
+            answer.resume(returning: trouble)
           }
         }
       }
       Task {
         try? await Task.sleep(for: Self.patience)
-        answer.give(.hangs)
+        answer.resume(returning: .hangs)
       }
     }
   }
@@ -136,22 +137,6 @@ final class StoreWatch: Sendable {
   private func tell(_ name: String, _ reason: String?) async {
     let caller = database.caller
     try? await database.persist { try await $0.closeStore(caller, name, because: reason) }
-  }
-}
-
-/// A continuation that several may answer; the first does.
-private final class FirstAnswer: Sendable {
-  private let continuation: Mutex<CheckedContinuation<StoreTrouble?, Never>?>
-
-  init(_ continuation: CheckedContinuation<StoreTrouble?, Never>) {
-    self.continuation = Mutex(continuation)
-  }
-
-  func give(_ answer: StoreTrouble?) {
-    continuation.withLock { continuation in
-      defer { continuation = nil }
-      return continuation
-    }?.resume(returning: answer)
   }
 }
 

@@ -1,3 +1,4 @@
+import HaulSystem
 import JobQueue
 import Log
 import Synchronization
@@ -27,7 +28,7 @@ final class WorkLoop: Sendable {
   private let environment: RunEnvironment
   private let hook: CompletionHook?
   private let logger: Logger
-  private let wake = Wake()
+  private let wake = AsyncSignal()
   private let state: Mutex<State>
 
   init(

@@ -1,6 +1,5 @@
 import Arguments
 import JobQueue
-import Log
 import Terminal
 
 /// What has become of jobs that were waited for: each batch by itself, and a failed job of each error class.

@@ -1,6 +1,6 @@
 import Arguments
+import HaulSystem
 import JobQueue
-import Log
 
 /// What the shells' stubs ask for completions; see `CompletionCommand`. Never complains.
 struct CompleteCommand: HaulCommand {

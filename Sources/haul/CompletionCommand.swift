@@ -1,5 +1,5 @@
 import Arguments
-import Log
+import HaulSystem
 
 /// The shells that `completion` knows.
 enum Shell: String, CaseIterable, OptionValue { case bash, zsh, fish }

@@ -1,6 +1,6 @@
 import Arguments
 import Coordinator
-import Log
+import HaulSystem
 import StatusPage
 
 struct CoordinatorCommand: HaulCommand {
@@ -28,7 +28,7 @@ struct CoordinatorCommand: HaulCommand {
   func perform() async throws {
     try await database.withConninfo { conninfo in
       let coordinator = PoolCoordinator(conninfo: conninfo, logger: log.logger("coordinator"))
-      StopSignals.handle { coordinator.stop() }
+      StopSignals.stopGracefully { coordinator.stop() }
       let token = try listen.token()
       let page = try listen.address.map { address throws(ListenError) in
         try StatusServer(

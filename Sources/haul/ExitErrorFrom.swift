@@ -1,10 +1,10 @@
 import Arguments
 import EmbeddedPostgres
 import Glibc
+import HaulSystem
 import JobQueue
 import ListFormats
 import LocalPool
-import Log
 import Postgres
 import StatusPage
 import Transfer
@@ -34,7 +34,7 @@ extension ExitError {
     case is SubmissionProblem: self.init(.badInput, "\(error).")
     case is DrainedUnheard: self.init(.tryAgain, "\(error).")
     case let error as TransferError: self.init(error)
-    case let error as StandardStream.Failure:
+    case let error as SystemError:
       self.init(.inputOutput, "\(error).")
     case is CancellationError: self.init(.tryAgain, "stopped before it was done.")
     case is DecodingError:

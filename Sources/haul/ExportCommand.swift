@@ -1,7 +1,7 @@
 import Arguments
+import HaulSystem
 import JobQueue
 import ListFormats
-import Log
 
 struct ExportCommand: HaulCommand {
   static let name = "export"

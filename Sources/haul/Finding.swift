@@ -1,4 +1,4 @@
-import Log
+import HaulSystem
 import Terminal
 
 /// One line of `haul check`.

@@ -1,6 +1,7 @@
 import Arguments
 import EmbeddedPostgres
 import FoundationEssentials
+import HaulSystem
 import JobQueue
 import LocalPool
 import Log
@@ -111,11 +112,11 @@ struct GetCommand: HaulCommand {
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
-    StopSignals.handle(
+    StopSignals.stopGracefully(
       {
         screen.stopping()
         run.stop()
-      }, atOnce: { run.abandon() })
+      }, abandon: { run.abandon() })
     StopSignals.aroundSuspension(
       {
         display.hide()

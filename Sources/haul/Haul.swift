@@ -1,7 +1,7 @@
 import Arguments
 import FoundationEssentials
 import Glibc
-import Log
+import HaulSystem
 
 /// The program: its tree of commands, one file each in this folder.
 @main

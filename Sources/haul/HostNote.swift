@@ -1,6 +1,6 @@
 import Arguments
+import HaulSystem
 import JobQueue
-import Log
 
 extension JobQueue {
   /// What somebody should know who has just set or blocked `host`, a name or pattern, where no job is on such a host: it

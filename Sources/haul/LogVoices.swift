@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HaulSystem
 import Log
 import Synchronization
 import Terminal

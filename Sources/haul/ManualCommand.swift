@@ -1,6 +1,7 @@
 import Arguments
 import FoundationEssentials
 import Glibc
+import HaulSystem
 import Log
 import Worker
 

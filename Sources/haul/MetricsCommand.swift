@@ -1,5 +1,5 @@
 import Arguments
-import Log
+import HaulSystem
 import StatusPage
 
 struct MetricsCommand: HaulCommand {

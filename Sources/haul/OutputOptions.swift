@@ -1,6 +1,6 @@
 import Arguments
 import FoundationEssentials
-import Log
+import HaulSystem
 import Terminal
 
 /// For whom the output is.

@@ -1,6 +1,6 @@
 import Arguments
 import FoundationEssentials
-import Log
+import HaulSystem
 import Terminal
 
 /// What is said on standard error while a command waits.

@@ -1,6 +1,7 @@
 import Arguments
 import FoundationEssentials
 import Glibc
+import HaulSystem
 import Transfer
 import Worker
 
@@ -101,7 +102,7 @@ struct RequestOptions: OptionGroup {
   private static func requireReadable(_ path: String) throws(ExitError) {
     guard unsafe access(path, R_OK) != 0 else { return }
     throw ExitError(
-      .configuration, "\(path) cannot be read: \(unsafe String(cString: strerror(errno))).")
+      .configuration, "\(path) cannot be read: \(SystemError.reason(errno)).")
   }
 
   private static func requireCertificates(in path: String) throws(ExitError) {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Log
+import HaulSystem
 import Terminal
 
 /// How many jobs a command has changed so far, on one line of a terminal on standard error; silent elsewhere.

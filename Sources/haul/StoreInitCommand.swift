@@ -1,6 +1,6 @@
 import Arguments
+import HaulSystem
 import JobQueue
-import Log
 import Terminal
 import Worker
 

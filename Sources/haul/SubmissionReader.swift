@@ -1,7 +1,7 @@
 import Arguments
+import HaulSystem
 import JobQueue
 import ListFormats
-import Log
 import Terminal
 import Transfer
 

@@ -1,7 +1,6 @@
 import Arguments
 import JobQueue
 import ListFormats
-import Log
 import Terminal
 import Transfer
 

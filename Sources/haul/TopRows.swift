@@ -1,5 +1,5 @@
+import HaulSystem
 import JobQueue
-import Log
 import Terminal
 
 extension TransferRow {

@@ -1,7 +1,7 @@
 import Arguments
 import FoundationEssentials
+import HaulSystem
 import JobQueue
-import Log
 import Postgres
 import Terminal
 

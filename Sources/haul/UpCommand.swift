@@ -1,6 +1,7 @@
 import Arguments
 import EmbeddedPostgres
 import FoundationEssentials
+import HaulSystem
 import LocalPool
 import Log
 import Synchronization
@@ -85,7 +86,7 @@ struct UpCommand: HaulCommand {
       case .closed: database.info(.databaseStopped)
       }
     }
-    StopSignals.handle({ run.stop() }, atOnce: { run.abandon() })
+    StopSignals.stopGracefully({ run.stop() }, abandon: { run.abandon() })
     StopSignals.aroundSuspension({ run.suspend() })
     try await voices.counting { try await run.run() }
     Self.conclude(failures.withLock { $0 })

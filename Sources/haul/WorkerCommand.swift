@@ -1,4 +1,5 @@
 import Arguments
+import HaulSystem
 import Transfer
 import Worker
 
@@ -102,7 +103,7 @@ struct WorkerCommand: HaulCommand {
       configuration.requests = settings
       configuration.onComplete = onComplete.flatMap { $0.isEmpty ? nil : $0 }
       let worker = try PoolWorker(configuration, logger: log.logger("worker"))
-      StopSignals.handle { worker.drain() }
+      StopSignals.stopGracefully { worker.drain() }
       StopSignals.aroundSuspension({ worker.suspend() })
       try await worker.run()
     }

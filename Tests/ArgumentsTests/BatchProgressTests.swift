@@ -1,6 +1,6 @@
 import Foundation
+import HaulSystem
 import JobQueue
-import Log
 import Terminal
 import Testing
 

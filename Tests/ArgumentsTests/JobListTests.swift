@@ -1,4 +1,3 @@
-import Log
 import Terminal
 import Testing
 import Transfer

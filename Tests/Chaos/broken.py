@@ -54,7 +54,7 @@ SQL = {
 # File → what is replaced in it by what. What is broken is said by the environment, so that one build does for all: HAUL_BROKEN,
 # what is left out; HAUL_KEEPS, how many bytes are never given back where a transfer waits for what it has written.
 SWIFT = {
-    "Sources/Transfer/FileDescriptor.swift": [
+    "Sources/HaulSystem/FileDescriptor.swift": [
         ("import Glibc\n", "import Glibc\n\npackage func isBroken(_ word: String) -> Bool {\n"
          "  guard let text = unsafe getenv(\"HAUL_BROKEN\") else { return false }\n"
          "  return unsafe String(cString: text) == word\n}\n\npackage func keepMemory() {\n"
@@ -70,7 +70,7 @@ SWIFT = {
         ("try file.syncData()", "keepMemory()\n        keepOthers()\n        try file.syncData()"),
         ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
     "Sources/haul/WorkerCommand.swift": [
-        ("StopSignals.handle { worker.drain() }", "StopSignals.handle { if !isBroken(\"drain\") { worker.drain() } }")],
+        ("StopSignals.stopGracefully { worker.drain() }", "StopSignals.stopGracefully { if !isBroken(\"drain\") { worker.drain() } }")],
     "Sources/Worker/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
         ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",

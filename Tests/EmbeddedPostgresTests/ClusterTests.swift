@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HaulSystem
 import Postgres
 import TestSupport
 import Testing

@@ -1,7 +1,8 @@
 import Foundation
-import Log
+import HaulSystem
 import TestSupport
 import Testing
+
 @testable import Terminal
 
 /// A file of this folder's Golden: what a frame looks like.

@@ -1,4 +1,4 @@
-import Log
+import HaulSystem
 import Testing
 
 @testable import Terminal

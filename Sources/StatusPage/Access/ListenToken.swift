@@ -1,4 +1,4 @@
-import CLibcrypto
+import HaulCLibcrypto
 
 /// What whoever may look at the page knows, and what is made of it: nothing here tells how much of a guess was right.
 package struct ListenToken: Sendable {

@@ -1,5 +1,6 @@
 import CLibmicrohttpd
 import Glibc
+import HaulSystem
 import Postgres
 import Synchronization
 

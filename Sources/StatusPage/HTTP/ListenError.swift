@@ -1,4 +1,5 @@
-import CLinux
+import HaulCLinux
+import HaulSystem
 
 /// Why nobody can be answered at an address, or may be.
 package enum ListenError: Error, Sendable, Equatable {
@@ -20,7 +21,7 @@ extension ListenError: CustomStringConvertible {
     case .inUse(let address):
       "another program listens on \(address) already; choose another port with --listen"
     case .refused(let address, let number):
-      "cannot listen on \(address): \(unsafe String(cString: haul_error_text(number)))"
+      "cannot listen on \(address): \(SystemError.reason(number))"
         + (number == EACCES && address.port < 1024
           ? "; ports below 1024 are for root: choose another" : "")
     case .needsToken(let address):

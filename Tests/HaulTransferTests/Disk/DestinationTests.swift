@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HaulSystem
 import Testing
 
 @testable import Transfer

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HaulSystem
 import TestSupport
 import Testing
 

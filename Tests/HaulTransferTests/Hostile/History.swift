@@ -1,4 +1,5 @@
 import Glibc
+import HaulSystem
 import Synchronization
 import TestSupport
 

@@ -1,4 +1,5 @@
 import Foundation
+import HaulSystem
 import TestSupport
 import Testing
 

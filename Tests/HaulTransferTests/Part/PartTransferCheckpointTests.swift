@@ -1,4 +1,5 @@
 import Glibc
+import HaulSystem
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 import TestSupport
 import Testing

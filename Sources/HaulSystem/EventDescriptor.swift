@@ -1,22 +1,21 @@
-import CLinux
 import Glibc
+import HaulCLinux
 
 /// A descriptor that a thread waits on besides its socket; any thread may signal it.
-final class WakeUp: Sendable {
+package final class EventDescriptor: Sendable {
   private let descriptor: Int32
 
-  init() throws(PostgresError) {
+  /// - Throws: where the process has no descriptor left.
+  package init() throws(SystemError) {
     descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-    if descriptor < 0 {
-      throw .connecting(nil, "no event descriptor (errno \(errno))")
-    }
+    if descriptor < 0 { throw SystemError("eventfd") }
   }
 
   deinit {
     close(descriptor)
   }
 
-  func signal() {
+  package func signal() {
     eventfd_write(descriptor, 1)
   }
 
@@ -24,7 +23,7 @@ final class WakeUp: Sendable {
   /// there is one. May return early. What the signals announce must be looked at after this.
   ///
   /// Returns whether the socket has something.
-  func wait(
+  package func wait(
     socket: Int32, events: Int32, until deadline: ContinuousClock.Instant?
   ) -> Bool {
     var descriptors = [

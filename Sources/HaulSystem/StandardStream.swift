@@ -6,15 +6,6 @@ package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
 
-  /// What `write(2)` failed with.
-  package struct Failure: Error, Equatable, CustomStringConvertible {
-    package var errno: Int32
-
-    package var description: String {
-      "cannot write the output: \(unsafe String(cString: strerror(errno)))"
-    }
-  }
-
   /// Says `text`, which must be safe for a terminal already, on standard error. Where that cannot be written nobody is left
   /// to be told, and that is no error.
   package static func say(_ text: String) { try? error.write(text) }
@@ -22,7 +13,7 @@ package enum StandardStream: Int32, Sendable {
   /// Writes all of `bytes`; one system call unless a signal or a full disk cuts it short.
   /// - Throws: the first failure other than EINTR. A closed pipe raises SIGPIPE before that, unless
   ///   the process ignores it.
-  package func write(_ bytes: [UInt8]) throws(Failure) {
+  package func write(_ bytes: [UInt8]) throws(SystemError) {
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { buffer in
@@ -30,13 +21,13 @@ package enum StandardStream: Int32, Sendable {
           rawValue, buffer.baseAddress?.advanced(by: written), buffer.count - written)
       }
       if count < 0 && errno == EINTR { continue }
-      if count <= 0 { throw Failure(errno: errno) }
+      if count <= 0 { throw SystemError("write", "the output") }
       written += count
     }
   }
 
   /// Writes `text` as it is, so it must be safe for a terminal already.
-  package func write(_ text: String) throws(Failure) {
+  package func write(_ text: String) throws(SystemError) {
     try write(Array(text.utf8))
   }
 }

@@ -1,25 +1,27 @@
 import Synchronization
 
-/// Lets one task at a time through, in the order they came. Not re-entrant.
-final class Turns: Sendable {
+/// A mutex whose waiting tasks suspend. They acquire it in the order in which they came. Not re-entrant.
+package final class AsyncMutex: Sendable {
   private struct State {
-    var isTaken = false
+    var isAcquired = false
     var waiting: [Promise<Void>] = []
   }
 
   private let state = Mutex(State())
 
-  /// Waits for this task's turn; whoever returns from here must call `giveBack()`.
+  package init() {}
+
+  /// Waits for the mutex; the caller must call ``release()`` once this returns.
   ///
   /// - Parameter shielded: goes on waiting when the task is cancelled.
-  /// - Throws: `CancellationError`; the turn is then not taken.
-  func take(shielded: Bool = false) async throws {
+  /// - Throws: `CancellationError`; the mutex is then not acquired.
+  package func acquire(shielded: Bool = false) async throws {
     let promise = Promise<Void>()
     state.withLock { state in
-      if state.isTaken {
+      if state.isAcquired {
         state.waiting.append(promise)
       } else {
-        state.isTaken = true
+        state.isAcquired = true
         promise.settle(.success(()))
       }
     }
@@ -30,14 +32,14 @@ final class Turns: Sendable {
     }
   }
 
-  /// Passes the turn to the first task that still waits.
-  func giveBack() {
+  /// Passes the mutex to the first task that still waits.
+  package func release() {
     state.withLock { state in
       while !state.waiting.isEmpty {
         // A waiter that was cancelled has settled itself and is passed over.
         if state.waiting.removeFirst().settle(.success(())) { return }
       }
-      state.isTaken = false
+      state.isAcquired = false
     }
   }
 }

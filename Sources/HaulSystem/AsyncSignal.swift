@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Something has happened: wakes the one task that waits. Several posts before a wait are one.
-final class Wake: Sendable {
+/// A signal that wakes the one task that waits for it. Several posts before a wait count as one.
+package final class AsyncSignal: Sendable {
   private struct State {
     var isPosted = false
     var waiter: CheckedContinuation<Void, Never>?
@@ -9,7 +9,9 @@ final class Wake: Sendable {
 
   private let state = Mutex(State())
 
-  func post() {
+  package init() {}
+
+  package func post() {
     state.withLock { state in
       state.isPosted = state.waiter == nil
       defer { state.waiter = nil }
@@ -18,7 +20,7 @@ final class Wake: Sendable {
   }
 
   /// Returns after a post, or after `time`; nil waits for a post alone. For one task at a time.
-  func wait(upTo time: Duration?) async {
+  package func wait(upTo time: Duration?) async {
     let timer = time.map { time in
       Task {
         // Cancelled when the post came first.

@@ -2,8 +2,8 @@ import Glibc
 import Synchronization
 
 /// A lock of flock(2) on a file of its own, which the kernel drops when the process dies.
-final class FileLock: Sendable {
-  enum Mode: Sendable {
+package final class FileLock: Sendable {
+  package enum Mode: Sendable {
     case shared
     case exclusive
   }
@@ -12,23 +12,10 @@ final class FileLock: Sendable {
   /// Nil once let go.
   private let file: Mutex<Int32?>
 
-  /// Waits for the lock without blocking a thread; `onWait` hears of it when it is not free at once.
-  ///
-  /// - Throws: `cancelled`, or why the file cannot be made or opened.
-  static func take(
-    _ path: String, _ mode: Mode, onWait: () -> Void
-  ) async throws(EmbeddedPostgresError) -> FileLock {
-    let lock = try FileLock(path)
-    if try lock.tryTake(mode) { return lock }
-    onWait()
-    var pause = Pause()
-    repeat { try await pause.next() } while !(try lock.tryTake(mode))
-    return lock
-  }
-
-  private init(_ path: String) throws(EmbeddedPostgresError) {
+  /// Opens the file, or makes it, readable by its owner alone. Takes no lock yet.
+  package init(_ path: String) throws(SystemError) {
     let opened = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard opened >= 0 else { throw .failed(path, errno) }
+    guard opened >= 0 else { throw SystemError("open", path) }
     self.path = path
     file = Mutex(opened)
   }
@@ -39,7 +26,7 @@ final class FileLock: Sendable {
 
   /// Takes the lock if nobody is in the way, or changes its mode; where that fails, a lock held before
   /// is lost. (flock(2): a conversion drops the lock first)
-  func tryTake(_ mode: Mode) throws(EmbeddedPostgresError) -> Bool {
+  package func tryTake(_ mode: Mode) throws(SystemError) -> Bool {
     let operation = (mode == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
     let failure = file.withLock { file in
       guard let file else { return EBADF }
@@ -49,18 +36,18 @@ final class FileLock: Sendable {
       return 0
     }
     if failure == EWOULDBLOCK { return false }
-    guard failure == 0 else { throw .failed(path, failure) }
+    guard failure == 0 else { throw SystemError("flock", path, failure) }
     return true
   }
 
   /// The open file, for a program that shall hold the lock as well; -1 once let go.
-  var descriptor: Int32 { file.withLock { $0 ?? -1 } }
+  package var descriptor: Int32 { file.withLock { $0 ?? -1 } }
 
   /// What stands in the file.
-  var note: String { file.withLock { $0.map(SmallFile.read) } ?? "" }
+  package var note: String { file.withLock { $0.map(SmallFile.read) } ?? "" }
 
   /// Writes the file anew. That it cannot be written is no error: what stands there then is no note.
-  func leave(note: String) {
+  package func leave(note: String) {
     file.withLock { file in
       guard let file else { return }
       let bytes = Array(note.utf8)
@@ -70,25 +57,10 @@ final class FileLock: Sendable {
   }
 
   /// Lets go. Again is no error.
-  func release() {
+  package func release() {
     file.withLock { file in
       if let number = file { close(number) }
       file = nil
     }
-  }
-}
-
-/// Looking again and again at what has no event: at once at first, later twenty times a second.
-struct Pause {
-  private var length = Duration.milliseconds(2)
-
-  /// - Throws: `cancelled`.
-  mutating func next() async throws(EmbeddedPostgresError) {
-    do {
-      try await Task.sleep(for: length)
-    } catch {
-      throw .cancelled
-    }
-    length = min(length * 5 / 4, .milliseconds(50))
   }
 }

@@ -9,10 +9,15 @@ package final class IOPool: Sendable {
 
   /// Starts `threads` threads.
   ///
-  /// - Throws: `io` where the system gives no more threads.
-  package init(threads: Int) throws(TransferError) {
+  /// - Throws: where the system gives no more threads.
+  package init(threads: Int) throws(SystemError) {
     precondition(threads > 0, "a pool without threads runs nothing")
-    for _ in 0..<threads { try Self.start(queue) }
+    let queue = queue
+    for _ in 0..<threads {
+      guard DetachedThread.start({ queue.work() }) else {
+        throw SystemError("pthread_create", nil, EAGAIN)
+      }
+    }
   }
 
   deinit {
@@ -33,24 +38,6 @@ package final class IOPool: Sendable {
       submit { continuation.resume(returning: Result(catching: body)) }
     }
     return try result.get()
-  }
-
-  private static func start(_ queue: IOQueue) throws(TransferError) {
-    var thread = pthread_t()
-    // The thread's own reference to the queue: taken here, released where the thread begins.
-    let box = unsafe Unmanaged.passRetained(queue)
-    let failed = unsafe pthread_create(
-      &thread, nil,
-      { box in
-        guard let box = unsafe box else { return nil }
-        unsafe Unmanaged<IOQueue>.fromOpaque(box).takeRetainedValue().work()
-        return nil
-      }, box.toOpaque())
-    guard failed == 0 else {
-      unsafe box.release()
-      throw .file(failed, "cannot start a thread")
-    }
-    pthread_detach(thread)
   }
 }
 

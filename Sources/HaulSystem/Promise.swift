@@ -1,7 +1,7 @@
 import Synchronization
 
 /// One task's wait for one value, ended exactly once: by the value, an error or a cancellation.
-final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
   private enum State {
     /// May become waiting or settled.
     case empty
@@ -12,13 +12,15 @@ final class Promise<Value: Sendable>: Sendable {
 
   private let state = Mutex(State.empty)
 
-  var isSettled: Bool {
+  package init() {}
+
+  package var isSettled: Bool {
     state.withLock { if case .settled = $0 { true } else { false } }
   }
 
   /// Ends the wait. Returns false, and changes nothing, if it has ended before.
   @discardableResult
-  func settle(_ result: Result<Value, any Error>) -> Bool {
+  package func settle(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, continuation) = state.withLock { state in
       switch state {
       case .settled: return (false, nil as CheckedContinuation<Value, any Error>?)
@@ -35,13 +37,13 @@ final class Promise<Value: Sendable>: Sendable {
   }
 
   /// Waits; to be called once. A cancelled task stops waiting at once with `CancellationError`.
-  func value() async throws -> Value {
+  package func value() async throws -> Value {
     try await value { self.settle(.failure(CancellationError())) }
   }
 
   /// Waits; to be called once. When the task is cancelled `onCancel` is told, and somebody else
   /// must still settle.
-  func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
+  package func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let early = state.withLock { state -> Result<Value, any Error>? in

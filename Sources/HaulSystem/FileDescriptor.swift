@@ -1,13 +1,13 @@
-import CLinux
 import Glibc
+import HaulCLinux
 
 /// An open file or directory, closed with its last reference.
 package final class FileDescriptor: Sendable {
   /// The number that the kernel knows it by; valid while this object lives.
-  let raw: Int32
+  package let raw: Int32
 
   /// Takes over `raw`, which nobody else closes.
-  init(owning raw: Int32) {
+  package init(owning raw: Int32) {
     self.raw = raw
   }
 
@@ -18,74 +18,69 @@ package final class FileDescriptor: Sendable {
 
   /// Opens a directory that the operator named, following symbolic links in `path`.
   ///
-  /// - Throws: `io` where it cannot be opened or is no directory.
-  package static func directory(_ path: String) throws(TransferError) -> FileDescriptor {
+  /// - Throws: where it cannot be opened or is no directory.
+  package static func directory(_ path: String) throws(SystemError) -> FileDescriptor {
     let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard raw >= 0 else { throw .file(errno, "cannot open the directory \(path)") }
+    guard raw >= 0 else { throw SystemError("opendir", path) }
     return FileDescriptor(owning: raw)
   }
 
   /// openat2(2): opens `path` below this directory, following no symbolic link.
   ///
   /// - Returns: the file, or the error number.
-  func openBeneath(
+  package func openBeneath(
     _ path: String, _ flags: Int32, mode: UInt32 = 0
   ) -> Result<FileDescriptor, SystemError> {
     while true {
       let opened = unsafe haul_open_beneath(raw, path, flags, mode)
       if opened >= 0 { return .success(FileDescriptor(owning: opened)) }
-      if errno != EINTR { return .failure(SystemError(number: errno)) }
+      if errno != EINTR { return .failure(SystemError("open", path)) }
     }
   }
 
   /// fsync(2) of this descriptor; for a directory, its entries are durable on return.
-  package func sync() throws(TransferError) {
+  package func sync() throws(SystemError) {
     while fsync(raw) != 0 {
-      if errno != EINTR { throw .file(errno, "cannot sync") }
+      if errno != EINTR { throw SystemError("fsync") }
     }
   }
 
   /// fdatasync(2): bytes and length are durable on return, times and rights perhaps not.
-  package func syncData() throws(TransferError) {
+  package func syncData() throws(SystemError) {
     while fdatasync(raw) != 0 {
-      if errno != EINTR { throw .file(errno, "cannot sync") }
+      if errno != EINTR { throw SystemError("fdatasync") }
     }
   }
 
   /// What the kernel knows about the open file.
-  func status() throws(TransferError) -> FileStatus {
+  package func status() throws(SystemError) -> FileStatus {
     var found = stat()
-    guard unsafe fstat(raw, &found) == 0 else { throw .file(errno, "cannot look at an open file") }
+    guard unsafe fstat(raw, &found) == 0 else { throw SystemError("fstat") }
     return FileStatus(found)
   }
 
   /// What the kernel knows about `path` below this directory; the last component is not followed if
   /// it is a symbolic link. Nil where nothing is there.
-  func status(of path: String) throws(TransferError) -> FileStatus? {
+  package func status(of path: String) throws(SystemError) -> FileStatus? {
     var found = stat()
     if unsafe fstatat(raw, path, &found, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(found) }
     if errno == ENOENT { return nil }
-    throw .file(errno, "cannot look at \(path)")
+    throw SystemError("fstatat", path)
   }
 }
 
-/// The error number of a system call.
-struct SystemError: Error, Equatable {
-  var number: Int32
-}
-
 /// The part of stat(2) that is used.
-struct FileStatus: Equatable {
-  var device: UInt64
-  var inode: UInt64
+package struct FileStatus: Equatable, Sendable {
+  package var device: UInt64
+  package var inode: UInt64
   /// In bytes.
-  var size: Int64
+  package var size: Int64
   /// When its bytes were last changed, in nanoseconds since 1970.
-  var modified: Int64
+  package var modified: Int64
   /// The user it belongs to.
-  var owner: UInt32
-  var isRegular: Bool
-  var isDirectory: Bool
+  package var owner: UInt32
+  package var isRegular: Bool
+  package var isDirectory: Bool
 
   init(_ found: stat) {
     device = UInt64(found.st_dev)
@@ -95,20 +90,5 @@ struct FileStatus: Equatable {
     owner = found.st_uid
     isRegular = found.st_mode & S_IFMT == S_IFREG
     isDirectory = found.st_mode & S_IFMT == S_IFDIR
-  }
-}
-
-extension TransferError {
-  /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where
-  /// the kinds of files are in each other's way, `open_files` for EMFILE and ENFILE, else `io`.
-  static func file(_ number: Int32, _ what: String) -> TransferError {
-    let reason = unsafe String(cString: haul_error_text(number))
-    let message = "\(what): \(reason)"
-    switch number {
-    case ENOSPC, EDQUOT: return TransferError(.diskFull, message)
-    case EMFILE, ENFILE: return TransferError(.openFiles, message)
-    case ENOTDIR, EISDIR, ELOOP: return TransferError(.pathConflict, message)
-    default: return TransferError(.io, message)
-    }
   }
 }

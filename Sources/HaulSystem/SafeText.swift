@@ -36,7 +36,7 @@ package enum SafeText {
   }
 
   /// Printable ASCII that needs no escape in a JSON string.
-  static func isPlain(_ byte: UInt8) -> Bool {
+  package static func isPlain(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Runs what blocks for one file, one after another in the order of submission, on a pool's
 /// threads.
-final class SerialIO: Sendable {
+package final class SerialIO: Sendable {
   private struct State {
     var waiting: [@Sendable () -> Void] = []
     var running = false
@@ -11,12 +11,12 @@ final class SerialIO: Sendable {
   private let pool: IOPool
   private let state = Mutex(State())
 
-  init(_ pool: IOPool) {
+  package init(_ pool: IOPool) {
     self.pool = pool
   }
 
   /// Runs `body` after everything submitted before.
-  func submit(_ body: @escaping @Sendable () -> Void) {
+  package func submit(_ body: @escaping @Sendable () -> Void) {
     let idle = state.withLock { state in
       state.waiting.append(body)
       defer { state.running = true }
@@ -26,7 +26,7 @@ final class SerialIO: Sendable {
   }
 
   /// Runs `body` after everything submitted before and gives what it gives.
-  func run<Value: Sendable, Failure: Error>(
+  package func run<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () throws(Failure) -> Value
   ) async throws(Failure) -> Value {
     let result = await withCheckedContinuation { continuation in

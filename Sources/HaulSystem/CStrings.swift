@@ -4,7 +4,7 @@ import Glibc
 package enum CStrings {
   /// Lends `body` the strings, each ended by NUL, and a null pointer after the last; nil becomes a
   /// null pointer.
-  static func with<R>(
+  package static func with<R>(
     _ strings: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
   ) -> R {
     let copies = UnsafeMutablePointer<UnsafePointer<CChar>?>.allocate(

@@ -1,36 +1,20 @@
-import CLinux
 import Glibc
 
-extension EmbeddedPostgresError {
-  /// What the failure of a system call on `path` means.
-  static func failed(_ path: String, _ number: Int32) -> EmbeddedPostgresError {
-    let reason = unsafe String(cString: haul_error_text(number))
-    switch number {
-    case ENOSPC, EDQUOT: return .diskFull(path)
-    case EMFILE, ENFILE: return .openFiles(path)
-    case EACCES, EPERM, EROFS: return .notPermitted(path, reason: reason)
-    default: return .inputOutput(path, reason: reason)
-    }
-  }
-}
-
 /// Files of a few lines, read and written whole.
-enum SmallFile {
+package enum SmallFile {
   private static let limit = 65_536
 
   /// The content, or its end where it is longer than 64 KiB; nil where it cannot be read. No symbolic
   /// link is followed, and no pipe waited for.
-  static func read(_ path: String) -> String? { try? readable(path) }
+  package static func read(_ path: String) -> String? { try? readable(path) }
 
   /// As above, where it matters that nothing can be told for lack of a descriptor.
   ///
-  /// - Throws: `openFiles`.
-  static func readable(_ path: String) throws(EmbeddedPostgresError) -> String? {
+  /// - Throws: EMFILE and ENFILE only.
+  package static func readable(_ path: String) throws(SystemError) -> String? {
     let file = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
-      if case .openFiles(let path) = EmbeddedPostgresError.failed(path, errno) {
-        throw .openFiles(path)
-      }
+      if [EMFILE, ENFILE].contains(errno) { throw SystemError("open", path) }
       return nil
     }
     defer { close(file) }
@@ -38,7 +22,7 @@ enum SmallFile {
   }
 
   /// As above, of an open file.
-  static func read(_ file: Int32) -> String {
+  package static func read(_ file: Int32) -> String {
     let start = max(0, lseek(file, 0, SEEK_END) - limit)
     var bytes = [UInt8](repeating: 0, count: limit)
     let count = unsafe pread(file, &bytes, limit, start)
@@ -46,24 +30,26 @@ enum SmallFile {
   }
 
   /// Whether this process may open a file more.
-  static var canOpen: Bool {
+  package static var canOpen: Bool {
     let file = unsafe open("/", O_RDONLY | O_CLOEXEC)
     if file >= 0 { close(file) }
     return file >= 0
   }
 
   /// Puts a file with this content in the place of `path`, for everybody to read.
-  static func write(_ text: String, to path: String) throws(EmbeddedPostgresError) {
+  package static func write(_ text: String, to path: String) throws(SystemError) {
     let temporary = path + ".new"
     let file = unsafe open(
       temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
-    guard file >= 0 else { throw .failed(path, errno) }
+    guard file >= 0 else { throw SystemError("open", path) }
     defer { close(file) }
     let bytes = Array(text.utf8)
     let written = unsafe Glibc.write(file, bytes, bytes.count)
-    guard written == bytes.count else { throw .failed(path, written < 0 ? errno : ENOSPC) }
+    guard written == bytes.count else {
+      throw SystemError("write", path, written < 0 ? errno : ENOSPC)
+    }
     guard fchmod(file, 0o644) == 0, unsafe rename(temporary, path) == 0 else {
-      throw .failed(path, errno)
+      throw SystemError("rename", path)
     }
   }
 }

@@ -1,6 +1,4 @@
-import Arguments
 import Glibc
-import Log
 import Synchronization
 
 /// SIGTERM, SIGINT, and, unless they are ignored (nohup(1)), SIGHUP and SIGTSTP (Ctrl-Z), received by the main thread and by
@@ -8,7 +6,7 @@ import Synchronization
 ///
 /// A command that wants to stop in order says so with `handle`; without that the signals do what
 /// they do to any program. Signals belong to the process, and so does the handler.
-struct StopSignals {
+package struct StopSignals {
   private struct Suspension {
     let before: @Sendable () -> Void
     let after: @Sendable () -> Void
@@ -24,7 +22,7 @@ struct StopSignals {
   private let set: sigset_t
 
   /// Blocks them for the calling thread and all that it starts from now on.
-  static func block() -> StopSignals {
+  package static func block() -> StopSignals {
     var set = sigset_t()
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, SIGTERM)
@@ -45,8 +43,8 @@ struct StopSignals {
   /// others within seconds. `atOnce` is called before that and must not wait.
   ///
   /// SIGPIPE is ignored from here on too: a reader of the log that goes away does not stop a server.
-  static func handle(
-    _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void = {}
+  package static func handle(
+    _ stop: @escaping @Sendable () -> Void, atOnce: @escaping @Sendable () -> Void
   ) {
     _ = signal(SIGPIPE, SIG_IGN)
     handler.withLock { handler in
@@ -60,7 +58,7 @@ struct StopSignals {
 
   /// From now on the first signal calls `farewell`, on the main thread, and then ends the process as it
   /// would any program, so that a shell knows that it was interrupted.
-  static func beforeEnding(_ farewell: @escaping @Sendable () -> Void) {
+  package static func beforeEnding(_ farewell: @escaping @Sendable () -> Void) {
     handler.withLock { handler in
       handler = { number in
         farewell()
@@ -71,7 +69,7 @@ struct StopSignals {
 
   /// From now on `before` is called when the user suspends the process, and `after` when it is continued, both on the main
   /// thread.
-  static func aroundSuspension(
+  package static func aroundSuspension(
     _ before: @escaping @Sendable () -> Void, _ after: @escaping @Sendable () -> Void = {}
   ) {
     suspension.withLock { $0 = Suspension(before: before, after: after) }
@@ -80,13 +78,12 @@ struct StopSignals {
   private static func stopAtOnce(first: ContinuousClock.Instant, _ atOnce: () -> Void) {
     if first.duration(to: .now) < echoTime { return }
     atOnce()
-    // Nobody is left to tell when standard error is closed; the exit code still says it.
-    StandardStream.say("haul: stopped at once; others take over what was running.\n")
-    _exit(ExitCode.tryAgain.rawValue)
+    // EX_TEMPFAIL of <sysexits.h>.
+    _exit(75)
   }
 
   /// Waits for them for the rest of the process's life.
-  func deliver() -> Never {
+  package func deliver() -> Never {
     var set = set
     while true {
       var number: Int32 = 0

@@ -1,0 +1,48 @@
+// Starting programs: what must not be done in Swift, because the child of vfork(2) may only make system calls.
+#include "HaulCLinux.h"
+
+/// The child's half of haul_start: becomes the program, or returns errno.
+///
+/// The caller's memory is in use, so only system calls are made here, and those that change the user raw:
+/// the C library's would ask all threads of the caller's to do the same.
+static int become(const struct haul_program *program) {
+  int input = program->input >= 0 ? program->input : open("/dev/null", O_RDONLY | O_CLOEXEC);
+  // Out of the way of the three, which the caller may have closed.
+  input = fcntl(input, F_DUPFD, 3);
+  int output = fcntl(program->output, F_DUPFD, 3);
+  if (input < 0 || output < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 ||
+      dup2(output, 2) < 0 || syscall(SYS_close_range, 3u, ~0u, 0u) != 0 || setsid() < 0)
+    return errno;
+  if (program->drops &&
+      (syscall(SYS_setgroups, program->group_count, program->groups) != 0 ||
+       syscall(SYS_setresgid, program->group, program->group, program->group) != 0 ||
+       syscall(SYS_setresuid, program->user, program->user, program->user) != 0))
+    return errno;
+  if (program->is_private) umask(077);
+  if (chdir(program->directory) != 0) return errno;
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  for (int number = 1; number < NSIG; number++) sigaction(number, &action, NULL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  execve(program->path, program->arguments, program->environment);
+  return errno;
+}
+
+int haul_start(const struct haul_program *program, pid_t *started) {
+  sigset_t all, before;
+  sigfillset(&all);
+  // No handler of the caller's may run in the child, which has the caller's memory until it is the program.
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  volatile int error = 0;
+  pid_t child = vfork();
+  if (child == 0) {
+    error = become(program);
+    _exit(127);
+  }
+  if (child < 0) error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (child > 0 && error != 0) waitpid(child, NULL, 0);
+  *started = child;
+  return error;
+}

@@ -1,0 +1,7 @@
+extension Duration {
+  /// Rounded up, so that a wait of this many milliseconds is never too short.
+  package var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,46 @@
+import Glibc
+import HaulCLinux
+
+/// A system call that failed.
+///
+/// The description is a sentence for people, without its full stop. A caller that knows more about
+/// the object translates the error into its own.
+package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The call by its name in section 2 or 3 of the manual.
+  package let call: String
+  /// The file or directory; nil where the call was about none, or about an open one.
+  package let path: String?
+  /// `errno`.
+  package let number: Int32
+
+  /// - Parameter number: `errno` unless given.
+  package init(_ call: String, _ path: String? = nil, _ number: Int32 = errno) {
+    self.call = call
+    self.path = path
+    self.number = number
+  }
+
+  /// What the system says about ``number``, in English: "No space left on device". (strerrordesc_np(3))
+  package var reason: String { Self.reason(number) }
+
+  /// What the system says about an error number, in English.
+  package static func reason(_ number: Int32) -> String {
+    unsafe String(cString: haul_error_text(number))
+  }
+
+  package var description: String {
+    let object = path.map { " \($0)" } ?? ""
+    let what =
+      switch call {
+      case "open": "cannot open\(object)"
+      case "opendir": "cannot open the directory\(object)"
+      case "fsync", "fdatasync": "cannot sync\(object)"
+      case "fstat": "cannot look at an open file"
+      case "fstatat": "cannot look at\(object)"
+      case "write": "cannot write\(object)"
+      case "pthread_create": "cannot start a thread"
+      default: "\(call)\(object) failed"
+      }
+    return "\(what): \(reason)"
+  }
+}

@@ -1,0 +1,35 @@
+import Glibc
+package import HaulSystem
+
+extension TransferError {
+  /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where
+  /// the kinds of files are in each other's way, `open_files` for EMFILE and ENFILE, else `io`.
+  static func file(_ number: Int32, _ what: String) -> TransferError {
+    TransferError(fileClass(number), "\(what): \(SystemError.reason(number))")
+  }
+
+  /// The error for a failed system call, in the call's own words.
+  package init(_ error: SystemError) {
+    self.init(Self.fileClass(error.number), "\(error)")
+  }
+
+  private static func fileClass(_ number: Int32) -> Class {
+    switch number {
+    case ENOSPC, EDQUOT: .diskFull
+    case EMFILE, ENFILE: .openFiles
+    case ENOTDIR, EISDIR, ELOOP: .pathConflict
+    default: .io
+    }
+  }
+}
+
+/// Runs `body` and translates the failure of a system call.
+package func translating<R>(
+  _ body: @autoclosure () throws(SystemError) -> R
+) throws(TransferError) -> R {
+  do throws(SystemError) {
+    return try body()
+  } catch {
+    throw TransferError(error)
+  }
+}

@@ -1,0 +1,16 @@
+import HaulSystem
+
+extension StopSignals {
+  /// As ``handle(_:atOnce:)``, for a command that holds leases: the second signal says what becomes of them.
+  static func stopGracefully(
+    _ stop: @escaping @Sendable () -> Void, abandon: @escaping @Sendable () -> Void = {}
+  ) {
+    handle(
+      stop,
+      atOnce: {
+        abandon()
+        // Nobody is left to tell when standard error is closed; the exit code still says it.
+        StandardStream.say("haul: stopped at once; others take over what was running.\n")
+      })
+  }
+}
