@@ -16,7 +16,7 @@ let package = Package(
   name: "haul",
   products: [
     .executable(name: "haul", targets: ["haul"]),
-    .library(name: "Transfer", targets: ["Transfer"]),
+    .library(name: "HaulTransfer", targets: ["HaulTransfer"]),
   ],
   targets: [
     // C libraries: typed faces only, no logic.
@@ -35,7 +35,7 @@ let package = Package(
     .target(name: "Log", dependencies: ["HaulSystem"], swiftSettings: strictC),
     .target(name: "Postgres", dependencies: ["CLibpq", "HaulSystem"], swiftSettings: strictC),
     .target(
-      name: "Transfer",
+      name: "HaulTransfer",
       dependencies: ["HaulCLibcurl", "HaulCLibcrypto", "HaulCLinux", "HaulSystem"],
       swiftSettings: strictC),
     .target(
@@ -52,7 +52,7 @@ let package = Package(
     .target(
       name: "Worker",
       dependencies: [
-        "Coordinator", "JobQueue", "Postgres", "Transfer", "Log", "HaulSystem", "HaulCLinux",
+        "Coordinator", "JobQueue", "Postgres", "HaulTransfer", "Log", "HaulSystem", "HaulCLinux",
       ],
       swiftSettings: strictC),
     .target(
@@ -63,14 +63,15 @@ let package = Package(
         "JobQueue", "Postgres", "Log", "CLibmicrohttpd", "HaulCLibcrypto", "HaulSystem",
       ],
       exclude: ["Page"], swiftSettings: strictC, plugins: ["EmbedTextPlugin"]),
-    .target(name: "ListFormats", dependencies: ["Transfer", "HaulSystem"], swiftSettings: strictC),
+    .target(
+      name: "ListFormats", dependencies: ["HaulTransfer", "HaulSystem"], swiftSettings: strictC),
     .target(name: "Arguments", dependencies: ["HaulSystem"], swiftSettings: strictC),
     .target(
       name: "Terminal", dependencies: ["Log", "HaulSystem", "HaulCLinux"], swiftSettings: strictC),
     .target(
       name: "LocalPool",
       dependencies: [
-        "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "Transfer", "Worker", "Log",
+        "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "HaulTransfer", "Worker", "Log",
         "HaulSystem",
       ],
       swiftSettings: strictC),
@@ -78,7 +79,8 @@ let package = Package(
       name: "haul",
       dependencies: [
         "LocalPool", "Worker", "Coordinator", "StatusPage", "JobQueue", "Postgres",
-        "EmbeddedPostgres", "Transfer", "ListFormats", "Arguments", "Terminal", "Log", "HaulSystem",
+        "EmbeddedPostgres", "HaulTransfer", "ListFormats", "Arguments", "Terminal", "Log",
+        "HaulSystem",
       ],
       swiftSettings: strictC,
       // The other linker warns of a call to mktemp(3) in the toolchain's own static library.
@@ -99,11 +101,11 @@ let package = Package(
       dependencies: ["EmbeddedPostgres", "ClusterUser", "Postgres", "HaulSystem", "TestSupport"],
       swiftSettings: strict),
     .executableTarget(
-      name: "LibraryUser", dependencies: ["Transfer"], path: "Tests/LibraryUser",
+      name: "LibraryUser", dependencies: ["HaulTransfer"], path: "Tests/LibraryUser",
       swiftSettings: strictC),
     .testTarget(
       name: "HaulTransferTests",
-      dependencies: ["Transfer", "HaulSystem", "LibraryUser", "TestSupport"],
+      dependencies: ["HaulTransfer", "HaulSystem", "LibraryUser", "TestSupport"],
       exclude: ["CurlCases/CurlReplies"],
       swiftSettings: strict),
     .testTarget(
@@ -112,7 +114,7 @@ let package = Package(
     .testTarget(
       name: "WorkerTests",
       dependencies: [
-        "Worker", "Coordinator", "Transfer", "Postgres", "Log", "HaulSystem", "TestSupport",
+        "Worker", "Coordinator", "HaulTransfer", "Postgres", "Log", "HaulSystem", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -123,7 +125,7 @@ let package = Package(
       name: "ArgumentsTests",
       dependencies: [
         "Arguments", "JobQueue", "ListFormats", "LocalPool", "Log", "Terminal", "TestSupport",
-        "Transfer", "haul",
+        "HaulTransfer", "haul",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -143,12 +145,12 @@ let package = Package(
 // Only for `scripts/fuzz`. libFuzzer brings `main`, so no other program is built beside its targets and what they reach.
 if Context.environment["HAUL_FUZZ"] != nil {
   let reached = [
-    "HaulCLibcurl", "HaulCLibcrypto", "HaulCLinux", "HaulSystem", "Transfer", "ListFormats",
+    "HaulCLibcurl", "HaulCLibcrypto", "HaulCLinux", "HaulSystem", "HaulTransfer", "ListFormats",
   ]
   package.products = []
   package.targets.removeAll { !reached.contains($0.name) }
   package.targets.append(
     .executableTarget(
-      name: "Fuzz", dependencies: ["Transfer", "ListFormats"], path: "Tests/Fuzz",
+      name: "Fuzz", dependencies: ["HaulTransfer", "ListFormats"], path: "Tests/Fuzz",
       exclude: ["Corpus"], swiftSettings: strictC))
 }

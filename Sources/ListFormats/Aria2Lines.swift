@@ -1,4 +1,4 @@
-internal import Transfer
+internal import HaulTransfer
 
 /// `ListFormat.aria2`: a line of URLs, separated by tabs, then indented lines with one option each (aria2 manual, "Input
 /// File"). Not `isCertain`, it reads lines of URLs, which may be indented, as well.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-internal import Transfer
+internal import HaulTransfer
 
 /// Writes entries as a list that a `ListReader` reads. JSON lines and CSV keep all of an entry; the others what they
 /// have words for.

@@ -1,4 +1,4 @@
-internal import Transfer
+internal import HaulTransfer
 
 /// What a URL and a path must be before they become a job. Pure; nothing is looked up on disk.
 package enum SubmissionCheck {

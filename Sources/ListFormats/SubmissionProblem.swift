@@ -1,5 +1,5 @@
 import HaulSystem
-package import Transfer
+package import HaulTransfer
 
 /// Why a URL or path cannot be submitted. Each description is one sentence without its final full
 /// stop, holds no secret and is safe to print.

@@ -1,8 +1,8 @@
 import FoundationEssentials
 import Glibc
 import HaulSystem
+import HaulTransfer
 package import JobQueue
-import Transfer
 package import Worker
 
 /// A directory that files are downloaded to without being anybody's store: it is one for as long as something in it is

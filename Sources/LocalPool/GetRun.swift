@@ -1,10 +1,10 @@
 package import EmbeddedPostgres
 import FoundationEssentials
+package import HaulTransfer
 package import JobQueue
 package import Log
 import Postgres
 import Synchronization
-package import Transfer
 package import Worker
 
 /// What `haul get` is to bring, and where.

@@ -2,11 +2,11 @@ import Coordinator
 package import EmbeddedPostgres
 import FoundationEssentials
 import HaulSystem
+package import HaulTransfer
 import JobQueue
 package import Log
 import Postgres
 import Synchronization
-package import Transfer
 package import Worker
 
 /// What `haul up` is to run, and where files land.

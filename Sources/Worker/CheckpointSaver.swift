@@ -1,8 +1,8 @@
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import Log
 import Synchronization
-import Transfer
 
 /// Turns one transfer's durable progress into its row. The bytes are synced when it is called; the part file's name is made
 /// durable here, once.

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Glibc
+import HaulTransfer
 import JobQueue
 import Log
 import Synchronization
-import Transfer
 
 /// Runs the operator's command after each job that has completed, beside the transfers.
 ///

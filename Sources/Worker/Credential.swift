@@ -1,4 +1,4 @@
-import Transfer
+import HaulTransfer
 
 /// What proves who asks, with the origins that it may be sent to.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-package import Transfer
+package import HaulTransfer
 
 /// The directory where a worker finds the credentials that jobs name, each in a file of its name.
 package struct CredentialDirectory: Sendable {

@@ -1,4 +1,4 @@
-import Transfer
+import HaulTransfer
 
 /// Every error class that a job can end with: the transfer's, and those that only a pool has.
 package enum ErrorTable {

@@ -1,5 +1,5 @@
 import HaulSystem
-package import Transfer
+package import HaulTransfer
 
 /// Compares finished files of one store with what was recorded when they were published.
 package struct FileVerifier: Sendable {

@@ -1,7 +1,7 @@
 import Glibc
 import HaulSystem
+import HaulTransfer
 import Synchronization
-import Transfer
 
 /// Makes the files durable that are published on one store at about the same time.
 ///

@@ -1,5 +1,5 @@
+import HaulTransfer
 import JobQueue
-import Transfer
 
 /// What becomes of the lease, for ``JobQueue`` to settle.
 extension JobRun {

@@ -1,8 +1,8 @@
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import Log
 import Synchronization
-import Transfer
 
 /// What the runs of a worker share.
 struct RunEnvironment: Sendable {

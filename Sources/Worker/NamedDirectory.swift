@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import HaulCLinux
 package import HaulSystem
-import Transfer
+import HaulTransfer
 
 /// A directory that a user has named for files to be written to. It may be missing, and is made then where the command
 /// makes directories.

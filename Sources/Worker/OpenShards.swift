@@ -1,5 +1,5 @@
+import HaulTransfer
 import Synchronization
-import Transfer
 
 /// Directories of part files kept open, by their path below the store: at most 256 for a pool.
 final class OpenShards: Sendable {

@@ -1,10 +1,10 @@
 import Coordinator
 import Glibc
+import HaulTransfer
 import JobQueue
 package import Log
 import Postgres
 import Synchronization
-import Transfer
 
 /// One worker process of a pool: claims jobs, transfers, hands over.
 ///

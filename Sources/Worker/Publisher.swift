@@ -1,6 +1,6 @@
 import HaulSystem
+import HaulTransfer
 import JobQueue
-import Transfer
 
 /// The last steps of a job: sync, be sure of the lease, rename, sync the directory.
 struct Publisher: Sendable {

@@ -1,4 +1,4 @@
-package import Transfer
+package import HaulTransfer
 
 /// What goes along with the requests of a worker, and the way they take.
 package struct RequestSettings: Sendable {

@@ -2,8 +2,8 @@ package import FoundationEssentials
 import Glibc
 import HaulCLinux
 package import HaulSystem
+import HaulTransfer
 import Synchronization
-import Transfer
 
 /// A directory of results, with its marker and part files in `.haul` below it.
 package struct Store: Sendable {

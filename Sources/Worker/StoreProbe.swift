@@ -1,5 +1,5 @@
 import HaulSystem
-import Transfer
+import HaulTransfer
 
 /// What `haul check` finds out about a store's directory: each thing apart, so that one that fails hides no other.
 package struct StoreProbe: Sendable {

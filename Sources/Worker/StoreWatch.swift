@@ -1,8 +1,8 @@
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import Log
 import Synchronization
-import Transfer
 
 /// Keeps a worker from claiming for a store that cannot take what it brings: a full disk, one that cannot be written, one
 /// that does not answer.

@@ -1,5 +1,5 @@
+package import HaulTransfer
 package import JobQueue
-package import Transfer
 
 /// A directory that a worker mounts as a store.
 package struct StoreMount: Sendable, Equatable {

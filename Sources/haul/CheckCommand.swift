@@ -1,9 +1,9 @@
 import Arguments
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import Postgres
 import Terminal
-import Transfer
 import Worker
 
 struct CheckCommand: HaulCommand {

@@ -1,6 +1,6 @@
+import HaulTransfer
 import JobQueue
 import Terminal
-import Transfer
 
 /// What facts mean: thresholds and advice of `haul check`, and nothing else. Pure.
 enum CheckVerdicts {

@@ -1,5 +1,5 @@
 import Arguments
-import Transfer
+import HaulTransfer
 
 extension ExpectedDigest: OptionValue {
   package static var expected: String { "a digest such as sha-256=… in hexadecimal or base64" }

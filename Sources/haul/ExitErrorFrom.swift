@@ -2,12 +2,12 @@ import Arguments
 import EmbeddedPostgres
 import Glibc
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import ListFormats
 import LocalPool
 import Postgres
 import StatusPage
-import Transfer
 import Worker
 
 /// The one place that says how an error of any kind ends a command, and what to do about it.

@@ -2,11 +2,11 @@ import Arguments
 import EmbeddedPostgres
 import FoundationEssentials
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import LocalPool
 import Log
 import Terminal
-import Transfer
 
 struct GetCommand: HaulCommand {
   static let name = "get"

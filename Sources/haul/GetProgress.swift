@@ -1,9 +1,9 @@
 import EmbeddedPostgres
+import HaulTransfer
 import JobQueue
 import LocalPool
 import Synchronization
 import Terminal
-import Transfer
 import Worker
 
 /// Shows a `haul get` while it runs, and counts what comes of it.

@@ -1,6 +1,6 @@
 import Arguments
+import HaulTransfer
 import JobQueue
-import Transfer
 
 /// A host, or a pattern of hosts, spelled as those of jobs are: in lower case, without the port that its scheme has anyway.
 ///

@@ -1,6 +1,6 @@
 import Arguments
+import HaulTransfer
 import JobQueue
-import Transfer
 
 /// What to do when a file stands under a job's final name.
 enum CollisionPolicy: String, CaseIterable, OptionValue { case fail, skip, replace, rename }

@@ -1,6 +1,6 @@
 import Arguments
+import HaulTransfer
 import StatusPage
-import Transfer
 
 extension ListenAddress: OptionValue {
   package static var expected: String {

@@ -1,5 +1,5 @@
 import Arguments
-import Transfer
+import HaulTransfer
 
 /// Bytes a second.
 struct RateArgument: OptionValue {

@@ -2,7 +2,7 @@ import Arguments
 import FoundationEssentials
 import Glibc
 import HaulSystem
-import Transfer
+import HaulTransfer
 import Worker
 
 /// Where jobs' credentials are.

@@ -1,9 +1,9 @@
 import Arguments
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import ListFormats
 import Terminal
-import Transfer
 
 /// Turns what the user gave into lines to submit, each of them checked.
 struct SubmissionReader {

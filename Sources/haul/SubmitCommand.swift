@@ -1,8 +1,8 @@
 import Arguments
+import HaulTransfer
 import JobQueue
 import ListFormats
 import Terminal
-import Transfer
 
 struct SubmitCommand: HaulCommand {
   static let name = "submit"

@@ -2,10 +2,10 @@ import Arguments
 import EmbeddedPostgres
 import FoundationEssentials
 import HaulSystem
+import HaulTransfer
 import LocalPool
 import Log
 import Synchronization
-import Transfer
 import Worker
 
 struct UpCommand: HaulCommand {

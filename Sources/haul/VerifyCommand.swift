@@ -1,8 +1,8 @@
 import Arguments
 import HaulSystem
+import HaulTransfer
 import JobQueue
 import Terminal
-import Transfer
 import Worker
 
 struct VerifyCommand: HaulCommand {

@@ -1,6 +1,6 @@
+import HaulTransfer
 import JobQueue
 import Postgres
-import Transfer
 
 extension Haul {
   /// What `--version` says besides the version: libraries, compiler, schema.

@@ -1,6 +1,6 @@
 import Arguments
 import HaulSystem
-import Transfer
+import HaulTransfer
 import Worker
 
 struct WorkerCommand: HaulCommand {

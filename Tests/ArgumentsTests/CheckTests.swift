@@ -1,8 +1,8 @@
 import Terminal
 import Testing
 
+@testable import HaulTransfer
 @testable import JobQueue
-@testable import Transfer
 @testable import Worker
 @testable import haul
 

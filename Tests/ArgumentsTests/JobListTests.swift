@@ -1,6 +1,6 @@
+import HaulTransfer
 import Terminal
 import Testing
-import Transfer
 
 @testable import JobQueue
 @testable import haul

@@ -1,6 +1,6 @@
 import Foundation
+import HaulTransfer
 import Testing
-import Transfer
 
 @testable import ListFormats
 

@@ -65,8 +65,8 @@ SWIFT = {
          "    _ = unsafe pthread_create(&thread, nil, { _ in while true { pause() } }, nil)\n  }\n}\n"),
         ("while fsync(raw) != 0", "while !isBroken(\"sync\") && fsync(raw) != 0"),
         ("while fdatasync(raw) != 0", "while !isBroken(\"sync\") && fdatasync(raw) != 0")],
-    "Sources/Transfer/FileDescriptor+Store.swift": [("while syncfs(raw) != 0", "while !isBroken(\"sync\") && syncfs(raw) != 0")],
-    "Sources/Transfer/FileWriter.swift": [
+    "Sources/HaulTransfer/Disk/FileDescriptor+Store.swift": [("while syncfs(raw) != 0", "while !isBroken(\"sync\") && syncfs(raw) != 0")],
+    "Sources/HaulTransfer/Part/FileWriter.swift": [
         ("try file.syncData()", "keepMemory()\n        keepOthers()\n        try file.syncData()"),
         ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
     "Sources/haul/WorkerCommand.swift": [

@@ -1,4 +1,4 @@
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Sun, 06 Nov 1994 08:49:37 GMT
 private let now = HTTPDate(seconds: 784_111_777)

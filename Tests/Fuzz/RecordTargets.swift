@@ -1,5 +1,5 @@
+@testable import HaulTransfer
 @testable import ListFormats
-@testable import Transfer
 
 /// Resume data, and the step that follows from them.
 @Sendable func fuzzCheckpoint(_ bytes: [UInt8]) {

@@ -2,7 +2,7 @@ import Foundation
 import HaulSystem
 import TestSupport
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// A directory of a test's own, with `store` and `parts` in it.
 final class Scratch: Sendable {

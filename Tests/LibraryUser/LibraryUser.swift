@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import Transfer
+import HaulTransfer
 
 /// A program that downloads with the library, for tests that measure or kill one, and for `scripts/bench transfer`:
 ///

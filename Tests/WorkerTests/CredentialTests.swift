@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 @testable import Worker
 

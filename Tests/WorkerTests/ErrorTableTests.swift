@@ -1,8 +1,8 @@
 import Foundation
+import HaulTransfer
 import Postgres
 import TestSupport
 import Testing
-import Transfer
 import Worker
 
 /// One table of error classes: what the database decides by and what the documentation shows are the same.

@@ -1,8 +1,8 @@
 import HaulSystem
+import HaulTransfer
 import Synchronization
 import TestSupport
 import Testing
-import Transfer
 
 @testable import Worker
 

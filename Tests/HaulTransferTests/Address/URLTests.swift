@@ -1,5 +1,5 @@
+import HaulTransfer
 import Testing
-import Transfer
 
 struct URLTests {
   @Test(arguments: [

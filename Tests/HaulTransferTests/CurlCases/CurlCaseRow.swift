@@ -1,5 +1,5 @@
+import HaulTransfer
 import Testing
-import Transfer
 
 /// One line of the table: replies of one of curl's cases, what we asked, what must come of it.
 struct CurlCaseRow: Sendable, CustomTestStringConvertible {

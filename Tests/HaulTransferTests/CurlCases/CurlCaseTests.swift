@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// curl's test server as our origin: its replies byte for byte, and what a download makes of each.
 ///

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct DigestTests {
   @Test(arguments: [

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// A digest that a server states, field by field: `123456789` and what is told of it.
 @Suite struct StatedDigestTests {

@@ -3,7 +3,7 @@ import Glibc
 import HaulSystem
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct DestinationTests {
   let scratch: Scratch

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct FileWriterTests {
   let scratch: Scratch

@@ -4,7 +4,7 @@ import HaulSystem
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct PartFileTests {
   let scratch: Scratch

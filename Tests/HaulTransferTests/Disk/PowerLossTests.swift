@@ -4,7 +4,7 @@ import HaulSystem
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What is called durable is there after the power went, and what must not be there is not.
 @Suite(.enabled("mounting takes root and loop devices") { await TestFileSystem.isPossible })

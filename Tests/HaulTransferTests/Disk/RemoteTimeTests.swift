@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// The source's time, given to the complete part.
 @Suite(.timeLimit(.minutes(2)))

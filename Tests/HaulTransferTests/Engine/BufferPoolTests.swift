@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct BufferPoolTests {
   private final class Disk {}

@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Pausing, cancelling, ending.
 @Suite(.timeLimit(.minutes(2)))

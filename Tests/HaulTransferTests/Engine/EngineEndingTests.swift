@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// How an answer ended, told apart.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What of a head is believed.
 @Suite(.timeLimit(.minutes(2)))

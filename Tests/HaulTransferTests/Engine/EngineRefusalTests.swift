@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// What is not fetched at all, and how that is told.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Many exchanges, large bodies.
 @Suite(.timeLimit(.minutes(5)))

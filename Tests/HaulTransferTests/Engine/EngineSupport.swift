@@ -1,6 +1,6 @@
+import HaulTransfer
 import Synchronization
 import TestSupport
-import Transfer
 
 /// Keeps what an exchange delivers, and answers as the test wants.
 final class Recorder: BodySink {

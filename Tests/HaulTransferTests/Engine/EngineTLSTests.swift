@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// TLS and HTTP/2, against nginx.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 @Suite(.timeLimit(.minutes(2)))
 struct EngineTests {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Everything goes through the proxy, and nothing that is for one side reaches the other.
 @Suite(.timeLimit(.minutes(2)))

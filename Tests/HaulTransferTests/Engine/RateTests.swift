@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 struct RatePaceTests {
   private let start = ContinuousClock.now

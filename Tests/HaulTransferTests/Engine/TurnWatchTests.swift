@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// A turn of the engine thread's that takes too long, by a clock of the test's.
 struct TurnWatchTests {

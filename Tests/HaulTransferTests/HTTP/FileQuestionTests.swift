@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What FTP and SFTP know of a file, told as HTTP tells it.
 @Suite struct FileQuestionTests {

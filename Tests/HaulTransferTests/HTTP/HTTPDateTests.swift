@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct HTTPDateTests {
   /// 2026-01-01 00:00:00 UTC

@@ -1,5 +1,5 @@
+import HaulTransfer
 import Testing
-import Transfer
 
 /// What a job may ask with, and what it may not.
 struct RequestFieldTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Files by SFTP, from OpenSSH.
 @Suite(.timeLimit(.minutes(2)))

@@ -3,7 +3,7 @@ import HaulSystem
 import Synchronization
 import TestSupport
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// The life of one job whose source is hostile: attempt after attempt, some of which die, until the source behaves.
 ///

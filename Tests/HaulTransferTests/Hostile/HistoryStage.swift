@@ -2,7 +2,7 @@ import HaulSystem
 import Synchronization
 import TestSupport
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Where histories take place: two origins that serve them all, two engines, one disk.
 final class HistoryStage: Sendable {

@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Answers that break the rules, seen from the outside: the right file, or none and why.
 @Suite(.timeLimit(.minutes(2)))

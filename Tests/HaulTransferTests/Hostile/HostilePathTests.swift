@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What stands where a file is to go, put there by somebody else, and names that are none.
 @Suite(.timeLimit(.minutes(2)))

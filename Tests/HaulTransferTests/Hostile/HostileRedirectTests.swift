@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Where an origin may send a download on to, at whichever hop, and what goes along.
 @Suite(.timeLimit(.minutes(2)))

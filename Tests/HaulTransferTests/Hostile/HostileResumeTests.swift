@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// A download that broke after 10,000 of 20,000 bytes, and what it meets when it goes on.
 @Suite(.timeLimit(.minutes(2)))

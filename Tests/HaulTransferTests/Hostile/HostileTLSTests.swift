@@ -1,6 +1,6 @@
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Origins that do not prove their name, and connections that somebody cuts.
 @Suite(.timeLimit(.minutes(2)))

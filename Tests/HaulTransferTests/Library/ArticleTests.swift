@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// The code of the library's articles and of the README, compiled and run: what stands there is what stands between
 /// `// Article NAME` and `// End` here or in `LibraryUser`, but for the names of machines and directories.
@@ -306,7 +306,7 @@ struct ArticleTests {
   }
 
   @Test func `the articles hold that code and no other`() throws {
-    let catalogue = "Sources/Transfer/Transfer.docc"
+    let catalogue = "Sources/HaulTransfer/HaulTransfer.docc"
     let pages = try FileManager.default.contentsOfDirectory(
       atPath: repositoryRoot.appending(path: catalogue).path)
     var pieces = try Self.pieces("Tests/HaulTransferTests/Library/ArticleTests.swift")

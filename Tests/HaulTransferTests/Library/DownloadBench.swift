@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Downloads to `a` in a directory of its own, through the library's public face.
 struct DownloadBench {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What follows from bytes, length and rate.
 struct DownloadProgressTests {

@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Downloads that wait for their turn.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// The library as a program uses it: nothing but its public face.
 @Suite(.timeLimit(.minutes(2)))

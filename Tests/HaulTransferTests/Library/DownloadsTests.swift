@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Several downloads with a cap.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// The library in a process of its own, that can be measured and killed.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Rows of the table that need no earlier bytes: refusals, bodies without length, redirects, limits.
 @Suite(.timeLimit(.minutes(2)))

@@ -3,7 +3,7 @@ import HaulSystem
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What an origin holds; the module under test has a type of that name too.
 typealias Source = TestSupport.Representation

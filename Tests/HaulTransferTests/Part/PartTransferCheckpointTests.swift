@@ -3,7 +3,7 @@ import HaulSystem
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Durable progress: when it is recorded, and that it is never ahead of the disk.
 @Suite(.timeLimit(.minutes(2)))

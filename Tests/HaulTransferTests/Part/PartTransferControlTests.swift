@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Stopping, pausing, waiting for the disk.
 @Suite(.timeLimit(.minutes(2)))

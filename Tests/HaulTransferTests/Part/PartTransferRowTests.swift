@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// The decision table from the request to the bytes on disk: 10,000 of 20,000 bytes are there already.
 @Suite(.timeLimit(.minutes(2)))

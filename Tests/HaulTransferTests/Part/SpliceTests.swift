@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// A source that changes while it is read, behind a server that breaks the rules of ranges at
 /// random: what is published is always one of its versions, never a mixture.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct BodyEndTests {
   private static let record = Checkpoint(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 @Suite struct ByteRangesTests {
   @Test func `agrees with a set of offsets under random insertions`() {

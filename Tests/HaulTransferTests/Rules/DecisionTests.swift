@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// A record of 10,000 bytes of which 8,192 are durable, and what is asked of it.
 private enum Record {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Every sequence of answers ends: the graph of states has no circle, and an honest server always
 /// brings the file home.

@@ -1,4 +1,4 @@
-import Transfer
+import HaulTransfer
 
 /// A head written as `206`, then `Name: value` lines.
 func head(_ status: Int, _ lines: String...) -> ResponseHead {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What is kept of a source, the question made of it, and the answers.
 struct SourceRecordTests {

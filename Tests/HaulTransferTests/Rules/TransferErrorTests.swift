@@ -1,13 +1,13 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// What a program reads of an error: its own words, not those of a command line.
 @Suite(.timeLimit(.minutes(1)))
 struct TransferErrorTests {
   @Test func `no sentence of the library names an option of a command`() throws {
-    let sources = repositoryRoot.appending(path: "Sources/Transfer")
+    let sources = repositoryRoot.appending(path: "Sources/HaulTransfer")
     let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
       .filter { $0.hasSuffix(".swift") }
     #expect(files.count > 50)

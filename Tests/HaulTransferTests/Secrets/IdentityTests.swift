@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// What proves who asks, by where a request goes.
 @Suite(.timeLimit(.minutes(2)))

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import Transfer
+@testable import HaulTransfer
 
 /// Files that say who asks: read by their owner alone, and matched by where a request goes.
 struct SecretFileTests {

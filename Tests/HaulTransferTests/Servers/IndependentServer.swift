@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import Synchronization
 import TestSupport
-import Transfer
 
 /// Programs that serve files by their own reading of the RFCs.
 enum ServerKind: String, CaseIterable, Sendable {

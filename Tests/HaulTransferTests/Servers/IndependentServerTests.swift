@@ -1,7 +1,7 @@
 import Foundation
+import HaulTransfer
 import TestSupport
 import Testing
-import Transfer
 
 /// Servers that nobody here has written: whatever happens to an answer in its middle, the file is one version that
 /// the server had, and what can be resumed is.

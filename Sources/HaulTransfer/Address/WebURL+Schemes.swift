@@ -1,0 +1,33 @@
+/// URLs of files, by FTP (RFC 959), FTP over TLS (RFC 4217) and SFTP (draft-ietf-secsh-filexfer).
+extension WebURL {
+  /// What is always fetched, and all that a redirect may lead to.
+  package static let webSchemes: Set<String> = ["http", "https"]
+  /// What is fetched where ``Engine/Configuration/allowedSchemes`` has it.
+  package static let fileSchemes: Set<String> = ["ftp", "ftps", "sftp"]
+  /// What can be submitted.
+  package static let knownSchemes = webSchemes.union(fileSchemes)
+
+  /// Whether another protocol than HTTP is spoken.
+  package var isFile: Bool { Self.fileSchemes.contains(scheme) }
+
+  /// Why the URL names no single file that could be fetched; nil for one that does, and for those of HTTP.
+  ///
+  /// libcurl lists a directory where the path, with `%2F` decoded, ends in a slash, and does what `;type=` says (RFC 1738
+  /// §3.2.2): the one would be saved as if it were a file, the other changes line ends.
+  package var noFile: TransferError? {
+    guard isFile else { return nil }
+    let why: String? =
+      if path.isEmpty || path == "/" {
+        "the URL names a host and no file"
+      } else if path.hasSuffix("/") || path.lowercased().hasSuffix("%2f") {
+        "the URL names a directory, for it ends in '/', and only files are fetched"
+      } else if path.lowercased().contains(";type=") {
+        "the URL says ';type=', and files are fetched as they are"
+      } else if query != nil {
+        "a '?' is part of a file's name here, and is written %3F"
+      } else {
+        nil
+      }
+    return why.map { TransferError(.blockedURL, $0, host: hostKey) }
+  }
+}

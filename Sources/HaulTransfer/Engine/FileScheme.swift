@@ -1,0 +1,33 @@
+extension Engine.Configuration {
+  /// What is asked for by FTP or SFTP must be a file, and the way to it be one that proves the server and hides the password.
+  ///
+  /// - Throws: `blocked_url`, `proxy`, `tls` or `no_credential`.
+  func requireFile(of request: ExchangeRequest) throws(TransferError) {
+    guard let url = try? WebURL(request.url, schemes: WebURL.knownSchemes), url.isFile else {
+      return
+    }
+    func refusal(
+      _ errorClass: TransferError.Class, _ message: String, _ remedy: TransferError.Remedy? = nil
+    ) -> TransferError {
+      TransferError(errorClass, message, remedy: remedy, host: url.hostKey)
+    }
+    guard allowedSchemes.contains(url.scheme) else {
+      throw refusal(
+        .blockedURL, "the URL's scheme is '\(url.scheme)', which is not allowed",
+        .allowScheme(url.scheme))
+    }
+    if let error = url.noFile { throw error }
+    // An HTTP proxy would fetch by itself what is asked of it in FTP, and judge nothing.
+    if proxy != nil {
+      throw refusal(.proxy, "what is fetched by \(url.scheme) does not go through a proxy")
+    }
+    guard url.scheme == "sftp" else { return }
+    // Without a file libcurl takes any server for the right one.
+    if knownHosts == nil { throw refusal(.tls, "no file of known hosts says who the server is") }
+    if request.login == nil {
+      throw refusal(
+        .noCredential, "sftp wants a user, and a password or a key; no credential is named",
+        .login(machine: url.hostKey))
+    }
+  }
+}
