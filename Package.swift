@@ -50,13 +50,17 @@ let package = Package(
       plugins: ["EmbedTextPlugin"]),
     .target(name: "JobQueue", dependencies: ["Postgres", "Schema"], swiftSettings: strict),
     .target(
+      name: "Stores", dependencies: ["HaulTransfer", "HaulSystem", "HaulCLinux"],
+      swiftSettings: strictC),
+    .target(
       name: "Worker",
       dependencies: [
-        "Coordinator", "JobQueue", "Postgres", "HaulTransfer", "Log", "HaulSystem", "HaulCLinux",
+        "Stores", "Maintenance", "JobQueue", "Postgres", "HaulTransfer", "Log", "HaulSystem",
+        "HaulCLinux",
       ],
       swiftSettings: strictC),
     .target(
-      name: "Coordinator", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),
+      name: "Maintenance", dependencies: ["JobQueue", "Postgres", "Log"], swiftSettings: strict),
     .target(
       name: "StatusPage",
       dependencies: [
@@ -71,14 +75,15 @@ let package = Package(
     .target(
       name: "LocalPool",
       dependencies: [
-        "EmbeddedPostgres", "Coordinator", "JobQueue", "Postgres", "HaulTransfer", "Worker", "Log",
-        "HaulSystem",
+        "EmbeddedPostgres", "Maintenance", "JobQueue", "Postgres", "HaulTransfer", "Stores",
+        "Worker",
+        "Log", "HaulSystem",
       ],
       swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
-        "LocalPool", "Worker", "Coordinator", "StatusPage", "JobQueue", "Postgres",
+        "LocalPool", "Stores", "Worker", "Maintenance", "StatusPage", "JobQueue", "Postgres",
         "EmbeddedPostgres", "HaulTransfer", "ListFormats", "Arguments", "Terminal", "Log",
         "HaulSystem",
       ],
@@ -112,9 +117,13 @@ let package = Package(
       name: "SchemaTests", dependencies: ["Schema", "JobQueue", "Postgres", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
+      name: "StoresTests", dependencies: ["Stores", "HaulTransfer", "HaulSystem", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
       name: "WorkerTests",
       dependencies: [
-        "Worker", "Coordinator", "HaulTransfer", "Postgres", "Log", "HaulSystem", "TestSupport",
+        "Stores", "Worker", "Maintenance", "HaulTransfer", "Postgres", "Log", "HaulSystem",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -4,6 +4,7 @@ package import HaulTransfer
 package import JobQueue
 package import Log
 import Postgres
+import Stores
 import Synchronization
 package import Worker
 

@@ -1,11 +1,12 @@
-import Coordinator
 package import EmbeddedPostgres
 import FoundationEssentials
 import HaulSystem
 package import HaulTransfer
 import JobQueue
 package import Log
+import Maintenance
 import Postgres
+import Stores
 import Synchronization
 package import Worker
 

@@ -1,6 +1,6 @@
-import Coordinator
 import JobQueue
 import Log
+import Maintenance
 import Postgres
 
 /// The worker's two connections and the calls made over them.

@@ -1,9 +1,10 @@
-import Coordinator
 import Glibc
 import HaulTransfer
 import JobQueue
 package import Log
+import Maintenance
 import Postgres
+package import Stores
 import Synchronization
 
 /// One worker process of a pool: claims jobs, transfers, hands over.
@@ -116,12 +117,12 @@ package final class PoolWorker: Sendable {
       (.count, LogValue(configuration.concurrency)))
 
     let engine = try makeEngine()
-    let board = Board()
-    let keeper = makeKeeper(board, registered: sent, logger)
+    let runningJobs = RunningJobs()
+    let keeper = makeKeeper(runningJobs, registered: sent, logger)
     let database = makeDatabase(connection, registration, keeper, logger)
     let slots = TransferSlots(configuration.concurrency)
     let watch = StoreWatch(
-      stores, board: board, slots: slots, database: database, logger: logger,
+      stores, runningJobs: runningJobs, slots: slots, database: database, logger: logger,
       onClosed: configuration.onStoreClosed,
       onChange: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() })
     let environment = RunEnvironment(
@@ -134,7 +135,8 @@ package final class PoolWorker: Sendable {
       CompletionHook($0, stores: configuration.stores, logger: logger)
     }
     let loop = WorkLoop(
-      database, configuration, board: board, environment: environment, hook: hook, logger: logger)
+      database, configuration, runningJobs: runningJobs, environment: environment, hook: hook,
+      logger: logger)
     let janitor = Janitor(
       database: database, stores: stores, registration: registration, logger: logger)
     let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
@@ -174,7 +176,7 @@ package final class PoolWorker: Sendable {
         work.cancel()
         loop.claimSoon()
       }
-      let isEmpty = board.isEmpty
+      let isEmpty = runningJobs.isEmpty
       // Before the keeper is woken: it would otherwise send one more heartbeat and then wait for the time of the next.
       group.cancelAll()
       keeper.close()
@@ -210,10 +212,10 @@ package final class PoolWorker: Sendable {
   }
 
   private func makeKeeper(
-    _ board: Board, registered sent: ContinuousClock.Instant, _ logger: Logger
+    _ runningJobs: RunningJobs, registered sent: ContinuousClock.Instant, _ logger: Logger
   ) -> LeaseKeeper {
     LeaseKeeper(
-      board: board, registered: sent, expiry: .seconds(15), logger: logger,
+      runningJobs: runningJobs, registered: sent, expiry: .seconds(15), logger: logger,
       onDrain: { [weak self] in self?.drainAsTold() },
       onNews: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() },
       onFenced: { [weak self] in self?.giveUpWhereFenced() })

@@ -2,6 +2,7 @@ import HaulSystem
 import HaulTransfer
 import JobQueue
 import Log
+import Stores
 import Synchronization
 
 /// Keeps a worker from claiming for a store that cannot take what it brings: a full disk, one that cannot be written, one
@@ -15,13 +16,13 @@ final class StoreWatch: Sendable {
   static let patience = Duration.seconds(10)
 
   private struct State {
-    var standing: [String: StoreStanding] = [:]
+    var standing: [String: StoreHealth] = [:]
     /// By store, who waits for the look that has not come back.
     var looking: [String: [OneShot<StoreTrouble?>]] = [:]
   }
 
   private let stores: [String: Store]
-  private let board: Board
+  private let runningJobs: RunningJobs
   private let database: Database
   private let logger: Logger
   private let slots: TransferSlots
@@ -31,12 +32,12 @@ final class StoreWatch: Sendable {
 
   /// `onClosed` and `onChange` are called on a Swift thread; after the latter there may be something to claim.
   init(
-    _ stores: [String: Store], board: Board, slots: TransferSlots, database: Database,
+    _ stores: [String: Store], runningJobs: RunningJobs, slots: TransferSlots, database: Database,
     logger: Logger, onClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?,
     onChange: @escaping @Sendable () -> Void
   ) {
     self.stores = stores
-    self.board = board
+    self.runningJobs = runningJobs
     self.database = database
     self.logger = logger
     self.slots = slots
@@ -70,9 +71,9 @@ final class StoreWatch: Sendable {
   /// Looks at stores in use and at closed ones, until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: Self.interval)) != nil {
-      let inUse = Set(board.running.map(\.lease.store))
+      let inUse = Set(runningJobs.running.map(\.lease.store))
       for (name, store) in stores {
-        let standing = state.withLock { $0.standing[name] ?? StoreStanding() }
+        let standing = state.withLock { $0.standing[name] ?? StoreHealth() }
         guard standing.trouble != nil || inUse.contains(name), standing.isDue(now: .now) else {
           continue
         }
@@ -112,12 +113,12 @@ final class StoreWatch: Sendable {
 
   private func close(_ name: String, because trouble: StoreTrouble) async {
     let isNews = state.withLock { state in
-      state.standing[name, default: StoreStanding()].close(because: trouble, now: .now)
+      state.standing[name, default: StoreHealth()].close(because: trouble, now: .now)
     }
     guard isNews else { return }
     if trouble == .hangs {
       // What waits for that disk keeps nobody else from the network.
-      for run in board.running where run.lease.store == name { slots.leave(run.lease.token) }
+      for run in runningJobs.running where run.lease.store == name { slots.leave(run.lease.token) }
     }
     let reason = trouble.description
     logger.warning(.storeClosed, (.store, LogValue(name)), (.reason, LogValue(reason)))

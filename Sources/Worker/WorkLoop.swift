@@ -24,7 +24,7 @@ final class WorkLoop: Sendable {
 
   private let database: Database
   private let configuration: WorkerConfiguration
-  private let board: Board
+  private let runningJobs: RunningJobs
   private let environment: RunEnvironment
   private let hook: CompletionHook?
   private let logger: Logger
@@ -32,12 +32,12 @@ final class WorkLoop: Sendable {
   private let state: Mutex<State>
 
   init(
-    _ database: Database, _ configuration: WorkerConfiguration, board: Board,
+    _ database: Database, _ configuration: WorkerConfiguration, runningJobs: RunningJobs,
     environment: RunEnvironment, hook: CompletionHook?, logger: Logger
   ) {
     self.database = database
     self.configuration = configuration
-    self.board = board
+    self.runningJobs = runningJobs
     self.environment = environment
     self.hook = hook
     self.logger = logger
@@ -45,7 +45,7 @@ final class WorkLoop: Sendable {
   }
 
   /// What runs now.
-  var running: [JobRun] { board.running }
+  var running: [JobRun] { runningJobs.running }
 
   /// Something may be there to settle or to claim: a submission, a release, a promotion.
   func claimSoon() {
@@ -66,8 +66,8 @@ final class WorkLoop: Sendable {
       return !state.isDraining
     }
     guard isFirst else { return }
-    logger.info(.workerDraining, (.count, LogValue(board.runningCount)))
-    board.running.forEach { $0.stop() }
+    logger.info(.workerDraining, (.count, LogValue(runningJobs.runningCount)))
+    runningJobs.running.forEach { $0.stop() }
     wake.post()
   }
 
@@ -79,16 +79,16 @@ final class WorkLoop: Sendable {
         ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
       }
       let room = isDraining ? 0 : room
-      if board.hasEndings || (room > 0 && isClaimDue) {
+      if runningJobs.hasEndings || (room > 0 && isClaimDue) {
         if let rest = gathering(until: .now) {
           await wake.wait(upTo: rest)
           continue
         }
-        try await call(room: isClaimDue || board.hasEndings ? room : 0)
+        try await call(room: isClaimDue || runningJobs.hasEndings ? room : 0)
         continue
       }
-      if isDraining, board.isEmpty { return }
-      if stopsWhenIdle, board.isEmpty, try await isIdle() {
+      if isDraining, runningJobs.isEmpty { return }
+      if stopsWhenIdle, runningJobs.isEmpty, try await isIdle() {
         logger.info(.workerIdle)
         return
       }
@@ -109,7 +109,7 @@ final class WorkLoop: Sendable {
   private var room: Int {
     guard environment.keeper.mayClaim else { return 0 }
     let hanging = environment.watch.hanging
-    let running = board.running.filter { !hanging.contains($0.lease.store) }
+    let running = runningJobs.running.filter { !hanging.contains($0.lease.store) }
     let publishing = min(running.count { $0.isPublishing }, configuration.leases)
     return configuration.leases - (running.count - publishing)
   }
@@ -135,7 +135,7 @@ final class WorkLoop: Sendable {
       state.isClaimDue = false
       return state.number
     }
-    let endings = board.takeEndings()
+    let endings = runningJobs.takeEndings()
     if let first = endings.first, first.result == .completed {
       Failpoint.hit(.beforeSettle, path: first.path ?? "")
     }
@@ -148,7 +148,7 @@ final class WorkLoop: Sendable {
     }
     log(reply, endings)
     tell(reply, endings)
-    let runs = board.took(number, reply.claimed) {
+    let runs = runningJobs.took(number, reply.claimed) {
       JobRun($0, claimed: sent, environment) { self.claimSoon() }
     }
     take(reply, runs, room: room)
@@ -191,7 +191,7 @@ final class WorkLoop: Sendable {
     Task {
       let ending = await run.run()
       if let ending { hook?.ended(run.lease, ending) }
-      board.end(run.lease.token, with: ending)
+      runningJobs.end(run.lease.token, with: ending)
       state.withLock { $0.isClaimDue = true }
       wake.post()
     }

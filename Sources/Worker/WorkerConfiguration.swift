@@ -1,17 +1,6 @@
 package import HaulTransfer
 package import JobQueue
-
-/// A directory that a worker mounts as a store.
-package struct StoreMount: Sendable, Equatable {
-  package let name: String
-  package let directory: String
-
-  /// `directory` holds an instance of the store `name`.
-  package init(name: String, directory: String) {
-    self.name = name
-    self.directory = directory
-  }
-}
+package import Stores
 
 /// What a worker is told when it starts.
 package struct WorkerConfiguration: Sendable {

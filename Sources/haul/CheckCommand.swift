@@ -3,6 +3,7 @@ import HaulSystem
 import HaulTransfer
 import JobQueue
 import Postgres
+import Stores
 import Terminal
 import Worker
 

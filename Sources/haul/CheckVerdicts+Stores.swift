@@ -1,5 +1,6 @@
 import HaulSystem
 import JobQueue
+import Stores
 import Terminal
 import Worker
 

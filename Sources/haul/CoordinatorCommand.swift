@@ -1,6 +1,6 @@
 import Arguments
-import Coordinator
 import HaulSystem
+import Maintenance
 import StatusPage
 
 struct CoordinatorCommand: HaulCommand {

@@ -8,6 +8,7 @@ import ListFormats
 import LocalPool
 import Postgres
 import StatusPage
+import Stores
 import Worker
 
 /// The one place that says how an error of any kind ends a command, and what to do about it.

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import HaulSystem
 import Log
+import Stores
 import Worker
 
 struct ManualCommand: HaulCommand {

@@ -1,6 +1,7 @@
 import Arguments
 import HaulSystem
 import JobQueue
+import Stores
 import Terminal
 import Worker
 

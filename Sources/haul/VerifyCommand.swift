@@ -2,6 +2,7 @@ import Arguments
 import HaulSystem
 import HaulTransfer
 import JobQueue
+import Stores
 import Terminal
 import Worker
 

@@ -1,6 +1,7 @@
 import Arguments
 import HaulSystem
 import HaulTransfer
+import Stores
 import Worker
 
 struct WorkerCommand: HaulCommand {

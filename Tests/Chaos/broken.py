@@ -71,7 +71,7 @@ SWIFT = {
         ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
     "Sources/haul/WorkerCommand.swift": [
         ("StopSignals.stopGracefully { worker.drain() }", "StopSignals.stopGracefully { if !isBroken(\"drain\") { worker.drain() } }")],
-    "Sources/Worker/Publisher.swift": [
+    "Sources/Worker/Job/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),
         ("guard await hasRight(part, length: length, isKept: isKept) else { return nil }",
          "let hasRight = await hasRight(part, length: length, isKept: isKept)\n    guard hasRight || isBroken(\"fence\") else { return nil }")],

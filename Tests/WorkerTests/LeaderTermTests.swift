@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Coordinator
+@testable import Maintenance
 
 /// What is said of a leader's terms, round by round.
 struct LeaderTermTests {

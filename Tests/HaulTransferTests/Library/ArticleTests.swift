@@ -41,7 +41,7 @@ struct ArticleTests {
 
   @Test func `the landing page`() async throws {
     // Article README
-    // Article Transfer
+    // Article HaulTransfer
     let downloader = try Downloader(.test)
     let file = try await downloader.download(origin.url("/a.iso"), to: directory.path("a.iso"))
     // End
@@ -49,7 +49,7 @@ struct ArticleTests {
   }
 
   @Test func `other addresses`() async throws {
-    // Article Transfer
+    // Article HaulTransfer
     var configuration = Engine.Configuration()
     if let local = CIDR("127.0.0.0/8") {
       configuration.addressPolicy = AddressPolicy(allowing: [local])
@@ -325,7 +325,7 @@ struct ArticleTests {
     let output = try await ChildProcess.run(
       repositoryRoot.appending(path: "scripts/docs").path, [directory.path("docs")])
     #expect(output.exit == .code(0), "\(output.standardError.joined(separator: "\n"))")
-    let page = directory.path("docs/data/documentation/transfer/pauseandresume.json")
+    let page = directory.path("docs/data/documentation/haultransfer/pauseandresume.json")
     #expect(FileManager.default.fileExists(atPath: page))
   }
 }

@@ -3,6 +3,7 @@ import Glibc
 import HaulTransfer
 import JobQueue
 import Log
+import Stores
 import Synchronization
 
 /// Runs the operator's command after each job that has completed, beside the transfers.

@@ -22,7 +22,7 @@ package struct StoreProbe: Sendable {
   /// Part files by the id of the pool they belong to.
   package var parts: [String: Int] = [:]
 
-  init(_ mount: StoreMount, marker: Result<String, StoreError>) {
+  package init(_ mount: StoreMount, marker: Result<String, StoreError>) {
     self.mount = mount
     self.marker = marker
   }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Worker
+@testable import Stores
 
 /// What is said of a directory that cannot serve, where rights are not the cause; for those see `OrdinaryUserTests`.
 struct NamedDirectoryTests {

@@ -2,7 +2,7 @@ package import FoundationEssentials
 import Glibc
 import HaulCLinux
 package import HaulSystem
-import HaulTransfer
+package import HaulTransfer
 import Synchronization
 
 /// A directory of results, with its marker and part files in `.haul` below it.
@@ -10,18 +10,18 @@ package struct Store: Sendable {
   /// The marker's content: `{"instance":"…uuid…"}`.
   private struct Marker: Codable { var instance: UUID }
 
-  let name: String
+  package let name: String
   /// The instance id in the marker.
-  let marker: String
-  let root: FileDescriptor
-  let destination: Destination
-  let commit: GroupCommit
+  package let marker: String
+  package let root: FileDescriptor
+  package let destination: Destination
+  package let commit: GroupCommit
   /// Its own threads: a disk that hangs holds up no other store.
-  let io: IOPool
+  package let io: IOPool
   /// The directories of part files that are open.
-  let shards = OpenShards()
+  package let shards = PartDirectoryCache()
   /// Nothing could be written there when it was opened, because its disk was full.
-  let wasFull: Bool
+  package let wasFull: Bool
 
   private static let markerPath = ".haul/store.json"
 
@@ -48,7 +48,7 @@ package struct Store: Sendable {
   }
 
   /// The directory of a store that somebody has named.
-  static func open(_ mount: StoreMount) throws(StoreError) -> FileDescriptor {
+  package static func open(_ mount: StoreMount) throws(StoreError) -> FileDescriptor {
     do throws(StoreError) {
       return try directory(of: mount).open()
     } catch .absent(let path, _) {
@@ -57,7 +57,7 @@ package struct Store: Sendable {
   }
 
   /// Whoever may not read what others have made a store of is not to make another.
-  static func directory(of mount: StoreMount) -> NamedDirectory {
+  package static func directory(of mount: StoreMount) -> NamedDirectory {
     NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
   }
 
@@ -125,7 +125,7 @@ package struct Store: Sendable {
   }
 
   /// Results go to the root of a store, and what belongs to Haul below `.haul`, where that is there.
-  static func requireRight(
+  package static func requireRight(
     to root: FileDescriptor, _ directory: String
   ) throws(StoreError) {
     if !root.mayBeWritten { throw notPermitted("write in", directory, of: directory) }
@@ -170,7 +170,7 @@ package struct Store: Sendable {
   }
 
   /// The directory of a job's part files for the pool `pool`: one of 256, made if it is missing, and opened once.
-  func parts(pool: String, job: Int64) async throws(TransferError) -> PartDirectory {
+  package func parts(pool: String, job: Int64) async throws(TransferError) -> PartDirectory {
     let path = "\(Self.partsPath(pool))/\(Self.shard(job))"
     if let opened = shards[path] { return opened }
     return try await io.run { () throws(TransferError) in
@@ -181,11 +181,11 @@ package struct Store: Sendable {
   }
 
   /// Below the root: `.haul/parts/POOL`.
-  static func partsPath(_ pool: String) -> String { ".haul/parts/\(pool)" }
+  package static func partsPath(_ pool: String) -> String { ".haul/parts/\(pool)" }
 
   /// Two hexadecimal digits. Jobs whose ids follow each other share one: a new directory costs a sync, and the files of one
   /// lie near each other on the disk.
-  static func shard(_ job: Int64) -> String {
+  package static func shard(_ job: Int64) -> String {
     let digits = String(job >> 10 & 0xff, radix: 16)
     return digits.utf8.count == 1 ? "0" + digits : digits
   }
@@ -205,19 +205,19 @@ extension FileDescriptor {
 }
 
 /// The name of a part file: job and token, and a number once the source has changed within one attempt.
-struct PartName: Sendable, Equatable {
-  let job: Int64
-  let token: Int64
+package struct PartName: Sendable, Equatable {
+  package let job: Int64
+  package let token: Int64
 
-  var text: String { "\(job).\(token)" }
+  package var text: String { "\(job).\(token)" }
 
-  init(job: Int64, token: Int64) {
+  package init(job: Int64, token: Int64) {
     self.job = job
     self.token = token
   }
 
   /// nil for a name that Haul would not give.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     let parts = text.split(separator: ".")
     guard (2...3).contains(parts.count), let job = Int64(parts[0]), let token = Int64(parts[1])
     else { return nil }

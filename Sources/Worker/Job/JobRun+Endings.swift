@@ -1,5 +1,6 @@
 import HaulTransfer
 import JobQueue
+import Stores
 
 /// What becomes of the lease, for ``JobQueue`` to settle.
 extension JobRun {

@@ -2,6 +2,7 @@ import HaulSystem
 import HaulTransfer
 import JobQueue
 import Log
+import Stores
 
 /// Removes part files that nobody needs: of jobs that have ended or are gone, or that wait without a checkpoint. Never one whose job
 /// is running. Parts of another pool are not touched.

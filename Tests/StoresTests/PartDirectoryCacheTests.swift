@@ -2,9 +2,9 @@ import HaulTransfer
 import TestSupport
 import Testing
 
-@testable import Worker
+@testable import Stores
 
-struct OpenShardsTests {
+struct PartDirectoryCacheTests {
   /// Somebody takes the directory away: jobs fail until the store is told to forget it, then it is made anew.
   @Test func `a directory of part files is opened once, and anew where it is forgotten`()
     async throws

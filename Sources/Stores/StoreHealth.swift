@@ -1,5 +1,5 @@
 /// What keeps results from being written to a store. The description is a sentence for the operator.
-enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
+package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
   /// A file did not fit, and next to nothing is free.
   case full
   case unwritable(String)
@@ -7,7 +7,7 @@ enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
   /// Not the store's fault, but nothing can be opened there.
   case openFiles
 
-  var description: String {
+  package var description: String {
     switch self {
     case .full: "its disk is full"
     case .unwritable(let reason): reason
@@ -19,19 +19,22 @@ enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// Whether a store takes what a worker brings, by the monotonic clock. Pure: time is passed in.
-struct StoreStanding: Sendable, Equatable {
+package struct StoreHealth: Sendable, Equatable {
   /// How soon a closed store is looked at again, and how late at most when it closes again and again.
-  static let shortest = Duration.seconds(5)
-  static let longest = Duration.seconds(60)
+  package static let shortest = Duration.seconds(5)
+  package static let longest = Duration.seconds(60)
 
   /// Why it is closed; nil where it is open.
-  private(set) var trouble: StoreTrouble?
+  package private(set) var trouble: StoreTrouble?
   private var pause = shortest
   private var isDueAt: ContinuousClock.Instant?
   private var opened: ContinuousClock.Instant?
 
+  /// A store that is open.
+  package init() {}
+
   /// It cannot be written. True where that is news, or what keeps it is.
-  mutating func close(because trouble: StoreTrouble, now: ContinuousClock.Instant) -> Bool {
+  package mutating func close(because trouble: StoreTrouble, now: ContinuousClock.Instant) -> Bool {
     if self.trouble == nil, let opened {
       // Looked well, and was not.
       pause = now - opened < Self.longest ? min(pause * 2, Self.longest) : Self.shortest
@@ -42,14 +45,14 @@ struct StoreStanding: Sendable, Equatable {
   }
 
   /// It can be written. True where that is news.
-  mutating func open(now: ContinuousClock.Instant) -> Bool {
+  package mutating func open(now: ContinuousClock.Instant) -> Bool {
     guard trouble != nil else { return false }
     (trouble, opened) = (nil, now)
     return true
   }
 
   /// Whether a closed store is to be looked at now; an open one is whenever somebody likes.
-  func isDue(now: ContinuousClock.Instant) -> Bool {
+  package func isDue(now: ContinuousClock.Instant) -> Bool {
     trouble == nil || isDueAt.map { $0 <= now } ?? true
   }
 }

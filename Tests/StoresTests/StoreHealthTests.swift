@@ -1,13 +1,13 @@
 import Testing
 
-@testable import Worker
+@testable import Stores
 
-struct StoreStandingTests {
+struct StoreHealthTests {
   private let start = ContinuousClock.now
   private let trouble = StoreTrouble.unwritable("read-only")
 
   @Test func `only what is new is news`() {
-    var standing = StoreStanding()
+    var standing = StoreHealth()
     var news: [Bool] = []
     news.append(standing.open(now: start))
     news.append(standing.close(because: trouble, now: start))
@@ -20,7 +20,7 @@ struct StoreStandingTests {
   }
 
   @Test func `an open store is looked at whenever somebody likes, a closed one after a pause`() {
-    var standing = StoreStanding()
+    var standing = StoreHealth()
     #expect(standing.isDue(now: start))
     _ = standing.close(because: trouble, now: start)
     #expect(!standing.isDue(now: start + .seconds(4.9)))
@@ -31,7 +31,7 @@ struct StoreStandingTests {
 
   /// Closed, found well, closed again at once: the pauses grow to a minute. A minute without trouble, and they begin anew.
   @Test func `one that looks well and is not is trusted less and less`() {
-    var standing = StoreStanding()
+    var standing = StoreHealth()
     var now = start
     var pauses: [Int] = []
     for _ in 0..<6 {

@@ -2,6 +2,7 @@ import HaulSystem
 import HaulTransfer
 import JobQueue
 import Log
+import Stores
 import Synchronization
 
 /// Turns one transfer's durable progress into its row. The bytes are synced when it is called; the part file's name is made

@@ -17,7 +17,7 @@ final class LeaseKeeper: Sendable {
     var isClosed = false
   }
 
-  private let board: Board
+  private let runningJobs: RunningJobs
   private let logger: Logger
   private let state: Mutex<State>
   /// Held while the clock is changed and acted on, so that of two changes the later one's action is the last.
@@ -31,11 +31,11 @@ final class LeaseKeeper: Sendable {
   private let onFenced: @Sendable () -> Void
 
   init(
-    board: Board, registered: ContinuousClock.Instant, expiry: Duration, logger: Logger,
+    runningJobs: RunningJobs, registered: ContinuousClock.Instant, expiry: Duration, logger: Logger,
     onDrain: @escaping @Sendable () -> Void, onNews: @escaping @Sendable () -> Void,
     onFenced: @escaping @Sendable () -> Void
   ) {
-    self.board = board
+    self.runningJobs = runningJobs
     self.logger = logger
     self.onDrain = onDrain
     self.onNews = onNews
@@ -91,7 +91,7 @@ final class LeaseKeeper: Sendable {
 
   /// As ``confirm(_:)`` where that need not wait, else nil. Does not block.
   func isSure(of token: Int64) -> Bool? {
-    guard let run = board.run(token) else { return false }
+    guard let run = runningJobs.run(token) else { return false }
     let isSure = state.withLock { state -> Bool? in
       let now = ContinuousClock.now
       let isSure =
@@ -121,7 +121,7 @@ final class LeaseKeeper: Sendable {
 
   private func beat(_ database: Database) async {
     let sent = ContinuousClock.now
-    let (seen, holding, received) = board.report(now: sent)
+    let (seen, holding, received) = runningJobs.report(now: sent)
     do {
       let reply = try await database.control.withConnection { connection in
         try await JobQueue(connection).heartbeat(
@@ -141,13 +141,13 @@ final class LeaseKeeper: Sendable {
   }
 
   private func take(_ reply: HeartbeatReply, sent: ContinuousClock.Instant) {
-    for token in reply.lost { board.run(token)?.abandon() }
+    for token in reply.lost { runningJobs.run(token)?.abandon() }
     for command in reply.commands {
-      guard let run = board.run(command.token) else { continue }
+      guard let run = runningJobs.run(command.token) else { continue }
       run.logger.info(.commandReceived, (.command, LogValue(command.command)))
       run.stop()
     }
-    board.release(unlisted: reply.unlisted)
+    runningJobs.release(unlisted: reply.unlisted)
     if reply.draining { onDrain() }
     let isBack = !mayClaim
     change { $0.acknowledged(sent: sent, expiry: .seconds(reply.expiry), now: .now) }
@@ -166,14 +166,14 @@ final class LeaseKeeper: Sendable {
     switch action {
     case nil: return
     case .suspend:
-      logger.warning(.workerSuspended, (.count, LogValue(board.runningCount)))
-      board.running.forEach { $0.suspend() }
+      logger.warning(.workerSuspended, (.count, LogValue(runningJobs.runningCount)))
+      runningJobs.running.forEach { $0.suspend() }
     case .resume:
-      logger.info(.workerConfirmed, (.count, LogValue(board.runningCount)))
-      board.running.forEach { $0.resume() }
+      logger.info(.workerConfirmed, (.count, LogValue(runningJobs.runningCount)))
+      runningJobs.running.forEach { $0.resume() }
     case .fence:
-      logger.warning(.workerFenced, (.count, LogValue(board.runningCount)))
-      board.running.forEach { $0.stop() }
+      logger.warning(.workerFenced, (.count, LogValue(runningJobs.runningCount)))
+      runningJobs.running.forEach { $0.stop() }
       onFenced()
     }
   }

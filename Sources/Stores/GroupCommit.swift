@@ -1,20 +1,27 @@
 import Glibc
-import HaulSystem
-import HaulTransfer
+package import HaulSystem
+package import HaulTransfer
 import Synchronization
+
+/// How giving a part file its final name ended.
+package enum Published: Sendable, Equatable {
+  case placed(RelativePath)
+  /// Another file of so many bytes, which is to stay, stands there since the transfer began.
+  case skipped(bytes: Int64)
+}
 
 /// Makes the files durable that are published on one store at about the same time.
 ///
 /// A file is synced before it gets its name and its directory after. Here all who come while a round runs are served by the
 /// next, each step of theirs by one round: a sync of the whole file system where that pays, else a sync each, of a
 /// directory one for all. A round that began before somebody came is of no use to him: it may have missed what he wrote.
-final class GroupCommit: Sendable {
+package final class GroupCommit: Sendable {
   /// What has got its name in `parent`, not yet durable; `published` is nil where there was no part file.
-  typealias Named = (published: Publisher.Published?, parent: Destination.Parent)
+  package typealias Named = (published: Published?, parent: Destination.Parent)
   /// Gives a file that is durable its name, on a thread that may block; nil where that must wait for a better right to it.
-  typealias Naming = @Sendable () throws(TransferError) -> Named?
+  package typealias Naming = @Sendable () throws(TransferError) -> Named?
 
-  typealias SyncAll = @Sendable () throws(TransferError) -> Void
+  package typealias SyncAll = @Sendable () throws(TransferError) -> Void
 
   private enum Step {
     case part(PartFile, Naming)
@@ -49,32 +56,33 @@ final class GroupCommit: Sendable {
   private let state = Mutex(State())
 
   /// - Parameter syncAll: makes all that was written to the file system durable; nil where it is not known to.
-  init(syncAll: SyncAll?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+  package init(syncAll: SyncAll?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now })
+  {
     self.syncAll = syncAll
     self.now = now
   }
 
   /// For the store below `root`.
-  convenience init(root: FileDescriptor) {
+  package convenience init(root: FileDescriptor) {
     let syncAll: SyncAll = { () throws(TransferError) in try root.syncFileSystem() }
     self.init(syncAll: root.syncsFileSystem ? syncAll : nil)
   }
 
   /// Syncs `part`, names it, and syncs the directory. Durable on return; where `name` gave nil, only the file's bytes are.
-  func publish(
+  package func publish(
     _ part: PartFile, on io: IOPool, naming name: @escaping Naming
   ) async throws(TransferError) -> Named? {
     try await run(.part(part, name), io)
   }
 
   /// The name that a file has got is durable on return.
-  func sync(_ named: Named, on io: IOPool) async throws(TransferError) {
+  package func sync(_ named: Named, on io: IOPool) async throws(TransferError) {
     guard named.published != nil else { return }
     _ = try await run(.named(named), io)
   }
 
   /// How many wait for a round that has not begun.
-  var waitingCount: Int { state.withLock { $0.waiting.count } }
+  package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   private func run(_ step: Step, _ io: IOPool) async throws(TransferError) -> Named? {
     let result = await withCheckedContinuation { continuation in

@@ -2,6 +2,7 @@ import HaulSystem
 import HaulTransfer
 import JobQueue
 import Log
+import Stores
 import Synchronization
 
 /// What the runs of a worker share.

@@ -1,6 +1,7 @@
 import HaulSystem
 import HaulTransfer
 import JobQueue
+import Stores
 
 /// The disk side of taking a job over: which part file the checkpoint means, and that nobody else can publish it.
 ///

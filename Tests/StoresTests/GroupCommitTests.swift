@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Worker
+@testable import Stores
 
 struct GroupCommitTests {
   /// A file system whose syncs wait to be let go, and may fail or take long by the clock.
@@ -55,7 +55,7 @@ struct GroupCommitTests {
   /// Publishes a new file under that name, and notes in `named` that it was renamed.
   private func publish(
     _ name: String, by commit: GroupCommit, noting named: Watched<[String]>
-  ) async throws -> Publisher.Published? {
+  ) async throws -> Published? {
     let part = try parts.create(name)
     let destination = Destination(root: root)
     return try await commit.publish(part, on: io) { () throws(TransferError) in
@@ -84,7 +84,7 @@ struct GroupCommitTests {
     let commit = disk.commit()
     let named = Watched<[String]>([])
     let early = ["a", "b", "c", "d"]
-    try await withThrowingTaskGroup(of: Publisher.Published?.self) { group in
+    try await withThrowingTaskGroup(of: Published?.self) { group in
       let gate = Gate("holder")
       try await hold(commit, until: gate, in: &group)
       for name in early { group.addTask { try await publish(name, by: commit, noting: named) } }
@@ -151,7 +151,7 @@ struct GroupCommitTests {
   /// Begins a round that ends when `gate` is opened, so that others can gather.
   private func hold(
     _ commit: GroupCommit, until gate: Gate,
-    in group: inout ThrowingTaskGroup<Publisher.Published?, any Error>
+    in group: inout ThrowingTaskGroup<Published?, any Error>
   ) async throws {
     let part = try parts.create(gate.name)
     let begun = Watched(false)
@@ -168,9 +168,9 @@ struct GroupCommitTests {
   /// Publishes `count` files that have gathered before their first round.
   private func together(
     _ count: Int, _ commit: GroupCommit, _ named: Watched<[String]>, from first: Int = 0
-  ) async throws -> [Publisher.Published] {
+  ) async throws -> [Published] {
     let gate = Gate("holder \(first)")
-    return try await withThrowingTaskGroup(of: Publisher.Published?.self) { group in
+    return try await withThrowingTaskGroup(of: Published?.self) { group in
       try await hold(commit, until: gate, in: &group)
       for number in first..<first + count {
         group.addTask { try await publish("\(number)", by: commit, noting: named) }

@@ -1,16 +1,16 @@
-import HaulTransfer
+package import HaulTransfer
 import Synchronization
 
 /// Directories of part files kept open, by their path below the store: at most 256 for a pool.
-final class OpenShards: Sendable {
+package final class PartDirectoryCache: Sendable {
   private let opened = Mutex<[String: PartDirectory]>([:])
 
   /// nil where it is not open.
-  subscript(path: String) -> PartDirectory? {
+  package subscript(path: String) -> PartDirectory? {
     get { opened.withLock { $0[path] } }
     set { opened.withLock { $0[path] = newValue } }
   }
 
   /// Closes them, once nobody uses them any more: what is at their paths may be others by now.
-  func forget() { opened.withLock { $0 = [:] } }
+  package func forget() { opened.withLock { $0 = [:] } }
 }

@@ -2,7 +2,7 @@ import JobQueue
 import Synchronization
 
 /// What the worker holds: jobs running, endings not yet settled. The one place that claims, heartbeats and jobs share.
-final class Board: Sendable {
+final class RunningJobs: Sendable {
   private struct State {
     var running: [Int64: JobRun] = [:]
     /// Ended, to be settled by the next call.

@@ -1,16 +1,10 @@
 import HaulSystem
 import HaulTransfer
 import JobQueue
+import Stores
 
 /// The last steps of a job: sync, be sure of the lease, rename, sync the directory.
 struct Publisher: Sendable {
-  /// What came of it.
-  enum Published: Sendable, Equatable {
-    case placed(RelativePath)
-    /// Another file of so many bytes, which is to stay, stands there since the transfer began.
-    case skipped(bytes: Int64)
-  }
-
   let lease: Lease
   let environment: RunEnvironment
   let store: Store
