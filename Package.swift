@@ -48,7 +48,9 @@ let package = Package(
       exclude: ["Migrations", "Functions", "Views", "Roles"],
       swiftSettings: strict,
       plugins: ["EmbedTextPlugin"]),
-    .target(name: "JobQueue", dependencies: ["Postgres", "Schema"], swiftSettings: strict),
+    .target(name: "JobModel", swiftSettings: strict),
+    .target(
+      name: "JobQueue", dependencies: ["JobModel", "Postgres", "Schema"], swiftSettings: strict),
     .target(
       name: "Stores", dependencies: ["HaulTransfer", "HaulSystem", "HaulCLinux"],
       swiftSettings: strictC),
@@ -80,10 +82,38 @@ let package = Package(
         "Log", "HaulSystem",
       ],
       swiftSettings: strictC),
+    // What commands show and read, apart from the command line: testable without the executable.
+    .target(
+      name: "Reports",
+      dependencies: [
+        "Arguments", "EmbeddedPostgres", "HaulSystem", "HaulTransfer", "JobModel", "JobQueue",
+        "LocalPool", "Log", "Postgres", "Terminal", "Worker",
+      ],
+      swiftSettings: strictC),
+    .target(
+      name: "Checks",
+      dependencies: [
+        "HaulSystem", "HaulTransfer", "JobQueue", "Log", "Postgres", "Reports", "Stores",
+        "Terminal",
+      ],
+      swiftSettings: strictC),
+    .target(
+      name: "Submitting",
+      dependencies: [
+        "Arguments", "HaulSystem", "HaulTransfer", "JobQueue", "ListFormats", "Terminal",
+      ],
+      swiftSettings: strictC),
+    .target(
+      name: "Top",
+      dependencies: [
+        "Arguments", "HaulSystem", "JobModel", "JobQueue", "Postgres", "Reports", "Terminal",
+      ],
+      swiftSettings: strictC),
     .executableTarget(
       name: "haul",
       dependencies: [
-        "LocalPool", "Stores", "Worker", "Maintenance", "StatusPage", "JobQueue", "Postgres",
+        "Top", "Reports", "Checks", "Submitting", "JobModel", "LocalPool", "Stores", "Worker",
+        "Maintenance", "StatusPage", "JobQueue", "Postgres",
         "EmbeddedPostgres", "HaulTransfer", "ListFormats", "Arguments", "Terminal", "Log",
         "HaulSystem",
       ],
@@ -133,15 +163,24 @@ let package = Package(
     .testTarget(
       name: "ArgumentsTests",
       dependencies: [
-        "Arguments", "JobQueue", "ListFormats", "LocalPool", "Log", "Terminal", "TestSupport",
-        "HaulTransfer", "haul",
+        "Arguments", "Checks", "HaulSystem", "JobModel", "JobQueue", "ListFormats", "LocalPool",
+        "Log",
+        "Reports", "Stores", "Submitting", "Terminal", "TestSupport", "HaulTransfer", "haul",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
-      name: "TopTests", dependencies: ["haul", "JobQueue", "Terminal", "TestSupport"],
+      name: "ReportsTests",
+      dependencies: [
+        "Reports", "Checks", "Submitting", "Arguments", "HaulSystem", "HaulTransfer", "JobQueue",
+        "Log", "Postgres", "Stores", "Terminal", "Worker", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TopTests",
+      dependencies: ["Top", "Reports", "JobModel", "JobQueue", "Terminal", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",

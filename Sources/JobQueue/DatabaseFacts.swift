@@ -1,3 +1,5 @@
+package import JobModel
+
 /// What a database says of itself to any user, with or without Haul's schema in it.
 package struct DatabaseFacts: Sendable, Decodable, Equatable {
   /// `15.20`, and as a number, 150020.
@@ -66,4 +68,16 @@ package struct HealthRow: Sendable, Decodable, Equatable {
   package let check: String
   package let violations: Int
   package let meaning: String
+}
+
+extension PoolRole {
+  /// Whether a user with these rights may do what the role may.
+  package func isHeld(_ rights: DatabaseFacts.Rights) -> Bool {
+    switch self {
+    case .monitor: rights.watch
+    case .submitter: rights.submit
+    case .worker: rights.work
+    case .admin: rights.administer
+    }
+  }
 }

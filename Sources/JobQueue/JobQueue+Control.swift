@@ -16,16 +16,13 @@ package struct JobSelector: Sendable, Encodable, Equatable {
 
 /// What operators call.
 extension JobQueue {
-  /// What `control` can do to jobs.
-  package enum Action: String, Sendable { case pause, resume, cancel, retry }
-
   /// Does `action` to every job of `selector`, in steps that each commit, and returns how many it changed.
   ///
   /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat. `onStep` is told how many
   /// it was so far. Done to a whole batch, it ends early when somebody takes it back or does another thing to that batch.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(
-    _ action: Action, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
+    _ action: JobAction, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {
     if action == .retry { return try await retry(selector, onStep: onStep) }
     try await requireNames(selector)

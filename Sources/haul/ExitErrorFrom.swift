@@ -3,12 +3,15 @@ import EmbeddedPostgres
 import Glibc
 import HaulSystem
 import HaulTransfer
+import JobModel
 import JobQueue
 import ListFormats
 import LocalPool
 import Postgres
+import Reports
 import StatusPage
 import Stores
+import Submitting
 import Worker
 
 /// The one place that says how an error of any kind ends a command, and what to do about it.
@@ -205,10 +208,7 @@ extension ExitError {
   }
 
   private init(_ error: ListError) {
-    switch error {
-    case .unreadable: self.init(.inputOutput, "\(error).")
-    case .noText: self.init(.badInput, "\(error).")
-    }
+    self.init(error.exitCode, "\(error).")
   }
 
   private init(_ error: StoreError) {

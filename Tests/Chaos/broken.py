@@ -69,7 +69,7 @@ SWIFT = {
     "Sources/HaulTransfer/Part/FileWriter.swift": [
         ("try file.syncData()", "keepMemory()\n        keepOthers()\n        try file.syncData()"),
         ("package func flush() async throws(Failure) -> ByteRanges {", "package func flush() async throws(Failure) -> ByteRanges {\n    keepMemory()")],
-    "Sources/haul/WorkerCommand.swift": [
+    "Sources/haul/Run/WorkerCommand.swift": [
         ("StopSignals.stopGracefully { worker.drain() }", "StopSignals.stopGracefully { if !isBroken(\"drain\") { worker.drain() } }")],
     "Sources/Worker/Job/Publisher.swift": [
         ("guard environment.keeper.isSure(of: lease.token) == true else", "guard isBroken(\"fence\") || environment.keeper.isSure(of: lease.token) == true else"),

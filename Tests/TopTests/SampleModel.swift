@@ -2,7 +2,7 @@ import Foundation
 import JobQueue
 import Terminal
 
-@testable import haul
+@testable import Top
 
 extension ContinuousClock.Instant {
   /// When the samples were read.

@@ -4,7 +4,7 @@ import Terminal
 import TestSupport
 import Testing
 
-@testable import haul
+@testable import Top
 
 struct TopFrameTests {
   /// A file of this folder's Golden: what stands on the screen.

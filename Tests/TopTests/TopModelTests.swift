@@ -2,7 +2,7 @@ import JobQueue
 import Terminal
 import Testing
 
-@testable import haul
+@testable import Top
 
 struct TopModelTests {
   private func model() throws -> TopModel { try Sample.model(80, 24) }

@@ -96,8 +96,8 @@ struct RescueInterleavingTests {
   }
 
   /// The claim is not yet committed: the job is seen neither running nor, after the wait, waiting.
-  @Test(arguments: [JobQueue.Action.cancel, .pause])
-  func `a job that is being claimed does not escape`(action: JobQueue.Action) async throws {
+  @Test(arguments: [JobAction.cancel, .pause])
+  func `a job that is being claimed does not escape`(action: JobAction) async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]
       let worker = try await pool.worker()

@@ -207,7 +207,7 @@ struct RandomSession {
   }
 
   private mutating func steerJobs(_ queue: JobQueue) async throws {
-    let action: JobQueue.Action =
+    let action: JobAction =
       switch Int.random(in: 0..<8, using: &random) {
       case 0..<3: .pause
       case 3..<6: .resume
@@ -221,7 +221,7 @@ struct RandomSession {
   private mutating func steerBatch(_ queue: JobQueue) async throws {
     var selector = JobSelector()
     selector.batch = any(batches)
-    let actions: [JobQueue.Action] = [.pause, .resume, .resume, .cancel, .retry, .retry]
+    let actions: [JobAction] = [.pause, .resume, .resume, .cancel, .retry, .retry]
     let action = actions[Int.random(in: 0..<actions.count, using: &random)]
     if action != .retry, Bool.random(using: &random) {
       try await worker.life.execute(

@@ -1,0 +1,112 @@
+import HaulSystem
+package import JobQueue
+package import Stores
+import Terminal
+import Worker
+
+extension CheckVerdicts {
+  /// What a pool knows of its stores; nil parts are what it could not be asked.
+  package struct KnownStores: Sendable {
+    package var rows: [StoreRow]?
+    /// The id that this pool's part files lie under.
+    package var pool: String?
+
+    /// Nothing is known.
+    package init(rows: [StoreRow]? = nil, pool: String? = nil) {
+      self.rows = rows
+      self.pool = pool
+    }
+  }
+
+  /// A directory that was named as a store.
+  package static func store(_ probe: StoreProbe, _ known: KnownStores) -> [Finding] {
+    let name = probe.mount.name
+    let directory = probe.mount.directory
+    var findings: [Finding] = []
+    switch probe.marker {
+    case .failure(.noMarker):
+      findings.append(
+        .fail(
+          "store \(name)", "\(directory) has no marker of a store",
+          "Is the share mounted? If it is new, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+        ))
+    case .failure(.absent(let path, _)):
+      findings.append(
+        .fail(
+          "store \(name)", "\(path) is not there",
+          "Mount or make it; a new one needs 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+        ))
+    case .failure(let error):
+      findings.append(
+        .fail("store \(name)", "\(error)", "Look what is there, and who may read and write it."))
+    case .success(let marker):
+      findings.append(markerKnown(marker, probe.mount, known.rows))
+    }
+    if let space = probe.space { findings.append(free(name, space.free, of: space.total)) }
+    if let publishing = probe.publishing { findings.append(writing(probe.mount, publishing)) }
+    return findings + foreignParts(probe, pool: known.pool)
+  }
+
+  /// An instance that this machine had when it was initialised; nil for what is right: `store` says so then.
+  package static func recorded(_ row: StoreRow, marker: Result<String, StoreError>) -> Finding? {
+    if case .success(row.marker) = marker { return nil }
+    return .warn(
+      "store \(row.store)", "instance \(row.instance) is not mounted at \(row.root)",
+      "Mount it before a worker needs it; if it is gone for good, nothing is to be done.")
+  }
+
+  private static func markerKnown(
+    _ marker: String, _ mount: StoreMount, _ rows: [StoreRow]?
+  ) -> Finding {
+    let (what, directory) = ("store \(mount.name)", mount.directory)
+    guard let rows else {
+      return .ok(what, "\(directory) has a marker; the database was not asked")
+    }
+    guard let row = rows.first(where: { $0.marker == marker }) else {
+      return .fail(
+        what, "\(directory) has a marker that this pool does not know",
+        "Name the database that knows it, or use it here too: haul store init --adopt \(mount.name) \(directory)"
+      )
+    }
+    guard row.store == mount.name else {
+      return .fail(
+        what, "\(directory) is an instance of the store \(row.store)",
+        "Say --store \(row.store)=\(directory).")
+    }
+    return .ok(
+      what, "\(directory) is instance \(row.instance), \(counted(row.workers, "live worker"))")
+  }
+
+  /// Little is less than a twentieth, or less than 1 GiB.
+  package static func free(_ store: String, _ free: Int64, of total: Int64) -> Finding {
+    let (what, left) = ("store \(store)", HumanFormat.bytes(free))
+    let detail = "\(left) of \(HumanFormat.bytes(total)) free"
+    return free < total / 20 || free < 1 << 30
+      ? .warn(
+        what, detail,
+        "Make room: where there is none workers wait, and a file that is too large fails as disk_full."
+      )
+      : .ok(what, detail)
+  }
+
+  package static func writing(_ mount: StoreMount, _ publishing: StoreProbe.Publishing) -> Finding {
+    let what = "store \(mount.name)"
+    switch publishing {
+    case .works: return .ok(what, "files can be made, synced and renamed")
+    case .worksByLink:
+      return .ok(what, "files can be made and synced, and are published by link and unlink")
+    case .fails(let reason):
+      return .fail(
+        what, reason, "No job can end there: mend the rights, or a disk that is full or read-only.")
+    }
+  }
+
+  private static func foreignParts(_ probe: StoreProbe, pool: String?) -> [Finding] {
+    guard let pool else { return [] }
+    return probe.parts.sorted { $0.key < $1.key }.filter { $0.key != pool && $0.value > 0 }.map {
+      .warn(
+        "store \(probe.mount.name)", "\(counted($0.value, "part file")) of another pool, \($0.key)",
+        "If that pool is gone, remove \(probe.mount.directory)/.haul/parts/\($0.key).")
+    }
+  }
+}

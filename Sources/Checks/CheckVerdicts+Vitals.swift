@@ -1,0 +1,41 @@
+package import JobQueue
+
+extension CheckVerdicts {
+  /// What alarms of `rows`, but for what was never measured, since a pool that has not begun is not ill, and for what other
+  /// findings have `told`: `connections` or, with the subject, `stranded_lanes films`.
+  package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [Finding] {
+    let alarming = rows.filter { row in
+      row.alarming && row.value != nil
+        && told.isDisjoint(with: [row.vital, "\(row.vital) \(row.subject ?? "")"])
+    }
+    if alarming.isEmpty { return [.ok("vitals", "nothing that the pool lives on runs short")] }
+    return alarming.map { .warn("vitals", detail($0), advice($0)) }
+  }
+
+  /// `dead rows of ready: 250000 rows; deleted or replaced rows of …`
+  private static func detail(_ row: VitalRow) -> String {
+    let value = row.value ?? 0
+    let unit = value == 1 && row.unit.hasSuffix("s") ? String(row.unit.dropLast()) : row.unit
+    let amount = row.unit == "of 1" ? "\(Int(value * 100))%" : "\(Int64(value)) \(unit)"
+    let subject = row.subject.map { " (\($0))" } ?? ""
+    return "\(row.vital.replacing("_", with: " "))\(subject): \(amount); \(row.meaning)"
+  }
+
+  private static func advice(_ row: VitalRow) -> String {
+    switch row.vital {
+    case "dead_rows":
+      "See that autovacuum runs and nobody holds a snapshot; VACUUM haul.\(row.subject ?? "") clears them now."
+    case "oldest_snapshot": "Let it end, or end it: SELECT pg_terminate_backend(PID)."
+    case "notify_queue":
+      "End the session: SELECT pid, query FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'."
+    case "partition_room":
+      "Keep a worker or 'haul coordinator' running, which makes partitions; its log says why it cannot."
+    case "stranded_lanes":
+      "'haul workers' and 'haul store list' show who mounts and serves what, and what trouble they have: mend that, or start a worker for it."
+    case "last_round", "changes_to_add":
+      "Start a worker or 'haul coordinator', or see in its log why it does not get on."
+    case "frozen_age": "VACUUM FREEZE the database, and see what keeps autovacuum from it."
+    default: "docs/sql.md has what it is."
+    }
+  }
+}

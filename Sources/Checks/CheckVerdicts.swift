@@ -1,0 +1,146 @@
+package import HaulTransfer
+package import JobQueue
+import Reports
+import Terminal
+
+/// What facts mean: thresholds and advice of `haul check`, and nothing else. Pure.
+package enum CheckVerdicts {
+  package static func libraries(_ libraries: TransferLibraries, libpq: String) -> Finding {
+    let detail = "\(libraries.curlText), libpq \(libpq), OpenSSL \(libraries.openSSL)"
+    let what = "libraries"
+    if libraries.tls == nil {
+      return .fail(what, "\(detail): no TLS", "Install a libcurl with TLS: https fails without.")
+    }
+    if libraries.nghttp2 == nil {
+      return .warn(
+        what, "\(detail): no HTTP/2", "Install a libcurl with HTTP/2, which some servers want.")
+    }
+    return .ok(what, detail)
+  }
+
+  package static func server(_ facts: DatabaseFacts) -> Finding {
+    let detail = "PostgreSQL \(facts.server), database \(facts.database) as \(facts.user)"
+    return facts.serverNumber >= 150_000
+      ? .ok("connection", detail)
+      : .fail("connection", detail, "Use PostgreSQL 15 or newer.")
+  }
+
+  /// `version` is nil where the database has no Haul schema.
+  package static func schema(version: Int?, program: Int) -> Finding {
+    guard let version else {
+      return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")
+    }
+    if version < program {
+      return .fail(
+        "schema", "version \(version), this program needs \(program)",
+        "Run 'haul migrate'; workers may go on meanwhile.")
+    }
+    if version > program {
+      return .fail(
+        "schema", "version \(version), this program knows up to \(program)", "Use a newer haul.")
+    }
+    return .ok("schema", "version \(version), as this program needs it")
+  }
+
+  /// That all roles are there, and what this user may do by them.
+  package static func roles(_ facts: DatabaseFacts) -> Finding {
+    let missing = ["haul_admin", "haul_worker", "haul_submitter", "haul_monitor"]
+      .filter { !facts.roles.contains($0) }
+    if !missing.isEmpty {
+      return .fail("roles", "missing: \(missing.joined(separator: ", "))", "Run 'haul migrate'.")
+    }
+    let may = facts.may
+    let rights = [
+      ("run workers", may.work), ("submit jobs", may.submit), ("watch the pool", may.watch),
+      ("administer it", may.administer),
+    ]
+    let given = rights.filter(\.1).map(\.0)
+    let lacking = rights.filter { !$0.1 }.map(\.0)
+    if given.isEmpty {
+      guard facts.hasSchema else { return .ok("roles", "all four are there") }
+      return .fail(
+        "roles", "all four are there; \(facts.user) may do nothing in this pool",
+        "Let its owner GRANT haul_monitor, haul_submitter, haul_worker or haul_admin TO \(facts.user)."
+      )
+    }
+    let rest = lacking.isEmpty ? "" : ", but not \(listed(lacking, "or"))"
+    return .ok("roles", "all four are there; \(facts.user) may \(listed(given, "and"))\(rest)")
+  }
+
+  /// `a`, `a and b`, `a, b and c`.
+  private static func listed(_ words: [String], _ conjunction: String) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return "\(words.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
+  }
+
+  /// `ahead` is how far this machine's clock is ahead of the database's, as well as that can be told.
+  package static func clock(ahead: Duration) -> Finding {
+    let apart = ahead < .zero ? .zero - ahead : ahead
+    let side = ahead < .zero ? "behind" : "ahead of"
+    let detail = "this machine is \(HumanFormat.duration(apart)) \(side) the database"
+    guard apart > .seconds(2) else { return .ok("clock", detail) }
+    return .warn(
+      "clock", detail,
+      "No job suffers, since durations and no times are exchanged; but logs do not compare. Keep clocks in step by NTP."
+    )
+  }
+
+  package static func connections(used: Int, of most: Int, reserved: Int) -> Finding {
+    let free = max(most - reserved - used, 0)
+    let detail = "\(used) of \(most) in use, \(free) free"
+    guard free < max(most / 10, 6) else { return .ok("connections", detail) }
+    return .warn(
+      "connections", detail,
+      "Raise max_connections: each worker holds two. A pooler does not help, since what Haul needs belongs to its sessions."
+    )
+  }
+
+  package static func snapshots(_ facts: DatabaseFacts) -> Finding {
+    let what = "snapshots"
+    let unseen =
+      facts.seesAllSessions
+      ? "" : ", as far as \(facts.user) sees; other users' are seen with pg_read_all_stats"
+    if let oldest = facts.oldest {
+      let age = HumanFormat.duration(.seconds(oldest.seconds))
+      let name = oldest.name.isEmpty ? "no name" : oldest.name
+      let holder = oldest.pid.map { "process \($0)" } ?? "a prepared transaction"
+      let detail = "held for \(age) by \(holder) (\(name), \(oldest.user ?? "unknown user"))"
+      if oldest.seconds > 300 {
+        let end =
+          oldest.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
+        return .warn(
+          what, detail, "Dead rows pile up and claims slow down until it ends; \(end) ends it.")
+      }
+      return .ok(what, detail + unseen)
+    }
+    return .ok(what, "none is held open\(unseen)")
+  }
+
+  /// `mounted` are the stores that live workers mount.
+  package static func queues(_ rows: [QueueRow], mounted: Set<String>) -> [Finding] {
+    if rows.isEmpty {
+      return [.warn("queues", "there is none", "Run 'haul store init NAME DIRECTORY'.")]
+    }
+    return rows.map { row in
+      let waiting = row.queued + row.interrupted + row.scheduled
+      let detail =
+        "\(row.queue): \(waiting) waiting, \(counted(row.workers, "live worker"))"
+        + (row.paused ? ", paused" : "")
+      guard row.workers == 0, waiting > 0 else { return .ok("queue", detail) }
+      let start = WorkerStart(
+        store: row.store, queue: mounted.contains(row.store) ? row.queue : nil)
+      return .warn("queue", detail, "Start one where its store is mounted: \(start.command).")
+    }
+  }
+
+  package static func health(_ rows: [HealthRow]) -> [Finding] {
+    let broken = rows.filter { $0.violations > 0 }
+    if broken.isEmpty { return [.ok("health", "all \(rows.count) invariants hold")] }
+    return broken.map {
+      .fail(
+        "health", "\($0.check): \($0.violations) \($0.meaning)",
+        "This is an error in Haul: keep the logs, and report it with what SELECT * FROM haul.health says."
+      )
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Arguments
+package import JobQueue
+import Log
+import Postgres
+
+/// What `haul check` asks of the database, as far as its user may see it: each question apart, so that one that is
+/// refused hides no other.
+package struct DatabaseCheck {
+  package let queue: JobQueue
+  /// The sentence for an error of any kind.
+  package let describe: (any Error) -> String
+
+  package init(queue: JobQueue, describe: @escaping (any Error) -> String) {
+    self.queue = queue
+    self.describe = describe
+  }
+
+  /// What was found, and what the pool knows of its stores.
+  package func run() async -> (findings: [Finding], known: CheckVerdicts.KnownStores) {
+    var findings: [Finding] = []
+    var may = true
+    var told: Set = ["connections"]
+    let asked = WallTime.now().milliseconds
+    await ask("server", &findings) {
+      let facts = try await queue.databaseFacts()
+      let middle = (asked + WallTime.now().milliseconds) / 2
+      let ahead = Duration.milliseconds(middle) - .seconds(facts.time)
+      may = facts.may.watch
+      if facts.seesAllSessions { told.insert("oldest_snapshot") }
+      return [
+        CheckVerdicts.server(facts), CheckVerdicts.roles(facts),
+        CheckVerdicts.clock(ahead: ahead),
+        CheckVerdicts.connections(
+          used: facts.connections, of: facts.maxConnections, reserved: facts.reservedConnections),
+        CheckVerdicts.snapshots(facts),
+      ]
+    }
+    var version: Int?
+    await ask("schema", &findings) {
+      version = try await queue.servedVersion()
+      return [CheckVerdicts.schema(version: version, program: JobQueue.schemaVersion)]
+    }
+    var known = CheckVerdicts.KnownStores()
+    guard version == JobQueue.schemaVersion, may else { return (findings, known) }
+    await ask("stores", &findings) {
+      known.pool = try await queue.poolID()
+      known.rows = try await queue.stores()
+      return []
+    }
+    await ask("queues", &findings) {
+      let rows = try await queue.queues()
+      for row in rows where row.workers == 0 { told.insert("stranded_lanes \(row.queue)") }
+      let mounted = (known.rows ?? []).filter { $0.workers > 0 }.map(\.store)
+      return CheckVerdicts.queues(rows, mounted: Set(mounted))
+    }
+    await ask("vitals", &findings) {
+      CheckVerdicts.vitals(try await queue.vitals(), told: told)
+    }
+    await ask("health", &findings) { CheckVerdicts.health(try await queue.health()) }
+    return (findings, known)
+  }
+
+  /// Adds what `question` finds, or that it was refused.
+  private func ask(
+    _ what: String, _ findings: inout [Finding], _ question: () async throws -> [Finding]
+  ) async {
+    do {
+      findings += try await question()
+    } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
+      findings.append(
+        .warn(
+          what, "not permitted to see it", "Connect as a role that is granted haul_monitor."))
+    } catch {
+      let reason = describe(error)
+      findings.append(.fail(what, reason, "Nothing more can be said of it until that is mended."))
+    }
+  }
+}

@@ -1,0 +1,44 @@
+package import JobQueue
+package import Terminal
+
+extension AttemptRow {
+  package typealias Column = Listing<AttemptRow>.Column
+
+  /// What a table shows, in 80 columns.
+  package static let columns: [Column] = [
+    Column("ATTEMPT", key: "attempt", .right, value: { .number($0.attempt) }),
+    Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
+    .time("STARTED", key: "started_at") { $0.startedAt },
+    Column(
+      "TIME", key: "seconds", .right, value: { .double($0.seconds) },
+      text: { HumanFormat.duration(.seconds($0.seconds)) }),
+    Column(
+      "RESULT", key: "result", value: { .string($0.result) }, style: { Style(state: $0.result) }),
+    Column(
+      "RESUMED AT", key: "resumed_at", .right, value: { .number($0.resumedAt) },
+      text: { HumanFormat.bytes($0.resumedAt) }),
+    Column(
+      "FETCHED", key: "fetched", .right, value: { .number($0.fetched) },
+      text: { HumanFormat.bytes($0.fetched) }),
+  ]
+
+  /// What programs get besides.
+  package static let moreColumns: [Column] = [
+    Column("MACHINE", key: "machine", value: { .text($0.machine) }),
+    Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
+    .time("ENDED", key: "ended_at") { $0.endedAt },
+    Column("CHARGED", key: "charged", value: { .bool($0.charged) }),
+    Column("DURABLE", key: "durable", .right, value: { .number($0.durable) }),
+    Column("CHANGES", key: "changes", .right, value: { .number($0.changes) }),
+    Column("STATUS", key: "status", .right, value: { .number($0.status) }),
+    Column("ERROR", key: "error", value: { .text($0.error) }),
+    Column("MESSAGE", key: "message", value: { .text($0.message) }),
+  ]
+
+  /// What went wrong: `http_5xx (503): the server answers 503`; nil where nothing did.
+  @Sendable package static func failure(_ row: AttemptRow) -> String? {
+    guard row.error != nil || row.message != nil else { return nil }
+    let status = row.status.map { " (\($0))" } ?? ""
+    return [row.error.map { $0 + status }, row.message].compactMap { $0 }.joined(separator: ": ")
+  }
+}

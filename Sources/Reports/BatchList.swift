@@ -1,0 +1,81 @@
+package import JobQueue
+package import Terminal
+
+extension BatchRow {
+  package typealias Column = Listing<BatchRow>.Column
+
+  /// What a table shows, in 80 columns.
+  package static let columns: [Column] = [
+    Column("BATCH", key: "batch", isName: true, value: { .string($0.batch) }),
+    Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),
+    Column("COMPLETED", key: "completed", .right, value: { .number($0.completed) }),
+    Column(
+      "FAILED", key: "failed", .right, value: { .number($0.failed) },
+      style: { $0.failed > 0 ? .red : nil }),
+    Column("CANCELLED", key: "cancelled", .right, value: { .number($0.cancelled) }),
+    Column("LEFT", key: "unfinished", .right, value: { .number($0.unfinished) }),
+    Column(
+      "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
+      text: { HumanFormat.bytes($0.allBytes) }),
+    Column(
+      "RATE", key: "rate", .right, value: { .number($0.rate) },
+      text: { HumanFormat.rate($0.rate) }),
+    Column(
+      "TIME LEFT", key: "time_left", .right,
+      value: { $0.secondsLeft.map(JSONValue.double) ?? .null },
+      text: {
+        $0.end ?? ($0.isPaused ? "paused" : nil)
+          ?? $0.secondsLeft.flatMap { HumanFormat.timeLeft(.seconds($0)) } ?? "-"
+      }, style: { $0.isPaused ? .yellow : nil }),
+  ]
+
+  /// What programs and the view of one batch get besides.
+  package static let moreColumns: [Column] = [
+    Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
+    .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
+    Column("STEERING", key: "steering", value: { .text($0.steering) }),
+    Column(
+      "COMPLETED BYTES", key: "completed_bytes", .right, value: { .number($0.completedBytes) },
+      text: { HumanFormat.bytes($0.completedBytes) }),
+    Column(
+      "WAITING BYTES", key: "waiting_bytes", .right, value: { .number($0.waitingBytes) },
+      text: { HumanFormat.bytes($0.waitingBytes) }),
+    Column(
+      "WAITING PARTS", key: "waiting_parts", .right, value: { .double($0.waitingParts) },
+      text: { parts($0.waitingParts) }),
+    Column(
+      "PAUSED", key: "held", .right, value: { .number($0.held) },
+      text: { "\($0.held)\($0.orMore)" }),
+    Column(
+      "RUNNING PARTS", key: "running_parts", .right, value: { .double($0.runningParts) },
+      text: { parts($0.runningParts) }),
+    Column("PAUSED QUEUE", key: "paused_queue", value: { .text($0.pausedQueue) }),
+  ]
+
+  private static func parts(_ parts: Double) -> String {
+    parts > 0 ? "\((parts * 10).rounded() / 10)" : "-"
+  }
+
+  /// How it came to its end; nil while there is something left, and where its jobs are all in other batches.
+  private var end: String? {
+    if jobs == 0 || unfinished > 0 { return nil }
+    return cancelled == jobs ? "cancelled" : completed < jobs ? "ended" : "done"
+  }
+
+  /// What follows the number of paused jobs.
+  private var orMore: String { held < Self.mostHeld ? "" : " or more" }
+
+  /// Of a batch whose jobs are all in others.
+  package static let noJobs = "no jobs of its own"
+
+  /// What an operator has said that keeps jobs of it from starting, or is being carried out; nil where there is nothing.
+  @Sendable package static func word(_ row: BatchRow) -> String? {
+    switch (row.steering, row.pausedQueue) {
+    case ("cancel", _): "being cancelled"
+    case ("pause", _): "being paused"
+    case (_, let queue?): "the queue \(queue) is paused"
+    case _ where row.jobs == 0: noJobs
+    default: row.held > 0 ? "\(counted(Int(row.held), "job"))\(row.orMore) paused" : nil
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Arguments
+package import JobQueue
+package import Terminal
+
+/// What has become of jobs that were waited for: each batch by itself, and a failed job of each error class.
+package struct BatchReport: Sendable {
+  private struct Batch: Sendable {
+    let name: String
+    let tally: Tally
+
+    var members: [JSONValue.Member] {
+      [
+        .init("batch", .string(name)), .init("completed", .number(tally.completed)),
+        .init("failed", .number(tally.failed)), .init("cancelled", .number(tally.cancelled)),
+        .init("bytes", .number(tally.bytes)),
+        .init("errors", .object(tally.classes.map { .init($0.name, .number($0.jobs)) })),
+      ]
+    }
+  }
+
+  private let batches: [Batch]
+  /// All of them together.
+  private let tally: Tally
+  private let examples: [FailureExample]
+
+  /// Looks at the single jobs only where some failed. Those that are in no batch are told of with the first.
+  package init(of jobs: AwaitedJobs, from queue: JobQueue) async throws {
+    var batches: [Batch] = []
+    var all: [JobCount] = []
+    for (index, name) in jobs.batches.enumerated() {
+      let part = AwaitedJobs(batches: [name], others: index == 0 ? jobs.others : [])
+      var counts = try await queue.counts(of: part)
+      if counts.contains(where: { $0.state == "failed" }) {
+        counts.removeAll { $0.state == "failed" }
+        counts += try await queue.failures(of: part)
+      }
+      batches.append(Batch(name: name, tally: Tally(counts)))
+      all += counts
+    }
+    self.batches = batches
+    tally = Tally(all)
+    examples = tally.failed > 0 ? try await queue.failureExamples(of: jobs) : []
+  }
+
+  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled, where `isJudge`. `selector` names all of them, where one
+  ///   can.
+  package func tell(
+    label: String, selector: String?, print: ([JSONValue.Member], String) throws -> Void,
+    _ display: ProgressDisplay,
+    isJudge: Bool
+  ) throws {
+    for batch in batches {
+      let lead = batches.count == 1 ? "" : "\(batch.name): "
+      try print(batch.members, lead + batch.tally.completion)
+    }
+    for example in examples {
+      display.say(
+        "\(label): \(example.error ?? "unknown"): \(example.path): \(example.message ?? "no message")",
+        as: .error)
+    }
+    guard tally.failed + tally.cancelled > 0 else { return }
+    let state = tally.failed > 0 ? "failed" : "cancelled"
+    let selector = selector.map { "\($0) --state \(state)" } ?? "--state \(state)"
+    let sentence = "\(tally.failures) For more: haul jobs \(selector)"
+    if isJudge { throw ExitError(.failed, sentence) }
+    display.say("\(label): \(sentence)", as: .error)
+  }
+}
+
+extension Tally {
+  /// `completed 3 jobs, 8.0 MiB`
+  fileprivate var completion: String {
+    ended == 0 && pending == 0
+      ? "\(BatchRow.noJobs): what was there already may be in another batch"
+      : "completed \(counted(completed, "job")), \(HumanFormat.bytes(bytes))"
+  }
+}

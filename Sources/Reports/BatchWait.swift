@@ -1,0 +1,182 @@
+import Arguments
+import HaulSystem
+package import JobQueue
+package import Postgres
+import Synchronization
+package import Terminal
+
+/// Waits until jobs have ended, through outages of the database too, and shows how far they are.
+///
+/// It looks at numbers that are kept up, and at what runs: while that goes on, a batch of a million costs what one of ten does.
+/// It is woken by the leader's word that a batch has ended; where that does not come, the next look sees the end.
+package struct BatchWait {
+  package let jobs: AwaitedJobs
+  /// The command as typed, which begins its messages.
+  package let label: String
+  package let database: ConnectionConfiguration
+  /// Prints one object for programs, or a sentence for people.
+  package let print: @Sendable ([JSONValue.Member], String) throws -> Void
+  package let display: ProgressDisplay
+  /// Whether the command fails where jobs have failed.
+  package var isJudge = true
+
+  package init(
+    jobs: AwaitedJobs, label: String, database: ConnectionConfiguration, display: ProgressDisplay,
+    isJudge: Bool = true,
+    print: @escaping @Sendable ([JSONValue.Member], String) throws -> Void
+  ) {
+    self.jobs = jobs
+    self.label = label
+    self.database = database
+    self.display = display
+    self.isJudge = isJudge
+    self.print = print
+  }
+
+  /// Between two looks: as often as workers report progress.
+  private static let interval = Duration.seconds(2)
+  /// Between two pictures on a terminal.
+  private static let repaint = Duration.milliseconds(500)
+
+  /// - Throws: `ExitError` with code 1 if jobs failed or were cancelled, where ``isJudge``.
+  package func run() async throws {
+    sayAtInterruption()
+    let session = Session(
+      database, onConnect: { try await $0.listen("haul") },
+      observe: { [display, label] event in
+        guard case .lost = event else { return }
+        display.say(
+          "\(label): the connection to the database was lost; waiting for it to come back")
+      })
+    do {
+      try await wait(session)
+      let report = try await report(session)
+      await session.close()
+      display.finish()
+      try report.tell(label: label, selector: selector, print: print, display, isJudge: isJudge)
+    } catch {
+      await session.close()
+      display.finish()
+      throw error
+    }
+  }
+
+  private func sayAtInterruption() {
+    StopSignals.beforeEnding { [display, label, jobs, isJudge] in
+      let (word, command) =
+        isJudge
+        ? ("waiting", "Wait again with: haul batch wait")
+        : ("watching", "Watch again with: haul watch")
+      let again =
+        jobs.others.isEmpty
+        ? "\(command) \(jobs.batches.map(shellWord).joined(separator: " "))"
+        : "The same command waits for them again."
+      display.finish()
+      display.say("\(label): no longer \(word); the jobs go on. \(again)", as: .error)
+    }
+  }
+
+  /// What is known of the jobs, for whoever looks at them and whoever shows it.
+  private final class Board: Sendable {
+    let progress = Mutex(BatchProgress())
+
+    var tally: Tally { progress.withLock { $0.tally } }
+    var isIdle: Bool { progress.withLock { $0.isIdle(at: .now) } }
+    var frame: ProgressFrame { progress.withLock { $0.frame(at: .now) } }
+  }
+
+  /// Shows it also while a lost connection keeps everybody from looking.
+  private func wait(_ session: Session) async throws {
+    let board = Board()
+    let painter = Task {
+      while !Task.isCancelled {
+        if board.progress.withLock({ $0.isSeen }) { display.show(board.frame) }
+        try? await Task.sleep(for: Self.repaint)
+      }
+    }
+    defer { painter.cancel() }
+    try await follow(session, board)
+    display.show(board.frame)
+  }
+
+  private func follow(_ session: Session, _ board: Board) async throws {
+    let clock = ContinuousClock()
+    var hints = ObstacleThrottle()
+    var lookAt = clock.now
+    for await _ in looks(session) where clock.now >= lookAt {
+      let look = try await read(session) { queue in
+        (try await queue.counts(of: jobs), try await queue.running(of: jobs))
+      }
+      guard let look else { continue }
+      board.progress.withLock {
+        $0.count(look.answer.0)
+        $0.look(look.answer.1, at: clock.now)
+      }
+      // What takes long, as jobs of other batches and what stands in the way may, must not keep the database busy.
+      lookAt = clock.now + look.took * 9
+      display.show(board.frame)
+      if board.tally.pending == 0 { return }
+      guard board.isIdle else { continue }
+      let found = try await read(session) { try await $0.obstacle(to: jobs) }
+      guard let found, let obstacle = found.answer else { continue }
+      lookAt += found.took * 9
+      let reason = board.tally.reasonToStandStill(selector: selector, obstacle: obstacle)
+      if let reason, hints.isNews(obstacle, at: clock.now) {
+        display.say("\(label): \(reason)")
+      }
+    }
+  }
+
+  /// Comes when it is time to look: at once, at each word of a batch's end, and after every interval.
+  private func looks(_ session: Session) -> AsyncStream<Void> {
+    let (looks, input) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let ticker = Task {
+      while !Task.isCancelled {
+        input.yield()
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+    let listener = Task { [jobs] in
+      for await message in session.notifications {
+        switch message {
+        case .notification(let word) where !jobs.mayHaveEnded(by: word.payload): break
+        default: input.yield()
+        }
+      }
+    }
+    input.onTermination = { _ in
+      ticker.cancel()
+      listener.cancel()
+    }
+    return looks
+  }
+
+  /// The jobs as another command takes them; nil where none can name all of them.
+  private var selector: String? {
+    guard jobs.others.isEmpty, jobs.batches.count == 1 else { return nil }
+    return "--batch \(shellWord(jobs.batches[0]))"
+  }
+
+  private func report(_ session: Session) async throws -> BatchReport {
+    while true {
+      if let report = try await read(session, { try await BatchReport(of: jobs, from: $0) }) {
+        return report.answer
+      }
+    }
+  }
+
+  /// What `body` gives, and how long that took without any wait for a connection; nil when that was lost meanwhile: the
+  /// session makes a new one.
+  private func read<Answer: Sendable>(
+    _ session: Session, _ body: @Sendable (JobQueue) async throws -> Answer
+  ) async throws -> (answer: Answer, took: Duration)? {
+    do {
+      return try await session.withConnection { connection in
+        let start = ContinuousClock.now
+        return (try await body(JobQueue(connection)), start.duration(to: .now))
+      }
+    } catch let error as PostgresError where error.isTransient {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import HaulSystem
+package import Log
+import Synchronization
+import Terminal
+
+/// Loggers of a program that speaks for several: each line begins with who speaks, on a terminal in a colour of its own.
+/// Lines of JSON name the component anyway and stay as they are.
+///
+/// Text that is not for finding a fault stays readable when thousands of jobs run: see ``JobLines``.
+package final class ComponentLoggers: Sendable {
+  /// Between two counts of what was not shown.
+  private static let round = Duration.seconds(5)
+
+  private let format: Logger.Format
+  private let level: Logger.Level
+  private let screen: Screen
+  private let lines = Mutex(JobLines())
+
+  /// Voices of a log on standard error.
+  package init(format: Logger.Format, level: Logger.Level) {
+    self.format = format
+    self.level = level
+    screen = Screen(.error, environment: ProcessInfo.processInfo.environment)
+  }
+
+  /// A logger of `component`: `db`, `coordinator` or `worker-1` and so on.
+  package func logger(_ component: String) -> Logger {
+    if format == .json { return logger(component, to: .standardError) }
+    let output = LogOutput.standardError(prefix: prefix(component))
+    if level == .debug { return logger(component, to: output) }
+    return logger(
+      component, to: output.filtered { [self] event in lines.withLock { $0.take(event) } })
+  }
+
+  private func logger(_ component: String, to output: LogOutput) -> Logger {
+    Logger(format: format, level: level, component: component, output: output)
+  }
+
+  /// Says now and then while `body` runs, and once more at its end, how many lines were not shown.
+  package func counting(while body: () async throws -> Void) async throws {
+    let task = Task { await count() }
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    task.cancel()
+    await task.value
+    try result.get()
+  }
+
+  private func count() async {
+    repeat {
+      try? await Task.sleep(for: Self.round)
+      guard let left = lines.withLock({ $0.endRound() }) else { continue }
+      // What cannot be written is lost, as lines of the log are.
+      StandardStream.say(
+        "\(prefix("pool"))more in 5 s: \(left); each with --log-level debug\n")
+    } while !Task.isCancelled
+  }
+
+  private func prefix(_ component: String) -> String {
+    let padding = String(repeating: " ", count: max(0, "coordinator".count - component.count))
+    return screen.paint("\(component)\(padding) |", Self.style(of: component)) + " "
+  }
+
+  private static func style(of component: String) -> Style {
+    switch component {
+    case "db": .blue
+    case "coordinator", "pool": .magenta
+    default: .cyan
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import EmbeddedPostgres
+import HaulTransfer
+package import JobQueue
+package import LocalPool
+import Synchronization
+package import Terminal
+import Worker
+
+/// Shows a `haul get` while it runs, and counts what comes of it.
+package final class GetProgress: Sendable {
+  private struct State {
+    var tally: GetTally
+    /// By token, of what runs.
+    var running: [Int64: Running] = [:]
+    var total = RateMeter()
+    var isStopping = false
+    var expected = ExpectedBytes()
+    /// By path, from the first need of one on.
+    var lines: [String: SubmitLine]?
+    var hostTrouble = HostTroubleLines()
+    /// Says in a while what is waited for.
+    var notice: Task<Void, Never>?
+
+    /// Whether how far it is is worth showing. Of what is being stopped nothing would be counted that is saved.
+    var isCounting: Bool { !isStopping && !tally.isSingleFailure }
+  }
+
+  private struct Running {
+    var meter = RateMeter()
+    /// The most bytes of the file that it has had.
+    var most: Int64 = 0
+    /// It has been said that it begins anew.
+    var isToldAnew = false
+  }
+
+  private static let interval = Duration.milliseconds(100)
+  /// More than what is fetched twice to be compared.
+  private static let slack: Int64 = 64 << 10
+  /// What takes no longer is not worth a word.
+  private static let patience = Duration.seconds(1)
+
+  private let lines: [SubmitLine]
+  private let display: ProgressDisplay
+  private let state: Mutex<State>
+
+  package init(_ lines: [SubmitLine], on display: ProgressDisplay) {
+    self.lines = lines
+    self.display = display
+    state = Mutex(State(tally: GetTally(lines: lines.count, now: .now)))
+  }
+
+  /// Runs `run` to its end, with what it does on the screen.
+  package func follow(_ run: GetRun) async throws -> GetTally {
+    let painter = Task {
+      while !Task.isCancelled {
+        if state.withLock(\.isCounting) {
+          let transfers = run.transfers
+          sayAnew(transfers)
+          display.show(frame(transfers))
+        }
+        sayMore(state.withLock { $0.hostTrouble.endRound(now: .now) })
+        try? await Task.sleep(for: Self.interval)
+      }
+    }
+    defer {
+      setNotice(nil)
+      display.finish()
+    }
+    do {
+      try await run.run()
+    } catch {
+      painter.cancel()
+      await painter.value
+      throw error
+    }
+    painter.cancel()
+    await painter.value
+    sayMore(state.withLock { $0.hostTrouble.end() })
+    // What the display ends with is how it has ended.
+    if state.withLock(\.isCounting) { display.show(frame([])) }
+    return state.withLock { state in
+      state.tally.ended(now: .now)
+      return state.tally
+    }
+  }
+
+  package func take(_ event: GetRun.Event) {
+    setNotice(nil)
+    switch event {
+    case .database(.creating): display.say("haul get: making a database for the queue, once")
+    case .database(.waiting): setNotice("haul get: waiting for the database to stop or start")
+    case .database(.recovering): display.say("haul get: the database mends itself after a crash")
+    case .database(.starting): break
+    case .submitted(let jobs, let finished, let goingOn):
+      state.withLock { $0.tally.submitted(jobs: jobs, finished: finished) }
+      if goingOn > 0 {
+        display.say("haul get: going on with \(counted(goingOn, "file")) of an earlier run")
+      }
+    case .settled(let lease): settled(lease)
+    case .directoryClosed(let reason): state.withLock { $0.tally.trouble = reason }
+    }
+  }
+
+  /// `line` is said unless something happens sooner, and instead of what was to be said so.
+  private func setNotice(_ line: String?) {
+    let notice = line.map { line in
+      Task { [display] in
+        guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
+        display.say(line)
+      }
+    }
+    let last = state.withLock { state in
+      defer { state.notice = notice }
+      return state.notice
+    }
+    last?.cancel()
+  }
+
+  /// The user wants to stop.
+  package func stopping() {
+    let isFirst = state.withLock { state in
+      defer { state.isStopping = true }
+      return !state.isStopping
+    }
+    if isFirst { display.say("haul get: stopping, progress is being saved") }
+  }
+
+  private func settled(_ lease: SettledLease) {
+    let ending = lease.ending
+    let isToldAnew = state.withLock { state in
+      state.tally.settled(lease)
+      return state.running.removeValue(forKey: ending.token)?.isToldAnew ?? false
+    }
+    let path = ending.path ?? ""
+    if ending.isAnew == true, !isToldAnew, ending.result == .completed {
+      sayAnew(path, Self.reason(changes: ending.changes ?? 0))
+    }
+    guard let error = ending.error else { return }
+    let line = line(of: path)
+    let isFailed = lease.state == "failed"
+    let isShown = state.withLock {
+      $0.hostTrouble.take(
+        path: path, host: ending.host ?? line?.host ?? "", error: error, isFailed: isFailed)
+    }
+    guard isShown else { return }
+    let url = line.flatMap { try? WebURL($0.url, schemes: WebURL.knownSchemes).redacted }
+    let what = "\(url ?? path): \(ending.message ?? error)"
+    switch lease.state {
+    case "failed": display.say("haul get: \(what)", as: .error)
+    case "scheduled":
+      let delay = HumanFormat.duration(lease.delay ?? .zero)
+      display.say("haul get: \(what); again in \(delay)")
+    default: display.say("haul get: \(what)")
+    }
+  }
+
+  private static func reason(changes: Int) -> String {
+    changes > 0 ? "it has changed" : "its server does not go on there"
+  }
+
+  private func sayAnew(_ path: String, _ reason: String) {
+    display.say("haul get: \(path): what there was of it is fetched again: \(reason)")
+  }
+
+  /// A bar that falls would be a riddle.
+  private func sayAnew(_ transfers: [RunningTransfer]) {
+    let anew = state.withLock { state in
+      transfers.filter { transfer in
+        var running = state.running[transfer.token] ?? Running()
+        // An answer may come before anybody has seen what there was.
+        let isAnswered = transfer.fetched > 0 && transfer.bytes > 0
+        running.most = max(running.most, transfer.bytes, isAnswered ? transfer.kept : 0)
+        let isNews = !running.isToldAnew && transfer.bytes + Self.slack < running.most
+        if isNews { running.isToldAnew = true }
+        state.running[transfer.token] = running
+        return isNews
+      }
+    }
+    for transfer in anew {
+      let reason =
+        transfer.isComparing
+        ? "its server gives no length, so two fetches are compared"
+        : Self.reason(changes: transfer.changes)
+      sayAnew(transfer.path, reason)
+    }
+  }
+
+  private func sayMore(_ lines: [HostTroubleLines.More]) {
+    for line in lines {
+      display.say("haul get: \(line.sentence)", as: line.isFailed ? .error : .note)
+    }
+  }
+
+  private func line(of path: String) -> SubmitLine? {
+    state.withLock { state in
+      let byPath =
+        state.lines
+        ?? Dictionary(lines.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+      state.lines = byPath
+      return byPath[path]
+    }
+  }
+
+  private func frame(_ transfers: [RunningTransfer]) -> ProgressFrame {
+    let now = ContinuousClock.now
+    return state.withLock { state in
+      let transfers = transfers.sorted { $0.token < $1.token }
+      for transfer in transfers {
+        state.running[transfer.token, default: Running()].meter.add(transfer.fetched, at: now)
+      }
+      let bytes = state.tally.bytes + transfers.reduce(0) { $0 + $1.bytes }
+      // What an earlier run had fetched says nothing of the rate, nor does the time until the first byte.
+      let fetched = state.tally.fetched + transfers.reduce(0) { $0 + $1.fetched }
+      if fetched > 0 { state.total.add(fetched, at: now) }
+      state.expected.look(
+        transfers.map(\.total), unfinished: state.tally.unfinished,
+        completed: (state.tally.completed, state.tally.bytes))
+      // One that has all its bytes is being published, and another has its place.
+      let shown = transfers.filter { transfer in transfer.total.map { transfer.bytes < $0 } ?? true
+      }
+      let rows = shown.map {
+        TransferProgress(
+          name: $0.path, bytes: $0.bytes, total: $0.total,
+          rate: state.running[$0.token]?.meter.rate ?? 0)
+      }
+      let longest = rows.compactMap(\.timeLeft).max() ?? .zero
+      return ProgressFrame(
+        transfers: rows,
+        done: state.tally.completed + state.tally.skipped, failed: state.tally.failed,
+        all: state.tally.all,
+        parts: Double(transfers.count - shown.count),
+        bytes: bytes, total: state.expected.total, countsFiles: state.expected.countsFiles,
+        rate: state.total.rate,
+        timeLeft: state.expected.total.flatMap { state.total.timeLeft(for: $0 - bytes) }
+          .map { max($0, longest) })
+    }
+  }
+}

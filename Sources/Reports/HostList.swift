@@ -1,0 +1,47 @@
+package import JobQueue
+package import Terminal
+
+extension HostRow {
+  package typealias Column = Listing<HostRow>.Column
+
+  package static let columns: [Column] = [
+    Column("HOST", key: "host", isName: true, value: { .string($0.host) }),
+    Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
+    Column(
+      "CAP", key: "cap", .right, value: { .number($0.cap) },
+      text: { $0.cap < $0.policyCap ? "\($0.cap) of \($0.policyCap)" : "\($0.cap)" },
+      style: { $0.cap < $0.policyCap ? .yellow : nil }),
+    .interval { $0.interval },
+    Column(
+      "WAITING", key: "waiting", value: { .bool($0.waiting) },
+      text: { $0.waiting ? "yes" : "no" }),
+    Column(
+      "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
+      style: { $0.whyIdle == "blocked" ? .yellow : nil }),
+  ]
+
+  /// What programs get besides.
+  package static let moreColumns: [Column] = [
+    .time("BLOCKED UNTIL", key: "blocked_until") { $0.blockedUntil },
+    Column("BLOCKED BY", key: "block_reason", value: { .text($0.blockReason) }),
+    Column("FAILURES", key: "failures", .right, value: { .number($0.failures) }),
+    Column("POLICY", key: "policy_cap", .right, value: { .number($0.policyCap) }),
+    Column("BURST", key: "burst", .right, value: { .number($0.burst) }),
+    .time("LAST START", key: "last_start") { $0.lastStart },
+    Column(
+      "RANGES", key: "range_unsafe", value: { .bool($0.rangeUnsafe ?? false) },
+      text: { $0.rangeUnsafe == true ? "unsafe" : "used" }),
+  ]
+
+  /// Until when it is blocked, and why: `blocked until 2026-11-21 15:30:12: connect, 3 failures in a row`; nil where
+  /// it is not.
+  @Sendable package static func block(_ row: HostRow) -> String? {
+    guard let until = row.blockedUntil else { return nil }
+    if row.blockReason == "operator" {
+      let end = until == "infinity" ? "haul host unblock" : HumanFormat.time(until)
+      return "blocked by an operator until \(end)"
+    }
+    let failures = row.failures > 1 ? ", \(row.failures) failures in a row" : ""
+    return "blocked until \(HumanFormat.time(until)): \(row.blockReason ?? "unknown")\(failures)"
+  }
+}

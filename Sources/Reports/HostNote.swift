@@ -1,0 +1,19 @@
+import Arguments
+import HaulSystem
+import JobQueue
+
+extension JobQueue {
+  /// What somebody should know who has just set or blocked `host`, a name or pattern, where no job is on such a host: it
+  /// may be misspelt, or early. nil where one is. `undo`: the command that takes back what was done, without the host.
+  package func note(onHost host: String, undo: String) async throws -> String? {
+    guard host != "*", try await !hasJobs(onHost: host) else { return nil }
+    let absence = "no job has \(host.hasPrefix("*") ? "such a" : "this") host yet"
+    // What was misspelt before is known too.
+    if let near = Suggestion.nearest(to: host, among: try await names("host", near: host)),
+      try await hasJobs(onHost: near)
+    {
+      return "\(absence); did you mean \(near)? Then take it back with: \(undo) \(shellWord(host))"
+    }
+    return "\(absence); the rule counts once one comes"
+  }
+}

@@ -1,0 +1,36 @@
+import JobQueue
+import Terminal
+
+extension JobAction {
+  /// Of how many jobs, the newest, is said why nothing happened to them.
+  package static var looked: Int { 1000 }
+
+  /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 jobs are completed, 1 is paused`, and what
+  /// to do instead where there is something.
+  /// `isCut`: there may be more jobs than these, the newest.
+  package func futility(_ states: [String], isCut: Bool = false) -> String {
+    if states.isEmpty { return "no job to \(rawValue): none is as the selectors say" }
+    let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
+      .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+    // A number alone would be taken for an id.
+    let others = counts.enumerated().map { index, state in
+      (index == 0 && !isCut ? counted(state.value, "job") : "\(state.value)")
+        + " \(state.value == 1 ? "is" : "are") \(state.key)"
+    }
+    let advice = counts.lazy.compactMap { self.alternative(to: $0.key) }.first
+    let newest = isCut ? "of the newest \(counted(states.count, "job")), " : ""
+    return "no job to \(rawValue): \(newest)\(others.joined(separator: ", "))"
+      + (advice.map { "; \($0)" } ?? "")
+  }
+
+  /// What does for a job in this state what was probably meant.
+  private func alternative(to state: String) -> String? {
+    switch (self, state) {
+    case (.retry, "completed"):
+      "to fetch a file anew, remove it and name the job to 'haul verify --requeue'"
+    case (.retry, "paused"): "'haul resume' lets it go on"
+    case (.resume, "failed"), (.resume, "cancelled"): "'haul retry' queues it again"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package import JobQueue
+package import Terminal
+
+extension JobRow {
+  package typealias Column = Listing<JobRow>.Column
+
+  /// What a table shows.
+  package static let columns: [Column] = [
+    Column("JOB", key: "job", .right, value: { .number($0.job) }),
+    Column(
+      "STATE", key: "state", value: { .text($0.state) },
+      style: { Style(state: $0.state ?? "") }),
+    Column("QUEUE", key: "queue", value: { .string($0.queue) }),
+    Column("HOST", key: "host", isName: true, value: { .string($0.host) }),
+    Column(
+      "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
+      text: { HumanFormat.bytes($0.bytes) }),
+    Column(
+      "TOTAL", key: "total", .right, value: { .number($0.total) },
+      text: { $0.total.map(HumanFormat.bytes) ?? "-" }),
+    Column(
+      "ERROR", key: "error", value: { .text($0.error) },
+      text: { $0.error ?? ($0.state == "running" ? nil : $0.lastError.map { "(\($0))" }) ?? "-" }),
+    Column("PATH", key: "path", isName: true, value: { .string($0.path) }),
+  ]
+
+  /// What programs and the view of one job get besides.
+  package static let moreColumns: [Column] = [
+    Column("URL", key: "url", value: { .string($0.url) }),
+    Column("STORE", key: "store", value: { .string($0.store) }),
+    Column("BATCH", key: "batch", value: { .text($0.batch) }),
+    Column("PRIORITY", key: "priority", .right, value: { .number($0.priority) }),
+    .time("SUBMITTED", key: "submitted_at") { $0.submittedAt },
+    .time("NOT BEFORE", key: "run_at") { $0.runAt },
+    .time("FINISHED", key: "finished_at") { $0.finishedAt },
+    Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
+    Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
+    Column(
+      "DURABLE", key: "durable", .right, value: { .number($0.durable) },
+      text: { $0.durable.map(HumanFormat.bytes) ?? "-" }),
+    Column("DIGEST", key: "digest", value: { .text($0.digest) }),
+    Column("MESSAGE", key: "message", value: { .text($0.message) }),
+    Column("LAST ERROR", key: "last_error", value: { .text($0.lastError) }),
+    Column(
+      "OPTIONS", key: "options", value: { .object(($0.options ?? [:]).members) },
+      text: { row in
+        let words = (row.options ?? [:]).words
+        return words.isEmpty ? "-" : words.joined(separator: ", ")
+      }),
+  ]
+
+  /// When it may start: `not before 2026-11-21 15:30:12`; nil for what waits for no time.
+  @Sendable package static func due(_ row: JobRow) -> String? {
+    row.runAt.map { "not before \(HumanFormat.time($0))" }
+  }
+}
+
+extension Style {
+  /// How a state of a job or a worker stands out; nil for those that need no eye.
+  package init?(state: String) {
+    switch state {
+    case "failed", "dead": self = .red
+    case "interrupted", "paused", "silent", "draining": self = .yellow
+    case "completed": self = .green
+    case "cancelled", "stopped": self = .dim
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,63 @@
+package import JobQueue
+package import Terminal
+
+extension QueueRow {
+  package typealias Column = Listing<QueueRow>.Column
+
+  package static let columns: [Column] = [
+    Column("QUEUE", key: "queue", isName: true, value: { .string($0.queue) }),
+    Column("STORE", key: "store", rank: 1, value: { .string($0.store) }),
+    Column("QUEUED", key: "queued", .right, value: { .number($0.queued) }),
+    Column("SCHEDULED", key: "scheduled", .right, value: { .number($0.scheduled) }),
+    Column(
+      "RUNNING", key: "running", .right, value: { .number($0.running) },
+      text: { row in row.maxRunning.map { "\(row.running) of \($0)" } ?? "\(row.running)" }),
+    Column("INTERRUPTED", key: "interrupted", .right, value: { .number($0.interrupted) }),
+    Column("HELD", key: "held", .right, value: { .number($0.held) }),
+    Column(
+      "RATE", key: "rate", .right, value: { .number($0.rate) },
+      text: { HumanFormat.rate($0.rate) }),
+    Column(
+      "PAUSED", key: "paused", value: { .bool($0.paused) },
+      text: { $0.paused ? "yes" : "no" }, style: { $0.paused ? .yellow : nil }),
+    Column(
+      "WORKERS", key: "workers", .right, value: { .number($0.workers) },
+      style: { $0.workers == 0 ? .yellow : nil }),
+  ]
+
+  /// What programs get besides.
+  package static let moreColumns: [Column] = [
+    Column("LIMIT", key: "max_running", .right, value: { .number($0.maxRunning) }),
+    Column("WEIGHT", key: "weight", .right, value: { .number($0.weight) }),
+    Column(
+      "JOB OPTIONS", key: "defaults", value: { .object($0.defaults.members) }),
+  ]
+
+  /// What was set for it: `weight 3, if_exists "replace"`; nil where nothing was.
+  @Sendable package static func settings(_ row: QueueRow) -> String? {
+    let weight = row.weight == 1 ? [] : ["weight \(row.weight)"]
+    let all = weight + row.defaults.words
+    return all.isEmpty ? nil : all.joined(separator: ", ")
+  }
+}
+
+/// Options of jobs, by name.
+extension [String: QueueSettings.OptionValue] {
+  package var members: [JSONValue.Member] {
+    sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }
+  }
+
+  /// `max_attempts 9`
+  package var words: [String] { members.map { "\($0.name) \($0.value.line)" } }
+}
+
+extension QueueSettings.OptionValue {
+  package var json: JSONValue {
+    switch self {
+    case .number(let number): .int(number)
+    case .text(let text): .string(text)
+    case .flag(let flag): .bool(flag)
+    case .texts(let texts): .array(texts.map { .string($0) })
+    }
+  }
+}

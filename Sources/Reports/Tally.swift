@@ -1,0 +1,101 @@
+import HaulSystem
+package import JobQueue
+import Terminal
+
+/// How far jobs are.
+package struct Tally {
+  package private(set) var completed = 0
+  package private(set) var failed = 0
+  package private(set) var cancelled = 0
+  /// All that have not ended, running ones too.
+  package private(set) var pending = 0
+  /// Bytes of the files that are there, and of what waits with a part of its file.
+  package private(set) var bytes: Int64 = 0
+  /// What waits with a part of its file, in whole files.
+  package private(set) var parts = 0.0
+  /// Failed jobs by error class, where these were told.
+  private var errors: [String: Int] = [:]
+
+  package init(_ counts: [JobCount]) {
+    for count in counts {
+      switch count.state {
+      case "completed":
+        completed += count.jobs
+        bytes += count.bytes
+      case "cancelled": cancelled += count.jobs
+      case "failed":
+        failed += count.jobs
+        if let error = count.error { errors[error, default: 0] += count.jobs }
+      default:
+        pending += count.jobs
+        if count.state != "running" {
+          bytes += count.bytes
+          parts += count.parts ?? 0
+        }
+      }
+    }
+  }
+
+  /// Failed jobs by error class, in the order of the names.
+  package var classes: [(name: String, jobs: Int)] {
+    errors.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  package var ended: Int { completed + failed + cancelled }
+
+  /// Why nothing can run without somebody's doing or before its time, and what to do about it; nil when
+  /// something may start at any moment. `selector` names the jobs for another command, where one can;
+  /// `obstacle` is what stands in their way.
+  package func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
+    guard pending > 0, let obstacle else { return nil }
+    let sentence = obstacle.sentence(of: selector)
+    return obstacle.kind == .held ? sentence : "nothing is running: \(sentence)"
+  }
+
+  /// `3 jobs failed (2 http_4xx, 1 exists), 1 cancelled.`
+  package var failures: String {
+    let classes = classes.map { "\($0.jobs) \($0.name)" }.joined(separator: ", ")
+    if failed == 0 { return "\(counted(cancelled, "job")) cancelled." }
+    return "\(counted(failed, "job")) failed (\(classes))"
+      + (cancelled > 0 ? ", \(cancelled) cancelled." : ".")
+  }
+}
+
+extension Obstacle {
+  /// `the host example.org is blocked for 40s (connect)`. `selector` names those that wait for another command, where one can.
+  package func sentence(of selector: String?) -> String {
+    let cause = reason.map { " (\($0))" } ?? ""
+    let wait = HumanFormat.duration(.seconds((seconds ?? 0).rounded(.up)))
+    return switch kind {
+    case .held:
+      "all that is left is paused; "
+        + (selector.map { "let it go on with: haul resume \($0)" }
+          ?? "see: haul jobs --state paused")
+    case .unserved:
+      "no worker serves the queue \(name)" + (start.map { "; start one with: \($0.command)" } ?? "")
+    case .paused:
+      "the queue \(name) is paused; let it go on with: haul queue resume \(shellWord(name))"
+    case .trouble: "\(name) cannot write to its store: \(reason ?? "unknown")"
+    case .blocked:
+      "the host \(name) is blocked\(seconds == nil ? "" : " for \(wait)")\(cause)"
+        + (reason == "operator" ? "; let it go on with: haul host unblock \(shellWord(name))" : "")
+    case .full: "the host \(name) has as many transfers as it may have, of other jobs"
+    case .interval: "the interval between starts on the host \(name) is not over"
+    case .limited: "the queue \(name) runs as many jobs as it may"
+    case .busy: "the workers of the queue \(name) have their hands full with other jobs"
+    case .away:
+      "part files of the queue \(name) are where no worker is now; five minutes after they were left any other begins anew"
+    case .early:
+      "all that is left waits for its time; the next starts in \(wait)\(cause)"
+    }
+  }
+}
+
+extension WorkerStart {
+  /// `haul worker --store main=DIRECTORY --queue films`
+  package var command: String {
+    "haul worker --store \(store)=DIRECTORY" + (queue.map { " --queue \(shellWord($0))" } ?? "")
+      + (scheme.map { " --allow-scheme \($0)" } ?? "")
+      + (scheme == "sftp" ? " --known-hosts FILE" : "")
+  }
+}

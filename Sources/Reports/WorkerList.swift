@@ -1,0 +1,42 @@
+package import JobQueue
+package import Terminal
+
+extension WorkerRow {
+  package typealias Column = Listing<WorkerRow>.Column
+
+  /// Whether it has trouble with a store, and would work otherwise.
+  private var claimsLess: Bool { trouble != nil && state == "alive" }
+
+  package static let columns: [Column] = [
+    Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
+    Column("MACHINE", key: "machine", value: { .string($0.machine) }),
+    Column("PID", key: "pid", .right, rank: 1, value: { .number($0.pid) }),
+    Column("VERSION", key: "version", rank: 2, value: { .string($0.version) }),
+    Column(
+      "STATE", key: "state", value: { .string($0.state) },
+      text: { $0.claimsLess ? "trouble" : $0.state },
+      style: { $0.claimsLess ? .red : Style(state: $0.state) }),
+    Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
+    Column("OF", key: "concurrency", .right, value: { .number($0.concurrency) }),
+    Column(
+      "RATE", key: "rate", .right, value: { .number($0.rate) },
+      text: { HumanFormat.rate($0.rate) }),
+    Column(
+      "HEARD", key: "silence", .right, value: { .double($0.silence) },
+      text: { HumanFormat.age(.seconds($0.silence)) + " ago" }),
+    Column(
+      "STORES", key: "stores", value: { .array(($0.stores ?? []).map { .string($0) }) },
+      text: { ($0.stores ?? []).joined(separator: " ") }),
+    Column(
+      "QUEUES", key: "queues",
+      value: { $0.queues.map { .array($0.map { .string($0) }) } ?? .null },
+      text: { $0.queues?.joined(separator: " ") ?? "all" }),
+  ]
+
+  package static let moreColumns: [Column] = [
+    .time("REGISTERED", key: "registered_at") { $0.registeredAt },
+    .time("HEARTBEAT", key: "heartbeat_at") { $0.heartbeatAt },
+    .time("EXPIRES", key: "expires_at") { $0.expiresAt },
+    Column("TROUBLE", key: "trouble", value: { $0.trouble.map { .string($0) } ?? .null }),
+  ]
+}

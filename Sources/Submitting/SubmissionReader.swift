@@ -1,0 +1,230 @@
+package import Arguments
+import HaulSystem
+package import HaulTransfer
+package import JobQueue
+package import ListFormats
+package import Terminal
+
+/// Turns what the user gave into lines to submit, each of them checked.
+package struct SubmissionReader {
+  /// Where a file goes when nothing says it.
+  package enum Naming: Sendable {
+    /// `host/path/name`
+    case tree
+    /// `name`
+    case flat
+  }
+
+  /// The command as typed, which begins its messages.
+  package let label: String
+  package var naming = Naming.tree
+  /// What has not happened when a line is wrong.
+  package var participle = "submitted"
+  /// Whether two URLs for one path are found here, and not by the database.
+  package var findsDoublePaths = false
+  /// What a URL may begin with.
+  package var schemes = WebURL.knownSchemes
+  /// nil: by the list's name and first line.
+  package var format: ListFormat?
+  /// Gets notices about a list, and what is wrong with it.
+  package let display: ProgressDisplay
+  /// The sentence for an error of any kind.
+  package let describe: @Sendable (any Error) -> String
+
+  package init(
+    label: String, naming: Naming = .tree, participle: String = "submitted",
+    findsDoublePaths: Bool = false, display: ProgressDisplay,
+    describe: @escaping @Sendable (any Error) -> String
+  ) {
+    self.label = label
+    self.naming = naming
+    self.participle = participle
+    self.findsDoublePaths = findsDoublePaths
+    self.display = display
+    self.describe = describe
+  }
+
+  /// The lines of the list `argument`, a file or `-`, in pieces as they are read. Lines that are wrong go to `problems`,
+  /// and whoever reads it decides what follows.
+  ///
+  /// Iterating throws `ExitError` where the list cannot be read.
+  package func pieces(ofList argument: String, problems: LineProblems) -> SubmissionPieces {
+    SubmissionPieces(
+      reader: self, list: ListSource(argument: argument), problems: problems)
+  }
+
+  /// All lines of the list `argument`, without those that are wrong where `skipsWrong`; none of an empty list.
+  ///
+  /// - Throws: `ExitError` that names the file, and the lines that are wrong.
+  package func lines(ofList argument: String, skipsWrong: Bool) async throws -> [SubmitLine] {
+    let problems = LineProblems()
+    let name = ListSource(argument: argument).name
+    let pieces = try await pieces(ofList: argument, problems: problems).begin()
+    try requireLine(in: pieces, skipsWrong: skipsWrong)
+    var lines: [SubmitLine] = []
+    for try await piece in pieces { lines += piece }
+    lines = distinct(lines, called: "line", problems) { "\(name):\($0): " }
+    if skipsWrong {
+      problems.listLeftOut(on: display, label: label)
+    } else if let error = problems.error(listedOn: display, nothing: nothing) {
+      throw error
+    }
+    return lines
+  }
+
+  /// Says that a list is empty, which is no error: other programs make lists, and there is not always something to do.
+  ///
+  /// - Throws: where there are lines, none of them right, and those that are wrong are to be left out.
+  package func requireLine(in pieces: SubmissionPieces, skipsWrong: Bool) throws(ExitError) {
+    guard pieces.isEmpty else { return }
+    if pieces.problems.count == 0 {
+      display.say("\(label): no URL in \(pieces.list.name)")
+    } else if skipsWrong {
+      pieces.problems.list(on: display)
+      throw ExitError(.badInput, "no line of \(pieces.list.name) is right. \(nothing)")
+    }
+  }
+
+  /// The URLs of the command line; `path` and `digest` are for a single one.
+  ///
+  /// - Throws: `ExitError` that says which URLs are wrong.
+  package func lines(
+    ofURLs urls: [String], path: String?, digest: ExpectedDigest?
+  ) throws -> [SubmitLine] {
+    let problems = LineProblems()
+    let place = { (number: Int) in urls.count == 1 ? "" : "URL \(number): " }
+    var lines = urls.enumerated().compactMap { index, url in
+      let entry = ListEntry(
+        line: index + 1, url: url, path: path, digest: digest?.description)
+      return line(entry, place: place(index + 1), problems)
+    }
+    lines = distinct(lines, called: "URL", problems, place)
+    if let error = problems.error(listedOn: display, nothing: nothing) { throw error }
+    return lines
+  }
+
+  private var nothing: String { "Nothing was \(participle)." }
+
+  /// The error of a list that cannot be read.
+  package func error(_ error: ListError, in list: String) -> ExitError {
+    ExitError(error.exitCode, "\(list): \(describe(error)) \(nothing)")
+  }
+
+  /// Without lines whose file would get the path of another's, which go to `problems`.
+  private func distinct(
+    _ lines: [SubmitLine], called word: String, _ problems: LineProblems, _ place: (Int) -> String
+  ) -> [SubmitLine] {
+    guard findsDoublePaths else { return lines }
+    // By bytes, as the file system tells names apart: String holds equivalent spellings of a letter for one.
+    var first: [[UInt8]: SubmitLine] = [:]
+    var wrong: [LineProblems.Problem] = []
+    let right = lines.filter { line in
+      let name = Array(line.path.utf8)
+      guard let other = first[name] else {
+        first[name] = line
+        return true
+      }
+      if other.url.utf8.elementsEqual(line.url.utf8) { return true }
+      let sentence = "\(word) \(other.line) would become \"\(line.path)\" too"
+      wrong.append((line.line, "\(place(line.line))\(sentence)\(wayOut)"))
+      return false
+    }
+    problems.add(wrong, of: wrong.count)
+    return right
+  }
+
+  /// What helps against one path for two URLs.
+  private var wayOut: String {
+    switch naming {
+    case .tree: ". A list in JSON lines can give it another path."
+    case .flat: "; with --tree each keeps its host and directories."
+    }
+  }
+
+  /// The line that an entry makes; nil for a wrong one, which `problems` gets, led by `place`.
+  package func line(_ entry: ListEntry, place: @autoclosure () -> String, _ problems: LineProblems)
+    -> SubmitLine?
+  {
+    do {
+      return try line(entry)
+    } catch {
+      problems.add(entry.line, place() + sentence(error, entry))
+      return nil
+    }
+  }
+
+  private func sentence(_ error: any Error, _ entry: ListEntry) -> String {
+    let message = describe(error)
+    guard error is TransferError else { return message }
+    if let url = Self.completed(entry.url) { return "the URL has no scheme. Did you mean \(url)?" }
+    let text = Self.shown(entry.url)
+    if !entry.url.contains(":") {
+      let others = schemes.subtracting(WebURL.webSchemes).sorted()
+      let beginnings = (["https", "http"] + others).map { "\($0)://" }
+      let list = beginnings.dropLast().joined(separator: ", ")
+      return "'\(text)' is no URL: one begins with \(list) or \(beginnings.last ?? "")."
+    }
+    let known = try? WebURL(entry.url, schemes: WebURL.knownSchemes)
+    if let known, !schemes.contains(known.scheme) {
+      return "\(message) With --allow-scheme \(known.scheme) it may be. It reads '\(text)'."
+    }
+    return "\(message) It reads '\(text)'."
+  }
+
+  /// What was meant by a text that lacks `https://` alone; nil for any other.
+  package static func completed(_ text: String) -> String? {
+    guard !text.contains("://"), let url = try? WebURL("https://" + text), !url.hasCredentials,
+      url.host.contains(".") || url.host == "localhost" || url.hostKey != url.host,
+      url.host.first?.isLetter == true || url.host.first?.isNumber == true
+    else { return nil }
+    return shown("https://" + text)
+  }
+
+  /// A text that is no URL, for its author to recognise: without what could be a user name or password
+  /// (all up to the last @) or a signature (all from the first ?), and not too long.
+  package static func shown(_ url: String) -> String {
+    let host = url.lastIndex(of: "@").map { "…" + url[$0...] } ?? url
+    let path = host.prefix { $0 != "?" }
+    let text = path.count < host.count ? path + "?…" : path
+    return DisplayWidth.truncated(SafeText.visible(String(text)), to: 80)
+  }
+
+  private func line(_ entry: ListEntry) throws -> SubmitLine {
+    let url = try WebURL(entry.url, schemes: schemes)
+    if let error = url.noFile { throw error }
+    try SubmissionCheck.url(entry.url, hasUserInfo: url.hasCredentials)
+    try SubmissionCheck.options(of: entry)
+    if let path = entry.path { try SubmissionCheck.path(path) }
+    return SubmitLine(
+      line: entry.line, url: url.text, host: url.hostKey,
+      path: try entry.path ?? path(of: url, in: entry.directory),
+      priority: entry.priority, options: JobOptions(entry))
+  }
+
+  private func path(of url: WebURL, in directory: String?) throws -> String {
+    guard let directory else { return try path(of: url) }
+    let name = try DefaultPath.name(path: url.path, digest: DigestAlgorithm.sha256)
+    let path = "\(directory)/\(name)"
+    try SubmissionCheck.path(path)
+    return path
+  }
+
+  private func path(of url: WebURL) throws -> String {
+    switch naming {
+    case .tree:
+      try DefaultPath.path(
+        hostKey: url.hostKey, path: url.path, query: url.query, digest: DigestAlgorithm.sha256)
+    case .flat: try DefaultPath.name(path: url.path, digest: DigestAlgorithm.sha256)
+    }
+  }
+}
+
+extension ListError {
+  /// The code of a command that cannot read its list.
+  package var exitCode: ExitCode {
+    switch self {
+    case .unreadable: .inputOutput
+    case .noText: .badInput
+    }
+  }
+}

@@ -1,0 +1,281 @@
+import JobQueue
+package import Terminal
+
+/// What a model looks like. Pure.
+package struct TopFrame {
+  private let model: TopModel
+  private let now: ContinuousClock.Instant
+  private let hasUnicode: Bool
+  private let layout: TopLayout
+  private let width: Int
+
+  /// The picture of `model` at `now`, whose lists are scrolled already. Without `hasUnicode` it is drawn with ASCII alone.
+  package init(_ model: TopModel, at now: ContinuousClock.Instant, hasUnicode: Bool = true) {
+    self.model = model
+    self.now = now
+    self.hasUnicode = hasUnicode
+    layout = TopLayout(model.size)
+    width = model.size.columns
+  }
+
+  /// As many lines as the screen has rows, at most.
+  package var lines: [StyledLine] {
+    if layout.isTooSmall {
+      let least = TopLayout.least
+      let text = "too small: \(least.columns) x \(least.rows) is the least; q quits"
+      return DisplayWidth.wrapped(text, to: width).map { StyledLine($0) }
+    }
+    let top = [title, figures.truncated(to: width)] + sparkline + [tabs]
+    let body = model.mode == .help ? TopHelp.lines : table
+    let room = layout.rows + 1
+    let filled = (body + Array(repeating: StyledLine(), count: max(room - body.count, 0))).prefix(
+      room)
+    return top + filled + detail + [status]
+  }
+
+  // MARK: Head
+
+  private var title: StyledLine {
+    var left = StyledLine("haul top", .bold)
+    if let since = model.since { left.append("  \(since.database)", .cyan) }
+    switch model.part {
+    case .all: break
+    case .queue(let name): left.append("  queue \(name)", .yellow)
+    case .batch(let name): left.append("  batch \(name)", .yellow)
+    }
+    return line(left, state)
+  }
+
+  /// How fresh what is shown is, and who keeps house.
+  private var state: StyledLine {
+    if let outage = model.outage {
+      let age = HumanFormat.age(outage.since.duration(to: now))
+      return StyledLine("connection lost \(age) ago, trying again", .red)
+    }
+    guard let figures = model.figures, let readAt = model.figuresAt else {
+      return StyledLine("connecting", .dim)
+    }
+    let age = readAt.duration(to: now)
+    if age >= max(model.interval * 3, .seconds(5)) {
+      return StyledLine("no answer for \(HumanFormat.age(age))", .yellow)
+    }
+    var line = StyledLine()
+    switch model.leader {
+    case nil: break
+    case .some(nil): line.append("no leader", .yellow)
+    case .coordinator: line.append("a coordinator leads", .dim)
+    case .worker: line.append("a worker leads", .dim)
+    case .other: line.append("led", .dim)
+    }
+    line.append(line.width > 0 ? "  \(figures.time)" : figures.time)
+    return line
+  }
+
+  private var figures: StyledLine {
+    var line = StyledLine()
+    guard let figures = model.figures else { return line }
+    let add = { (number: String, word: String, style: Style?) in
+      if line.width > 0 { line.append("  ") }
+      line.append(number, style)
+      if !word.isEmpty { line.append(" \(word)", .dim) }
+    }
+    add(HumanFormat.rate(model.rate), "", .bold)
+    if model.part == .all { add(Self.decimal(model.filesRate), "files/s", .bold) }
+    add("\(figures.running)", "running", .bold)
+    if let waiting = model.waiting {
+      // What is paused is told where nothing else waits: the line is short.
+      waiting.jobs == 0 && waiting.paused > 0
+        ? add("\(waiting.paused)", "paused", .yellow) : add("\(waiting.jobs)", "waiting", .bold)
+    }
+    if model.part == .all && figures.failed > 0 {
+      let word = figures.failed == 1 ? "failure" : "failures"
+      add("\(figures.failed)", "\(word) in the last hour", .red)
+    }
+    return line
+  }
+
+  /// `0.4`, `12.3`, `240`.
+  package static func decimal(_ value: Double) -> String {
+    let tenths = Int((value * 10).rounded())
+    return tenths >= 1000 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+  }
+
+  /// The rates of late, one a column, and how much the highest of them is.
+  private var sparkline: [StyledLine] {
+    let columns = width - Self.scale
+    let greatest = model.rates.suffix(columns).max() ?? 0
+    let lines = Sparkline(hasUnicode: hasUnicode)
+      .lines(model.rates, columns: columns, rows: layout.sparkline)
+    return lines.enumerated().map { index, text in
+      var line = StyledLine(text, .green)
+      if index == 0 && greatest > 0 {
+        line.append(" peak " + HumanFormat.rate(Int64(greatest)), .dim)
+      }
+      return line
+    }
+  }
+
+  /// Columns at the right of the sparkline: ` peak 1023 KiB/s`.
+  private static let scale = 16
+
+  private var tabs: StyledLine {
+    var left = StyledLine()
+    for pane in TopPane.allCases {
+      if left.width > 0 { left.append("  ") }
+      if pane == model.pane {
+        left.append("\(pane.rawValue) \(pane.title)", .reversed)
+      } else {
+        left.append("\(pane.rawValue) ", .dim)
+        left.append(pane.title)
+      }
+    }
+    return line(left, extent)
+  }
+
+  /// Which part of the rows is shown, where that is not all of them.
+  private var extent: StyledLine {
+    let list = model.list
+    if !list.filter.isEmpty {
+      return StyledLine(
+        "\(DisplayWidth.truncated(list.filter, to: 20)): \(list.shown.count) of \(list.rows.count)",
+        .yellow)
+    }
+    if list.isCut { return StyledLine("the first \(list.rows.count)", .dim) }
+    if list.shown.count > layout.rows {
+      let last = min(list.top + layout.rows, list.shown.count)
+      return StyledLine("\(list.top + 1)-\(last) of \(list.shown.count)", .dim)
+    }
+    return StyledLine()
+  }
+
+  // MARK: Table
+
+  private var table: [StyledLine] {
+    let list = model.list
+    let columns = model.pane.columns
+    let rows = list.shown.dropFirst(list.top).prefix(layout.rows)
+    let table = TableLayout(columns, rows.map(\.cells), width: width, hasUnicode: hasUnicode)
+    var heading = table.heading(marked: list.order?.column ?? -1, mark(list.order))
+    heading.isReversed = true
+    if rows.isEmpty { return [heading, StyledLine(emptiness, .dim)] }
+    return [heading]
+      + rows.enumerated().map { index, row in
+        var line = table.line(row.cells)
+        line.isReversed = list.top + index == list.cursor
+        return line
+      }
+  }
+
+  private func mark(_ order: TopList.Order?) -> String {
+    switch (order?.isDescending, hasUnicode) {
+    case (nil, _): ""
+    case (true?, true): "▼"
+    case (false?, true): "▲"
+    case (true?, false): "v"
+    case (false?, false): "^"
+    }
+  }
+
+  private var emptiness: String {
+    let list = model.list
+    if let trouble = list.trouble { return trouble }
+    guard list.readAt != nil else { return "Reading." }
+    return list.rows.isEmpty
+      ? model.pane.emptiness : "No row contains the filter; Esc takes it away."
+  }
+
+  // MARK: Foot
+
+  /// All of the row that the cursor is on, as far as there is room; or what is to be said that is too long for a line.
+  private var detail: [StyledLine] {
+    let style = longMessage.map(\.style) ?? .dim
+    var rest =
+      longMessage?.text ?? (model.mode == .help ? nil : model.list.selected)?.detail ?? ""
+    return (1...layout.detail).map { line in
+      if line == layout.detail { return StyledLine(rest, style).truncated(to: width) }
+      let (first, others) = DisplayWidth.broken(rest, at: width)
+      rest = others
+      return StyledLine(first, style)
+    }
+  }
+
+  private var longMessage: TopModel.Message? {
+    model.mode == .list
+      ? model.message.flatMap { DisplayWidth.of($0.text) > width ? $0 : nil } : nil
+  }
+
+  private var status: StyledLine {
+    switch model.mode {
+    case .question(let action):
+      let choice = StyledLine(" y/N", .bold)
+      var line = StyledLine(action.question ?? "", .yellow).truncated(to: width - choice.width)
+      line.append(choice)
+      return line
+    case .filter:
+      var line = StyledLine("Filter: ", .bold)
+      line.append(model.list.filter)
+      line.append(hasUnicode ? "▏" : "_", .bold)
+      line.append("  Enter keeps it, Esc takes it back", .dim)
+      return line
+    case .help: return StyledLine("any key goes back", .dim)
+    case .list: return message ?? hints
+    }
+  }
+
+  private var message: StyledLine? {
+    if let message = model.message {
+      return longMessage == nil ? StyledLine(message.text, message.style) : nil
+    }
+    // What was read before is still shown.
+    guard let trouble = model.list.trouble, !model.list.rows.isEmpty else { return nil }
+    return StyledLine(trouble, .yellow)
+  }
+
+  private var hints: StyledLine {
+    let keys = [("q", "quit"), ("?", "help"), ("/", "filter"), ("s", "sort")]
+    var line = StyledLine()
+    for (key, name) in keys + model.pane.verbs.map({ (String($0.key.rawValue), $0.name) }) {
+      if line.width > 0 { line.append("  ") }
+      line.append(key, .bold)
+      line.append(" \(name)", .dim)
+    }
+    return line
+  }
+
+  /// `right` at the right edge, and of `left` what there is room for.
+  private func line(_ left: StyledLine, _ right: StyledLine) -> StyledLine {
+    let right = right.truncated(to: width)
+    var line = left.truncated(to: max(width - right.width - (right.width > 0 ? 2 : 0), 0))
+    line.pad(to: width - right.width)
+    line.append(right)
+    return line
+  }
+}
+
+/// What `?` shows.
+package enum TopHelp {
+  private static let keys: [(keys: String, meaning: String)] = [
+    ("1 to 6, Tab", "another list"),
+    ("arrows, j k, PgUp PgDn, g G", "move"),
+    ("s, S, i", "sort by another column; turn the order round"),
+    ("/, Esc", "only rows that contain a text; all rows"),
+    ("p", "pause a job, queue or batch; block a host"),
+    ("u", "resume a queue or batch; unblock a host"),
+    ("c", "cancel a job, or all of a queue, host or batch"),
+    ("r", "retry what failed: a class, queue, host or batch"),
+    ("d", "drain a worker: it hands over its work and exits"),
+    ("", "c, r and d ask before they do it"),
+    ("Ctrl-L", "draw the screen again"),
+    ("q, Ctrl-C", "quit"),
+  ]
+
+  package static var lines: [StyledLine] {
+    let width = keys.map { DisplayWidth.of($0.keys) }.max() ?? 0
+    return keys.map { keys, meaning in
+      var line = StyledLine("  " + keys, .bold)
+      line.pad(to: width + 4)
+      line.append(meaning)
+      return line
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import JobModel
+package import JobQueue
+package import Terminal
+
+/// What `haul top` shows and what keys do to that. Pure: whoever owns it reads the pool, draws, and does what it asks for.
+package struct TopModel: Sendable {
+  /// What the owner is to do after a key.
+  package enum Request: Sendable, Equatable {
+    case quit
+    /// Draw the whole screen, which somebody else has written on.
+    case redraw
+    /// Read the pane that is shown now.
+    case read
+    case perform(TopAction)
+  }
+
+  /// What keys are for.
+  package enum Mode: Sendable, Equatable {
+    case list
+    /// A filter is typed; the one before comes back with Escape.
+    case filter(before: String)
+    /// A question about what will be done.
+    case question(TopAction)
+    case help
+  }
+
+  /// What is said at the bottom until the next key.
+  package struct Message: Sendable, Equatable {
+    var text: String
+    var style: Style?
+  }
+
+  /// So many of the pool's rates are kept for the sparkline.
+  private static let memory = 600
+
+  package let part: PoolPart
+  /// Between two looks at the pool.
+  package let interval: Duration
+  package var size = (columns: 80, rows: 24)
+  package private(set) var pane = TopPane.running
+  package private(set) var mode = Mode.list
+  package private(set) var lists: [TopPane: TopList] = [:]
+  package private(set) var message: Message?
+  /// What is being done and has not yet ended.
+  package private(set) var current: TopAction?
+  /// The user wants to go although something is being done.
+  private var isLeaving = false
+
+  package private(set) var since: PoolSince?
+  package private(set) var figures: PoolFigures?
+  package private(set) var figuresAt: ContinuousClock.Instant?
+  /// Since when there is no connection, and why; nil while there is one.
+  package private(set) var outage: (since: ContinuousClock.Instant, reason: String)?
+  /// Who keeps house; nil until that is known, and nil within where nobody does.
+  package var leader: PoolLeader??
+  package var waiting: PoolWaiting?
+  package private(set) var rates: [Double] = []
+  private var filesMeter = RateMeter()
+
+  package init(part: PoolPart = .all, interval: Duration = .seconds(1)) {
+    self.part = part
+    self.interval = interval
+  }
+
+  /// The rows of the pane that is shown.
+  package var list: TopList { lists[pane] ?? TopList() }
+
+  /// Bytes a second.
+  package var rate: Int64 { figures?.rate ?? 0 }
+
+  /// Files a second, lately, over the whole pool.
+  package var filesRate: Double { filesMeter.exactRate }
+
+  // MARK: What was read
+
+  /// Which database it is.
+  package mutating func identify(_ since: PoolSince) { self.since = since }
+
+  /// The pool was looked at.
+  package mutating func load(_ figures: PoolFigures, at now: ContinuousClock.Instant) {
+    self.figures = figures
+    figuresAt = now
+    outage = nil
+    filesMeter.add(figures.completed, at: now)
+    rates = (rates + [Double(rate)]).suffix(Self.memory)
+  }
+
+  /// A pane was read.
+  package mutating func load(
+    _ rows: [TopRow], isCut: Bool = false, of pane: TopPane, at now: ContinuousClock.Instant
+  ) {
+    lists[pane, default: TopList()].load(rows, isCut: isCut, at: now)
+  }
+
+  /// A pane could not be read.
+  package mutating func fail(_ trouble: String, of pane: TopPane) {
+    lists[pane, default: TopList()].trouble = trouble
+  }
+
+  /// There is no connection; it is being made anew.
+  package mutating func lose(_ reason: String, at now: ContinuousClock.Instant) {
+    outage = (outage?.since ?? now, reason)
+  }
+
+  // MARK: What is done
+
+  /// How many jobs it was so far.
+  package mutating func count(_ jobs: Int) {
+    if let current {
+      message = Message(text: "\(counted(jobs, "job")) \(current.participle) so far")
+    }
+  }
+
+  /// It is done, or was refused.
+  package mutating func finish(_ sentence: String, isError: Bool) {
+    current = nil
+    isLeaving = false
+    message = Message(text: sentence, style: isError ? .red : .green)
+  }
+
+  // MARK: Keys
+
+  /// What a key asks for; nil for what only changes the picture.
+  package mutating func press(_ key: Key) -> Request? {
+    if key == .control("l") { return .redraw }
+    switch mode {
+    case .list:
+      if current == nil { message = nil }
+      return pressInList(key)
+    case .filter(let before):
+      pressInFilter(key, before)
+      return nil
+    case .question(let action):
+      mode = .list
+      guard key == .character("y") || key == .character("Y") else {
+        message = Message(text: "nothing was done", style: .dim)
+        return nil
+      }
+      return begin(action)
+    case .help:
+      mode = .list
+      return nil
+    }
+  }
+
+  private mutating func pressInList(_ key: Key) -> Request? {
+    switch key {
+    case .character("q"): return quit()
+    case .character("?"), .character("h"): mode = .help
+    case .character("/"): mode = .filter(before: list.filter)
+    case .escape: change { $0.find("") }
+    case .tab, .right: return show(pane.next(1))
+    case .backTab, .left: return show(pane.next(-1))
+    case .character(let digit) where digit.wholeNumberValue.flatMap(TopPane.init) != nil:
+      return digit.wholeNumberValue.flatMap(TopPane.init).flatMap { show($0) }
+    case .up, .character("k"): change { $0.move(-1) }
+    case .down, .character("j"): change { $0.move(1) }
+    case .pageUp, .control("b"): change { [page] in $0.move(-page) }
+    case .pageDown, .control("f"), .character(" "): change { [page] in $0.move(page) }
+    case .home, .character("g"): change { $0.move(-$0.shown.count) }
+    case .end, .character("G"): change { $0.move($0.shown.count) }
+    case .character("s"): change { [shownColumns] in $0.sort(1, among: shownColumns) }
+    case .character("S"): change { [shownColumns] in $0.sort(-1, among: shownColumns) }
+    case .character("i"): change { $0.reverse() }
+    case .character(let letter):
+      return TopAction.Verb(rawValue: letter).flatMap { act($0) }
+    default: break
+    }
+    return nil
+  }
+
+  private mutating func pressInFilter(_ key: Key, _ before: String) {
+    let filter = list.filter
+    switch key {
+    case .enter: mode = .list
+    case .escape:
+      mode = .list
+      change { $0.find(before) }
+    case .backspace: change { $0.find(String(filter.dropLast())) }
+    case .control("u"): change { $0.find("") }
+    case .up: change { $0.move(-1) }
+    case .down: change { $0.move(1) }
+    case .character(let character): change { $0.find(filter + String(character)) }
+    default: break
+    }
+  }
+
+  /// At once, unless something is being done: it would stay half done.
+  private mutating func quit() -> Request? {
+    if current == nil || isLeaving { return .quit }
+    isLeaving = true
+    message = Message(text: "\(message?.text ?? ""); q again leaves it half done", style: .yellow)
+    return nil
+  }
+
+  private mutating func show(_ pane: TopPane) -> Request? {
+    self.pane = pane
+    return .read
+  }
+
+  /// Does at once or asks before, or says why there is nothing to do.
+  private mutating func act(_ verb: TopAction.Verb) -> Request? {
+    guard current == nil else {
+      message?.style = .yellow
+      return nil
+    }
+    guard let row = list.selected else {
+      message = Message(text: "no row is chosen", style: .yellow)
+      return nil
+    }
+    switch TopAction.meaning(of: verb, for: row.subject) {
+    case .hint(let text):
+      message = Message(text: text, style: .yellow)
+      return nil
+    case .action(let action) where since.map { !action.role.isHeld($0.may) } == true:
+      message = Message(text: "this needs the role \(action.role.rawValue)", style: .red)
+      return nil
+    case .action(let action) where action.question == nil: return begin(action)
+    case .action(let action):
+      mode = .question(action)
+      return nil
+    }
+  }
+
+  private mutating func begin(_ action: TopAction) -> Request {
+    current = action
+    message = Message(text: "\(action.subject.name): under way")
+    return .perform(action)
+  }
+
+  private mutating func change(_ body: (inout TopList) -> Void) {
+    body(&lists[pane, default: TopList()])
+  }
+
+  /// Columns of the pane that there is room for.
+  private var shownColumns: [Int] {
+    let widths = TableLayout(pane.columns, [], width: size.columns).widths
+    return widths.indices.filter { widths[$0] != nil }
+  }
+
+  /// Rows of a page.
+  private var page: Int { max(TopLayout(size).rows - 1, 1) }
+
+  /// Scrolls the pane so that its cursor can be seen.
+  package mutating func scroll() {
+    let rows = TopLayout(size).rows
+    change { $0.scroll(rows) }
+  }
+}
+
+/// Where on the screen things stand. From the top: title, figures, sparkline, tabs, heading, rows, detail, status.
+package struct TopLayout: Equatable {
+  /// Less is a window too small.
+  package static let least = (columns: 40, rows: 10)
+
+  package let isTooSmall: Bool
+  package let sparkline: Int
+  /// Rows of the table.
+  package let rows: Int
+  /// Lines about the row that the cursor is on.
+  package let detail: Int
+
+  package init(_ size: (columns: Int, rows: Int)) {
+    isTooSmall = size.columns < Self.least.columns || size.rows < Self.least.rows
+    sparkline = size.rows >= 40 ? 4 : size.rows >= 30 ? 2 : 1
+    // What is said of a row may end in a command to copy.
+    detail = size.rows >= 20 ? (size.columns < 100 ? 3 : 2) : 1
+    rows = max(size.rows - 5 - sparkline - detail, 1)
+  }
+}

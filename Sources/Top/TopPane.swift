@@ -1,0 +1,131 @@
+import JobQueue
+package import Terminal
+
+/// One list of `haul top`; the raw value is its key.
+package enum TopPane: Int, CaseIterable, Sendable {
+  case running = 1
+  case queues, hosts, workers, batches, failures
+
+  package var title: String {
+    switch self {
+    case .running: "Running"
+    case .queues: "Queues"
+    case .hosts: "Hosts"
+    case .workers: "Workers"
+    case .batches: "Batches"
+    case .failures: "Failures"
+    }
+  }
+
+  /// What stands where there is no row.
+  package var emptiness: String {
+    switch self {
+    case .running: "Nothing runs."
+    case .queues: "There is no queue."
+    case .hosts: "No job has named a host yet."
+    case .workers: "No worker is running."
+    case .batches: "There is no batch."
+    case .failures: "No job has failed that was not queued again."
+    }
+  }
+
+  package var columns: [TableColumn] {
+    switch self {
+    case .running: TransferRow.table.columns
+    case .queues: QueueRow.table.columns
+    case .hosts: HostRow.table.columns
+    case .workers: WorkerRow.table.columns
+    case .batches: BatchRow.table.columns
+    case .failures: FailureRow.table.columns
+    }
+  }
+
+  /// The verbs that do something to its rows, with what their keys are called.
+  package var verbs: [(key: TopAction.Verb, name: String)] {
+    switch self {
+    case .running: [(.pause, "pause"), (.cancel, "cancel")]
+    case .queues, .batches:
+      [(.pause, "pause"), (.resume, "resume"), (.cancel, "cancel"), (.retry, "retry")]
+    case .hosts: [(.pause, "block"), (.resume, "unblock"), (.cancel, "cancel"), (.retry, "retry")]
+    case .workers: [(.drain, "drain")]
+    case .failures: [(.retry, "retry")]
+    }
+  }
+
+  /// The next one, or the one before, round and round.
+  package func next(_ step: Int) -> TopPane {
+    let count = Self.allCases.count
+    return TopPane(rawValue: (rawValue - 1 + step + count) % count + 1) ?? .running
+  }
+}
+
+/// A row of a pane.
+package struct TopRow: Sendable, Equatable {
+  package let subject: TopSubject
+  package let cells: [TableCell]
+  /// By which the columns sort.
+  package let keys: [JSONValue]
+  /// All that the table may have cut or left out, in a sentence.
+  package let detail: String
+
+  /// Whether a filter finds it; upper and lower case are the same.
+  package func contains(_ text: String) -> Bool {
+    let text = text.lowercased()
+    return cells.contains { $0.text.lowercased().contains(text) }
+      || detail.lowercased().contains(text)
+  }
+
+  package static func == (one: TopRow, other: TopRow) -> Bool {
+    one.subject == other.subject && one.cells == other.cells && one.detail == other.detail
+  }
+}
+
+/// A list's columns on a full screen: how wide each may be, and which go first where there is too little room.
+package struct TopTable<Row>: Sendable {
+  package struct Column: Sendable {
+    let listing: Listing<Row>.Column
+    let width: ClosedRange<Int>
+    let rank: Int
+    /// Its value, 0...1, is drawn as a bar.
+    let isBar: Bool
+
+    init(
+      _ listing: Listing<Row>.Column, _ width: ClosedRange<Int>, _ rank: Int, isBar: Bool = false
+    ) {
+      self.listing = listing
+      self.width = width
+      self.rank = rank
+      self.isBar = isBar
+    }
+  }
+
+  private let parts: [Column]
+  package let columns: [TableColumn]
+
+  package init(_ parts: [Column]) {
+    self.parts = parts
+    columns = parts.map { $0.listing.column(width: $0.width, rank: $0.rank) }
+  }
+
+  /// The columns of `listing` that `sizes` names by their keys, in that order.
+  package init(
+    _ listing: [Listing<Row>.Column], _ sizes: [(key: String, width: ClosedRange<Int>, rank: Int)]
+  ) {
+    self.init(
+      sizes.compactMap { size in
+        listing.first { $0.key == size.key }.map { Column($0, size.width, size.rank) }
+      })
+  }
+
+  package func row(_ row: Row, _ subject: TopSubject, detail: [String?]) -> TopRow {
+    let keys = parts.map { $0.listing.value(row) }
+    let cells = zip(parts, keys).map { part, key -> TableCell in
+      guard part.isBar else { return part.listing.cell(row) }
+      if case .double(let fraction) = key { return .bar(fraction) }
+      return .bar(nil)
+    }
+    return TopRow(
+      subject: subject, cells: cells, keys: keys,
+      detail: detail.compactMap { $0 }.joined(separator: "; "))
+  }
+}

@@ -1,0 +1,170 @@
+import HaulSystem
+package import JobQueue
+import Reports
+package import Terminal
+
+extension TransferRow {
+  package typealias Column = Listing<TransferRow>.Column
+
+  private var progress: TransferProgress {
+    TransferProgress(name: path, bytes: bytes, total: total, rate: rate)
+  }
+
+  package static let table = TopTable<TransferRow>([
+    .init(Column("JOB", key: "job", .right, value: { .number($0.job) }), 5...9, 6),
+    .init(Column("PATH", key: "path", isName: true, value: { .string($0.path) }), 24...100, 0),
+    .init(
+      Column(
+        "DONE", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),
+      6...16, 4, isBar: true),
+    .init(
+      Column(
+        "%", key: "percent", .right,
+        value: { $0.progress.fraction.map(JSONValue.double) ?? .null },
+        text: { $0.progress.fraction.map { "\(Int($0 * 100))%" } ?? "" }), 4...4, 0),
+    .init(
+      Column(
+        "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
+        text: { HumanFormat.bytes($0.bytes, of: $0.total) }), 13...13, 2),
+    .init(
+      Column(
+        "RATE", key: "rate", .right, value: { .number($0.rate) },
+        text: { $0.rate > 0 ? HumanFormat.rate($0.rate) : "-" }), 10...10, 1),
+    .init(
+      Column(
+        "LEFT", key: "time_left", .right,
+        value: { $0.progress.timeLeft.map { .double($0 / .seconds(1)) } ?? .null },
+        text: { $0.progress.timeLeft.flatMap(HumanFormat.timeLeft) ?? "" },
+        style: { _ in .dim }), 6...6, 3),
+    .init(
+      Column(
+        "WORKER", key: "worker", value: { .number($0.worker) },
+        text: { "\($0.worker) \($0.machine)" }),
+      12...20, 5),
+    .init(Column("QUEUE", key: "queue", value: { .string($0.queue) }), 7...18, 7),
+    .init(Column("HOST", key: "host", value: { .string($0.host) }), 10...30, 8),
+    .init(Column("BATCH", key: "batch", value: { .text($0.batch) }), 8...18, 9),
+  ])
+
+  package var topRow: TopRow {
+    Self.table.row(
+      self, .job(job, path: path),
+      detail: [
+        "job \(job)", path, command.map { "asked to \($0)" }, "from \(host)",
+        "worker \(worker) on \(machine)", batch.map { "batch \($0)" },
+        attempt > 1 ? "attempt \(attempt)" : nil, "for " + HumanFormat.duration(.seconds(seconds)),
+        durable.map { "\(HumanFormat.bytes($0)) safe" },
+      ])
+  }
+}
+
+extension QueueRow {
+  package static let table = TopTable(
+    columns,
+    [
+      ("queue", 12...40, 0), ("store", 6...20, 5), ("queued", 7...12, 0), ("scheduled", 9...12, 4),
+      ("running", 7...14, 0), ("interrupted", 11...12, 7), ("held", 6...12, 6),
+      ("rate", 10...10, 1),
+      ("paused", 6...6, 2), ("workers", 7...7, 3),
+    ])
+
+  package var topRow: TopRow {
+    Self.table.row(
+      self, .queue(queue),
+      detail: [
+        "queue \(queue)", paused ? "paused: nothing starts" : nil,
+        workers == 0 ? "no live worker serves it" : nil,
+        interrupted > 0 ? "\(interrupted) interrupted" : nil, held > 0 ? "\(held) held" : nil,
+        Self.settings(self),
+      ])
+  }
+}
+
+extension HostRow {
+  /// With what `haul hosts` says below a row, the reason first, for a narrow screen.
+  private static let idle = Column(
+    "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
+    text: { row in
+      guard let until = row.blockedUntil else { return row.whyIdle ?? "-" }
+      return "blocked: \(row.blockReason ?? "unknown")"
+        + (until == "infinity" ? "" : ", until \(HumanFormat.time(until))")
+    },
+    style: { $0.whyIdle == "blocked" ? .yellow : nil })
+
+  package static let table = TopTable(
+    columns.filter { $0.key != idle.key } + [idle],
+    [
+      ("host", 16...60, 0), ("running", 7...7, 1), ("cap", 6...9, 2), ("min_interval", 8...8, 4),
+      // `blocked: rate_limited…`
+      ("waiting", 7...7, 3), ("why_idle", 22...80, 0),
+    ])
+
+  package var topRow: TopRow {
+    Self.table.row(
+      self, .host(host),
+      detail: [
+        host, Self.block(self) ?? whyIdle.flatMap(IdleReason.init)?.meaning,
+        whyIdle == nil && waiting
+          ? "not the host keeps its jobs waiting: 'haul job ID' says of each what does" : nil,
+      ])
+  }
+}
+
+extension WorkerRow {
+  package static let table = TopTable(
+    columns,
+    [
+      ("worker", 6...8, 0), ("machine", 10...40, 0), ("pid", 7...7, 4), ("version", 7...12, 6),
+      ("state", 8...8, 0), ("running", 7...7, 1), ("concurrency", 4...5, 2), ("rate", 10...10, 0),
+      ("silence", 8...8, 3), ("stores", 6...60, 5),
+    ])
+
+  package var topRow: TopRow {
+    Self.table.row(
+      self, .worker(worker, name: name, running: running),
+      detail: [
+        name, trouble,
+        (stores ?? []).isEmpty ? nil : "stores \((stores ?? []).joined(separator: " "))",
+        queues.map { "queues \($0.joined(separator: " "))" },
+        "version \(version)", "since \(HumanFormat.time(registeredAt))",
+      ])
+  }
+}
+
+extension BatchRow {
+  package static let table = TopTable(
+    columns,
+    [
+      ("batch", 11...60, 0), ("jobs", 6...10, 3), ("completed", 9...10, 0), ("failed", 6...8, 0),
+      ("cancelled", 9...9, 4), ("unfinished", 6...10, 0), ("bytes", 8...8, 5), ("rate", 10...10, 1),
+      ("time_left", 9...9, 2),
+    ])
+
+  package var topRow: TopRow {
+    Self.table.row(
+      self, .batch(batch),
+      detail: [
+        "batch \(batch)", Self.word(self), counted(Int(running), "running job"),
+        cancelled > 0 ? "\(cancelled) cancelled" : nil, HumanFormat.bytes(allBytes),
+        "submitted \(HumanFormat.time(submittedAt))",
+      ])
+  }
+}
+
+extension FailureRow {
+  package static let table = TopTable(
+    columns + moreColumns,
+    [
+      ("error", 14...20, 0), ("host", 14...50, 0), ("jobs", 7...10, 0), ("hour", 19...19, 1),
+      ("first_job", 9...10, 3), ("message", 12...80, 2),
+    ])
+
+  package var topRow: TopRow {
+    Self.table.row(
+      self, .failures(error: error ?? "", host: host),
+      detail: [
+        "\(error ?? "unknown") of \(host)", "first job \(firstJob)", message,
+        error.map { "haul jobs --error \($0) --host \(shellWord(host)) lists them" },
+      ])
+  }
+}

@@ -1,0 +1,175 @@
+import Arguments
+import FoundationEssentials
+import Glibc
+import HaulSystem
+package import JobModel
+package import JobQueue
+import Postgres
+import Terminal
+
+/// `haul top` in a terminal: keys and findings go to its model, whose picture is drawn and whose requests are done here.
+package struct TopScreen {
+  private enum Event: Sendable {
+    case key(Key)
+    case resized(columns: Int, rows: Int)
+    /// Comes every second.
+    case tick
+    /// Somebody else has written on the screen.
+    case disturbed
+    case found(TopReader.Finding)
+    /// So many jobs so far of what is being done.
+    case counted(Int)
+    case done(String, isError: Bool)
+    /// The terminal is gone, or the pool cannot be read.
+    case over((any Error)?)
+  }
+
+  /// Gives its argument a queue on a connection of its own.
+  package typealias WithQueue =
+    @Sendable (@Sendable (JobQueue) async throws -> String) async throws -> String
+  /// The sentence for an error of any kind, for a user who may need the role.
+  package typealias Describe = @Sendable (any Error, PoolRole) -> String
+
+  /// So soon a terminal's new size is noticed, and an escape that stands alone is one.
+  private static let pulse = Duration.milliseconds(100)
+
+  private let withQueue: WithQueue
+  private let describe: Describe
+  private let environment = ProcessInfo.processInfo.environment
+  private let terminal = RawTerminal()
+  private let events: AsyncStream<Event>
+  private let input: AsyncStream<Event>.Continuation
+  private let reader: TopReader
+  private let first: TopModel
+
+  /// Watches `part` of the pool; nothing happens before ``run()``.
+  package init(
+    _ part: PoolPart, every interval: Duration, conninfo: String,
+    withQueue: @escaping WithQueue, describe: @escaping Describe
+  ) {
+    self.withQueue = withQueue
+    self.describe = describe
+    let (events, input) = AsyncStream.makeStream(of: Event.self)
+    (self.events, self.input) = (events, input)
+    reader = TopReader(
+      conninfo, of: part, every: interval, describe: { describe($0, .monitor) }
+    ) { input.yield(.found($0)) }
+    first = TopModel(part: part, interval: interval)
+  }
+
+  /// Returns when the user has quit. However it ends, by a signal too, the terminal is as it was before.
+  package func run() async throws {
+    StopSignals.beforeEnding { [terminal] in terminal.leave() }
+    StopSignals.aroundSuspension(
+      { [terminal] in terminal.leave() },
+      { [terminal, input] in
+        terminal.enter()
+        input.yield(.disturbed)
+      })
+    terminal.enter()
+    defer { terminal.leave() }
+    guard DetachedThread.start({ [terminal, input] in Self.readKeys(terminal, input) }) else {
+      throw SystemError("pthread_create", nil, EAGAIN)
+    }
+    let reading = Task { [reader, input] in
+      do {
+        try await reader.run()
+      } catch {
+        input.yield(.over(error))
+      }
+    }
+    defer { reading.cancel() }
+    try await follow()
+  }
+
+  /// Waits for keys, and looks at the terminal's size and state now and then. For a thread of its own.
+  private static func readKeys(_ terminal: RawTerminal, _ input: AsyncStream<Event>.Continuation) {
+    var decoder = KeyDecoder()
+    var size = (columns: 0, rows: 0)
+    var tickAt = ContinuousClock.now
+    while true {
+      var keys: [Key] = []
+      switch terminal.read(within: pulse) {
+      case .bytes(let bytes): keys = decoder.keys(bytes)
+      case .nothing: keys = decoder.flush()
+      case .end:
+        input.yield(.over(nil))
+        return
+      }
+      if RawTerminal.size != size {
+        size = RawTerminal.size
+        input.yield(.resized(columns: size.columns, rows: size.rows))
+      }
+      if tickAt <= .now {
+        tickAt = .now + .seconds(1)
+        input.yield(terminal.retake() ? .disturbed : .tick)
+      }
+      for key in keys {
+        if case .terminated = input.yield(.key(key)) { return }
+      }
+    }
+  }
+
+  private func follow() async throws {
+    var model = first
+    let screen = Screen(.output, environment: environment)
+    let hasUnicode = Screen.hasUnicode(environment)
+    var page = FullScreen(hasColors: screen.hasColors)
+    for await event in events {
+      let now = ContinuousClock.now
+      switch event {
+      case .over(let error?): throw error
+      case .over(nil): return
+      case .disturbed: page.invalidate()
+      case .tick: break
+      case .resized(let columns, let rows): model.size = (columns, rows)
+      case .found(let finding): model.take(finding, at: now)
+      case .counted(let jobs): model.count(jobs)
+      case .done(let sentence, let isError):
+        model.finish(sentence, isError: isError)
+        reader.show(model.pane)
+      case .key(let key):
+        switch model.press(key) {
+        case .quit: return
+        case .redraw: page.invalidate()
+        case .read: reader.show(model.pane)
+        case .perform(let action): perform(action)
+        case nil: break
+        }
+      }
+      model.scroll()
+      let lines = TopFrame(model, at: now, hasUnicode: hasUnicode).lines
+      let text = page.update(lines, columns: model.size.columns, rows: model.size.rows)
+      if !text.isEmpty && !terminal.draw(text) { page.invalidate() }
+    }
+  }
+
+  /// On a connection of its own: a large batch takes its time.
+  private func perform(_ action: TopAction) {
+    Task { [withQueue, describe, input] in
+      do {
+        let sentence = try await withQueue { queue in
+          try await action.perform(on: queue) { input.yield(.counted($0)) }
+        }
+        input.yield(.done(sentence, isError: false))
+      } catch {
+        input.yield(.done(describe(error, action.role), isError: true))
+      }
+    }
+  }
+}
+
+extension TopModel {
+  /// What a reader has found.
+  package mutating func take(_ finding: TopReader.Finding, at now: ContinuousClock.Instant) {
+    switch finding {
+    case .since(let since): identify(since)
+    case .figures(let figures): load(figures, at: now)
+    case .leader(let leader): self.leader = .some(leader)
+    case .waiting(let jobs): waiting = jobs
+    case .rows(let pane, let rows, let isCut): load(rows, isCut: isCut, of: pane, at: now)
+    case .trouble(let pane, let sentence): fail(sentence, of: pane)
+    case .lost(let reason): lose(reason, at: now)
+    }
+  }
+}

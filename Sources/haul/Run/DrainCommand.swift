@@ -1,0 +1,57 @@
+import Arguments
+import JobModel
+import JobQueue
+import Terminal
+
+struct DrainCommand: HaulCommand {
+  static let name = "drain"
+  static let role: PoolRole? = .admin
+  static let abstract = "Ask workers to stop in order."
+  static let discussion = """
+    A worker claims no more then, saves the progress of what it runs, hands it back for others to go on \
+    with, and exits. Returns when they have been asked, not when they have stopped.
+    """
+  static let examples = [
+    Example("haul drain 7", "Drains worker 7; 'haul workers' shows the ids."),
+    Example("haul drain 7 --database service=pool", "The same in the pool of a libpq service."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("worker", \.workers, "Ids of workers.").from(.names("worker"))
+  ]
+
+  var workers: [Int64] = []
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let (absent, stopped) = try await database.withQueue { queue in
+      var (absent, stopped): ([Int64], [String]) = ([], [])
+      for worker in workers {
+        // Its name is asked for first: where this is a local pool's last worker, the database ends with it. And it is
+        // drained even where there is none: who may not drain is told so, whatever the id.
+        let name = try await queue.worker(worker)?.name
+        let isRunning = try await queue.drainWorker(worker)
+        guard let name else {
+          absent.append(worker)
+          continue
+        }
+        if isRunning {
+          try output.print([.init("worker", .number(worker))], orSay: "\(name) drains")
+        } else {
+          stopped.append(name)
+        }
+      }
+      return (absent, stopped)
+    }
+    var reasons = absent.map { "there is no worker \($0)" }
+    if !stopped.isEmpty {
+      let are = stopped.count == 1 ? "is" : "are"
+      reasons.append(
+        "\(stopped.joined(separator: ", ")) \(are) not running; see 'haul workers --all'")
+    }
+    if !reasons.isEmpty {
+      throw ExitError(.badInput, reasons.joined(separator: "; ") + ".")
+    }
+  }
+}

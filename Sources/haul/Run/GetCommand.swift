@@ -1,0 +1,208 @@
+import Arguments
+import EmbeddedPostgres
+import FoundationEssentials
+import HaulSystem
+import HaulTransfer
+import JobQueue
+import LocalPool
+import Log
+import Reports
+import Submitting
+import Terminal
+
+struct GetCommand: HaulCommand {
+  static let name = "get"
+  static let abstract = "Download URLs here and now, without any set-up."
+  static let discussion = """
+    Files land in the current directory under the last name of their URL, or under --name. Interrupted, be it by \
+    Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
+    fetched again while the file is there with its length. With --if-exists replace or rename a command \
+    that has come to its end begins anew.
+
+    The queue is a PostgreSQL database of its own that runs while it is needed, in \
+    ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Whether a source is \
+    still the same is checked before a byte is added to a partial file.
+
+    A host that refuses connections, or says that it is busy, is asked again for about half a \
+    minute; one that does not answer at all takes longer to give up.
+    """
+  static let examples = [
+    Example("haul get https://example.org/a.iso", "One file into the current directory."),
+    Example(
+      "haul get https://example.org/a.iso -o films --name b.iso",
+      "The same file as films/b.iso."),
+    Example(
+      "haul get -i list.txt -o films -j 4",
+      "A list, one URL a line, into the directory films, four at once."),
+    Example(
+      "haul get -i list.txt --tree --if-exists skip",
+      "Under host/path/name, and what is there already is left as it is."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
+        .from(.files),
+      .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
+      .value(
+        "output", short: "o", "<dir>", \.output, "The directory files go to; made if it is missing."
+      ).from(.directories),
+      .value("name", "<name>", \.name, "What a single URL's file is called there."),
+      .value(
+        "concurrency", short: "j", "<n>", \.concurrency, in: 1...256,
+        "Transfers at once, in all and from one host."),
+      .value(
+        "limit-rate", "<size>", \.limitRate,
+        "At most so many bytes a second, all files together."),
+      .value(
+        "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+      .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
+      .values(
+        "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
+        "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
+    ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.requests) + group(\.log)
+  static let operands: [Operand<Self>] = [
+    .repeated(
+      "url", \.urls, isRequired: false, "http or https URLs; ftp, ftps or sftp with --allow-scheme."
+    )
+  ]
+
+  static let habits = [
+    "-O": ofName, "--output-document": ofName, "--remote-name": ofName,
+    "-P": ofDirectory, "--directory-prefix": ofDirectory,
+    "-c": ofResuming, "-C": ofResuming, "--continue": ofResuming, "--continue-at": ofResuming,
+    "-L": ofRedirects, "--location": ofRedirects,
+  ]
+  private static let ofName =
+    "a file gets the last name of its URL, or what --name says; -o names the directory."
+  private static let ofDirectory = "-o names the directory."
+  private static let ofResuming = "nothing is needed to go on, the same command does."
+  private static let ofRedirects = "nothing is needed to follow redirects."
+
+  var urls: [String] = []
+  var input: String?
+  var skipBad = false
+  var output = "."
+  var name: String?
+  var concurrency = 8
+  var limitRate: RateArgument?
+  var checksum: ExpectedDigest?
+  var tree = false
+  var networks: [CIDR] = []
+  var progress = ProgressOptions()
+  var result = OutputOptions()
+  var choices = JobChoices()
+  var requests = RequestOptions()
+  var log = LogOptions(level: .error)
+
+  /// A host that cannot be reached, or does not want to serve, is waited for so long.
+  private static let maxHostWait = 30
+
+  func perform() async throws {
+    try checkUsage()
+    let settings = try requests.settings()
+    var options = try choices.options()
+    let display = progress.display(label: "haul get")
+    let lines = try await readLines(display)
+    if lines.isEmpty { return try conclude(GetTally(lines: 0, now: .now)) }
+    try requireDirectory(lines)
+    options.maxHostWait = Self.maxHostWait
+    var order = GetOrder(
+      lines: lines, directory: output, concurrency: concurrency, options: options,
+      allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
+    order.requests = settings
+    let screen = GetProgress(lines, on: display)
+    let run = GetRun(
+      order, at: try .standard(environment: ProcessInfo.processInfo.environment),
+      logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
+    StopSignals.stopGracefully(
+      {
+        screen.stopping()
+        run.stop()
+      }, abandon: { run.abandon() })
+    StopSignals.aroundSuspension(
+      {
+        display.hide()
+        run.suspend()
+      }, { display.unhide() })
+    let tally = try await screen.follow(run)
+    try conclude(tally)
+  }
+
+  private func checkUsage() throws(ExitError) {
+    if urls.isEmpty && input == nil {
+      throw ExitError(.usage, "no URL is given: name some, or a list with --input.")
+    }
+    if !urls.isEmpty && input != nil {
+      throw ExitError(.usage, "URLs and --input do not go together.")
+    }
+    if input == nil && skipBad {
+      throw ExitError(.usage, "--skip-bad is for a list with --input.")
+    }
+    let single = [name.map { _ in "--name" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
+    if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
+    if tree && name != nil { throw ExitError(.usage, "--name and --tree do not go together.") }
+    if let name, name.contains("/") {
+      throw ExitError(.usage, "--name is a name alone; the directory is for --output.")
+    }
+    for url in urls where !url.contains("/") && Self.isThere(url) {
+      throw ExitError(
+        .usage, "'\(url)' is a file here: for the URLs in it say -i \(shellWord(url))")
+    }
+  }
+
+  private static func isThere(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: path)
+  }
+
+  /// With curl and wget `-o` names the file.
+  private func requireDirectory(_ lines: [SubmitLine]) throws(ExitError) {
+    var isDirectory = false
+    if FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory), !isDirectory {
+      throw ExitError(
+        .usage,
+        "--output names a directory, and \(output) is a file; for the file's name say --name \(shellWord(Self.lastName(of: output)))."
+      )
+    }
+    guard urls.count == 1, name == nil, let file = lines.first?.path,
+      let dot = file.lastIndex(of: "."),
+      dot > file.startIndex, output.hasSuffix(file[dot...]), !Self.isThere(output)
+    else { return }
+    throw ExitError(
+      .usage,
+      "--output names a directory; for the file's name say --name \(shellWord(Self.lastName(of: output))), or make the directory first."
+    )
+  }
+
+  private static func lastName(of path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
+  }
+
+  /// None where the list is empty, which is said.
+  private func readLines(_ display: ProgressDisplay) async throws -> [SubmitLine] {
+    var reader = SubmissionReader(
+      label: "haul get", naming: tree ? .tree : .flat, participle: "downloaded",
+      findsDoublePaths: true, display: display,
+      describe: { ExitError(from: $0).message ?? "" })
+    reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
+    if let input { return try await reader.lines(ofList: input, skipsWrong: skipBad) }
+    return try reader.lines(ofURLs: urls, path: name, digest: checksum)
+  }
+
+  private func conclude(_ tally: GetTally) throws {
+    if result.isJSON || !tally.isSingleFailure {
+      try result.print(tally.members, orSay: tally.sentence)
+    }
+    if tally.unfinished > 0, let trouble = tally.trouble {
+      throw ExitError(
+        .inputOutput,
+        "stopped with \(counted(tally.unfinished, "file")) unfinished, for \(output) cannot be written: \(trouble). Once it can, the same command goes on."
+      )
+    }
+    if tally.unfinished > 0 {
+      throw ExitError(
+        .tryAgain,
+        "stopped with \(counted(tally.unfinished, "file")) unfinished; the same command goes on.")
+    }
+    if tally.failed > 0 { throw ExitError(.failed, tally.failures.sentence) }
+  }
+}

@@ -1,0 +1,84 @@
+import Arguments
+import Checks
+import HaulSystem
+import HaulTransfer
+import JobQueue
+import Postgres
+import Stores
+import Terminal
+import Worker
+
+struct CheckCommand: HaulCommand {
+  static let name = "check"
+  static let abstract = "Check database, schema, rights, stores and clock, and say what to do."
+  static let discussion = """
+    One line a finding: ok, warn or fail, and below the last two what to do. Ends with 0 unless \
+    something fails, else with 78, or with the code of the error if no connection came about. \
+    Changes nothing; in a store it makes a small file below .haul and removes it. What concerns queues \
+    and health is counted over the whole pool, which takes a while on millions of jobs.
+
+    Without --store it looks at the instances that were initialised on this machine.
+    """
+  static let examples = [
+    Example("haul check", "The database, and the stores of this machine."),
+    Example("haul check --store films=/srv/films", "Whether a worker could serve this directory."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .values(
+        "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
+        "A store and the directory it is mounted at; may be repeated."
+      ).from(.mounts("store"))
+    ] + group(\.output) + group(\.database)
+
+  var stores: [MountArgument] = []
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    var findings = [
+      CheckVerdicts.libraries(.linked, libpq: PostgresLibrary.version)
+    ]
+    var code = ExitCode.configuration
+    var known = CheckVerdicts.KnownStores()
+    do {
+      let (found, stores) = try await database.withConnection { connection in
+        await DatabaseCheck(queue: JobQueue(connection)) { ExitError(from: $0).message ?? "" }
+          .run()
+      }
+      findings += found
+      known = stores
+    } catch {
+      let reason = ExitError(from: error)
+      code = reason.code
+      findings.append(
+        .fail(
+          "connection", reason.message ?? "",
+          stores.isEmpty
+            ? "Only the database knows which stores are this machine's; those of --store are looked at without it."
+            : "Stores are looked at without the database."))
+    }
+    findings += lookAtStores(known)
+    try report(findings)
+    if findings.contains(where: { $0.verdict == .fail }) { throw ExitError(code) }
+  }
+
+  /// Those that were named, else those that the database knows to be this machine's.
+  private func lookAtStores(_ known: CheckVerdicts.KnownStores) -> [Finding] {
+    if !stores.isEmpty {
+      return stores.flatMap { CheckVerdicts.store(StoreProbe.look(at: $0.mount), known) }
+    }
+    return (known.rows ?? []).filter { $0.machine == PoolWorker.machine }.flatMap { row in
+      let probe = StoreProbe.look(at: StoreMount(name: row.store, directory: row.root))
+      return CheckVerdicts.recorded(row, marker: probe.marker).map { [$0] }
+        ?? CheckVerdicts.store(probe, known)
+    }
+  }
+
+  private func report(_ findings: [Finding]) throws {
+    let lines = findings.map {
+      output.isJSON ? $0.json.line + "\n" : $0.text(on: OutputOptions.screen)
+    }
+    try StandardStream.output.write(lines.joined())
+  }
+}

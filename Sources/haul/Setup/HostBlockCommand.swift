@@ -1,0 +1,52 @@
+import Arguments
+import HaulSystem
+import JobModel
+import JobQueue
+import Reports
+import Terminal
+
+struct HostBlockCommand: HaulCommand {
+  static let name = "block"
+  static let role: PoolRole? = .admin
+  static let abstract = "Start nothing on a host for a while."
+  static let discussion = """
+    Its jobs wait and do not fail; what runs there runs on. Without --for until 'haul host unblock'. \
+    To stop what runs as well: haul pause --host.
+    """
+  static let examples = [
+    Example("haul host block example.org --for 2h", "Lets example.org rest for two hours."),
+    Example("haul host block example.org", "Until it is unblocked."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .value(
+        "for", "<duration>", \.time, in: .seconds(1) ... .seconds(365 * 86_400),
+        "For how long: 90s, 2h, 1d.")
+    ] + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.host, "A host such as example.org or example.org:8443.")
+      .from(.names("host"))
+  ]
+
+  var host = HostArgument.unset
+  var time: Duration?
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let host = host.argument
+    let note = try await database.withQueue { queue in
+      try await queue.blockHost(host, for: time)
+      return try await queue.note(onHost: host, undo: "haul host unblock")
+    }
+    try output.print(
+      [
+        .init("host", .string(host)),
+        .init("seconds", time.map { .double($0 / .seconds(1)) } ?? .null),
+      ],
+      orSay:
+        "\(host): nothing starts \(time.map { "for \($0.argument)" } ?? "until it is unblocked")"
+    )
+    if let note { StandardStream.say("haul host block: \(note)\n") }
+  }
+}

@@ -1,0 +1,50 @@
+import Arguments
+import HaulSystem
+import JobModel
+import JobQueue
+import Reports
+import Terminal
+
+struct HostUnblockCommand: HaulCommand {
+  static let name = "unblock"
+  static let role: PoolRole? = .admin
+  static let abstract = "Let jobs of a blocked host start again."
+  static let discussion = """
+    Ends a block by 'haul host block' as well as one after failures or at the host's own wish, and gives \
+    it its whole cap. A job that is to be tried again still waits for its time; see 'haul jobs --state scheduled'.
+    """
+  static let examples = [
+    Example("haul host unblock example.org", "What waits for example.org may start."),
+    Example("haul host unblock example.org --json", "The same for a program."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.host, "The host, as 'haul hosts' lists it.").from(.names("listed host"))
+  ]
+
+  var host = HostArgument.unset
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let (name, scheduled) = try await database.withQueue { queue in
+      try await host.orAsTyped { try await queue.unblockHost($0) }
+    }
+    try output.print(
+      [.init("host", .string(name)), .init("scheduled", .number(scheduled.jobs))],
+      orSay: "\(name): unblocked" + Self.sentence(scheduled, of: name))
+  }
+
+  /// `; 3 jobs still wait for times of their own, the next in 12s, the last in 4m10s: haul jobs …`
+  static func sentence(_ scheduled: JobQueue.Scheduled, of host: String) -> String {
+    if scheduled.jobs == 0 { return "" }
+    let next = HumanFormat.duration(scheduled.next)
+    let last = HumanFormat.duration(scheduled.last)
+    let wait =
+      scheduled.jobs == 1
+      ? "job still waits for its time" : "jobs still wait for times of their own"
+    let times = next == last ? "in \(next)" : "the next in \(next), the last in \(last)"
+    return "; \(scheduled.jobs) \(wait), \(times): "
+      + "haul jobs --state scheduled --host \(shellWord(host))"
+  }
+}

@@ -1,0 +1,45 @@
+import Arguments
+import FoundationEssentials
+import Glibc
+import HaulSystem
+import Log
+import Stores
+import Terminal
+import Worker
+
+struct ManualCommand: HaulCommand {
+  static let name = "manual"
+  static let abstract = "Write the pages of the manual, one for each command."
+  static let discussion = """
+    They say what --help says, for man(1), which finds them in the directory man1 below one of those that manpath(1) prints. \
+    Pages that are there are replaced.
+    """
+  static let examples = [
+    Example("haul manual ~/.local/share/man/man1", "Then 'man haul-get' shows one."),
+    Example("haul manual /usr/local/share/man/man1", "For all users, as root."),
+  ]
+  static let operands: [Operand<Self>] = [
+    .required("dir", \.directory, "The directory, made where it is missing.").from(.directories)
+  ]
+
+  var directory = ""
+
+  func perform() async throws {
+    var now: [UInt8] = []
+    WallTime.now().appendDateTime(to: &now)
+    let pages = Haul.tree.manualPages(date: String(decoding: now.prefix(10), as: UTF8.self))
+    let target = NamedDirectory(
+      directory, advice: "name a directory of this user's own, such as ~/.local/share/man/man1")
+    try target.make()
+    for page in pages {
+      let file = "\(target.path)/\(page.fileName)"
+      do {
+        try Data(page.text.utf8).write(to: URL(filePath: file))
+      } catch {
+        let number = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+        throw target.fault(number ?? EIO, at: file)
+      }
+    }
+    try StandardStream.output.write("\(counted(pages.count, "page")) written to \(directory)\n")
+  }
+}

@@ -1,0 +1,115 @@
+import Arguments
+import HaulSystem
+import JobModel
+import JobQueue
+import Stores
+import Terminal
+import Worker
+
+struct StoreInitCommand: HaulCommand {
+  static let name = "init"
+  static let role: PoolRole? = .admin
+  static let abstract = "Make a directory an instance of a store."
+  static let discussion = """
+    Writes a marker with a random id below .haul in the directory and records it in the database, \
+    with a queue of the store's name; the first store also gets the queue default, which takes what is \
+    submitted without --queue. Machines that \
+    mount the same share see the same marker and need this once; each local disk needs it for \
+    itself. Running it again changes nothing. A directory whose marker this database does not know is a store of \
+    another pool, or of a database that is gone, and is refused without --adopt.
+    """
+  static let examples = [
+    Example("haul store init films /srv/films", "Makes /srv/films the store films."),
+    Example("haul store init scratch .", "Makes the current directory a store."),
+  ]
+  static let options: [Option<Self>] =
+    [
+      .flag(
+        "adopt", \.adopts,
+        "Take a directory that is a store of another database. Both pools may use it at once: they share files, not part files."
+      )
+    ] + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.store, "Letters, digits, '.', '_' and '-', at most 63.").from(
+      .names("store")),
+    .required("directory", \.directory, "A directory that is there and can be written.").from(
+      .directories),
+  ]
+
+  var store = PoolName.unset
+  var directory = ""
+  var adopts = false
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    // The database comes first, and what this user may do there: a marker that nobody knows of would be left behind.
+    let (root, instance, made, hasQueue) = try await database.withQueue { queue in
+      guard try await queue.databaseFacts().may.administer else {
+        throw ExitError(lacking: Self.role)
+      }
+      try await requireOwn(queue)
+      let before = try await queues(queue)
+      let (marker, root) = try initialise()
+      let instance = try await queue.initStore(
+        name: store.argument, marker: marker, machine: PoolWorker.machine, root: root)
+      let made = try await queues(queue).filter { !before.contains($0) }
+      return (root, instance, made, try await queue.hasQueue(ofStore: store.argument))
+    }
+    try output.print(
+      [
+        .init("store", .string(store.argument)), .init("instance", .number(instance)),
+        .init("root", .string(root)), .init("queues", .array(made.map(JSONValue.string))),
+      ],
+      orSay: "\(root) is instance \(instance) of the store \(store.argument)"
+        + (hasQueue ? Self.news(of: made) : noQueue))
+  }
+
+  /// `; made for it: the queue films`, and what the queue `default` is for.
+  private static func news(of queues: [String]) -> String {
+    if queues.isEmpty { return "" }
+    let names = queues.map {
+      $0 == "default"
+        ? "the queue default, which takes what is submitted without --queue" : "the queue \($0)"
+    }
+    return "; made for it: \(names.joined(separator: " and "))"
+  }
+
+  /// Another store has taken the name.
+  private var noQueue: String {
+    "; no queue leads to it, for the queue \(store.argument) is another store's: "
+      + "haul queue create NAME --store \(store.argument)"
+  }
+
+  /// Those of the queues that go with a store that are there.
+  private func queues(_ queue: JobQueue) async throws -> [String] {
+    var names: [String] = []
+    for name in store.argument == "default" ? ["default"] : [store.argument, "default"] {
+      names += try await queue.names("queue", startingWith: name).filter { $0 == name }
+    }
+    return names
+  }
+
+  /// - Throws: where the directory has a marker that the database does not know.
+  private func requireOwn(_ queue: JobQueue) async throws {
+    let mount = StoreMount(name: store.argument, directory: directory)
+    guard !adopts, let marker = try? Store.marker(mount) else { return }
+    if try await queue.stores().contains(where: { $0.marker == marker }) { return }
+    throw ExitError(
+      .configuration,
+      "\(directory) is a store already, of a database that is not this one: name that with --database, or use the directory "
+        + "here too with: haul store init --adopt \(store.argument) \(shellWord(directory))")
+  }
+
+  private func initialise() throws -> (marker: String, root: String) {
+    let named = NamedDirectory(directory)
+    do {
+      return try Store.initialise(named)
+    } catch StoreError.absent(let path, _) {
+      try named.requireRight()
+      throw ExitError(
+        .configuration,
+        "\(path) is not there; a new one is made with: mkdir -p \(shellWord(path))")
+    }
+  }
+}

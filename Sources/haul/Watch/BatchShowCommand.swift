@@ -1,0 +1,51 @@
+import Arguments
+import HaulSystem
+import JobQueue
+import Reports
+import Terminal
+
+struct BatchShowCommand: HaulCommand {
+  static let name = "show"
+  static let abstract = "Show one batch in numbers."
+  static let discussion = """
+    Where nothing of it runs, DOES NOT START says why, with what somebody must mend first; all its jobs are read for that. \
+    For its jobs: haul jobs --batch NAME, with --state failed for those that failed.
+    """
+  static let examples = [
+    Example("haul batch show films", "How far films is."),
+    Example("haul batch show films --json", "The same as one JSON object."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .required("name", \.batch, "The batch, as named at submission.").from(.names("batch"))
+  ]
+
+  var batch = ""
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    var selector = JobSelector()
+    selector.batch = batch
+    let (rows, obstacle) = try await database.withQueue { [selector] queue in
+      try await queue.requireNames(selector)
+      let rows = try await queue.batches([batch], limit: 1)
+      guard let row = rows.first, row.unfinished > 0, row.running == 0 else {
+        return (rows, Obstacle?.none)
+      }
+      return (rows, try await queue.obstacle(to: AwaitedJobs(batches: [batch])))
+    }
+    let waits = BatchRow.Column(
+      "DOES NOT START", key: "obstacle",
+      value: { _ in .text(obstacle?.sentence(of: "--batch \(shellWord(batch))")) })
+    // For people alone: programs see that there are none.
+    let note = BatchRow.Column(
+      "NOTE", key: "note", value: { .text($0.jobs == 0 ? BatchRow.noJobs : nil) })
+    let listing = Listing(
+      BatchRow.columns + BatchRow.moreColumns + [waits] + (output.isJSON ? [] : [note]))
+    for row in rows {
+      try StandardStream.output.write(
+        output.isJSON ? listing.json(row) : listing.facts(row, on: OutputOptions.screen))
+    }
+  }
+}

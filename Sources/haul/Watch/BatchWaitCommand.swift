@@ -1,0 +1,51 @@
+import Arguments
+import JobQueue
+import Reports
+
+struct BatchWaitCommand: HaulCommand {
+  static let name = "wait"
+  static let abstract = "Wait until all jobs of some batches have ended."
+  static let discussion = """
+    Shows what runs meanwhile, and at the end what has become of each batch. The jobs do not depend on it: \
+    interrupted, it can be started again.
+    """
+  static let examples = [
+    Example("haul batch wait monday", "Exits with 1 if some jobs failed or were cancelled."),
+    Example("haul batch wait monday tuesday --json --quiet", "The results alone, for a program."),
+  ]
+  static let options: [Option<Self>] =
+    group(\.progress) + group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("name", \.batches, "The batches, as named at submission.").from(.names("batch"))
+  ]
+
+  var batches: [String] = []
+  var progress = ProgressOptions()
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let names = try await database.batches(batches)
+    try await BatchWait(
+      jobs: AwaitedJobs(batches: names), label: "haul batch wait",
+      database: database.configuration, display: progress.display(label: "haul batch wait")
+    ) { [output] in try output.print($0, orSay: $1) }.run()
+  }
+}
+
+extension DatabaseOptions {
+  /// Each of these batches once.
+  /// - Throws: `JobQueueError.noSuchName` for one that does not exist.
+  func batches(_ given: [String]) async throws -> [String] {
+    var names: [String] = []
+    for name in given where !names.contains(name) { names.append(name) }
+    try await withQueue { [names] queue in
+      for name in names {
+        var selector = JobSelector()
+        selector.batch = name
+        try await queue.requireNames(selector)
+      }
+    }
+    return names
+  }
+}

@@ -1,0 +1,31 @@
+import HaulTransfer
+import Testing
+
+@testable import haul
+
+/// What is said of a digest that cannot be read.
+struct DigestArgumentTests {
+  private static let algorithms = DigestAlgorithm.allCases.map(\.rawValue).joined(
+    separator: ", ")
+
+  @Test(arguments: [
+    ("sha-256=abc", "sha-256= and 64 hexadecimal digits (3 are given)"),
+    (
+      "SHA1=" + String(repeating: "0", count: 64),
+      "sha-1= and 40 hexadecimal digits (64 are given)"
+    ),
+    (
+      "md5=" + String(repeating: "x", count: 32), "md5= and 32 hexadecimal digits (0-9 and a-f)"
+    ),
+    (
+      String(repeating: "0", count: 64),
+      "an algorithm, '=' and a digest (of this length: sha-256)"
+    ),
+    ("sum=17", "an algorithm, '=' and a digest (algorithms: \(algorithms))"),
+    ("", "an algorithm, '=' and a digest (algorithms: \(algorithms))"),
+  ])
+  func `what a digest lacks`(text: String, expected: String) {
+    #expect(ExpectedDigest(text) == nil)
+    #expect(ExpectedDigest.expected(insteadOf: text) == expected)
+  }
+}

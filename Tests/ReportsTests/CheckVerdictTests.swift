@@ -1,0 +1,202 @@
+import Stores
+import Terminal
+import Testing
+
+@testable import Checks
+@testable import HaulTransfer
+@testable import JobQueue
+@testable import Worker
+
+/// The thresholds and words of `haul check`.
+struct CheckVerdictTests {
+  private static let all = ["haul_admin", "haul_monitor", "haul_submitter", "haul_worker"]
+
+  private func facts(
+    number: Int = 150_020, roles: [String] = all,
+    may: DatabaseFacts.Rights = .init(work: true, submit: true, watch: true, administer: true),
+    hasSchema: Bool = true, seesAll: Bool = true, oldest: DatabaseFacts.HeldSnapshot? = nil
+  ) -> DatabaseFacts {
+    DatabaseFacts(
+      server: "15.20", serverNumber: number, database: "pool", user: "alice", time: 0,
+      maxConnections: 100, reservedConnections: 3, connections: 1, roles: roles,
+      hasSchema: hasSchema, may: may, seesAllSessions: seesAll, oldest: oldest)
+  }
+
+  private func held(_ seconds: Double, pid: Int32? = 7) -> DatabaseFacts.HeldSnapshot {
+    DatabaseFacts.HeldSnapshot(pid: pid, name: "psql", user: "bob", seconds: seconds)
+  }
+
+  @Test(arguments: [
+    ("OpenSSL/3" as String?, "1.52" as String?, Finding.Verdict.ok), ("OpenSSL/3", nil, .warn),
+    (nil, "1.52", .fail),
+  ])
+  func `libraries need TLS and should have HTTP2`(
+    tls: String?, nghttp2: String?, verdict: Finding.Verdict
+  ) {
+    let libraries = TransferLibraries(
+      curl: "7.88.1", tls: tls, nghttp2: nghttp2, zlib: nil, openSSL: "3")
+    #expect(CheckVerdicts.libraries(libraries, libpq: "15.1").verdict == verdict)
+  }
+
+  @Test func `PostgreSQL before 15 fails`() {
+    #expect(CheckVerdicts.server(facts(number: 150_000)).verdict == .ok)
+    #expect(CheckVerdicts.server(facts(number: 149_999)).verdict == .fail)
+  }
+
+  @Test(arguments: [
+    (nil as Int?, Finding.Verdict.fail, "Run 'haul migrate'." as String?),
+    (1, .fail, "Run 'haul migrate'; workers may go on meanwhile."), (2, .ok, nil),
+    (3, .fail, "Use a newer haul."),
+  ])
+  func `the schema must be this program's`(
+    version: Int?, verdict: Finding.Verdict, advice: String?
+  ) {
+    let finding = CheckVerdicts.schema(version: version, program: 2)
+    #expect(finding.verdict == verdict)
+    #expect(finding.advice == advice)
+  }
+
+  @Test func `all four roles must be there, and one of them granted`() {
+    let none = DatabaseFacts.Rights(work: false, submit: false, watch: false, administer: false)
+    let monitor = DatabaseFacts.Rights(work: false, submit: false, watch: true, administer: false)
+    let missing = CheckVerdicts.roles(facts(roles: ["haul_admin", "haul_worker"]))
+    #expect(missing.verdict == .fail)
+    #expect(missing.detail == "missing: haul_submitter, haul_monitor")
+    #expect(CheckVerdicts.roles(facts(may: none)).verdict == .fail)
+    #expect(CheckVerdicts.roles(facts(may: none, hasSchema: false)).verdict == .ok)
+    #expect(
+      CheckVerdicts.roles(facts(may: monitor))
+        == .ok(
+          "roles",
+          "all four are there; alice may watch the pool, but not run workers, submit jobs or administer it"
+        ))
+  }
+
+  @Test(arguments: [
+    (0, Finding.Verdict.ok), (2000, .ok), (-2000, .ok), (2001, .warn), (-2001, .warn),
+  ])
+  func `clocks may be two seconds apart`(milliseconds: Int, verdict: Finding.Verdict) {
+    #expect(CheckVerdicts.clock(ahead: .milliseconds(milliseconds)).verdict == verdict)
+  }
+
+  @Test func `the side of the clock is told`() {
+    #expect(
+      CheckVerdicts.clock(ahead: .seconds(-9)).detail == "this machine is 9s behind the database")
+    #expect(
+      CheckVerdicts.clock(ahead: .seconds(9)).detail == "this machine is 9s ahead of the database")
+  }
+
+  @Test(arguments: [
+    (87, 100, Finding.Verdict.ok), (88, 100, .warn), (11, 20, .ok), (12, 20, .warn),
+    (99, 20, .warn),
+  ])
+  func `a tenth of the connections must be free`(
+    used: Int, most: Int, verdict: Finding.Verdict
+  ) {
+    #expect(CheckVerdicts.connections(used: used, of: most, reserved: 3).verdict == verdict)
+  }
+
+  @Test func `a snapshot held for five minutes is warned of, with who ends it`() {
+    #expect(CheckVerdicts.snapshots(facts()).verdict == .ok)
+    #expect(CheckVerdicts.snapshots(facts(oldest: held(300))).verdict == .ok)
+    let old = CheckVerdicts.snapshots(facts(seesAll: false, oldest: held(420)))
+    #expect(old.verdict == .warn)
+    #expect(old.detail == "held for 7m00s by process 7 (psql, bob)")
+    #expect(old.advice?.contains("pg_terminate_backend(7)") == true)
+    let prepared = CheckVerdicts.snapshots(facts(oldest: held(420, pid: nil)))
+    #expect(prepared.advice?.contains("ROLLBACK PREPARED") == true)
+    let blind = CheckVerdicts.snapshots(facts(seesAll: false, oldest: held(3)))
+    #expect(blind.verdict == .ok)
+    #expect(
+      blind.detail.hasSuffix(", as far as alice sees; other users' are seen with pg_read_all_stats")
+    )
+    #expect(
+      CheckVerdicts.snapshots(facts(seesAll: false)).detail.hasPrefix(
+        "none is held open, as far as alice sees"))
+  }
+
+  @Test func `a broken invariant fails`() {
+    let rows = [
+      HealthRow(check: "one_state", violations: 0, meaning: "jobs"),
+      HealthRow(check: "lost_lane", violations: 2, meaning: "lanes that no claim would find"),
+    ]
+    #expect(CheckVerdicts.health(rows).map(\.verdict) == [.fail])
+    #expect(CheckVerdicts.health(rows)[0].detail == "lost_lane: 2 lanes that no claim would find")
+    #expect(CheckVerdicts.health([rows[0]]) == [.ok("health", "all 1 invariants hold")])
+  }
+
+  @Test(arguments: [
+    (2048, 20_480, Finding.Verdict.ok), (1024, 20_480, .ok), (1023, 10_240, .warn),
+    (2048, 40_980, .warn),
+  ])
+  func `a store wants a twentieth and 1 GiB free`(
+    mebibytes: Int64, total: Int64, verdict: Finding.Verdict
+  ) {
+    #expect(CheckVerdicts.free("films", mebibytes << 20, of: total << 20).verdict == verdict)
+  }
+
+  @Test func `what a marker means depends on who knows it`() throws {
+    let mount = StoreMount(name: "films", directory: "/srv")
+    let known = CheckVerdicts.KnownStores(rows: [], pool: "p")
+    let stray = StoreProbe(mount, marker: .success("m"))
+    #expect(CheckVerdicts.store(stray, known).map(\.verdict) == [.fail])
+    #expect(CheckVerdicts.store(stray, .init()).map(\.verdict) == [.ok])
+    for error in [
+      StoreError.absent("/srv"), .noDirectory("/srv"), .noMarker(store: "films", directory: "/srv"),
+      .unreadableMarker("/srv"),
+    ] {
+      let finding = try #require(
+        CheckVerdicts.store(StoreProbe(mount, marker: .failure(error)), known).first)
+      #expect(finding.verdict == .fail)
+      #expect(finding.advice != nil)
+    }
+  }
+
+  @Test func `part files of another pool are named`() {
+    var probe = StoreProbe(
+      StoreMount(name: "films", directory: "/srv"), marker: .failure(.unreadableMarker("/srv")))
+    probe.parts = ["own": 3, "other": 2, "empty": 0]
+    let findings = CheckVerdicts.store(probe, .init(rows: [], pool: "own")).dropFirst()
+    #expect(findings.map(\.detail) == ["2 part files of another pool, other"])
+    #expect(findings.map(\.verdict) == [.warn])
+  }
+
+  @Test func `a line for people and one for programs`() {
+    let finding = Finding.warn("clock", "odd\u{1b}", "Mend it.")
+    #expect(
+      finding.text(on: Screen(width: nil))
+        == "warn  clock         odd\\u001b\n      Mend it.\n")
+    #expect(
+      finding.text(on: Screen(width: 80, hasColors: true)).hasPrefix("\u{1b}[33mwarn\u{1b}[0m"))
+    #expect(
+      finding.json.line
+        == #"{"verdict":"warn","what":"clock","detail":"odd\u001b","advice":"Mend it."}"#)
+  }
+
+  private func vital(
+    _ vital: String, _ value: Double?, _ unit: String, of subject: String? = nil,
+    alarms: Bool = true
+  ) -> VitalRow {
+    VitalRow(
+      vital: vital, subject: subject, value: value, unit: unit, alarming: alarms, meaning: "so")
+  }
+
+  @Test func `of vitals those that alarm are told, unless they were told or never measured`() {
+    let rows = [
+      vital("dead_rows", 250_000, "rows", of: "ready"), vital("notify_queue", 0.75, "of 1"),
+      vital("partition_room", 9, "jobs", alarms: false), vital("last_round", nil, "seconds"),
+      vital("connections", 0.95, "of 1"), vital("stranded_lanes", 2, "lanes", of: "films"),
+      vital("stranded_lanes", 3, "lanes", of: "music"),
+      vital("stranded_lanes", 1, "lanes", of: "books"),
+    ]
+    let findings = CheckVerdicts.vitals(rows, told: ["connections", "stranded_lanes films"])
+    #expect(
+      findings.map(\.detail) == [
+        "dead rows (ready): 250000 rows; so", "notify queue: 75%; so",
+        "stranded lanes (music): 3 lanes; so", "stranded lanes (books): 1 lane; so",
+      ])
+    #expect(findings.allSatisfy { $0.verdict == .warn && $0.advice != nil })
+    #expect(findings[0].advice?.contains("VACUUM haul.ready") == true)
+    #expect(CheckVerdicts.vitals([rows[2], rows[3]], told: []).map(\.verdict) == [.ok])
+  }
+}

@@ -1,0 +1,68 @@
+import HaulTransfer
+import Reports
+import Terminal
+import Testing
+
+@testable import JobQueue
+@testable import Submitting
+
+/// How jobs and their attempts look on a terminal of 80 columns.
+struct JobListTests {
+  private static let attempt = AttemptRow(
+    attempt: 12, token: 123_456_789, worker: 12_345, machine: "downloads-17.example.org",
+    result: "completed", charged: true, startedAt: "2026-11-21T15:30:12.123456+00:00",
+    endedAt: "2026-11-21T15:30:13+00:00", seconds: 123_456, resumedAt: 1 << 40, fetched: 1 << 50,
+    durable: 0, changes: 0, status: 503, error: "http_5xx",
+    message: "the server answers 503 Service Unavailable and \u{1b}[2J asks to come back later")
+
+  @Test(arguments: [
+    (["completed"], false, "1 job is completed"),
+    (["paused", "paused", "failed"], false, "2 jobs are paused, 1 is failed"),
+    (["running", "running"], true, "of the newest 2 jobs, 2 are running"),
+    (["running", "paused", "running"], true, "of the newest 3 jobs, 2 are running, 1 is paused"),
+  ])
+  func `why nothing happened to jobs`(states: [String], isCut: Bool, reason: String) {
+    #expect(
+      JobAction.pause.futility(states, isCut: isCut) == "no job to pause: \(reason)")
+  }
+
+  @Test func `attempts fit, with what went wrong below`() {
+    let table = Listing(AttemptRow.columns, note: AttemptRow.failure)
+      .table([Self.attempt], on: Screen(width: 80))
+    let lines = table.split(separator: "\n").map(String.init)
+    #expect(lines.allSatisfy { DisplayWidth.of($0) <= 80 })
+    #expect(lines[1].contains("2026-11-21 15:30:12  1d10h  completed"))
+    #expect(
+      lines[2] == "      http_5xx (503): the server answers 503 Service Unavailable and \\u001b[2J")
+    #expect(!table.contains("…"))
+  }
+
+  @Test func `programs get all of an attempt`() {
+    let json = Listing(AttemptRow.columns + AttemptRow.moreColumns).json(Self.attempt)
+    for key in ["machine", "token", "ended_at", "charged", "durable", "changes", "status", "error"]
+    {
+      #expect(json.contains("\"\(key)\":"))
+    }
+    #expect(json.contains(#""started_at":"2026-11-21T15:30:12.123456+00:00""#))
+  }
+
+  @Test(arguments: [
+    ("http://[h/a", "http://[h/a"), ("ftp://me:hunter2@h/a", "…@h/a"),
+    ("http://a@b:c@[h", "…@[h"), ("x?sig=secret", "x?…"), ("http://me:p?w@h", "…@h"),
+    ("http:// me:pw@h/?a@b", "…@b"),
+    ("http://\u{1b}", #"http://\u001b"#),
+  ])
+  func `a text that is no URL is shown without what may be secret`(text: String, shown: String) {
+    #expect(SubmissionReader.shown(text) == shown)
+  }
+
+  @Test(arguments: [
+    ("example.org/a.iso", "https://example.org/a.iso"), ("example.org", "https://example.org"),
+    ("localhost:8080/a", "https://localhost:8080/a"), ("127.0.0.1/a", "https://127.0.0.1/a"),
+    ("example.org/a?sig=secret", "https://example.org/a?…"), ("me:pw@example.org/a", nil),
+    ("ftp://example.org/a", nil), ("./a.iso", nil), ("/srv/a.iso", nil), ("films", nil), ("", nil),
+  ])
+  func `a URL that lacks its scheme is completed`(text: String, url: String?) {
+    #expect(SubmissionReader.completed(text) == url)
+  }
+}
