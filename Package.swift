@@ -86,8 +86,9 @@ let package = Package(
     .target(
       name: "Reports",
       dependencies: [
-        "Arguments", "EmbeddedPostgres", "HaulSystem", "HaulTransfer", "JobModel", "JobQueue",
-        "LocalPool", "Log", "Postgres", "Terminal", "Worker",
+        "Arguments", "EmbeddedPostgres", "HaulSystem", "HaulTransfer", "JobQueue", "LocalPool",
+        "Log",
+        "Postgres", "Terminal", "Worker",
       ],
       swiftSettings: strictC),
     .target(
@@ -126,7 +127,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["Postgres", "JobQueue", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
-      name: "PostgresTests", dependencies: ["Postgres", "HaulSystem", "TestSupport"],
+      name: "PostgresTests", dependencies: ["Postgres", "TestSupport"],
       swiftSettings: strict),
     .executableTarget(
       name: "ClusterUser", dependencies: ["EmbeddedPostgres"], path: "Tests/ClusterUser",
@@ -151,36 +152,32 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
-      dependencies: [
-        "Stores", "Worker", "Maintenance", "HaulTransfer", "Postgres", "Log", "HaulSystem",
-        "TestSupport",
-      ],
+      dependencies: ["Worker", "Maintenance", "JobQueue", "HaulTransfer", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "StatusPageTests",
-      dependencies: ["StatusPage", "JobQueue", "Postgres", "Log", "TestSupport"],
+      dependencies: ["StatusPage", "JobQueue", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ArgumentsTests",
       dependencies: [
-        "Arguments", "Checks", "HaulSystem", "JobModel", "JobQueue", "ListFormats", "LocalPool",
-        "Log",
-        "Reports", "Stores", "Submitting", "Terminal", "TestSupport", "HaulTransfer", "haul",
+        "Arguments", "ListFormats", "LocalPool", "Log", "Postgres", "HaulTransfer", "TestSupport",
+        "haul",
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "TerminalTests", dependencies: ["Terminal", "Log", "TestSupport"],
+      name: "TerminalTests", dependencies: ["Terminal", "HaulSystem", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "ReportsTests",
       dependencies: [
-        "Reports", "Checks", "Submitting", "Arguments", "HaulSystem", "HaulTransfer", "JobQueue",
+        "Reports", "Checks", "Submitting", "HaulSystem", "HaulTransfer", "JobQueue",
         "Log", "Postgres", "Stores", "Terminal", "Worker", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "TopTests",
-      dependencies: ["Top", "Reports", "JobModel", "JobQueue", "Terminal", "TestSupport"],
+      dependencies: ["Top", "JobQueue", "Terminal", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",

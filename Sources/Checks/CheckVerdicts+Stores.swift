@@ -2,7 +2,6 @@ import HaulSystem
 package import JobQueue
 package import Stores
 import Terminal
-import Worker
 
 extension CheckVerdicts {
   /// What a pool knows of its stores; nil parts are what it could not be asked.

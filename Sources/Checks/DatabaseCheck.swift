@@ -1,4 +1,3 @@
-import Arguments
 package import JobQueue
 import Log
 import Postgres

@@ -1,7 +1,6 @@
 import Glibc
 import HaulCLinux
 import HaulSystem
-import Postgres
 import Synchronization
 
 /// A program of PostgreSQL's that runs, in a session of its own: what is typed at the terminal does not

@@ -4,7 +4,6 @@ import HaulSystem
 import HaulTransfer
 package import JobQueue
 package import Stores
-import Worker
 
 /// A directory that files are downloaded to without being anybody's store: it is one for as long as something in it is
 /// unfinished.

@@ -1,5 +1,3 @@
-import Worker
-
 /// Which directory `haul up` serves.
 ///
 /// Two directories of one store are two disks to the pool: what was interrupted in one begins anew in the other, and files

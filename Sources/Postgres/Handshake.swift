@@ -1,5 +1,4 @@
 import Glibc
-import HaulCLinux
 import HaulSystem
 
 /// Makes a connection ready for queries, on the connection's own thread.

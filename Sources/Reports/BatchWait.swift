@@ -1,4 +1,3 @@
-import Arguments
 import HaulSystem
 package import JobQueue
 package import Postgres

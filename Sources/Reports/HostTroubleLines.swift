@@ -1,6 +1,5 @@
 import HaulTransfer
 import Terminal
-import Worker
 
 /// Lines about files of a host in trouble, no more of them than a person can read: of each host and reason the first few
 /// are shown, the others are counted. What is a file's own trouble is always shown.

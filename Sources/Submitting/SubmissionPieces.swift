@@ -1,4 +1,3 @@
-import Arguments
 package import JobQueue
 package import ListFormats
 import Terminal

@@ -1,10 +1,8 @@
-import Arguments
 import FoundationEssentials
 import Glibc
 import HaulSystem
 package import JobModel
 package import JobQueue
-import Postgres
 import Terminal
 
 /// `haul top` in a terminal: keys and findings go to its model, whose picture is drawn and whose requests are done here.

@@ -1,7 +1,6 @@
 import CLibmicrohttpd
 import Glibc
 import HaulSystem
-import Postgres
 import Synchronization
 
 /// libmicrohttpd with one thread of its own: takes requests, has each answered by a task, and sends what that returns.

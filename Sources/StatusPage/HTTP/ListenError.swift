@@ -1,4 +1,4 @@
-import HaulCLinux
+import Glibc
 import HaulSystem
 
 /// Why nobody can be answered at an address, or may be.

@@ -2,7 +2,6 @@ import FoundationEssentials
 import Glibc
 import HaulCLinux
 import HaulSystem
-import Postgres
 import Synchronization
 
 /// A command run by /bin/sh, in a session of its own: what is typed at the terminal does not reach it. What it writes goes to this

@@ -1,6 +1,5 @@
 import Arguments
 import Reports
-import Worker
 
 /// A class of errors, as the database and the logs spell it.
 struct ErrorClassArgument: OptionValue {

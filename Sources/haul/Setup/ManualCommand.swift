@@ -5,7 +5,6 @@ import HaulSystem
 import Log
 import Stores
 import Terminal
-import Worker
 
 struct ManualCommand: HaulCommand {
   static let name = "manual"

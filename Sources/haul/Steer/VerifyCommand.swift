@@ -6,7 +6,6 @@ import JobQueue
 import Reports
 import Stores
 import Terminal
-import Worker
 
 struct VerifyCommand: HaulCommand {
   static let name = "verify"

@@ -3,7 +3,6 @@ import HaulSystem
 import JobQueue
 import Reports
 import Terminal
-import Worker
 
 struct JobCommand: HaulCommand {
   static let name = "job"
