@@ -94,6 +94,14 @@ package struct Option<Root>: Sendable {
       .last(optional: path, where: .init(orNone: range)))
   }
 
+  /// An option with a value, to be given once, that `store` puts where it belongs.
+  package static func value<Value: OptionValue>(
+    _ long: String, _ placeholder: String, of type: Value.Type, _ help: String,
+    store: @escaping @Sendable (inout Root, Value) -> Void
+  ) -> Option {
+    Option(OptionSpec(long: long, placeholder: placeholder, help: help), .storing(store))
+  }
+
   /// An option that may be given many times; its values replace the property's default.
   package static func values<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
@@ -123,6 +131,13 @@ package struct Option<Root>: Sendable {
     Option(OptionSpec(long: long, help: help, isDeniable: true), .last(optional: path))
   }
 
+  /// As `deniableFlag`, where `store` puts the answer where it belongs.
+  package static func deniableFlag(
+    _ long: String, _ help: String, store: @escaping @Sendable (inout Root, Bool) -> Void
+  ) -> Option {
+    Option(OptionSpec(long: long, help: help, isDeniable: true), .storing(store))
+  }
+
   /// The same option, whose values come from `source`.
   package func from(_ source: ValueSource) -> Option {
     var option = self
@@ -131,8 +146,8 @@ package struct Option<Root>: Sendable {
   }
 
   /// The same option of a struct that holds `Root` at `path`.
-  func lifted<Outer>(
-    to path: any WritableKeyPath<Outer, Root> & Sendable, section: String?
+  package func lifted<Outer>(
+    to path: any WritableKeyPath<Outer, Root> & Sendable, section: String? = nil
   ) -> Option<Outer> {
     var spec = spec
     spec.section = section

@@ -41,13 +41,17 @@ extension Int64: OptionValue {
 
 /// An enumeration of names is a value by saying so: `extension Format: OptionValue {}`.
 extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == String {
-  package static var expected: String { listed(candidates) }
+  package static var expected: String { OneOf.listed(candidates) }
   package static var candidates: [String] { allCases.map(\.rawValue) }
   package init?(argument: String) { self.init(rawValue: argument) }
   package var argument: String { rawValue }
+}
 
-  private static func listed(_ names: [String]) -> String {
-    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
-    return names.dropLast().joined(separator: ", ") + " or " + last
+/// Words of which one is expected.
+package enum OneOf {
+  /// `fail, skip or replace`
+  package static func listed(_ words: [String]) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return words.dropLast().joined(separator: ", ") + " or " + last
   }
 }

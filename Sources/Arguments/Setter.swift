@@ -38,6 +38,18 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
+  /// The last text wins, but each must be readable; `store` puts the value where it belongs.
+  static func storing<Value: OptionValue>(
+    _ store: @escaping @Sendable (inout Root, Value) -> Void
+  ) -> Setter {
+    Setter(
+      set: { (root, texts) throws(Mismatch) in
+        for text in texts { store(&root, try Rule<Value>().read(text)) }
+      },
+      text: { _ in "" },
+      candidates: Value.candidates)
+  }
+
   /// All texts in order, in place of the default.
   static func all<Value: OptionValue>(
     _ path: any WritableKeyPath<Root, [Value]> & Sendable

@@ -1,4 +1,5 @@
 import FoundationEssentials
+package import JobModel
 import Postgres
 
 /// What is changed of a queue; what is absent stays.
@@ -8,39 +9,8 @@ package struct QueueSettings: Sendable, Encodable, Equatable {
   package var maxRunning: Int??
   /// How often a worker looks here first, beside its other queues: 1 to 1,000.
   package var weight: Int?
-  /// Options of jobs submitted from now on without their own; a nil takes one away.
-  package var defaults: [String: OptionValue?] = [:]
-
-  /// The value of a job's option.
-  package enum OptionValue: Sendable, Codable, Equatable {
-    case number(Int64)
-    case text(String)
-    case flag(Bool)
-    case texts([String])
-
-    package init(from decoder: any Decoder) throws {
-      let container = try decoder.singleValueContainer()
-      if let flag = try? container.decode(Bool.self) {
-        self = .flag(flag)
-      } else if let number = try? container.decode(Int64.self) {
-        self = .number(number)
-      } else if let texts = try? container.decode([String].self) {
-        self = .texts(texts)
-      } else {
-        self = .text(try container.decode(String.self))
-      }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-      var container = encoder.singleValueContainer()
-      switch self {
-      case .number(let number): try container.encode(number)
-      case .text(let text): try container.encode(text)
-      case .flag(let flag): try container.encode(flag)
-      case .texts(let texts): try container.encode(texts)
-      }
-    }
-  }
+  /// Options of jobs submitted from now on without their own, by the raw values of ``JobOption``; a nil removes one.
+  package var defaults: [String: JobOption.Value?] = [:]
 
   /// Nothing changed yet.
   package init() {}

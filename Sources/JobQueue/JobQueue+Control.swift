@@ -1,4 +1,5 @@
 import FoundationEssentials
+package import JobModel
 import Postgres
 
 /// Which jobs an operator means. Parts narrow each other; an empty selector is refused.
@@ -7,8 +8,8 @@ package struct JobSelector: Sendable, Encodable, Equatable {
   package var batch: String?
   package var queue: String?
   package var host: String?
-  package var state: String?
-  package var error: String?
+  package var state: JobState?
+  package var error: ErrorClass?
 
   /// Nothing selected yet.
   package init() {}

@@ -1,4 +1,5 @@
 import FoundationEssentials
+package import JobModel
 import Postgres
 
 /// A job as it was submitted.

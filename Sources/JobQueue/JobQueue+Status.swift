@@ -1,3 +1,5 @@
+package import JobModel
+
 /// What metrics and the status page read: all of it by views, none of it taking a lock that a claim waits for.
 ///
 /// Ages and spans are seconds, moments seconds since 1970, both by the database's clock.
@@ -56,7 +58,7 @@ extension JobQueue {
   }
 
   /// Attempts that have ended, by how. Reads all of them.
-  package func attemptResults() async throws -> [AttemptResult] {
+  package func attemptResults() async throws -> [AttemptResultCount] {
     try await view("SELECT to_json(v) FROM (SELECT a.* FROM haul.attempt_results a) v", [])
   }
 
@@ -137,7 +139,7 @@ package struct EndedInMinute: Sendable, Decodable, Equatable {
 
 /// Rows of `haul.workers` that are in one state.
 package struct WorkerCount: Sendable, Decodable, Equatable {
-  package var state: String
+  package var state: WorkerState
   package var workers: Int64
   /// Jobs they may hold at once, together.
   package var concurrency: Int64
@@ -147,7 +149,7 @@ package struct WorkerCount: Sendable, Decodable, Equatable {
 
 extension [WorkerCount] {
   /// How many workers are in that state.
-  package func workers(_ state: String) -> Int64 {
+  package func workers(_ state: WorkerState) -> Int64 {
     first { $0.state == state }?.workers ?? 0
   }
 }
@@ -162,8 +164,8 @@ package struct HostCount: Sendable, Decodable, Equatable {
 }
 
 /// A row of `haul.attempt_results`.
-package struct AttemptResult: Sendable, Decodable, Equatable {
-  package var result: String
+package struct AttemptResultCount: Sendable, Decodable, Equatable {
+  package var result: AttemptResult
   package var attempts: Int64
   /// Bytes received over the network.
   package var fetched: Int64
@@ -173,7 +175,7 @@ package struct AttemptResult: Sendable, Decodable, Equatable {
 
 /// A row of `haul.failure_classes`.
 package struct FailureClass: Sendable, Decodable, Equatable {
-  package var error: String?
+  package var error: ErrorClass?
   package var jobs: Int64
   package var lastJob: Int64
   package var lastHost: String

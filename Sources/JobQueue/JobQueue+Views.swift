@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JobModel
 import Postgres
 
 /// Reads of the views. None of them takes a lock that a claim waits for.
@@ -24,7 +25,8 @@ extension JobQueue {
         ORDER BY j.job DESC LIMIT $8) v
       """,
       [
-        selector.ids, selector.batch, selector.queue, selector.host, selector.state, selector.error,
+        selector.ids, selector.batch, selector.queue, selector.host, selector.state?.rawValue,
+        selector.error?.rawValue,
         before, limit,
       ])
   }
@@ -211,7 +213,7 @@ extension JobQueue {
           FROM haul.jobs j WHERE j.batch = $1 AND j.state = 'failed'
             AND ($2::text IS NULL OR j.error = $2) AND ($3::text IS NULL OR j.host = $3) GROUP BY 1, 2, 3) g
         ORDER BY hour DESC, jobs DESC, error, host LIMIT $4) v
-      """, [selector.batch, selector.error, selector.host, limit])
+      """, [selector.batch, selector.error?.rawValue, selector.host, limit])
   }
 
   /// Throws `JobQueueError.noSuchName` for a batch, queue, host or id of `selector` that does not exist, with names near it.

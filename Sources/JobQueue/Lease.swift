@@ -1,47 +1,4 @@
-/// What a job asks for beyond its URL and path; absent fields leave the choice to the worker.
-package struct JobOptions: Sendable, Codable, Equatable {
-  /// `sha-256=…` in hex or base64.
-  package var digest: String?
-  /// The complete length in bytes; a file of another length fails.
-  package var length: Int64?
-  /// What to do when a file stands under the final name: `fail`, `skip`, `replace` or `rename`.
-  package var ifExists: String?
-  /// Charged failures after which the job fails; 5 unless given.
-  package var maxAttempts: Int?
-  /// Bytes above which the job fails.
-  package var maxBytes: Int64?
-  /// Take a body without length as complete when nothing else proves it.
-  package var acceptUnverifiedLength: Bool?
-  /// Seconds that the job waits for a host in trouble before it fails as `host_unreachable`; a day unless given.
-  package var maxHostWait: Int?
-  /// Compute the file's SHA-256, where no digest is checked by it anyway, and keep it with the outcome.
-  package var recordDigest: Bool?
-  /// The most bytes a second that are read of it.
-  package var maxRate: Int64?
-  /// Seconds that a connection may take to be made, name and TLS included; the worker's own unless given.
-  package var connectTimeout: Int?
-  /// Seconds that the source may go without sending; the worker's own unless given.
-  package var stallTimeout: Int?
-  /// Give the file the time at which the source says that it was modified.
-  package var remoteTime: Bool?
-  /// Headers to ask with, each `Name: value`. Those of a line stand in place of those of its submission.
-  package var headers: [String]?
-  /// The name by which the worker knows what proves who asks.
-  package var credential: String?
-
-  /// No wishes.
-  package init(
-    digest: String? = nil, ifExists: String? = nil, maxAttempts: Int? = nil, maxBytes: Int64? = nil,
-    acceptUnverifiedLength: Bool? = nil, maxHostWait: Int? = nil
-  ) {
-    self.digest = digest
-    self.ifExists = ifExists
-    self.maxAttempts = maxAttempts
-    self.maxBytes = maxBytes
-    self.acceptUnverifiedLength = acceptUnverifiedLength
-    self.maxHostWait = maxHostWait
-  }
-}
+package import JobModel
 
 /// What a job has brought before, and is asked for again. The file stays until another is there.
 package struct EarlierFile: Sendable, Decodable, Equatable {
@@ -101,7 +58,7 @@ package struct Ending: Sendable, Encodable, Equatable {
   package var token: Int64
   package var result: Result
   /// Error class of a failure.
-  package var error: String?
+  package var error: ErrorClass?
   package var message: String?
   /// HTTP status of the last answer.
   package var status: Int?

@@ -1,3 +1,5 @@
+package import JobModel
+
 /// What `haul.register` gives a worker.
 package struct Registration: Sendable, Decodable, Equatable {
   /// A store the worker mounts, as the database knows it.
@@ -20,11 +22,11 @@ package struct WorkReply: Sendable, Decodable, Equatable {
     package let job: Int64
     package let token: Int64
     /// The job's state now, in the words of the `jobs` view.
-    package let state: String
+    package let state: JobState
     /// Seconds until a scheduled job may start again.
     package let delay: Double?
     /// The error class that counts; of a job that failed, why it did.
-    package let cause: String?
+    package let cause: ErrorClass?
   }
   /// Endings whose token was live. One that is missing here was stale and changed nothing.
   package let settled: [Settled]
@@ -137,7 +139,7 @@ package struct RescueReply: Sendable, Decodable, Equatable {
   package struct Rescued: Sendable, Decodable, Equatable {
     package let job: Int64
     package let token: Int64
-    package let state: String
+    package let state: JobState
   }
   /// True while nothing is rescued, after a gap between rounds or a restart of the server.
   package let grace: Bool

@@ -1,3 +1,5 @@
+package import JobModel
+
 /// One job to submit.
 package struct SubmitLine: Sendable {
   /// The number of the line it came from, for messages.

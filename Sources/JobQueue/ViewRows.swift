@@ -1,10 +1,12 @@
+package import JobModel
+
 // Rows of the views, as `JobQueue+Views` reads them. The columns are described in Sources/Schema/Views.
 // Moments are RFC 3339 texts of the database's clock; ages and spans are seconds.
 
 /// A row of `haul.jobs`.
 package struct JobRow: Sendable, Decodable, Equatable {
   package let job: Int64
-  package let state: String?
+  package let state: JobState?
   package let queue: String
   package let batch: String?
   package let host: String
@@ -21,11 +23,11 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let total: Int64?
   package let durable: Int64?
   package let digest: String?
-  package let error: String?
+  package let error: ErrorClass?
   package let message: String?
-  package let lastError: String?
+  package let lastError: ErrorClass?
   /// What it asks for beyond URL and path.
-  package let options: [String: QueueSettings.OptionValue]?
+  package let options: [String: JobOption.Value]?
   /// Where its file ends up, also where its queue has been deleted.
   package let store: String
 }
@@ -36,7 +38,7 @@ package struct AttemptRow: Sendable, Decodable, Equatable {
   package let token: Int64
   package let worker: Int64
   package let machine: String?
-  package let result: String
+  package let result: AttemptResult
   package let charged: Bool
   package let startedAt: String
   /// nil for one that goes on, whose ``result`` is `running`.
@@ -48,7 +50,7 @@ package struct AttemptRow: Sendable, Decodable, Equatable {
   package let durable: Int64
   package let changes: Int
   package let status: Int?
-  package let error: String?
+  package let error: ErrorClass?
   package let message: String?
 }
 
@@ -58,7 +60,7 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let machine: String
   package let pid: Int
   package let version: String
-  package let state: String
+  package let state: WorkerState
   package let running: Int
   package let concurrency: Int
   /// Bytes a second.
@@ -98,7 +100,7 @@ package struct QueueRow: Sendable, Decodable, Equatable {
   package let maxRunning: Int?
   package let weight: Int
   /// Options of jobs submitted without their own.
-  package let defaults: [String: QueueSettings.OptionValue]
+  package let defaults: [String: JobOption.Value]
 }
 
 /// A row of `haul.stores`: one instance.
@@ -189,7 +191,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
 
 /// A row of `haul.failures`: jobs that failed alike.
 package struct FailureRow: Sendable, Decodable, Equatable {
-  package let error: String?
+  package let error: ErrorClass?
   package let host: String
   package let hour: String
   package let jobs: Int64
@@ -199,9 +201,9 @@ package struct FailureRow: Sendable, Decodable, Equatable {
 
 /// How many jobs are in one state.
 package struct JobCount: Sendable, Decodable, Equatable {
-  package let state: String?
+  package let state: JobState?
   /// Of those that failed, where they are told by error class.
-  package let error: String?
+  package let error: ErrorClass?
   package let jobs: Int
   /// Of their files so far.
   package let bytes: Int64
@@ -273,7 +275,7 @@ package struct WorkerStart: Sendable, Decodable, Hashable {
 
 /// A failed job that stands for all of its error class.
 package struct FailureExample: Sendable, Decodable, Equatable {
-  package let error: String?
+  package let error: ErrorClass?
   package let path: String
   package let message: String?
 }

@@ -1,4 +1,5 @@
 internal import HaulTransfer
+import JobModel
 
 /// `ListFormat.aria2`: a line of URLs, separated by tabs, then indented lines with one option each (aria2 manual, "Input
 /// File"). Not `isCertain`, it reads lines of URLs, which may be indented, as well.
@@ -107,11 +108,12 @@ struct Aria2Lines: ListParser {
     case "out": name = String(value)
     case "dir": directory = Self.relative(value)
     case "checksum":
-      entry.digest = String(value)
+      entry.options.digest = String(value)
       open = .success(entry)
     case "header":
       do throws(RequestField.Problem) {
-        entry.headers = (entry.headers ?? []) + [try RequestField(String(value)).text]
+        entry.options.headers =
+          (entry.options.headers ?? []) + [try RequestField(String(value)).text]
         open = .success(entry)
       } catch {
         fail(line, "\(error)")

@@ -27,7 +27,7 @@ struct CSVLines: ListParser {
     let names = fields.map { String(PlainLines.trimmed($0)) }
     var columns: [ListField] = []
     for column in try ListField.named(names) {
-      if columns.contains(column) { throw ListFault("the header names \(column.rawValue) twice") }
+      if columns.contains(column) { throw ListFault("the header names \(column.name) twice") }
       columns.append(column)
     }
     guard columns.contains(.url) else { throw ListFault("the header does not name url") }

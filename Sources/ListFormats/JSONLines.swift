@@ -41,7 +41,7 @@ private struct JSONEntry: Decodable {
       let value: Value
       if let text = try? container.decode(String.self, forKey: key) {
         value = .text(text)
-      } else if key.stringValue == ListField.url.rawValue {
+      } else if key.stringValue == ListField.url.name {
         // No number is one, whatever it reads like.
         value = (try? container.decodeNil(forKey: key)) == true ? .null : .other
       } else if let number = try? container.decode(Int64.self, forKey: key) {

@@ -1,5 +1,8 @@
-/// One job as a list names it; everything but the URL is optional in every format. Nothing of it is checked here but
-/// that a number is one.
+package import JobModel
+
+/// One job as a list names it; everything but the URL is optional in every format.
+///
+/// Readers check nothing but the kinds of values. `SubmissionCheck` checks the rest.
 package struct ListEntry: Sendable, Equatable {
   /// Where the entry starts in its list, counted from 1.
   package var line: Int
@@ -8,31 +11,9 @@ package struct ListEntry: Sendable, Equatable {
   package var path: String?
   /// The directory below the store of a file that has no path but its own name.
   package var directory: String?
-  /// The digest of the whole representation, `sha-256=…` in the spelling of RFC 9530, in hexadecimal or base64.
-  package var digest: String?
-  /// The complete length in bytes.
-  package var length: Int64?
   /// 0 (first) to 9.
   package var priority: Int?
-  /// `fail`, `skip`, `replace` or `rename`.
-  package var ifExists: String?
-  package var maxAttempts: Int?
-  /// Bytes above which the job fails.
-  package var maxBytes: Int64?
-  /// Bytes a second.
-  package var maxRate: Int64?
-  /// Seconds.
-  package var maxHostWait: Int?
-  package var acceptUnverifiedLength: Bool?
-  package var recordDigest: Bool?
-  package var remoteTime: Bool?
-  /// Seconds.
-  package var connectTimeout: Int?
-  /// Seconds.
-  package var stallTimeout: Int?
-  /// Each `Name: value`.
-  package var headers: [String]?
-  package var credential: String?
+  package var options = JobOptions()
 
   /// An entry with what nearly every format says of it.
   package init(
@@ -41,7 +22,7 @@ package struct ListEntry: Sendable, Equatable {
     self.line = line
     self.url = url
     self.path = path
-    self.digest = digest
-    self.length = length
+    options.digest = digest
+    options.length = length
   }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 internal import HaulTransfer
+import JobModel
 
 /// Writes entries as a list that a `ListReader` reads. JSON lines and CSV keep all of an entry; the others what they
 /// have words for.
@@ -14,7 +15,7 @@ package struct ListWriter: Sendable {
     switch format {
     case .plain, .aria2, .jsonl: ""
     case .tsv: "\(TSVLines.heading)\n"
-    case .csv: ListField.allCases.map(\.rawValue).joined(separator: ",") + "\n"
+    case .csv: ListField.names.joined(separator: ",") + "\n"
     }
   }
 
@@ -23,17 +24,17 @@ package struct ListWriter: Sendable {
     switch format {
     case .plain: "\(entry.url)\n"
     case .aria2:
-      "\(entry.url)\n" + option("out", entry.path) + option("checksum", entry.digest)
-        + (entry.headers ?? []).map { option("header", $0) }.joined()
+      "\(entry.url)\n" + option("out", entry.path) + option("checksum", entry.options.digest)
+        + (entry.options.headers ?? []).map { option("header", $0) }.joined()
     case .tsv:
-      "\(entry.url)\t\(entry.length.map(String.init) ?? "")\t\(Self.md5(entry.digest) ?? "")\n"
+      "\(entry.url)\t\(entry.options.length.map(String.init) ?? "")\t\(Self.md5(entry.options.digest) ?? "")\n"
     case .jsonl:
       "{"
         + ListField.allCases.compactMap { field in
-          field.value(in: entry).map { "\"\(field.rawValue)\":\(Self.json($0))" }
+          field.value(in: entry).map { "\"\(field.name)\":\(Self.json($0))" }
         }.joined(separator: ",") + "}\n"
     case .csv:
-      ListField.allCases.map { Self.csv($0.value(in: entry)?.text ?? "") }
+      ListField.allCases.map { Self.csv($0.value(in: entry)?.written ?? "") }
         .joined(separator: ",") + "\n"
     }
   }
@@ -50,9 +51,9 @@ package struct ListWriter: Sendable {
     return Data(digest.bytes).base64EncodedString()
   }
 
-  private static func json(_ value: ListField.Value) -> String {
+  private static func json(_ value: JobOption.Value) -> String {
     switch value {
-    case .number, .flag: value.text
+    case .number, .flag: value.written
     case .text(let text): quoted(text)
     case .texts(let texts): "[\(texts.map(quoted).joined(separator: ","))]"
     }

@@ -1,4 +1,5 @@
 internal import HaulTransfer
+import JobModel
 
 /// What a URL and a path must be before they become a job. Pure; nothing is looked up on disk.
 package enum SubmissionCheck {
@@ -38,17 +39,21 @@ package enum SubmissionCheck {
 
   /// Accepts what else an entry says.
   package static func options(of entry: ListEntry) throws(SubmissionProblem) {
-    if let digest = entry.digest, ExpectedDigest(digest) == nil { throw .unknownDigest(digest) }
+    if let digest = entry.options.digest, ExpectedDigest(digest) == nil {
+      throw .unknownDigest(digest)
+    }
     if let priority = entry.priority, !(0...9).contains(priority) { throw .priority(priority) }
-    if let policy = entry.ifExists, CollisionPolicy(rawValue: policy) == nil {
+    if let policy = entry.options.ifExists, CollisionPolicy(rawValue: policy) == nil {
       throw .unknownPolicy(policy)
     }
-    if let attempts = entry.maxAttempts, !(1...1000).contains(attempts) {
+    if let attempts = entry.options.maxAttempts, !(1...1000).contains(attempts) {
       throw .maxAttempts(attempts)
     }
-    if let name = entry.credential, !CredentialName.isOne(name) { throw .credentialName(name) }
+    if let name = entry.options.credential, !CredentialName.isOne(name) {
+      throw .credentialName(name)
+    }
     do throws(RequestField.Problem) {
-      _ = try RequestField.all(entry.headers ?? [])
+      _ = try RequestField.all(entry.options.headers ?? [])
     } catch {
       throw .header(error)
     }

@@ -1,3 +1,5 @@
+import JobModel
+
 /// `ListFormat.tsv`: after the heading URL, length and MD5 in base64, separated by tabs; the last two may be missing.
 struct TSVLines: ListParser {
   static let heading = "TsvHttpData-1.0"
@@ -27,9 +29,9 @@ struct TSVLines: ListParser {
     }
     var entry = ListEntry(line: line, url: String(fields[0]))
     if fields.count > 1, !fields[1].isEmpty {
-      try ListField.length.put(String(fields[1]), into: &entry)
+      try ListField.option(.length).put(String(fields[1]), into: &entry)
     }
-    if fields.count > 2, !fields[2].isEmpty { entry.digest = "md5=\(fields[2])" }
+    if fields.count > 2, !fields[2].isEmpty { entry.options.digest = "md5=\(fields[2])" }
     return entry
   }
 }

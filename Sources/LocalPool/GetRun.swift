@@ -1,6 +1,7 @@
 package import EmbeddedPostgres
 import FoundationEssentials
 package import HaulTransfer
+package import JobModel
 package import JobQueue
 package import Log
 import Postgres

@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 package import Log
 package import Postgres
@@ -106,7 +107,7 @@ package final class Leadership: Sendable {
     for job in rescued.rescued {
       logger.info(
         .jobReleased, (.job, LogValue(job.job)), (.token, LogValue(job.token)),
-        (.state, LogValue(job.state)), (.reason, "rescued"))
+        (.state, LogValue(job.state.rawValue)), (.reason, "rescued"))
     }
     while true {
       let moved = try await work.withConnection {

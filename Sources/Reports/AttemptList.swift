@@ -1,3 +1,4 @@
+import JobModel
 package import JobQueue
 package import Terminal
 
@@ -13,7 +14,7 @@ extension AttemptRow {
       "TIME", key: "seconds", .right, value: { .double($0.seconds) },
       text: { HumanFormat.duration(.seconds($0.seconds)) }),
     Column(
-      "RESULT", key: "result", value: { .string($0.result) }, style: { Style(state: $0.result) }),
+      "RESULT", key: "result", value: { .string($0.result.rawValue) }, style: { Style($0.result) }),
     Column(
       "RESUMED AT", key: "resumed_at", .right, value: { .number($0.resumedAt) },
       text: { HumanFormat.bytes($0.resumedAt) }),
@@ -31,7 +32,7 @@ extension AttemptRow {
     Column("DURABLE", key: "durable", .right, value: { .number($0.durable) }),
     Column("CHANGES", key: "changes", .right, value: { .number($0.changes) }),
     Column("STATUS", key: "status", .right, value: { .number($0.status) }),
-    Column("ERROR", key: "error", value: { .text($0.error) }),
+    Column("ERROR", key: "error", value: { .text($0.error?.rawValue) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
   ]
 
@@ -39,6 +40,7 @@ extension AttemptRow {
   @Sendable package static func failure(_ row: AttemptRow) -> String? {
     guard row.error != nil || row.message != nil else { return nil }
     let status = row.status.map { " (\($0))" } ?? ""
-    return [row.error.map { $0 + status }, row.message].compactMap { $0 }.joined(separator: ": ")
+    return [row.error.map { "\($0)\(status)" }, row.message].compactMap { $0 }.joined(
+      separator: ": ")
   }
 }

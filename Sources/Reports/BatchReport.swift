@@ -1,4 +1,5 @@
 import Arguments
+import JobModel
 package import JobQueue
 package import Terminal
 
@@ -30,8 +31,8 @@ package struct BatchReport: Sendable {
     for (index, name) in jobs.batches.enumerated() {
       let part = AwaitedJobs(batches: [name], others: index == 0 ? jobs.others : [])
       var counts = try await queue.counts(of: part)
-      if counts.contains(where: { $0.state == "failed" }) {
-        counts.removeAll { $0.state == "failed" }
+      if counts.contains(where: { $0.state == .failed }) {
+        counts.removeAll { $0.state == .failed }
         counts += try await queue.failures(of: part)
       }
       batches.append(Batch(name: name, tally: Tally(counts)))
@@ -55,11 +56,11 @@ package struct BatchReport: Sendable {
     }
     for example in examples {
       display.say(
-        "\(label): \(example.error ?? "unknown"): \(example.path): \(example.message ?? "no message")",
+        "\(label): \(example.error?.rawValue ?? "unknown"): \(example.path): \(example.message ?? "no message")",
         as: .error)
     }
     guard tally.failed + tally.cancelled > 0 else { return }
-    let state = tally.failed > 0 ? "failed" : "cancelled"
+    let state: JobState = tally.failed > 0 ? .failed : .cancelled
     let selector = selector.map { "\($0) --state \(state)" } ?? "--state \(state)"
     let sentence = "\(tally.failures) For more: haul jobs \(selector)"
     if isJudge { throw ExitError(.failed, sentence) }

@@ -1,4 +1,5 @@
 package import HaulTransfer
+package import JobModel
 
 /// Every error class that a job can end with: the transfer's, and those that only a pool has.
 package enum ErrorTable {
@@ -21,32 +22,34 @@ package enum ErrorTable {
 
   /// The word of the database and the logs, and what it means.
   package struct Row: Sendable {
-    package let word: String
+    package let word: ErrorClass
     package let explanation: Explanation
   }
 
   /// In the order in which the documentation shows them.
   package static let rows =
-    TransferError.Class.allCases.map { Row(word: $0.rawValue, explanation: explanation(of: $0)) }
+    TransferError.Class.allCases.map {
+      Row(word: ErrorClass(rawValue: $0.rawValue), explanation: explanation(of: $0))
+    }
     + ofPool
 
   /// Made by the database from what several attempts have come to.
   private static let ofPool = [
     Row(
-      word: "host_unreachable",
+      word: .hostUnreachable,
       explanation: .init(
         .kept,
         "The host was in trouble for longer than a job waits for one: a day, half a minute in 'haul get'.",
         "Check the host; then 'haul retry', or the same 'haul get' again.")),
     Row(
-      word: "rescued_too_often",
+      word: .rescuedTooOften,
       explanation: .init(
         .kept, "Worker after worker died while it had the job.",
         "Look into the workers' logs before 'haul retry'.")),
   ]
 
-  /// What to do about an error class; nil for a word that is none.
-  package static func advice(on word: String) -> String? {
+  /// What to do about an error class; nil for a class that this program does not know.
+  package static func advice(on word: ErrorClass) -> String? {
     rows.first { $0.word == word }?.explanation.advice
   }
 }

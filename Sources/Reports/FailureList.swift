@@ -1,3 +1,4 @@
+import JobModel
 package import JobQueue
 package import Terminal
 
@@ -5,7 +6,7 @@ extension FailureRow {
   package typealias Column = Listing<FailureRow>.Column
 
   package static let columns: [Column] = [
-    Column("ERROR", key: "error", value: { .text($0.error) }),
+    Column("ERROR", key: "error", value: { .text($0.error?.rawValue) }),
     Column("HOST", key: "host", isName: true, value: { .string($0.host) }),
     .time("HOUR", key: "hour") { $0.hour },
     Column("JOBS", key: "jobs", .right, value: { .number($0.jobs) }),

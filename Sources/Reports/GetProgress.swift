@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import HaulTransfer
+import JobModel
 package import JobQueue
 package import LocalPool
 import Synchronization
@@ -137,17 +138,17 @@ package final class GetProgress: Sendable {
     }
     guard let error = ending.error else { return }
     let line = line(of: path)
-    let isFailed = lease.state == "failed"
+    let isFailed = lease.state == .failed
     let isShown = state.withLock {
       $0.hostTrouble.take(
         path: path, host: ending.host ?? line?.host ?? "", error: error, isFailed: isFailed)
     }
     guard isShown else { return }
     let url = line.flatMap { try? WebURL($0.url, schemes: WebURL.knownSchemes).redacted }
-    let what = "\(url ?? path): \(ending.message ?? error)"
+    let what = "\(url ?? path): \(ending.message ?? error.rawValue)"
     switch lease.state {
-    case "failed": display.say("haul get: \(what)", as: .error)
-    case "scheduled":
+    case .failed: display.say("haul get: \(what)", as: .error)
+    case .scheduled:
       let delay = HumanFormat.duration(lease.delay ?? .zero)
       display.say("haul get: \(what); again in \(delay)")
     default: display.say("haul get: \(what)")

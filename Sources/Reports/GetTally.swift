@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import LocalPool
 package import Terminal
@@ -40,12 +41,12 @@ package struct GetTally: Sendable {
   package mutating func settled(_ lease: SettledLease) {
     fetched += lease.ending.fetched ?? 0
     switch lease.state {
-    case "completed" where lease.ending.isSkipped == true: skipped += 1
-    case "completed":
+    case .completed where lease.ending.isSkipped == true: skipped += 1
+    case .completed:
       completed += 1
       bytes += lease.ending.bytes ?? 0
-    case "failed", "cancelled":
-      failures.add(lease.cause ?? lease.state)
+    case .failed, .cancelled:
+      failures.add(lease.cause?.rawValue ?? lease.state.rawValue)
     default: break
     }
   }

@@ -1,4 +1,5 @@
 import HaulTransfer
+package import JobModel
 import Terminal
 
 /// Lines about files of a host in trouble, no more of them than a person can read: of each host and reason the first few
@@ -11,7 +12,7 @@ package struct HostTroubleLines {
 
   private struct Trouble: Hashable {
     var host: String
-    var error: String
+    var error: ErrorClass
     /// Else it is to be tried again.
     var isFailed: Bool
   }
@@ -38,7 +39,8 @@ package struct HostTroubleLines {
   private var lastRound: ContinuousClock.Instant?
 
   /// Whether the line about a file that could not be fetched is shown.
-  package mutating func take(path: String, host: String, error: String, isFailed: Bool) -> Bool {
+  package mutating func take(path: String, host: String, error: ErrorClass, isFailed: Bool) -> Bool
+  {
     guard Self.ofHost.contains(error) else { return true }
     let trouble = Trouble(host: host, error: error, isFailed: isFailed)
     var count = counts[trouble] ?? Count()

@@ -1,4 +1,5 @@
-import JobQueue
+package import JobModel
+package import JobQueue
 import Terminal
 
 extension JobAction {
@@ -8,7 +9,7 @@ extension JobAction {
   /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 jobs are completed, 1 is paused`, and what
   /// to do instead where there is something.
   /// `isCut`: there may be more jobs than these, the newest.
-  package func futility(_ states: [String], isCut: Bool = false) -> String {
+  package func futility(_ states: [JobState], isCut: Bool = false) -> String {
     if states.isEmpty { return "no job to \(rawValue): none is as the selectors say" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -24,12 +25,12 @@ extension JobAction {
   }
 
   /// What does for a job in this state what was probably meant.
-  private func alternative(to state: String) -> String? {
+  private func alternative(to state: JobState) -> String? {
     switch (self, state) {
-    case (.retry, "completed"):
+    case (.retry, .completed):
       "to fetch a file anew, remove it and name the job to 'haul verify --requeue'"
-    case (.retry, "paused"): "'haul resume' lets it go on"
-    case (.resume, "failed"), (.resume, "cancelled"): "'haul retry' queues it again"
+    case (.retry, .paused): "'haul resume' lets it go on"
+    case (.resume, .failed), (.resume, .cancelled): "'haul retry' queues it again"
     default: nil
     }
   }

@@ -1,3 +1,4 @@
+package import JobModel
 package import JobQueue
 package import Terminal
 
@@ -8,8 +9,8 @@ extension JobRow {
   package static let columns: [Column] = [
     Column("JOB", key: "job", .right, value: { .number($0.job) }),
     Column(
-      "STATE", key: "state", value: { .text($0.state) },
-      style: { Style(state: $0.state ?? "") }),
+      "STATE", key: "state", value: { .text($0.state?.rawValue) },
+      style: { $0.state.flatMap { Style($0) } }),
     Column("QUEUE", key: "queue", value: { .string($0.queue) }),
     Column("HOST", key: "host", isName: true, value: { .string($0.host) }),
     Column(
@@ -19,8 +20,11 @@ extension JobRow {
       "TOTAL", key: "total", .right, value: { .number($0.total) },
       text: { $0.total.map(HumanFormat.bytes) ?? "-" }),
     Column(
-      "ERROR", key: "error", value: { .text($0.error) },
-      text: { $0.error ?? ($0.state == "running" ? nil : $0.lastError.map { "(\($0))" }) ?? "-" }),
+      "ERROR", key: "error", value: { .text($0.error?.rawValue) },
+      text: { row in
+        row.error?.rawValue
+          ?? (row.state == .running ? nil : row.lastError.map { "(\($0))" }) ?? "-"
+      }),
     Column("PATH", key: "path", isName: true, value: { .string($0.path) }),
   ]
 
@@ -40,7 +44,7 @@ extension JobRow {
       text: { $0.durable.map(HumanFormat.bytes) ?? "-" }),
     Column("DIGEST", key: "digest", value: { .text($0.digest) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
-    Column("LAST ERROR", key: "last_error", value: { .text($0.lastError) }),
+    Column("LAST ERROR", key: "last_error", value: { .text($0.lastError?.rawValue) }),
     Column(
       "OPTIONS", key: "options", value: { .object(($0.options ?? [:]).members) },
       text: { row in
@@ -56,13 +60,34 @@ extension JobRow {
 }
 
 extension Style {
-  /// How a state of a job or a worker stands out; nil for those that need no eye.
-  package init?(state: String) {
+  /// How a job's state stands out; nil for a state that needs no attention.
+  package init?(_ state: JobState) {
     switch state {
-    case "failed", "dead": self = .red
-    case "interrupted", "paused", "silent", "draining": self = .yellow
-    case "completed": self = .green
-    case "cancelled", "stopped": self = .dim
+    case .failed: self = .red
+    case .interrupted, .paused: self = .yellow
+    case .completed: self = .green
+    case .cancelled: self = .dim
+    default: return nil
+    }
+  }
+
+  /// How a worker's state stands out; nil for a state that needs no attention.
+  package init?(_ state: WorkerState) {
+    switch state {
+    case .dead: self = .red
+    case .silent, .draining: self = .yellow
+    case .stopped: self = .dim
+    default: return nil
+    }
+  }
+
+  /// How an attempt's result stands out; nil for a result that needs no attention.
+  package init?(_ result: AttemptResult) {
+    switch result {
+    case .failed: self = .red
+    case .paused: self = .yellow
+    case .completed: self = .green
+    case .cancelled: self = .dim
     default: return nil
     }
   }

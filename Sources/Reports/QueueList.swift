@@ -1,3 +1,4 @@
+import JobModel
 package import JobQueue
 package import Terminal
 
@@ -42,7 +43,7 @@ extension QueueRow {
 }
 
 /// Options of jobs, by name.
-extension [String: QueueSettings.OptionValue] {
+extension [String: JobOption.Value] {
   package var members: [JSONValue.Member] {
     sorted { $0.key < $1.key }.map { .init($0.key, $0.value.json) }
   }
@@ -51,7 +52,7 @@ extension [String: QueueSettings.OptionValue] {
   package var words: [String] { members.map { "\($0.name) \($0.value.line)" } }
 }
 
-extension QueueSettings.OptionValue {
+extension JobOption.Value {
   package var json: JSONValue {
     switch self {
     case .number(let number): .int(number)

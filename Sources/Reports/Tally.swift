@@ -1,4 +1,5 @@
 import HaulSystem
+import JobModel
 package import JobQueue
 import Terminal
 
@@ -14,21 +15,21 @@ package struct Tally {
   /// What waits with a part of its file, in whole files.
   package private(set) var parts = 0.0
   /// Failed jobs by error class, where these were told.
-  private var errors: [String: Int] = [:]
+  private var errors: [ErrorClass: Int] = [:]
 
   package init(_ counts: [JobCount]) {
     for count in counts {
       switch count.state {
-      case "completed":
+      case .completed:
         completed += count.jobs
         bytes += count.bytes
-      case "cancelled": cancelled += count.jobs
-      case "failed":
+      case .cancelled: cancelled += count.jobs
+      case .failed:
         failed += count.jobs
         if let error = count.error { errors[error, default: 0] += count.jobs }
       default:
         pending += count.jobs
-        if count.state != "running" {
+        if count.state != .running {
           bytes += count.bytes
           parts += count.parts ?? 0
         }
@@ -38,7 +39,7 @@ package struct Tally {
 
   /// Failed jobs by error class, in the order of the names.
   package var classes: [(name: String, jobs: Int)] {
-    errors.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    errors.sorted { $0.key < $1.key }.map { ($0.key.rawValue, $0.value) }
   }
 
   package var ended: Int { completed + failed + cancelled }

@@ -1,3 +1,4 @@
+import JobModel
 package import JobQueue
 package import Terminal
 
@@ -5,7 +6,7 @@ extension WorkerRow {
   package typealias Column = Listing<WorkerRow>.Column
 
   /// Whether it has trouble with a store, and would work otherwise.
-  private var claimsLess: Bool { trouble != nil && state == "alive" }
+  private var claimsLess: Bool { trouble != nil && state == .alive }
 
   package static let columns: [Column] = [
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
@@ -13,9 +14,9 @@ extension WorkerRow {
     Column("PID", key: "pid", .right, rank: 1, value: { .number($0.pid) }),
     Column("VERSION", key: "version", rank: 2, value: { .string($0.version) }),
     Column(
-      "STATE", key: "state", value: { .string($0.state) },
-      text: { $0.claimsLess ? "trouble" : $0.state },
-      style: { $0.claimsLess ? .red : Style(state: $0.state) }),
+      "STATE", key: "state", value: { .string($0.state.rawValue) },
+      text: { $0.claimsLess ? "trouble" : $0.state.rawValue },
+      style: { $0.claimsLess ? .red : Style($0.state) }),
     Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
     Column("OF", key: "concurrency", .right, value: { .number($0.concurrency) }),
     Column(

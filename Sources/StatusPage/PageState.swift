@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JobModel
 import JobQueue
 
 /// What the page shows, as its script gets it. Names are those of columns of the views; ages and spans are seconds.
@@ -120,7 +121,7 @@ extension PageState {
     minutes = live.minutes.map { [$0.minute, $0.bytes, $0.completed, $0.failed, $0.cancelled] }
     workers = live.workers.map(Worker.init)
     gone = Gone(
-      dead: live.workerCounts.workers("dead"), stopped: live.workerCounts.workers("stopped"))
+      dead: live.workerCounts.workers(.dead), stopped: live.workerCounts.workers(.stopped))
     guard let counted = reading.counted else { return }
     countedAge = reading.countedAge.map { $0 / .seconds(1) }
     queues = counted.queues.map(Queue.init)
@@ -157,7 +158,7 @@ extension PageState.Worker {
   init(_ row: WorkerRow) {
     self.init(
       worker: row.worker, machine: row.machine, pid: row.pid, version: row.version,
-      state: row.state, running: row.running, concurrency: row.concurrency, rate: row.rate,
+      state: row.state.rawValue, running: row.running, concurrency: row.concurrency, rate: row.rate,
       silence: row.silence, stores: row.stores ?? [], trouble: row.trouble)
   }
 }
@@ -193,7 +194,7 @@ extension PageState.Batch {
 extension PageState.Failure {
   init(_ row: FailureClass) {
     self.init(
-      error: row.error ?? "unknown", jobs: row.jobs, lastJob: row.lastJob,
+      error: row.error?.rawValue ?? "unknown", jobs: row.jobs, lastJob: row.lastJob,
       lastHost: row.lastHost, lastMessage: row.lastMessage, lastAge: row.lastAge)
   }
 }

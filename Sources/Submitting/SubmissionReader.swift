@@ -1,6 +1,7 @@
 package import Arguments
 import HaulSystem
 package import HaulTransfer
+import JobModel
 package import JobQueue
 package import ListFormats
 package import Terminal
@@ -198,7 +199,7 @@ package struct SubmissionReader {
     return SubmitLine(
       line: entry.line, url: url.text, host: url.hostKey,
       path: try entry.path ?? path(of: url, in: entry.directory),
-      priority: entry.priority, options: JobOptions(entry))
+      priority: entry.priority, options: entry.options == JobOptions() ? nil : entry.options)
   }
 
   private func path(of url: WebURL, in directory: String?) throws -> String {

@@ -12,7 +12,7 @@ package enum TopSubject: Sendable, Equatable {
   case worker(Int64, name: String, running: Int)
   case batch(String)
   /// All jobs of a host that failed with a class of error.
-  case failures(error: String, host: String)
+  case failures(error: ErrorClass, host: String)
 
   /// As a question names it.
   package var name: String {
@@ -122,7 +122,7 @@ package struct TopAction: Sendable, Equatable {
 
   private func control(_ queue: JobQueue, _ onStep: (Int) -> Void) async throws -> String {
     guard var selector = subject.jobs, let action else { return "" }
-    if verb == .retry { selector.state = "failed" }
+    if verb == .retry { selector.state = .failed }
     let count = try await queue.control(action, selector, onStep: onStep)
     switch (verb, subject) {
     case _ where count == 0:

@@ -1,4 +1,5 @@
 import HaulSystem
+import JobModel
 package import JobQueue
 import Reports
 package import Terminal
@@ -161,9 +162,9 @@ extension FailureRow {
 
   package var topRow: TopRow {
     Self.table.row(
-      self, .failures(error: error ?? "", host: host),
+      self, .failures(error: error ?? ErrorClass(rawValue: ""), host: host),
       detail: [
-        "\(error ?? "unknown") of \(host)", "first job \(firstJob)", message,
+        "\(error?.rawValue ?? "unknown") of \(host)", "first job \(firstJob)", message,
         error.map { "haul jobs --error \($0) --host \(shellWord(host)) lists them" },
       ])
   }

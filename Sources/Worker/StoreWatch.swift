@@ -1,5 +1,6 @@
 import HaulSystem
 import HaulTransfer
+import JobModel
 import JobQueue
 import Log
 import Stores
@@ -48,8 +49,8 @@ final class StoreWatch: Sendable {
   /// Looks at the store where a failure of this class may be its fault. True: it is closed, and the database knows it.
   ///
   /// Where no file can be opened there is nothing to look at: by now one can perhaps, and the job is not to blame.
-  func closes(_ name: String, after error: String) async -> Bool {
-    guard let error = TransferError.Class(rawValue: error), let store = stores[name] else {
+  func closes(_ name: String, after error: ErrorClass) async -> Bool {
+    guard let error = TransferError.Class(rawValue: error.rawValue), let store = stores[name] else {
       return false
     }
     let trouble: StoreTrouble? =

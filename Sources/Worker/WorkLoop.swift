@@ -1,4 +1,5 @@
 import HaulSystem
+import JobModel
 import JobQueue
 import Log
 import Synchronization
@@ -178,7 +179,7 @@ final class WorkLoop: Sendable {
     let states = Dictionary(
       reply.settled.map { ($0.token, $0) }, uniquingKeysWith: { first, _ in first })
     for ending in endings {
-      hook?.settled(ending.token, isCompleted: states[ending.token]?.state == "completed")
+      hook?.settled(ending.token, isCompleted: states[ending.token]?.state == .completed)
       guard let onSettled, let settled = states[ending.token] else { continue }
       onSettled(
         SettledLease(
@@ -206,24 +207,25 @@ final class WorkLoop: Sendable {
         (.job, LogValue(ending.job)), (.token, LogValue(ending.token)),
         (.fetched, LogValue(ending.fetched ?? 0)), (.resumed, LogValue(ending.resumedAt ?? 0)))
       switch settled?.state {
-      case "completed":
+      case .completed:
         line.info(
           .jobCompleted, (.bytes, LogValue(ending.bytes ?? 0)), (.path, LogValue(ending.path ?? ""))
         )
-      case "failed":
+      case .failed:
         line.warning(
-          .jobFailed, (.error, LogValue(ending.error ?? "")),
+          .jobFailed, (.error, LogValue(ending.error?.rawValue ?? "")),
           (.message, LogValue(ending.message ?? "")))
-      case "scheduled":
+      case .scheduled:
         line.info(
-          .jobRetry, (.error, LogValue(ending.error ?? "")),
+          .jobRetry, (.error, LogValue(ending.error?.rawValue ?? "")),
           (.message, LogValue(ending.message ?? "")),
           (.after, LogValue(Duration.seconds(settled?.delay ?? 0))))
-      case "paused": line.info(.jobPaused)
-      case "cancelled": line.info(.jobCancelled)
+      case .paused: line.info(.jobPaused)
+      case .cancelled: line.info(.jobCancelled)
       case let state?:
         line.info(
-          .jobReleased, (.state, LogValue(state)), (.error, LogValue(ending.error ?? "")),
+          .jobReleased, (.state, LogValue(state.rawValue)),
+          (.error, LogValue(ending.error?.rawValue ?? "")),
           (.message, LogValue(ending.message ?? "")))
       case nil: line.warning(.jobStale, (.state, LogValue(ending.result.rawValue)))
       }

@@ -1,4 +1,5 @@
 package import HaulTransfer
+package import JobModel
 package import JobQueue
 package import Stores
 
@@ -55,10 +56,10 @@ package struct WorkerConfiguration: Sendable {
 package struct SettledLease: Sendable {
   /// As the worker saw it; `path` is there whatever the result.
   package let ending: Ending
-  /// The job's state now, in the words of the `jobs` view.
-  package let state: String
+  /// The job's state now.
+  package let state: JobState
   /// The error class that counts; of a job that failed, why it did.
-  package let cause: String?
+  package let cause: ErrorClass?
   /// How long a scheduled job waits before it may start again.
   package let delay: Duration?
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HaulTransfer
+import JobModel
 import Testing
 
 @testable import ListFormats
@@ -132,7 +133,7 @@ struct ListTests {
     let expected = [
       entry(2, "http://h/a") {
         $0.path = "films/x.iso"
-        $0.digest = md5
+        $0.options.digest = md5
       },
       entry(8, "http://h/b"), entry(12, "http://h/c") { $0.directory = "d" },
     ]
@@ -184,8 +185,8 @@ struct ListTests {
     #expect(
       items(text, as: .tsv) == [
         entry(2, "http://h/a") {
-          $0.length = 1357
-          $0.digest = "md5=wHENa08V36iPYAsOa2JAdw=="
+          $0.options.length = 1357
+          $0.options.digest = "md5=wHENa08V36iPYAsOa2JAdw=="
         }, entry(3, "http://h/b"), entry(4, "http://h/c"),
       ])
     #expect(ExpectedDigest("md5=wHENa08V36iPYAsOa2JAdw==") != nil)
@@ -222,16 +223,16 @@ struct ListTests {
     var entry = ListEntry(
       line: 1, url: "http://h/ö", path: "a \"b\"", digest: "md5=x", length: 5)
     entry.priority = 1
-    entry.ifExists = "skip"
-    entry.maxAttempts = 2
-    entry.maxBytes = 3
-    entry.maxRate = 4
-    entry.maxHostWait = 6
-    entry.acceptUnverifiedLength = true
-    entry.recordDigest = false
-    entry.remoteTime = true
-    entry.connectTimeout = 7
-    entry.stallTimeout = 8
+    entry.options.ifExists = "skip"
+    entry.options.maxAttempts = 2
+    entry.options.maxBytes = 3
+    entry.options.maxRate = 4
+    entry.options.maxHostWait = 6
+    entry.options.acceptUnverifiedLength = true
+    entry.options.recordDigest = false
+    entry.options.remoteTime = true
+    entry.options.connectTimeout = 7
+    entry.options.stallTimeout = 8
     return entry
   }()
 
@@ -273,7 +274,7 @@ struct ListTests {
       items(text, as: .csv) == [
         entry(2, "http://h/a") {
           $0.path = "x, \"y\""
-          $0.length = 7
+          $0.options.length = 7
         }, entry(4, "http://h/b"),
       ])
   }
@@ -288,12 +289,12 @@ struct ListTests {
       (
         "url,Size\nx,1\n", 1,
         "'Size' is no name of a field: did you mean 'length'? There are "
-          + ListField.allCases.map(\.rawValue).joined(separator: ", ")
+          + ListField.names.joined(separator: ", ")
       ),
       (
         "url,out,x,Size\nx,1,2,3\n", 1,
         "'out' (did you mean 'path'?), 'x' and 'Size' (did you mean 'length'?) are no names of fields; there are "
-          + ListField.allCases.map(\.rawValue).joined(separator: ", ")
+          + ListField.names.joined(separator: ", ")
       ),
       ("path\nx\n", 1, "the header does not name url"),
       ("url,url\nx\n", 1, "the header names url twice"),
@@ -324,7 +325,7 @@ struct ListTests {
       ListWriter(.aria2).lines(of: entry)
         == "http://h/a\n  out=x\n  checksum=md5=00000000000000000000000000000000\n")
     #expect(ListWriter(.tsv).lines(of: entry) == "http://h/a\t5\tAAAAAAAAAAAAAAAAAAAAAA==\n")
-    entry.digest = "sha-256=" + String(repeating: "0", count: 64)
+    entry.options.digest = "sha-256=" + String(repeating: "0", count: 64)
     #expect(ListWriter(.tsv).lines(of: entry) == "http://h/a\t5\t\n")
   }
 

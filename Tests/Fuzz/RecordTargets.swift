@@ -49,11 +49,13 @@ private func checkWritten(_ entry: ListEntry) {
     var expected = entry
     expected.line = format == .csv ? 2 : 1
     // CSV has no word for a text that is there and empty, and JSON lines have none for a directory.
-    if entry.directory != nil || entry.path == "" || entry.digest == "" || entry.ifExists == "" {
+    if entry.directory != nil || entry.path == "" || entry.options.digest == ""
+      || entry.options.ifExists == ""
+    {
       continue
     }
     if entry.url.isEmpty || entry.url.contains(where: \.isNewline) { continue }
-    if [entry.path, entry.digest, entry.ifExists].contains(where: {
+    if [entry.path, entry.options.digest, entry.options.ifExists].contains(where: {
       $0?.contains(where: \.isNewline) == true
     }) {
       continue

@@ -1,5 +1,6 @@
 import Foundation
 import HaulTransfer
+import JobModel
 import Postgres
 import Reports
 import TestSupport
@@ -12,7 +13,7 @@ struct ErrorTableTests {
     try await withTestDatabase { database in
       let connection = try await database.connect()
       for row in ErrorTable.rows {
-        let rows = try await connection.query("SELECT haul.disposition($1)", [row.word])
+        let rows = try await connection.query("SELECT haul.disposition($1)", [row.word.rawValue])
         #expect(
           try rows[0].decode(0, as: String.self) == row.explanation.retry.rawValue, "\(row.word)")
       }
@@ -32,7 +33,7 @@ struct ErrorTableTests {
       let words = try rows.map { try $0.decode(0, as: String.self) }
       let retries = Set(TransferError.Retry.allCases.map(\.rawValue))
       #expect(
-        Set(words).subtracting(retries).subtracting(ErrorTable.rows.map(\.word)) == [])
+        Set(words).subtracting(retries).subtracting(ErrorTable.rows.map(\.word.rawValue)) == [])
       await connection.close()
     }
   }

@@ -1,6 +1,8 @@
 import HaulTransfer
+import JobModel
 import Reports
 import Terminal
+import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -15,13 +17,14 @@ struct JobListTests {
     durable: 0, changes: 0, status: 503, error: "http_5xx",
     message: "the server answers 503 Service Unavailable and \u{1b}[2J asks to come back later")
 
-  @Test(arguments: [
-    (["completed"], false, "1 job is completed"),
-    (["paused", "paused", "failed"], false, "2 jobs are paused, 1 is failed"),
-    (["running", "running"], true, "of the newest 2 jobs, 2 are running"),
-    (["running", "paused", "running"], true, "of the newest 3 jobs, 2 are running, 1 is paused"),
-  ])
-  func `why nothing happened to jobs`(states: [String], isCut: Bool, reason: String) {
+  @Test(
+    arguments: [
+      (["completed"], false, "1 job is completed"),
+      (["paused", "paused", "failed"], false, "2 jobs are paused, 1 is failed"),
+      (["running", "running"], true, "of the newest 2 jobs, 2 are running"),
+      (["running", "paused", "running"], true, "of the newest 3 jobs, 2 are running, 1 is paused"),
+    ] as [([JobState], Bool, String)])
+  func `why nothing happened to jobs`(states: [JobState], isCut: Bool, reason: String) {
     #expect(
       JobAction.pause.futility(states, isCut: isCut) == "no job to pause: \(reason)")
   }

@@ -1,5 +1,6 @@
 import JobQueue
 import Terminal
+import TestSupport
 import Testing
 
 @testable import Top

@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 
 /// What is read often: cheap however many jobs there are.
@@ -23,7 +24,7 @@ struct CountedFacts: Sendable {
   /// Those that have not ended, then the newest, at most ``mostBatches``.
   var batches: [BatchRow]
   var batchCount: Int64
-  var attempts: [AttemptResult]
+  var attempts: [AttemptResultCount]
   var failures: [FailureClass]
   /// How long the oldest transaction that keeps dead rows has run, in seconds; nil where there is none to see.
   var oldestSnapshot: Double?

@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 
 /// What metrics say, from what is known. Every label has few values: queues, states, error classes.
@@ -61,16 +62,15 @@ struct PoolMetrics: Sendable {
   }
 
   private func workers(_ live: LiveFacts) -> [MetricFamily] {
-    let states = ["alive", "silent", "draining", "dead", "stopped"]
     let counts = Dictionary(uniqueKeysWithValues: live.workerCounts.map { ($0.state, $0) })
-    let present = ["alive", "silent", "draining"].compactMap { counts[$0] }
+    let present = WorkerState.present.compactMap { counts[$0] }
     return [
       MetricFamily(
         "haul_workers", "Workers by state; dead and stopped ones of all time.", by: "state",
-        states.map { ($0, Double(counts[$0]?.workers ?? 0)) }),
+        WorkerState.known.map { ($0.rawValue, Double(counts[$0]?.workers ?? 0)) }),
       MetricFamily(
         "haul_worker_places", "Jobs that workers in state alive may hold at once, together.",
-        Double(counts["alive"]?.concurrency ?? 0)),
+        Double(counts[.alive]?.concurrency ?? 0)),
       MetricFamily(
         "haul_oldest_heartbeat_age_seconds",
         "Time since the oldest last heartbeat of a worker that is neither stopped nor dead.",
@@ -92,13 +92,12 @@ struct PoolMetrics: Sendable {
   private func counts(_ counted: CountedFacts) -> [MetricFamily] {
     let reasons = IdleReason.allCases.map(\.rawValue)
     let hosts = Dictionary(uniqueKeysWithValues: counted.hostCounts.map { ($0.whyIdle, $0.hosts) })
-    let results = ["completed", "failed", "released", "rescued", "cancelled", "paused"]
     let attempts = Dictionary(
       uniqueKeysWithValues: counted.attempts.map { ($0.result, $0.attempts) })
     return queues(counted.queues) + [
       MetricFamily(
         "haul_failed_jobs", "Jobs that are failed now, by error class.", by: "error",
-        Self.bounded(counted.failures.map { ($0.error ?? "unknown", Double($0.jobs)) })),
+        Self.bounded(counted.failures.map { ($0.error?.rawValue ?? "unknown", Double($0.jobs)) })),
       MetricFamily(
         "haul_hosts",
         "Hosts by what keeps more from starting on them; open: nothing does.", by: "state",
@@ -106,7 +105,7 @@ struct PoolMetrics: Sendable {
       MetricFamily(
         "haul_attempts_total",
         "Leases that have ended, by how; released and rescued ones go on elsewhere.", by: "result",
-        results.map { ($0, Double(attempts[$0] ?? 0)) }),
+        AttemptResult.ended.map { ($0.rawValue, Double(attempts[$0] ?? 0)) }),
       MetricFamily(
         "haul_handoffs_total", "Leases that another went on with.",
         Double(counted.attempts.map(\.takenOver).reduce(0, +))),

@@ -1,4 +1,5 @@
 import HaulTransfer
+import JobModel
 import JobQueue
 import Stores
 
@@ -38,7 +39,7 @@ extension JobRun {
     var ending = Ending(job: lease.job, token: lease.token, result: .failed)
     fill(&ending, report)
     ending.path = lease.path
-    ending.error = error.errorClass.rawValue
+    ending.error = ErrorClass(rawValue: error.errorClass.rawValue)
     ending.message = error.sentence
     ending.status = error.status ?? report.status
     // Should somebody have taken a directory of part files away, the next attempt makes it anew.

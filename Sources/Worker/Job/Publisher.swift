@@ -1,5 +1,6 @@
 import HaulSystem
 import HaulTransfer
+import JobModel
 import JobQueue
 import Stores
 

@@ -1,17 +1,19 @@
 import Arguments
+import JobModel
 import Reports
 
-/// A class of errors, as the database and the logs spell it.
+/// An error class that this program knows.
 struct ErrorClassArgument: OptionValue {
   static var expected: String {
-    "a class of errors (\(candidates.joined(separator: ", ")))"
+    "an error class (\(candidates.joined(separator: ", ")))"
   }
-  static var candidates: [String] { ErrorTable.rows.map(\.word) }
+  static var candidates: [String] { ErrorTable.rows.map(\.word.rawValue) }
 
-  let argument: String
+  let errorClass: ErrorClass
+  var argument: String { errorClass.rawValue }
 
   init?(argument: String) {
-    guard ErrorTable.advice(on: argument) != nil else { return nil }
-    self.argument = argument
+    errorClass = ErrorClass(rawValue: argument)
+    guard ErrorTable.advice(on: errorClass) != nil else { return nil }
   }
 }

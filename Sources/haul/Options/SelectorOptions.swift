@@ -1,9 +1,17 @@
 import Arguments
+import JobModel
 import JobQueue
 
-/// The states of a job, as people and views spell them.
-enum JobState: String, CaseIterable, OptionValue {
-  case queued, scheduled, running, interrupted, paused, completed, failed, cancelled
+extension JobState: OptionValue {
+  package static var expected: String { OneOf.listed(candidates) }
+  package static var candidates: [String] { known.map(\.rawValue) }
+
+  package init?(argument: String) {
+    self.init(rawValue: argument)
+    if !Self.known.contains(self) { return nil }
+  }
+
+  package var argument: String { rawValue }
 }
 
 /// Which jobs are meant; what is given narrows each other.
@@ -31,8 +39,8 @@ struct SelectorOptions: OptionGroup {
     selector.batch = batch
     selector.queue = queue
     selector.host = host?.argument
-    selector.state = state?.rawValue
-    selector.error = error?.argument
+    selector.state = state
+    selector.error = error?.errorClass
     return selector
   }
 

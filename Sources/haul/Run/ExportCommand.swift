@@ -61,21 +61,8 @@ struct ExportCommand: HaulCommand {
 extension ListEntry {
   /// The entry that submits a job like this one.
   init(_ job: ExportedJob) {
-    self.init(
-      line: 0, url: job.url, path: job.path, digest: job.options.digest,
-      length: job.options.length)
+    self.init(line: 0, url: job.url, path: job.path)
     priority = job.priority
-    ifExists = job.options.ifExists
-    maxAttempts = job.options.maxAttempts
-    maxBytes = job.options.maxBytes
-    maxRate = job.options.maxRate
-    maxHostWait = job.options.maxHostWait
-    acceptUnverifiedLength = job.options.acceptUnverifiedLength
-    recordDigest = job.options.recordDigest
-    remoteTime = job.options.remoteTime
-    connectTimeout = job.options.connectTimeout
-    stallTimeout = job.options.stallTimeout
-    headers = job.options.headers
-    credential = job.options.credential
+    options = job.options
   }
 }

@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import FoundationEssentials
 import HaulSystem
 import HaulTransfer
+import JobModel
 import JobQueue
 import LocalPool
 import Log
@@ -90,7 +91,7 @@ struct GetCommand: HaulCommand {
   var networks: [CIDR] = []
   var progress = ProgressOptions()
   var result = OutputOptions()
-  var choices = JobChoices()
+  var choices = GetJobOptions()
   var requests = RequestOptions()
   var log = LogOptions(level: .error)
 

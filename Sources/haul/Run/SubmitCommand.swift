@@ -25,7 +25,7 @@ struct SubmitCommand: HaulCommand {
 
     A list has one URL a line; blank lines and lines that start with # are skipped. It may also be an input file \
     of aria2 (out, dir, checksum and header count), TsvHttpData-1.0, JSON lines, or CSV with a header. The last two \
-    know the fields \(ListField.allCases.map(\.rawValue).joined(separator: ", ")); headers is a list of texts in JSON, and \
+    know the fields \(ListField.names.joined(separator: ", ")); headers is a list of texts in JSON, and \
     with a tab between in CSV. Without --format the name's ending \
     (.jsonl, .ndjson, .csv, .tsv) or the first line tells. A file of another length or digest than \
     the list says fails. No user name, password or token may be in a list, a URL or a header: the database would keep it. \
@@ -66,14 +66,6 @@ struct SubmitCommand: HaulCommand {
       .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
-      .deniableFlag(
-        "record-digest", \.recordDigest, "Keep the SHA-256 of each file for 'haul verify'."),
-      .value(
-        "credential", "<name>", \.credential,
-        "What proves who asks, by the name that workers know it by (haul worker --credentials)."),
-      .value(
-        "limit-rate", "<size>", \.limitRate,
-        "At most so many bytes a second, each job by itself."),
       .value(
         "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
       .flag(
@@ -97,19 +89,16 @@ struct SubmitCommand: HaulCommand {
   var priority: Int?
   var out: String?
   var checksum: ExpectedDigest?
-  var recordDigest: Bool?
-  var credential: CredentialArgument?
-  var limitRate: RateArgument?
   var notBefore: NotBefore?
   var wait = false
   var progress = ProgressOptions()
   var output = OutputOptions()
-  var choices = JobChoices()
+  var choices = SubmitJobOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
     try checkUsage()
-    let options = try options()
+    let options = try choices.options()
     let batch = batch?.argument ?? (wait ? Self.inventBatch() : nil)
     let display = progress.display(label: "haul submit")
     defer { display.finish() }
@@ -160,14 +149,6 @@ struct SubmitCommand: HaulCommand {
     let pieces = try await reader.pieces(ofList: input, problems: problems).begin()
     try reader.requireLine(in: pieces, skipsWrong: skipBad)
     return .list(pieces)
-  }
-
-  private func options() throws(ExitError) -> JobOptions {
-    var options = try choices.options()
-    options.recordDigest = recordDigest
-    options.credential = credential?.argument
-    options.maxRate = limitRate?.rate.bytes
-    return options
   }
 
   private func submit(

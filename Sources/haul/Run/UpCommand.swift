@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import FoundationEssentials
 import HaulSystem
 import HaulTransfer
+import JobModel
 import LocalPool
 import Log
 import Reports
@@ -80,8 +81,8 @@ struct UpCommand: HaulCommand {
           "haul up: \(counted(jobs, "file")) interrupted in \(path): what is there goes on with --store "
             + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here it begins anew "
             + "after five minutes.\n")
-      case .settled(let lease) where lease.state == "failed":
-        failures.withLock { $0.add(lease.cause ?? lease.state) }
+      case .settled(let lease) where lease.state == .failed:
+        failures.withLock { $0.add(lease.cause?.rawValue ?? lease.state.rawValue) }
       case .settled: break
       case .drained:
         StandardStream.say("haul up: all of its workers were drained; the pool ends.\n")

@@ -37,7 +37,7 @@ struct QueueSetCommand: HaulCommand {
   var queue = ""
   var maxRunning: Settable<Int>?
   var weight: Int?
-  var defaults = JobDefaults()
+  var defaults = QueueJobOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 

@@ -1,4 +1,5 @@
 import Arguments
+import HaulTransfer
 import JobQueue
 
 struct RetryCommand: ControlCommand {

@@ -75,7 +75,7 @@ struct VerifyCommand: HaulCommand {
     if ids.isEmpty { return [] }
     var selector = JobSelector()
     selector.ids = ids
-    selector.state = JobState.completed.rawValue
+    selector.state = .completed
     let completed = Set(try await queue.jobs(selector, limit: ids.count).map(\.job))
     return ids.filter { !completed.contains($0) }
   }
@@ -92,7 +92,7 @@ struct VerifyCommand: HaulCommand {
     }
     let queues = Set(try await queue.queues().map(\.queue))
     var selector = selectors.selector(ids: ids)
-    selector.state = JobState.completed.rawValue
+    selector.state = .completed
     var tally = VerifyTally()
     var before = Int64.max
     while true {

@@ -38,7 +38,7 @@ struct FailuresCommand: HaulCommand {
       selector.batch = batch
       selector.host = host?.argument
       if selector != JobSelector() { try await queue.requireNames(selector) }
-      selector.error = error?.argument
+      selector.error = error?.errorClass
       return try await queue.failures(of: selector, limit: limit.asked)
     }
     try output.print(

@@ -1,5 +1,6 @@
 import Arguments
 import HaulSystem
+import JobModel
 import JobQueue
 import Reports
 import Terminal
@@ -35,7 +36,9 @@ struct JobCommand: HaulCommand {
         return (job, attempts, try await queue.worker(holder), Obstacle?.none)
       }
       // That it is paused, or waits for its time, is said already.
-      guard ["queued", "interrupted"].contains(job.state) else { return (job, attempts, nil, nil) }
+      guard job.state == .queued || job.state == .interrupted else {
+        return (job, attempts, nil, nil)
+      }
       let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
       return (job, attempts, nil, obstacle)
     }
@@ -47,13 +50,13 @@ struct JobCommand: HaulCommand {
       "WHAT TO DO", key: "advice",
       value: { row in
         .text(
-          trouble.flatMap(ErrorTable.advice) ?? (row.state == "interrupted" ? Self.inPart : nil))
+          trouble.flatMap(ErrorTable.advice) ?? (row.state == .interrupted ? Self.inPart : nil))
       })
     let waits = JobRow.Column(
       "DOES NOT START", key: "obstacle",
       value: { row in
         .text(
-          row.state == "paused"
+          row.state == .paused
             ? "it is paused; let it go on with: haul resume \(id)"
             : obstacle?.sentence(of: "\(id)"))
       })

@@ -1,5 +1,6 @@
 import Arguments
 import HaulSystem
+import JobModel
 import JobQueue
 import Reports
 import Terminal
@@ -41,7 +42,8 @@ struct WorkersCommand: HaulCommand {
     try output.print(
       rows, upTo: limit.limit, label: "haul workers", WorkerRow.columns,
       json: WorkerRow.moreColumns, note: \.trouble)
-    let words = [("dead", "died"), ("stopped", "stopped in order")].compactMap { state, word in
+    let words = [(WorkerState.dead, "died"), (.stopped, "stopped gracefully")].compactMap {
+      state, word in
       let gone = counts.workers(state)
       return gone > 0 ? "\(counted(Int(gone), "worker")) \(word)" : nil
     }

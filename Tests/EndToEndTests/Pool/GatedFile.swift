@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import TestSupport
 import Testing
@@ -66,7 +67,9 @@ struct Attempt: Equatable, CustomStringConvertible {
 extension HaulPool {
   /// The attempts of a job in their order.
   func attempts(of job: Int64) async throws -> [Attempt] {
-    try await JobQueue(admin).attempts(of: job).map { Attempt($0.result, from: $0.resumedAt) }
+    try await JobQueue(admin).attempts(of: job).map {
+      Attempt($0.result.rawValue, from: $0.resumedAt)
+    }
   }
 
   /// Ends a worker in order.

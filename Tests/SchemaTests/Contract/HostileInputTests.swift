@@ -1,4 +1,5 @@
 import Foundation
+import JobModel
 import JobQueue
 import Postgres
 import TestSupport
@@ -165,7 +166,7 @@ struct HostileInputTests {
         let lease = try await worker.claimOne()
         #expect(lease.path == line.path && lease.host == text && lease.url == line.url)
         var ending = Ending(job: lease.job, token: lease.token, result: .failed)
-        ending.error = text
+        ending.error = ErrorClass(rawValue: text)
         ending.message = text
         try await worker.call([ending])
         let row = try await pool.admin.query(

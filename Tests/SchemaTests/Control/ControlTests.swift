@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import Postgres
 import TestSupport
@@ -107,7 +108,7 @@ struct ControlTests {
     try await Pool.open { pool in
       let job = try await pool.submit(1, options: JobOptions(maxAttempts: 2))[0]
       let worker = try await pool.worker()
-      func failOnce() async throws -> String? {
+      func failOnce() async throws -> JobState? {
         try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
         _ = try await pool.jobs.promote(limit: 10)
         return try await worker.end(worker.claimOne(), .failed, "timeout")

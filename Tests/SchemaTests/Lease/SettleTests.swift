@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import Postgres
 import TestSupport
@@ -111,7 +112,7 @@ struct SettleTests {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]
       let worker = try await pool.worker()
-      func failOnce() async throws -> String? {
+      func failOnce() async throws -> JobState? {
         try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
         try await pool.execute("UPDATE haul.host SET blocked_until = NULL")
         _ = try await pool.jobs.promote(limit: 10)
@@ -161,12 +162,13 @@ struct SettleTests {
   }
 
   /// What a failure leaves of a job's progress: nothing where no retry can help.
-  @Test(arguments: [
-    ("http_4xx", false), ("digest", false), ("disk_full", false), ("timeout", true),
-    ("blocked_address", true), ("connect", true),
-  ])
+  @Test(
+    arguments: [
+      ("http_4xx", false), ("digest", false), ("disk_full", false), ("timeout", true),
+      ("blocked_address", true), ("connect", true),
+    ] as [(ErrorClass, Bool)])
   func `a failure that a retry may mend keeps what is durable`(
-    _ error: String, _ isKept: Bool
+    _ error: ErrorClass, _ isKept: Bool
   ) async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1, options: JobOptions(maxAttempts: 1, maxHostWait: 1))[0]

@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import Postgres
 import TestSupport
@@ -29,7 +30,7 @@ struct RefreshTests {
   @discardableResult
   private static func complete(
     _ lease: Lease, by worker: TestWorker, bytes: Int64 = 10, path: String? = nil
-  ) async throws -> String? {
+  ) async throws -> JobState? {
     var ending = Ending(job: lease.job, token: lease.token, result: .completed)
     ending.bytes = bytes
     ending.path = path
@@ -115,9 +116,9 @@ struct RefreshTests {
   }
 
   /// Its failure keeps what it had brought: whoever tries again asks on the same condition.
-  @Test(arguments: ["http_5xx", "http_4xx", nil])
+  @Test(arguments: ["http_5xx", "http_4xx", nil] as [ErrorClass?])
   func `a refresh that fails or is cancelled is one when it is tried again`(
-    error: String?
+    error: ErrorClass?
   ) async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]

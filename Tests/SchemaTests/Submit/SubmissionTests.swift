@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import Postgres
 import TestSupport

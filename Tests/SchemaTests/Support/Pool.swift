@@ -1,4 +1,5 @@
 import Foundation
+import JobModel
 import JobQueue
 import Postgres
 import Synchronization

@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import Postgres
 import Testing
@@ -50,9 +51,9 @@ actor TestWorker {
   /// Ends one lease and returns the job's state, nil if the token was stale.
   @discardableResult
   func end(
-    _ lease: Lease, _ result: Ending.Result, _ error: String? = nil, retryAfter: Double? = nil,
+    _ lease: Lease, _ result: Ending.Result, _ error: ErrorClass? = nil, retryAfter: Double? = nil,
     host: String? = nil
-  ) async throws -> String? {
+  ) async throws -> JobState? {
     var ending = Ending(job: lease.job, token: lease.token, result: result)
     ending.error = error
     ending.message = error.map { "trouble: \($0)" }

@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import Postgres
 import TestSupport
@@ -7,7 +8,8 @@ import Testing
 struct FailureTests {
   @Test func `failures are counted by class, host and hour`() async throws {
     try await Pool.open { pool in
-      func selector(batch: String? = nil, host: String? = nil, error: String? = nil) -> JobSelector
+      func selector(batch: String? = nil, host: String? = nil, error: ErrorClass? = nil)
+        -> JobSelector
       {
         var selector = JobSelector()
         (selector.batch, selector.host, selector.error) = (batch, host, error)

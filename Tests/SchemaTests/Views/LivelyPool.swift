@@ -1,6 +1,8 @@
 import Foundation
+import JobModel
 import JobQueue
 import Postgres
+import TestSupport
 
 /// A pool in which all that operators ask about has happened or is happening. Jobs have the ids 1, 2, … in the order below.
 enum LivelyPool {

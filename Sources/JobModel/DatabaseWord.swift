@@ -1,0 +1,19 @@
+/// A word of the database, such as a job's state.
+///
+/// The static members of a conforming type are the words that this program knows. A newer database may send others: they decode
+/// without an error, equal themselves and are shown as they are.
+package protocol DatabaseWord: RawRepresentable, Hashable, Sendable, Codable, Comparable,
+  CustomStringConvertible
+where RawValue == String {
+  /// The words that this program knows, in the order in which people see them.
+  static var known: [Self] { get }
+
+  init(rawValue: String)
+}
+
+extension DatabaseWord {
+  package var description: String { rawValue }
+
+  /// By the alphabet.
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}

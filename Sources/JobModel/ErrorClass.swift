@@ -1,0 +1,15 @@
+/// The class of an error, as the database and the logs spell it.
+///
+/// The transfer library defines the classes of a download; `docs/errors.md` explains all of them.
+package struct ErrorClass: DatabaseWord {
+  package let rawValue: String
+  package init(rawValue: String) { self.rawValue = rawValue }
+
+  /// The host was in trouble for longer than the job waits for one. Only the database decides this.
+  package static let hostUnreachable = ErrorClass(rawValue: "host_unreachable")
+  /// Worker after worker died while it had the job. Only the database decides this.
+  package static let rescuedTooOften = ErrorClass(rawValue: "rescued_too_often")
+
+  /// The classes that only a pool has.
+  package static let known: [ErrorClass] = [.hostUnreachable, .rescuedTooOften]
+}

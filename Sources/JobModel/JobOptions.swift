@@ -1,0 +1,36 @@
+/// What a job asks for beyond its URL and path. An absent value leaves the choice to the queue, then to the worker.
+///
+/// The keys in the database are the names of the properties in snake case: those of ``JobOption``.
+package struct JobOptions: Sendable, Codable, Equatable {
+  /// The digest of the whole file, `sha-256=…` in hexadecimal or base64 (RFC 9530).
+  package var digest: String?
+  /// The complete length in bytes; a file of another length fails.
+  package var length: Int64?
+  /// What to do when a file stands under the final name: `fail`, `skip`, `replace` or `rename`.
+  package var ifExists: String?
+  /// The job fails after this many charged failures. Default: 5.
+  package var maxAttempts: Int?
+  /// The job fails if its file is larger than this many bytes.
+  package var maxBytes: Int64?
+  /// At most this many bytes per second are read.
+  package var maxRate: Int64?
+  /// Seconds that the job waits for a host in trouble before it fails as `host_unreachable`. Default: one day.
+  package var maxHostWait: Int?
+  /// Accept a response without a length even if nothing else confirms that it is complete.
+  package var acceptUnverifiedLength: Bool?
+  /// Compute the file's SHA-256, even if no digest is checked with it, and keep it with the outcome.
+  package var recordDigest: Bool?
+  /// Give the file the source's modification time.
+  package var remoteTime: Bool?
+  /// Seconds that making a connection may take, name lookup and TLS included. Default: the worker's own limit.
+  package var connectTimeout: Int?
+  /// Seconds that the source may send nothing. Default: the worker's own limit.
+  package var stallTimeout: Int?
+  /// Request headers, each `Name: value`. A job's own headers replace those of its submission.
+  package var headers: [String]?
+  /// The name of a credential that the worker holds.
+  package var credential: String?
+
+  /// No options.
+  package init() {}
+}

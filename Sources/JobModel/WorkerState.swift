@@ -1,0 +1,21 @@
+/// The state of a worker, as the view `haul.workers` spells it.
+package struct WorkerState: DatabaseWord {
+  package let rawValue: String
+  package init(rawValue: String) { self.rawValue = rawValue }
+
+  /// Its heartbeats come in time.
+  package static let alive = WorkerState(rawValue: "alive")
+  /// Its last heartbeat is late.
+  package static let silent = WorkerState(rawValue: "silent")
+  /// It claims nothing more and hands its downloads over.
+  package static let draining = WorkerState(rawValue: "draining")
+  /// Its heartbeats stopped, and its jobs were taken back.
+  package static let dead = WorkerState(rawValue: "dead")
+  /// It stopped gracefully.
+  package static let stopped = WorkerState(rawValue: "stopped")
+
+  package static let known: [WorkerState] = [.alive, .silent, .draining, .dead, .stopped]
+
+  /// The states of a worker that is neither stopped nor dead.
+  package static let present: [WorkerState] = [.alive, .silent, .draining]
+}

@@ -1,0 +1,140 @@
+import Arguments
+import HaulTransfer
+import JobModel
+
+/// A job option as the command line has it: one row of ``JobOptionTable``.
+struct JobOptionRow: Sendable {
+  let commands: [JobOptionTable.Command]
+  /// For a submission.
+  let option: Arguments.Option<JobOptions>
+  /// For the defaults of a queue, where it also takes `none`.
+  let queueOption: Arguments.Option<QueueJobOptions>
+
+  /// An option with a value. `long` is its name where that is not the job option's own.
+  static func value<Value: OptionValue>(
+    _ option: JobOption, _ placeholder: String, _ type: Value.Type, long: String? = nil,
+    for commands: [JobOptionTable.Command] = JobOptionTable.Command.allCases, _ help: String,
+    _ value: @escaping @Sendable (Value) -> JobOption.Value
+  ) -> JobOptionRow {
+    let long = long ?? option.argumentName
+    return JobOptionRow(
+      commands: commands,
+      option: .value(long, placeholder, of: Value.self, help) { $0[option] = value($1) },
+      queueOption: .value(long, placeholder, of: Settable<Value>.self, help) { queue, setting in
+        queue.set(option, setting, value)
+      })
+  }
+
+  /// A flag, `yes` or `no` for a queue.
+  static func flag(
+    _ option: JobOption, for commands: [JobOptionTable.Command] = JobOptionTable.Command.allCases,
+    _ help: String
+  ) -> JobOptionRow {
+    JobOptionRow(
+      commands: commands,
+      option: .deniableFlag(option.argumentName, help) { $0[option] = .flag($1) },
+      queueOption: .value(
+        option.argumentName, "<yes|no>", of: Settable<Answer>.self, help
+      ) { queue, setting in queue.set(option, setting) { .flag($0 == .yes) } })
+  }
+}
+
+/// The job options that commands take.
+enum JobOptionTable {
+  /// A command that takes job options.
+  enum Command: CaseIterable {
+    /// `haul submit`
+    case submit
+    /// `haul get`
+    case get
+    /// `haul queue set`
+    case queue
+  }
+
+  /// One row is all that the command line needs for an option.
+  static let rows: [JobOptionRow] = [
+    .value(
+      .maxAttempts, "<n>", AttemptCount.self,
+      "Fail the job after this many failures. Default: 5."
+    ) { .number(Int64($0.count)) },
+    .value(.maxBytes, "<size>", ByteCount.self, "Fail the job if its file is larger.") {
+      .number($0.bytes)
+    },
+    .value(
+      .ifExists, "<policy>", CollisionPolicy.self,
+      "What to do if a file with the final name exists. Default: fail."
+    ) { .text($0.rawValue) },
+    .flag(
+      .acceptUnverifiedLength,
+      "Accept a response without Content-Length even if nothing else confirms that it is complete."),
+    .flag(.remoteTime, "Give the file the source's modification time."),
+    .flag(
+      .recordDigest, for: [.submit, .queue], "Keep the SHA-256 of the file for 'haul verify'."),
+    .value(
+      .credential, "<name>", CredentialArgument.self, for: [.submit, .queue],
+      "The name of the credential to send. Workers read it from their --credentials directory."
+    ) { .text($0.argument) },
+    .value(
+      .maxRate, "<size>", RateArgument.self, long: "limit-rate", for: [.submit, .queue],
+      "Limit each download to this many bytes per second."
+    ) { .number($0.rate.bytes) },
+    .value(
+      .connectTimeout, "<duration>", TimeoutArgument.self,
+      "How long making a connection may take. Default: 10s."
+    ) { .number($0.seconds) },
+    .value(
+      .stallTimeout, "<duration>", TimeoutArgument.self,
+      "How long the source may send nothing, also before its first byte. Default: 60s."
+    ) { .number($0.seconds) },
+  ]
+
+  /// The options of a submission by `command`.
+  static func options(for command: Command) -> [Option<JobOptions>] {
+    rows.filter { $0.commands.contains(command) }.map(\.option)
+  }
+}
+
+/// `yes` or `no`.
+enum Answer: String, CaseIterable, OptionValue { case yes, no }
+
+extension CollisionPolicy: OptionValue {}
+
+/// How many failures a job may have.
+struct AttemptCount: OptionValue {
+  static let expected = "a whole number from 1 to 1000"
+
+  let count: Int
+
+  init?(argument: String) {
+    guard let count = Int(argument: argument), (1...1000).contains(count) else { return nil }
+    self.count = count
+  }
+
+  var argument: String { count.argument }
+}
+
+/// A time limit. Shorter ones than a second would fail a source that is only slow to begin.
+struct TimeoutArgument: OptionValue {
+  static let expected = "\(Duration.expected) from 1s to 1d"
+
+  private let duration: Duration
+
+  init?(argument: String) {
+    guard let duration = Duration(argument: argument),
+      (Duration.seconds(1)...Duration.seconds(86_400)).contains(duration)
+    else { return nil }
+    self.duration = duration
+  }
+
+  var argument: String { duration.argument }
+
+  /// Rounded up.
+  var seconds: Int64 { Int64((duration / .seconds(1)).rounded(.up)) }
+}
+
+extension JobOption {
+  /// `max-attempts`
+  fileprivate var argumentName: String {
+    String(rawValue.map { $0 == "_" ? "-" : $0 })
+  }
+}

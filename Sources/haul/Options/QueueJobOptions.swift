@@ -1,0 +1,22 @@
+import Arguments
+import JobModel
+
+/// The job options that a queue gives to jobs submitted without their own.
+struct QueueJobOptions: OptionGroup {
+  static let title: String? = "JOB OPTIONS"
+  static let options: [Option<Self>] = JobOptionTable.rows
+    .filter { $0.commands.contains(.queue) }.map(\.queueOption)
+
+  /// Those given, by the raw values of `JobOption`; nil for `none`.
+  private(set) var settings: [String: JobOption.Value?] = [:]
+
+  /// Sets an option, or removes it for `none`.
+  mutating func set<Value>(
+    _ option: JobOption, _ setting: Settable<Value>, _ value: (Value) -> JobOption.Value
+  ) {
+    switch setting {
+    case .none: settings.updateValue(nil, forKey: option.rawValue)
+    case .value(let given): settings.updateValue(value(given), forKey: option.rawValue)
+    }
+  }
+}

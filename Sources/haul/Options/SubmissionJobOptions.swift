@@ -1,0 +1,61 @@
+import Arguments
+import HaulTransfer
+import JobModel
+
+/// The job options that a submission gives to all of its jobs.
+protocol SubmissionJobOptions: OptionGroup {
+  static var command: JobOptionTable.Command { get }
+  /// Headers are not checked yet: a message that refuses a secret must not repeat it.
+  var given: JobOptions { get set }
+}
+
+extension SubmissionJobOptions {
+  static var title: String? { "JOB OPTIONS" }
+
+  static func jobOptions(
+    liftedBy path: any WritableKeyPath<Self, JobOptions> & Sendable
+  ) -> [Option<Self>] {
+    let header: Option<JobOptions> = .values(
+      "header", "<header>", \.headerTexts,
+      "A request header, such as 'Referer: https://example.org/'; may be repeated. Redirects to other origins do not get it."
+    )
+    return ([header] + JobOptionTable.options(for: command)).map { $0.lifted(to: path) }
+  }
+
+  /// The options, with checked headers.
+  ///
+  /// - Throws: where a header may not be sent.
+  func options() throws(ExitError) -> JobOptions {
+    var options = given
+    do throws(RequestField.Problem) {
+      options.headers = try given.headers.map { texts throws(RequestField.Problem) in
+        try RequestField.all(texts).map(\.text)
+      }
+    } catch {
+      throw ExitError(.usage, "\(error).")
+    }
+    return options
+  }
+}
+
+/// The job options of `haul submit`.
+struct SubmitJobOptions: SubmissionJobOptions {
+  static let command = JobOptionTable.Command.submit
+  static let options: [Option<Self>] = jobOptions(liftedBy: \.given)
+  var given = JobOptions()
+}
+
+/// The job options of `haul get`.
+struct GetJobOptions: SubmissionJobOptions {
+  static let command = JobOptionTable.Command.get
+  static let options: [Option<Self>] = jobOptions(liftedBy: \.given)
+  var given = JobOptions()
+}
+
+extension JobOptions {
+  /// As the command line sets them.
+  fileprivate var headerTexts: [String] {
+    get { headers ?? [] }
+    set { headers = newValue }
+  }
+}
