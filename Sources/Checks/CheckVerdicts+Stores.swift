@@ -18,10 +18,10 @@ extension CheckVerdicts {
   }
 
   /// A directory that was named as a store.
-  package static func store(_ probe: StoreProbe, _ known: KnownStores) -> [Finding] {
+  package static func store(_ probe: StoreProbe, _ known: KnownStores) -> [CheckFinding] {
     let name = probe.mount.name
     let directory = probe.mount.directory
-    var findings: [Finding] = []
+    var findings: [CheckFinding] = []
     switch probe.marker {
     case .failure(.noMarker):
       findings.append(
@@ -47,7 +47,8 @@ extension CheckVerdicts {
   }
 
   /// An instance that this machine had when it was initialised; nil for what is right: `store` says so then.
-  package static func recorded(_ row: StoreRow, marker: Result<String, StoreError>) -> Finding? {
+  package static func recorded(_ row: StoreRow, marker: Result<String, StoreError>) -> CheckFinding?
+  {
     if case .success(row.marker) = marker { return nil }
     return .warn(
       "store \(row.store)", "instance \(row.instance) is not mounted at \(row.root)",
@@ -56,7 +57,7 @@ extension CheckVerdicts {
 
   private static func markerKnown(
     _ marker: String, _ mount: StoreMount, _ rows: [StoreRow]?
-  ) -> Finding {
+  ) -> CheckFinding {
     let (what, directory) = ("store \(mount.name)", mount.directory)
     guard let rows else {
       return .ok(what, "\(directory) has a marker; the database was not asked")
@@ -77,7 +78,7 @@ extension CheckVerdicts {
   }
 
   /// Little is less than a twentieth, or less than 1 GiB.
-  package static func free(_ store: String, _ free: Int64, of total: Int64) -> Finding {
+  package static func free(_ store: String, _ free: Int64, of total: Int64) -> CheckFinding {
     let (what, left) = ("store \(store)", HumanFormat.bytes(free))
     let detail = "\(left) of \(HumanFormat.bytes(total)) free"
     return free < total / 20 || free < 1 << 30
@@ -88,7 +89,9 @@ extension CheckVerdicts {
       : .ok(what, detail)
   }
 
-  package static func writing(_ mount: StoreMount, _ publishing: StoreProbe.Publishing) -> Finding {
+  package static func writing(_ mount: StoreMount, _ publishing: StoreProbe.Publishing)
+    -> CheckFinding
+  {
     let what = "store \(mount.name)"
     switch publishing {
     case .works: return .ok(what, "files can be made, synced and renamed")
@@ -100,7 +103,7 @@ extension CheckVerdicts {
     }
   }
 
-  private static func foreignParts(_ probe: StoreProbe, pool: String?) -> [Finding] {
+  private static func foreignParts(_ probe: StoreProbe, pool: String?) -> [CheckFinding] {
     guard let pool else { return [] }
     return probe.parts.sorted { $0.key < $1.key }.filter { $0.key != pool && $0.value > 0 }.map {
       .warn(

@@ -3,7 +3,7 @@ package import JobQueue
 extension CheckVerdicts {
   /// What alarms of `rows`, but for what was never measured, since a pool that has not begun is not ill, and for what other
   /// findings have `told`: `connections` or, with the subject, `stranded_lanes films`.
-  package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [Finding] {
+  package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [CheckFinding] {
     let alarming = rows.filter { row in
       row.alarming && row.value != nil
         && told.isDisjoint(with: [row.vital, "\(row.vital) \(row.subject ?? "")"])

@@ -5,7 +5,7 @@ import Terminal
 
 /// What facts mean: thresholds and advice of `haul check`, and nothing else. Pure.
 package enum CheckVerdicts {
-  package static func libraries(_ libraries: TransferLibraries, libpq: String) -> Finding {
+  package static func libraries(_ libraries: TransferLibraries, libpq: String) -> CheckFinding {
     let detail = "\(libraries.curlText), libpq \(libpq), OpenSSL \(libraries.openSSL)"
     let what = "libraries"
     if libraries.tls == nil {
@@ -18,7 +18,7 @@ package enum CheckVerdicts {
     return .ok(what, detail)
   }
 
-  package static func server(_ facts: DatabaseFacts) -> Finding {
+  package static func server(_ facts: DatabaseFacts) -> CheckFinding {
     let detail = "PostgreSQL \(facts.server), database \(facts.database) as \(facts.user)"
     return facts.serverNumber >= 150_000
       ? .ok("connection", detail)
@@ -26,7 +26,7 @@ package enum CheckVerdicts {
   }
 
   /// `version` is nil where the database has no Haul schema.
-  package static func schema(version: Int?, program: Int) -> Finding {
+  package static func schema(version: Int?, program: Int) -> CheckFinding {
     guard let version else {
       return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")
     }
@@ -43,7 +43,7 @@ package enum CheckVerdicts {
   }
 
   /// That all roles are there, and what this user may do by them.
-  package static func roles(_ facts: DatabaseFacts) -> Finding {
+  package static func roles(_ facts: DatabaseFacts) -> CheckFinding {
     let missing = ["haul_admin", "haul_worker", "haul_submitter", "haul_monitor"]
       .filter { !facts.roles.contains($0) }
     if !missing.isEmpty {
@@ -74,7 +74,7 @@ package enum CheckVerdicts {
   }
 
   /// `ahead` is how far this machine's clock is ahead of the database's, as well as that can be told.
-  package static func clock(ahead: Duration) -> Finding {
+  package static func clock(ahead: Duration) -> CheckFinding {
     let apart = ahead < .zero ? .zero - ahead : ahead
     let side = ahead < .zero ? "behind" : "ahead of"
     let detail = "this machine is \(HumanFormat.duration(apart)) \(side) the database"
@@ -85,7 +85,7 @@ package enum CheckVerdicts {
     )
   }
 
-  package static func connections(used: Int, of most: Int, reserved: Int) -> Finding {
+  package static func connections(used: Int, of most: Int, reserved: Int) -> CheckFinding {
     let free = max(most - reserved - used, 0)
     let detail = "\(used) of \(most) in use, \(free) free"
     guard free < max(most / 10, 6) else { return .ok("connections", detail) }
@@ -95,7 +95,7 @@ package enum CheckVerdicts {
     )
   }
 
-  package static func snapshots(_ facts: DatabaseFacts) -> Finding {
+  package static func snapshots(_ facts: DatabaseFacts) -> CheckFinding {
     let what = "snapshots"
     let unseen =
       facts.seesAllSessions
@@ -117,7 +117,7 @@ package enum CheckVerdicts {
   }
 
   /// `mounted` are the stores that live workers mount.
-  package static func queues(_ rows: [QueueRow], mounted: Set<String>) -> [Finding] {
+  package static func queues(_ rows: [QueueRow], mounted: Set<String>) -> [CheckFinding] {
     if rows.isEmpty {
       return [.warn("queues", "there is none", "Run 'haul store init NAME DIRECTORY'.")]
     }
@@ -133,7 +133,7 @@ package enum CheckVerdicts {
     }
   }
 
-  package static func health(_ rows: [HealthRow]) -> [Finding] {
+  package static func health(_ rows: [HealthRow]) -> [CheckFinding] {
     let broken = rows.filter { $0.violations > 0 }
     if broken.isEmpty { return [.ok("health", "all \(rows.count) invariants hold")] }
     return broken.map {

@@ -15,8 +15,8 @@ package struct DatabaseCheck {
   }
 
   /// What was found, and what the pool knows of its stores.
-  package func run() async -> (findings: [Finding], known: CheckVerdicts.KnownStores) {
-    var findings: [Finding] = []
+  package func run() async -> (findings: [CheckFinding], known: CheckVerdicts.KnownStores) {
+    var findings: [CheckFinding] = []
     var may = true
     var told: Set = ["connections"]
     let asked = WallTime.now().milliseconds
@@ -61,7 +61,7 @@ package struct DatabaseCheck {
 
   /// Adds what `question` finds, or that it was refused.
   private func ask(
-    _ what: String, _ findings: inout [Finding], _ question: () async throws -> [Finding]
+    _ what: String, _ findings: inout [CheckFinding], _ question: () async throws -> [CheckFinding]
   ) async {
     do {
       findings += try await question()

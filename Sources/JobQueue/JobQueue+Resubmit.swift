@@ -25,7 +25,7 @@ package struct ResubmitReply: Sendable, Equatable {
 }
 
 /// What `haul.resubmit` gives.
-private struct Earlier: Sendable, Decodable {
+private struct ResubmitCounts: Sendable, Decodable {
   let takenOver: Int
   let unfinished: Int
 }
@@ -68,7 +68,7 @@ extension JobQueue {
     for line in try await finishedLines(key, submission) where await isDone(line) {
       finished.append(line)
     }
-    let earlier: Earlier = try await callJSON(
+    let earlier: ResubmitCounts = try await callJSON(
       "SELECT haul.resubmit($1::uuid, $2, $3, $4::jsonb, $5::bigint[])",
       [
         key, submission.queue, submission.batch, try Self.json(submission.options),

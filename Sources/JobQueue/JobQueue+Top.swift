@@ -16,7 +16,7 @@ package struct PoolFigures: Sendable, Equatable {
   package var running: Int
   /// Bytes a second that workers receive for the part looked at.
   package var rate: Int64
-  /// Jobs of the whole pool that completed since the beginning of the minute that ``PoolSince`` names.
+  /// Jobs of the whole pool that completed since the beginning of the minute that ``PoolContext`` names.
   package var completed: Int64
   /// Jobs of the whole pool that failed in the last hour, those too that were queued again since.
   package var failed: Int64
@@ -35,7 +35,7 @@ package struct PoolFigures: Sendable, Equatable {
 }
 
 /// Which database it is, what its watcher may do there, and from which minute on it counts what completes.
-package struct PoolSince: Sendable, Decodable, Equatable {
+package struct PoolContext: Sendable, Decodable, Equatable {
   package var database: String
   /// A moment as the database writes it.
   package var minute: String
@@ -116,7 +116,7 @@ package struct PoolWaiting: Sendable, Equatable {
 /// Reads of somebody who looks every second. But for ``waiting(in:)`` their cost grows with what runs, not with what waits.
 extension JobQueue {
   /// The database, this user's rights, and the minute it is now.
-  package func poolSince() async throws -> PoolSince {
+  package func poolSince() async throws -> PoolContext {
     try await callJSON(
       """
       SELECT json_build_object('database', current_database(), 'minute', date_trunc('minute', now()), 'may', (\(Self.rights)))
@@ -124,7 +124,7 @@ extension JobQueue {
   }
 
   /// How the pool does; `running` and `rate` are those of `part`.
-  package func poolFigures(of part: PoolPart, since: PoolSince) async throws -> PoolFigures {
+  package func poolFigures(of part: PoolPart, since: PoolContext) async throws -> PoolFigures {
     let row = try await rows(
       """
       SELECT r.jobs, v.rate, t.completed, t.failed, to_char(now() AT TIME ZONE 'UTC', 'HH24:MI:SS')

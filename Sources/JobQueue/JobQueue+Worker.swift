@@ -50,7 +50,7 @@ extension JobQueue {
   /// `number` is 1, 2, 3, … for this worker: repeating one whose reply was lost gives that reply again.
   /// `queues` nil means every queue whose store the worker mounts.
   package func work(
-    _ caller: Caller, number: Int64, endings: [Ending], queues: [String]?, room: Int
+    _ caller: Caller, number: Int64, endings: [LeaseEnding], queues: [String]?, room: Int
   ) async throws -> WorkReply {
     try await callJSON(
       "SELECT haul.work($1, $2, $3, $4::jsonb, $5::text[], $6::int)",

@@ -50,7 +50,7 @@ package struct Lease: Sendable, Decodable, Equatable {
 }
 
 /// How a lease ends, as its worker sees it; what that means for the job is decided in the database.
-package struct Ending: Sendable, Encodable, Equatable {
+package struct LeaseEnding: Sendable, Encodable, Equatable {
   /// `released`: given up in order, on drain, cancel, pause or because the job cannot go on here.
   package enum Result: String, Sendable, Encodable { case completed, failed, released }
 

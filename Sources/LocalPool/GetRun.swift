@@ -10,7 +10,7 @@ import Synchronization
 package import Worker
 
 /// What `haul get` is to bring, and where.
-package struct GetOrder: Sendable {
+package struct GetConfiguration: Sendable {
   package var lines: [SubmitLine]
   /// Where the files go; made where it is missing.
   package var directory: String
@@ -61,7 +61,7 @@ package final class GetRun: Sendable {
     var isStopped = false
   }
 
-  private let order: GetOrder
+  private let order: GetConfiguration
   private let directory: NamedDirectory
   private let location: ClusterLocation
   private let logger: Logger
@@ -71,7 +71,7 @@ package final class GetRun: Sendable {
 
   /// A run that has not begun. `observe` is called on Swift threads.
   package init(
-    _ order: GetOrder, at location: ClusterLocation, logger: Logger,
+    _ order: GetConfiguration, at location: ClusterLocation, logger: Logger,
     observe: @escaping @Sendable (Event) -> Void
   ) {
     self.order = order
@@ -145,7 +145,7 @@ package final class GetRun: Sendable {
       // The worker gets ready while the lines are on their way.
       group.addTask {
         // The next run goes on with what this one could not give back.
-        do { try await worker.run() } catch is DrainedUnheard {}
+        do { try await worker.run() } catch is DrainTimeout {}
       }
       do {
         try await submit(to: name, in: directory, queue)

@@ -11,7 +11,7 @@ import Synchronization
 package import Worker
 
 /// What `haul up` is to run, and where files land.
-package struct UpOrder: Sendable {
+package struct UpConfiguration: Sendable {
   /// The directory of the store ``UpRun/store``, made where it is missing; nil for the one it had before, or for one here
   /// the first time.
   package var directory: String?
@@ -70,7 +70,7 @@ package final class UpRun: Sendable {
     var isStopped = false
   }
 
-  private let order: UpOrder
+  private let order: UpConfiguration
   private let location: ClusterLocation
   private let logger: @Sendable (_ component: String) -> Logger
   private let observe: @Sendable (Event) -> Void
@@ -79,7 +79,7 @@ package final class UpRun: Sendable {
 
   /// A run that has not begun. `logger` makes one for `coordinator`, `worker-1`, …; `observe` is called on Swift threads.
   package init(
-    _ order: UpOrder, at location: ClusterLocation,
+    _ order: UpConfiguration, at location: ClusterLocation,
     logger: @escaping @Sendable (_ component: String) -> Logger,
     observe: @escaping @Sendable (Event) -> Void
   ) {
@@ -113,7 +113,7 @@ package final class UpRun: Sendable {
   ///   run has the cluster: two of them could let files land in two places.
   package func run() async throws {
     // Without a word of its user the data say which directory it is, once there are any.
-    if let chosen = order.directory ?? (location.isMade ? nil : StandingStore.first) {
+    if let chosen = order.directory ?? (location.isMade ? nil : UpStoreChoice.first) {
       try Self.named(chosen).requireRight()
     }
     try DescriptorLimit.raise(workers: order.workers, leases: order.concurrency)
@@ -168,11 +168,11 @@ package final class UpRun: Sendable {
     let queue = JobQueue(pool.connection)
     let interrupted = try await queue.interruptedJobs()
     let instances = try await queue.stores().filter { $0.store == Self.store }.map {
-      StandingStore.Instance(
+      UpStoreChoice.Instance(
         id: $0.instance, marker: $0.marker, directory: $0.root,
         interrupted: interrupted[$0.instance] ?? 0)
     }
-    let standing = StandingStore(instances: instances) {
+    let standing = UpStoreChoice(instances: instances) {
       try? Store.marker(StoreMount(name: Self.store, directory: $0))
     }
     let chosen = Self.named(try order.directory ?? standing.directory())

@@ -118,14 +118,14 @@ package final class Session: Sendable {
 
   private func keepConnected() async {
     var backoff = Backoff(first: .milliseconds(50), limit: Self.longestWait)
-    var told = ToldReason()
+    var told = MessageThrottle()
     while !Task.isCancelled {
       let start = ContinuousClock.now
       let failure: any Error
       do {
         let connection = try await prepareConnection()
         guard publish(connection) else { return await connection.close() }
-        told = ToldReason()
+        told = MessageThrottle()
         failure = await forwardNotifications(of: connection)
       } catch {
         if giveUp(because: error) { return }

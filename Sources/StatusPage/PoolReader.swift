@@ -117,7 +117,7 @@ actor PoolReader {
   }
 
   private func sentence(_ error: any Error) -> String {
-    let text = error is TooLate ? lastError.text ?? "\(error)" : "\(error)"
+    let text = error is DatabaseTimeout ? lastError.text ?? "\(error)" : "\(error)"
     return text.prefix(1).uppercased() + text.dropFirst()
       + ([".", "?"].contains { text.hasSuffix($0) } ? "" : ".")
   }
@@ -147,16 +147,16 @@ actor PoolReader {
       }
       group.addTask {
         try? await Task.sleep(for: limit)
-        return .failure(TooLate())
+        return .failure(DatabaseTimeout())
       }
       defer { group.cancelAll() }
-      return await group.next() ?? .failure(TooLate())
+      return await group.next() ?? .failure(DatabaseTimeout())
     }
   }
 }
 
 /// The database did not answer in time.
-private struct TooLate: Error, CustomStringConvertible {
+private struct DatabaseTimeout: Error, CustomStringConvertible {
   let description = "the database does not answer"
 }
 

@@ -20,7 +20,7 @@ package final class StatusServer: Sendable {
     guard token != nil || address.isLoopback else { throw .needsToken(address) }
     let socket = try ListenSocket(address)
     let reader = PoolReader(conninfo: conninfo)
-    let desk = StatusDesk(
+    let desk = StatusResponder(
       rules: AccessRules(token: token), reader: reader, version: version, leader: leader,
       logger: logger)
     self.address = socket.address

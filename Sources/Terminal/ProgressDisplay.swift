@@ -37,7 +37,7 @@ package final class ProgressDisplay: Sendable {
 
   private struct State {
     var region = ProgressRegion()
-    var height = SteadyHeight()
+    var height = SmoothedHeight()
     var frame: ProgressFrame?
     /// Shown instead of a frame.
     var sentence: String?

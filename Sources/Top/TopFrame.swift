@@ -166,7 +166,7 @@ package struct TopFrame {
       }
   }
 
-  private func mark(_ order: TopList.Order?) -> String {
+  private func mark(_ order: TopList.SortOrder?) -> String {
     switch (order?.isDescending, hasUnicode) {
     case (nil, _): ""
     case (true?, true): "▼"

@@ -3,7 +3,7 @@ import Terminal
 /// The rows of one pane, and how a person looks at them. Pure.
 package struct TopList: Sendable {
   /// By which column the rows are sorted.
-  package struct Order: Sendable, Equatable {
+  package struct SortOrder: Sendable, Equatable {
     var column: Int
     var isDescending: Bool
   }
@@ -19,7 +19,7 @@ package struct TopList: Sendable {
   /// Why they could not be read the last time.
   package var trouble: String?
   /// nil: as they were read.
-  package private(set) var order: Order?
+  package private(set) var order: SortOrder?
   package private(set) var filter = ""
   /// The place in ``shown`` of the row that the cursor is on.
   package private(set) var cursor = 0
@@ -50,7 +50,7 @@ package struct TopList: Sendable {
     let place = (last + 1 + step + columns.count + 1) % (columns.count + 1) - 1
     order =
       place < 0
-      ? nil : Order(column: columns[place], isDescending: isNumeric(columns[place]))
+      ? nil : SortOrder(column: columns[place], isDescending: isNumeric(columns[place]))
     arrange()
   }
 

@@ -46,7 +46,7 @@ package struct TopModel: Sendable {
   /// The user wants to go although something is being done.
   private var isLeaving = false
 
-  package private(set) var since: PoolSince?
+  package private(set) var since: PoolContext?
   package private(set) var figures: PoolFigures?
   package private(set) var figuresAt: ContinuousClock.Instant?
   /// Since when there is no connection, and why; nil while there is one.
@@ -74,7 +74,7 @@ package struct TopModel: Sendable {
   // MARK: What was read
 
   /// Which database it is.
-  package mutating func identify(_ since: PoolSince) { self.since = since }
+  package mutating func identify(_ since: PoolContext) { self.since = since }
 
   /// The pool was looked at.
   package mutating func load(_ figures: PoolFigures, at now: ContinuousClock.Instant) {

@@ -9,8 +9,8 @@ import Synchronization
 /// and comes the more seldom the longer it takes, so that looking costs the database a twentieth of one process at most.
 package final class TopReader: Sendable {
   /// What is found.
-  package enum Finding: Sendable {
-    case since(PoolSince)
+  package enum Reading: Sendable {
+    case since(PoolContext)
     case figures(PoolFigures)
     case leader(PoolLeader?)
     case waiting(PoolWaiting)
@@ -33,7 +33,7 @@ package final class TopReader: Sendable {
   private let part: PoolPart
   private let interval: Duration
   private let describe: @Sendable (any Error) -> String
-  private let tell: @Sendable (Finding) -> Void
+  private let tell: @Sendable (Reading) -> Void
   private let pane = Mutex(TopPane.running)
   private let quickWakes: WakeStream
   private let slowWakes: WakeStream
@@ -52,7 +52,7 @@ package final class TopReader: Sendable {
   package init(
     _ conninfo: String, of part: PoolPart, every interval: Duration,
     describe: @escaping @Sendable (any Error) -> String,
-    _ tell: @escaping @Sendable (Finding) -> Void
+    _ tell: @escaping @Sendable (Reading) -> Void
   ) {
     configuration = ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul-top", queryTimeout: Self.patience)
@@ -114,7 +114,7 @@ package final class TopReader: Sendable {
   // MARK: Quick
 
   private func readQuick(_ session: Session) async throws {
-    var since: PoolSince?
+    var since: PoolContext?
     for await _ in quickWakes.stream {
       let known = since
       since =
@@ -180,7 +180,7 @@ package final class TopReader: Sendable {
     }
   }
 
-  private func rows(of pane: TopPane, from queue: JobQueue) async throws -> Finding {
+  private func rows(of pane: TopPane, from queue: JobQueue) async throws -> Reading {
     let most = Self.limit + 1
     switch pane {
     case .running:
@@ -198,7 +198,7 @@ package final class TopReader: Sendable {
     }
   }
 
-  private static func rows(_ pane: TopPane, _ rows: [TopRow]) -> Finding {
+  private static func rows(_ pane: TopPane, _ rows: [TopRow]) -> Reading {
     .rows(pane, Array(rows.prefix(limit)), isCut: rows.count > limit)
   }
 

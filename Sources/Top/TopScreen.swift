@@ -14,7 +14,7 @@ package struct TopScreen {
     case tick
     /// Somebody else has written on the screen.
     case disturbed
-    case found(TopReader.Finding)
+    case found(TopReader.Reading)
     /// So many jobs so far of what is being done.
     case counted(Int)
     case done(String, isError: Bool)
@@ -158,9 +158,9 @@ package struct TopScreen {
 }
 
 extension TopModel {
-  /// What a reader has found.
-  package mutating func take(_ finding: TopReader.Finding, at now: ContinuousClock.Instant) {
-    switch finding {
+  /// Takes what a reader has read.
+  package mutating func take(_ reading: TopReader.Reading, at now: ContinuousClock.Instant) {
+    switch reading {
     case .since(let since): identify(since)
     case .figures(let figures): load(figures, at: now)
     case .leader(let leader): self.leader = .some(leader)

@@ -98,12 +98,12 @@ package final class PoolWorker: Sendable {
   /// What is being transferred or published now, in no order.
   package var transfers: [RunningTransfer] {
     let runs = state.withLock { $0.loop }?.running ?? []
-    return runs.filter(\.hasBegun).map(\.asRunning)
+    return runs.filter(\.hasBegun).map(\.snapshot)
   }
 
   /// Runs until drained, or, if so configured, until nothing is left to do.
   /// - Throws: at the start what keeps it from working: `PostgresError`, `JobQueueError`, `TransferError`. Later
-  ///   trouble with the database is waited out; ``DrainedUnheard`` where a drain could not be.
+  ///   trouble with the database is waited out; ``DrainTimeout`` where a drain could not be.
   package func run() async throws {
     let sent = ContinuousClock.now
     // Over what becomes the first connection for work, so that what is wrong shows at once.
@@ -188,7 +188,7 @@ package final class PoolWorker: Sendable {
     await engine.shutdown()
     await hook?.finish()
     logger.info(.workerStopped)
-    if case .failure = ended, !isEmpty { throw DrainedUnheard() }
+    if case .failure = ended, !isEmpty { throw DrainTimeout() }
   }
 
   /// Checks the schema and registers.
@@ -274,7 +274,7 @@ package final class PoolWorker: Sendable {
 
 /// A worker was drained that held jobs and did not reach the database before its leases may have expired. Others go on with what
 /// is saved of them.
-package struct DrainedUnheard: Error, CustomStringConvertible {
+package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
     "the database was away while this worker drained; others take over what it held"
 }

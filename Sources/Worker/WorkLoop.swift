@@ -173,7 +173,7 @@ final class WorkLoop: Sendable {
     }
   }
 
-  private func tell(_ reply: WorkReply, _ endings: [Ending]) {
+  private func tell(_ reply: WorkReply, _ endings: [LeaseEnding]) {
     let onSettled = configuration.onSettled
     if onSettled == nil, hook == nil { return }
     let states = Dictionary(
@@ -198,7 +198,7 @@ final class WorkLoop: Sendable {
     }
   }
 
-  private func log(_ reply: WorkReply, _ endings: [Ending]) {
+  private func log(_ reply: WorkReply, _ endings: [LeaseEnding]) {
     let states = Dictionary(
       reply.settled.map { ($0.token, $0) }, uniquingKeysWith: { first, _ in first })
     for ending in endings {

@@ -55,7 +55,7 @@ package struct WorkerConfiguration: Sendable {
 /// A lease that has ended, and what became of its job.
 package struct SettledLease: Sendable {
   /// As the worker saw it; `path` is there whatever the result.
-  package let ending: Ending
+  package let ending: LeaseEnding
   /// The job's state now.
   package let state: JobState
   /// The error class that counts; of a job that failed, why it did.

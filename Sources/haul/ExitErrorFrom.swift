@@ -36,7 +36,7 @@ extension ExitError {
     case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")
     case let problem as SecretFile.Problem: self.init(.configuration, "\(problem).")
     case is SubmissionProblem: self.init(.badInput, "\(error).")
-    case is DrainedUnheard: self.init(.tryAgain, "\(error).")
+    case is DrainTimeout: self.init(.tryAgain, "\(error).")
     case let error as TransferError: self.init(error)
     case let error as SystemError:
       self.init(.inputOutput, "\(error).")

@@ -76,10 +76,10 @@ struct ServersReasonTests {
   }
 }
 
-struct ToldReasonTests {
+struct MessageThrottleTests {
   @Test func `one reason is told once in half a minute, another at once`() {
     let start = ContinuousClock.now
-    var told = ToldReason()
+    var told = MessageThrottle()
     let news = [("away", 0), ("away", 29), ("full", 29), ("away", 30), ("away", 59), ("away", 60)]
       .map { reason, second in told.isNews(reason, at: start + .seconds(second)) }
     #expect(news == [true, false, true, true, false, true])

@@ -27,11 +27,11 @@ struct CheckVerdictTests {
   }
 
   @Test(arguments: [
-    ("OpenSSL/3" as String?, "1.52" as String?, Finding.Verdict.ok), ("OpenSSL/3", nil, .warn),
+    ("OpenSSL/3" as String?, "1.52" as String?, CheckFinding.Verdict.ok), ("OpenSSL/3", nil, .warn),
     (nil, "1.52", .fail),
   ])
   func `libraries need TLS and should have HTTP2`(
-    tls: String?, nghttp2: String?, verdict: Finding.Verdict
+    tls: String?, nghttp2: String?, verdict: CheckFinding.Verdict
   ) {
     let libraries = TransferLibraries(
       curl: "7.88.1", tls: tls, nghttp2: nghttp2, zlib: nil, openSSL: "3")
@@ -44,12 +44,12 @@ struct CheckVerdictTests {
   }
 
   @Test(arguments: [
-    (nil as Int?, Finding.Verdict.fail, "Run 'haul migrate'." as String?),
+    (nil as Int?, CheckFinding.Verdict.fail, "Run 'haul migrate'." as String?),
     (1, .fail, "Run 'haul migrate'; workers may go on meanwhile."), (2, .ok, nil),
     (3, .fail, "Use a newer haul."),
   ])
   func `the schema must be this program's`(
-    version: Int?, verdict: Finding.Verdict, advice: String?
+    version: Int?, verdict: CheckFinding.Verdict, advice: String?
   ) {
     let finding = CheckVerdicts.schema(version: version, program: 2)
     #expect(finding.verdict == verdict)
@@ -73,9 +73,9 @@ struct CheckVerdictTests {
   }
 
   @Test(arguments: [
-    (0, Finding.Verdict.ok), (2000, .ok), (-2000, .ok), (2001, .warn), (-2001, .warn),
+    (0, CheckFinding.Verdict.ok), (2000, .ok), (-2000, .ok), (2001, .warn), (-2001, .warn),
   ])
-  func `clocks may be two seconds apart`(milliseconds: Int, verdict: Finding.Verdict) {
+  func `clocks may be two seconds apart`(milliseconds: Int, verdict: CheckFinding.Verdict) {
     #expect(CheckVerdicts.clock(ahead: .milliseconds(milliseconds)).verdict == verdict)
   }
 
@@ -87,11 +87,11 @@ struct CheckVerdictTests {
   }
 
   @Test(arguments: [
-    (87, 100, Finding.Verdict.ok), (88, 100, .warn), (11, 20, .ok), (12, 20, .warn),
+    (87, 100, CheckFinding.Verdict.ok), (88, 100, .warn), (11, 20, .ok), (12, 20, .warn),
     (99, 20, .warn),
   ])
   func `a tenth of the connections must be free`(
-    used: Int, most: Int, verdict: Finding.Verdict
+    used: Int, most: Int, verdict: CheckFinding.Verdict
   ) {
     #expect(CheckVerdicts.connections(used: used, of: most, reserved: 3).verdict == verdict)
   }
@@ -126,11 +126,11 @@ struct CheckVerdictTests {
   }
 
   @Test(arguments: [
-    (2048, 20_480, Finding.Verdict.ok), (1024, 20_480, .ok), (1023, 10_240, .warn),
+    (2048, 20_480, CheckFinding.Verdict.ok), (1024, 20_480, .ok), (1023, 10_240, .warn),
     (2048, 40_980, .warn),
   ])
   func `a store wants a twentieth and 1 GiB free`(
-    mebibytes: Int64, total: Int64, verdict: Finding.Verdict
+    mebibytes: Int64, total: Int64, verdict: CheckFinding.Verdict
   ) {
     #expect(CheckVerdicts.free("films", mebibytes << 20, of: total << 20).verdict == verdict)
   }
@@ -162,7 +162,7 @@ struct CheckVerdictTests {
   }
 
   @Test func `a line for people and one for programs`() {
-    let finding = Finding.warn("clock", "odd\u{1b}", "Mend it.")
+    let finding = CheckFinding.warn("clock", "odd\u{1b}", "Mend it.")
     #expect(
       finding.text(on: Screen(width: nil))
         == "warn  clock         odd\\u001b\n      Mend it.\n")

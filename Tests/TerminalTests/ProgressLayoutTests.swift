@@ -186,7 +186,7 @@ struct ProgressStateTests {
   }
 
   @Test func `the height grows at once and shrinks a line a second`() {
-    var height = SteadyHeight()
+    var height = SmoothedHeight()
     height.settle(3, at: start)
     height.settle(5, at: start + .milliseconds(100))
     #expect(height.lines == 5)

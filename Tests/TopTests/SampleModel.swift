@@ -94,7 +94,7 @@ enum Sample {
   ) throws -> TopModel {
     var model = TopModel(part: part)
     model.size = (columns, rows)
-    model.identify(PoolSince(database: "pool", minute: "", may: may))
+    model.identify(PoolContext(database: "pool", minute: "", may: may))
     model.leader = .some(.coordinator)
     model.waiting = PoolWaiting(jobs: 120_368)
     for second in 0..<40 {

@@ -55,7 +55,7 @@ let closeSocket: @convention(c) (UnsafeMutableRawPointer?, curl_socket_t) -> Int
   guard let context = unsafe context else {
     preconditionFailure("every handle has its engine's watch")
   }
-  unsafe Unmanaged<TurnWatch>.fromOpaque(context).takeUnretainedValue().close(descriptor)
+  unsafe Unmanaged<EngineWatchdog>.fromOpaque(context).takeUnretainedValue().close(descriptor)
   return 0
 }
 

@@ -6,15 +6,15 @@ internal import HaulCLibcurl
 /// are set anew each time.
 @safe final class EasyHandle {
   let raw: UnsafeMutableRawPointer
-  /// Of the engine; see ``TurnWatch``.
-  let watch: TurnWatch
+  /// Of the engine; see ``EngineWatchdog``.
+  let watch: EngineWatchdog
   /// Filled by libcurl with a sentence about the last failure.
   private let sentence: UnsafeMutablePointer<CChar>
   private var fields: UnsafeMutablePointer<curl_slist>?
   private var resolve: UnsafeMutablePointer<curl_slist>?
 
   /// - Throws: `.io` when this libcurl refuses an option that safety depends on.
-  init(_ configuration: Engine.Configuration, _ watch: TurnWatch) throws(TransferError) {
+  init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {
     guard let raw = unsafe curl_easy_init() else {
       throw TransferError(.io, "libcurl gives no handle")
     }
@@ -40,7 +40,7 @@ internal import HaulCLibcurl
   ///
   /// - Throws: `.protocol` for a request field that would break the request's head.
   func prepare(
-    _ request: ExchangeRequest, file: FileQuestion?, limits: Engine.Configuration, isFresh: Bool,
+    _ request: ExchangeRequest, file: FileRequest?, limits: Engine.Configuration, isFresh: Bool,
     context: UnsafeMutableRawPointer?
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
@@ -70,7 +70,7 @@ internal import HaulCLibcurl
   /// Log-in and first byte, which HTTP has in its fields: there they are taken back, lest libcurl make one of an earlier log-in. A
   /// password goes out over TLS or SSH alone, and to nobody's agent.
   private func prepare(
-    _ file: FileQuestion?, _ request: ExchangeRequest, stallTime: Duration
+    _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {
     let login = file == nil ? nil : request.login
     let strings: [(CURLoption, String?)] = [

@@ -84,7 +84,7 @@ public final class Engine: Sendable {
   ) async -> ExchangeResult {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let order = ExchangeOrder(
+        let order = PendingExchange(
           request: request, sink: sink, handle: handle, continuation: continuation)
         let mailbox = request.isForFile ? fileMailbox ?? mailbox : mailbox
         if !mailbox.post(.start(order)) { order.refuse(.cancelled) }

@@ -2,7 +2,7 @@ internal import HaulCLibcurl
 import Synchronization
 
 /// What was asked of the engine: one request and whom to tell.
-struct ExchangeOrder: Sendable {
+struct PendingExchange: Sendable {
   let request: ExchangeRequest
   let sink: any BodySink
   let handle: ExchangeHandle
@@ -19,7 +19,7 @@ struct ExchangeOrder: Sendable {
 /// How other threads speak to the engine thread.
 final class EngineMailbox: Sendable {
   enum Message: Sendable {
-    case start(ExchangeOrder)
+    case start(PendingExchange)
     /// The handle's wishes have changed.
     case attend(ExchangeHandle)
     case buffersFreed

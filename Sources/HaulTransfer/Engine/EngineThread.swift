@@ -11,7 +11,7 @@ import HaulSystem
   private let gate: RateGate
   private let sockets = OpenSockets()
   /// libcurl closes sockets by it until the multi handle is gone.
-  private let watch: TurnWatch
+  private let watch: EngineWatchdog
   private var running: [ObjectIdentifier: RunningExchange] = [:]
   private var idle: [EasyHandle]
   private var isEnding = false
@@ -45,7 +45,7 @@ import HaulSystem
     }
     do throws(TransferError) {
       // A handle made here shows at once whether libcurl knows all options.
-      let watch = TurnWatch(limit: configuration.stallTime * 2)
+      let watch = EngineWatchdog(limit: configuration.stallTime * 2)
       let first = try EasyHandle(configuration, watch)
       let mailbox = unsafe EngineMailbox(multi)
       unsafe haul_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
@@ -94,7 +94,7 @@ import HaulSystem
     }
   }
 
-  private func start(_ order: ExchangeOrder, isFresh: Bool = false) {
+  private func start(_ order: PendingExchange, isFresh: Bool = false) {
     do throws(TransferError) {
       try configuration.requireAllowedHost(of: order.request)
       try configuration.requireFile(of: order.request)

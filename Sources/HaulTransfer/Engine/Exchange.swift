@@ -3,7 +3,7 @@ package struct ExchangeRequest: Sendable {
   /// Absolute; ``WebURL/text`` makes sure that what was checked is what is fetched.
   package var url: String
   /// Request fields as decided by the caller: Range, If-Range, Accept-Encoding, Authorization. To FTP and SFTP they mean what
-  /// ``FileQuestion`` makes of them.
+  /// ``FileRequest`` makes of them.
   package var fields: [ResponseHead.Field]
   /// Overrides the engine's policy for this exchange; nil takes the engine's.
   package var addressPolicy: AddressPolicy?

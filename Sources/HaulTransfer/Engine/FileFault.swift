@@ -2,7 +2,7 @@ internal import HaulCLibcurl
 
 extension EasyHandle {
   /// What is known of the file that is being sent (libcurl: CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, CURLINFO_FILETIME_T).
-  var fileFacts: FileQuestion.Facts {
+  var fileFacts: FileRequest.Facts {
     func number(_ info: CURLINFO) -> Int64? {
       var value: curl_off_t = -1
       guard unsafe haul_easy_get_offset(raw, info, &value) == CURLE_OK, value >= 0 else {
@@ -10,7 +10,7 @@ extension EasyHandle {
       }
       return Int64(value)
     }
-    return FileQuestion.Facts(
+    return FileRequest.Facts(
       length: number(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T), modified: number(CURLINFO_FILETIME_T))
   }
 
@@ -24,7 +24,7 @@ extension EasyHandle {
 
 extension CurlEnd {
   /// What an end without a byte of body says of the file; nil where it says nothing.
-  var refusal: FileQuestion.Refusal? {
+  var refusal: FileRequest.Refusal? {
     switch code {
     case CURLE_BAD_DOWNLOAD_RESUME: .beyondEnd
     case CURLE_FTP_COULDNT_USE_REST: .noRanges

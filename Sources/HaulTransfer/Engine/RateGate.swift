@@ -18,9 +18,9 @@ final class RateGate {
   }
 
   /// `exchange` took a piece.
-  func took(_ count: Int, by exchange: RunningExchange, now: ContinuousClock.Instant) {
-    limit?.took(count, now: now)
-    exchange.order.request.rateLimit?.took(count, now: now)
+  func consume(_ count: Int, by exchange: RunningExchange, now: ContinuousClock.Instant) {
+    limit?.consume(count, now: now)
+    exchange.order.request.rateLimit?.consume(count, now: now)
   }
 
   /// Lets go of those that may take a piece. Each may be held anew before this returns, behind those that still wait.

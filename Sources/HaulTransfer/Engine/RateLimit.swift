@@ -15,8 +15,8 @@ public final class RateLimit: Sendable {
   func wait(now: ContinuousClock.Instant) -> Duration { pace.withLock { $0.wait(now: now) } }
 
   /// `count` bytes were read.
-  func took(_ count: Int, now: ContinuousClock.Instant) {
-    pace.withLock { $0.took(count, now: now) }
+  func consume(_ count: Int, now: ContinuousClock.Instant) {
+    pace.withLock { $0.consume(count, now: now) }
   }
 }
 
@@ -38,7 +38,7 @@ struct RatePace {
 
   func wait(now: ContinuousClock.Instant) -> Duration { usedUntil.map { $0 - now } ?? .zero }
 
-  mutating func took(_ count: Int, now: ContinuousClock.Instant) {
+  mutating func consume(_ count: Int, now: ContinuousClock.Instant) {
     let start = max(usedUntil ?? now, now - Self.slack)
     usedUntil = start + .nanoseconds(Int64(count) * 1_000_000_000 / bytesPerSecond)
   }

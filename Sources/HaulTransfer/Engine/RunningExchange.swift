@@ -25,7 +25,7 @@ final class RunningExchange {
   }
 
   let easy: EasyHandle
-  let order: ExchangeOrder
+  let order: PendingExchange
   /// On a new connection, not on one used before.
   let isFresh: Bool
   private let policy: AddressPolicy
@@ -34,7 +34,7 @@ final class RunningExchange {
   private let sockets: OpenSockets
   let limits: Engine.Configuration
   /// What is asked in FTP or SFTP; nil in HTTP.
-  let file: FileQuestion?
+  let file: FileRequest?
   /// Bytes of the body that are still wanted, where that is not all of it.
   private var wanted: Int64?
   private var parser: HeadParser
@@ -58,7 +58,7 @@ final class RunningExchange {
   private(set) var ending: ExchangeOutcome?
 
   init(
-    _ order: ExchangeOrder, isFresh: Bool, easy: EasyHandle, pool: BufferPool, gate: RateGate,
+    _ order: PendingExchange, isFresh: Bool, easy: EasyHandle, pool: BufferPool, gate: RateGate,
     sockets: OpenSockets, limits: Engine.Configuration, now: ContinuousClock.Instant
   ) {
     self.order = order
@@ -69,7 +69,7 @@ final class RunningExchange {
     self.sockets = sockets
     self.limits = limits.overridden(by: order.request)
     policy = order.request.addressPolicy ?? limits.addressPolicy
-    file = order.request.isForFile ? FileQuestion(order.request.fields) : nil
+    file = order.request.isForFile ? FileRequest(order.request.fields) : nil
     parser = HeadParser(isSecure: order.request.url.lowercased().hasPrefix("https:"))
     gatheringSince = now
     // Connecting has its own limit; the head's begins when the request goes out.
@@ -152,7 +152,7 @@ final class RunningExchange {
   /// The head that stands for what is known of a file by now.
   ///
   /// - Returns: false if the exchange is to end.
-  private func receiveFile(_ file: FileQuestion, _ facts: FileQuestion.Facts) -> Bool {
+  private func receiveFile(_ file: FileRequest, _ facts: FileRequest.Facts) -> Bool {
     (parsed, wanted) = file.head(facts, now: .now)
     guard isAccepted() else { return false }
     if parsed?.framing == .noBody { ending = .complete }
@@ -184,7 +184,7 @@ final class RunningExchange {
     }
     unsafe buffer.append(piece)
     hasTurn = false
-    gate.took(piece.count, by: self, now: now)
+    gate.consume(piece.count, by: self, now: now)
     watch.received(piece.count, now: now)
     if let rest = wanted {
       wanted = rest - Int64(piece.count)

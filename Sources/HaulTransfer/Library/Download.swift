@@ -193,8 +193,8 @@ public final class Download: Sendable {
   /// The order, resuming where the part that `saved` means is there.
   private static func order(
     _ request: DownloadRequest, _ target: DownloadTarget, _ saved: Checkpoint?
-  ) throws(TransferError) -> TransferOrder {
-    var order = TransferOrder(
+  ) throws(TransferError) -> TransferRequest {
+    var order = TransferRequest(
       url: try WebURL(request.url, schemes: WebURL.knownSchemes), parts: target.parts,
       partName: target.newPartName())
     if let saved,

@@ -17,7 +17,7 @@ extension PartTransfer {
     await saving?.value
   }
 
-  /// Saves every ``TransferOrder/checkpointTime`` until cancelled, from the beginning of one to that of the next: however long
+  /// Saves every ``TransferRequest/checkpointTime`` until cancelled, from the beginning of one to that of the next: however long
   /// the disk takes, a death costs no more than that time and one write.
   func keepSaving() async {
     var begun = ContinuousClock.now

@@ -5,12 +5,12 @@ extension PartTransfer {
   /// Carries one exchange's answer to its transfer.
   final class Sink: BodySink {
     let transfer: PartTransfer
-    let asked: Asked
+    let asked: RequestKind
     let hostKey: String
     /// As in `SourceRecord`.
     let resource: String?
 
-    init(_ transfer: PartTransfer, asked: Asked, hostKey: String, resource: String?) {
+    init(_ transfer: PartTransfer, asked: RequestKind, hostKey: String, resource: String?) {
       self.transfer = transfer
       self.asked = asked
       self.hostKey = hostKey
@@ -26,7 +26,7 @@ extension PartTransfer {
 
   /// Judges the head, and opens the way for its body before a byte of it is taken.
   private func received(_ head: ResponseHead, by sink: Sink) -> HeadVerdict {
-    let (ruling, verdict) = shared.withLock { shared -> (Ruling<Action>, HeadVerdict) in
+    let (ruling, verdict) = shared.withLock { shared -> (TableDecision<Action>, HeadVerdict) in
       shared.report.status = head.status
       let ruling = shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
       shared.ruling = ruling.verdict
@@ -161,7 +161,7 @@ extension Action {
   }
 }
 
-extension Ending {
+extension BodyEnding {
   /// A word for logs.
   var word: String {
     switch self {

@@ -71,7 +71,7 @@ extension PartTransfer {
   }
 
   /// Asks once, following redirects, and judges how the answer ended.
-  private func exchange(fields: [ResponseHead.Field], asked: Asked) async -> Turn {
+  private func exchange(fields: [ResponseHead.Field], asked: RequestKind) async -> Turn {
     var url = order.url
     // Row 25: credentials and what the operator allowed are for the origin that the job names.
     var isHome = true
@@ -218,7 +218,7 @@ extension PartTransfer {
       return failed(
         TransferError(.tooLarge, "the file is larger than the \(limit) bytes that are allowed"))
     }
-    let ruling: Ruling<Ending>? = shared.withLock { shared in
+    let ruling: TableDecision<BodyEnding>? = shared.withLock { shared in
       guard let body = shared.body else { return nil }
       return shared.state.ended(body.ended(framing))
     }

@@ -2,7 +2,7 @@ package import HaulSystem
 import Synchronization
 
 /// What a transfer is to bring, and where.
-package struct TransferOrder: Sendable {
+package struct TransferRequest: Sendable {
   /// The original URL; redirects are followed anew each time.
   package var url: WebURL
   /// Where part files live.
@@ -66,7 +66,7 @@ package struct TransferOrder: Sendable {
 package enum TransferOutcome: Sendable {
   /// Every byte is written and the digest is right; nothing is synced yet.
   case complete(part: PartFile, length: Int64)
-  /// The source still has what ``TransferOrder/present`` is the record of. No byte was brought and no file touched.
+  /// The source still has what ``TransferRequest/present`` is the record of. No byte was brought and no file touched.
   case unchanged
   /// ``PartTransfer/stop()`` was called. What could be synced in time has been saved.
   case stopped
@@ -91,7 +91,7 @@ package struct TransferReport: Sendable, Equatable {
   package var rangeUnsafeHost: String?
   /// Status of the last answer.
   package var status: Int?
-  /// What the source said of the complete file; nil where nothing of use to ``TransferOrder/present`` is known.
+  /// What the source said of the complete file; nil where nothing of use to ``TransferRequest/present`` is known.
   package var source: SourceRecord?
   /// The complete file's digest, where it was checked or asked for.
   package var digest: ExpectedDigest?
@@ -109,13 +109,13 @@ package final class PartTransfer: Sendable {
   /// Told of each ruling of the decision table: row and what it led to, for logs.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
-  /// So many broken bodies with less than ``TransferOrder/checkpointBytes`` between one and the next, and
+  /// So many broken bodies with less than ``TransferRequest/checkpointBytes`` between one and the next, and
   /// the rest is left to a later attempt.
   static let maximumBreaks = 8
   /// A file of at least so many bytes gets its room on the disk before its first byte comes.
   static let reservedFrom: Int64 = 1 << 20
 
-  let order: TransferOrder
+  let order: TransferRequest
   let engine: Engine
   let io: IOPool
   let save: Save
@@ -163,7 +163,7 @@ package final class PartTransfer: Sendable {
 
   /// A transfer that has not begun.
   package init(
-    _ order: TransferOrder, engine: Engine, io: IOPool, save: @escaping Save,
+    _ order: TransferRequest, engine: Engine, io: IOPool, save: @escaping Save,
     observe: @escaping Observe = { _, _ in }
   ) {
     self.order = order

@@ -95,7 +95,7 @@ struct Attempts: Sendable, Hashable {
   }
 
   /// Counts what follows from a body's end. `progress`: it brought a byte that was not there.
-  mutating func note(_ ending: Ending, progress: Bool) {
+  mutating func note(_ ending: BodyEnding, progress: Bool) {
     switch ending {
     case .askForRest:
       zeroProgress = progress ? 0 : zeroProgress + 1

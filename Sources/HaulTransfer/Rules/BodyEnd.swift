@@ -31,7 +31,7 @@ struct Body: Sendable, Hashable {
 }
 
 /// What to do at a body's end.
-enum Ending: Sendable, Equatable {
+enum BodyEnding: Sendable, Equatable {
   /// Every byte of `length` is there: check the digest, if one is wanted, and publish.
   case verify(length: Int64)
   /// As `verify`, but the connection sent too much: close it, and let the digest decide.
@@ -50,31 +50,32 @@ enum Ending: Sendable, Equatable {
 }
 
 /// Rows 20 to 24: what the end of a body means.
-func decideEnd(_ state: TransferState, body: Body) -> Ruling<Ending> {
+func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   switch (body.kind, body.framing) {
   // Row 21: an answer that contradicts itself proves nothing; only a digest can.
   case (.part(_, allThere: true), .excess) where state.wantedDigest != nil:
-    return Ruling(21, .dropExcessAndVerify(length: state.checkpoint?.completeLength ?? body.end))
+    return TableDecision(
+      21, .dropExcessAndVerify(length: state.checkpoint?.completeLength ?? body.end))
   case (.whole(let length?), .excess) where state.wantedDigest != nil:
-    return Ruling(21, .dropExcessAndVerify(length: length))
+    return TableDecision(21, .dropExcessAndVerify(length: length))
   case (_, .excess):
     if state.attempts.wholeOnly {
       return failure(21, .protocol, "the server sent more bytes than it announced")
     }
-    return Ruling(21, .restart)
+    return TableDecision(21, .restart)
 
   case (.part(_, allThere: true), _):
-    return Ruling(nil, .verify(length: state.checkpoint?.completeLength ?? body.end))
+    return TableDecision(nil, .verify(length: state.checkpoint?.completeLength ?? body.end))
   // Row 2: the answer ended early as it had announced. Rows 20, 22, 24: it broke off.
   case (.part(let end, _), _):
     return rest(state, progress: body.progress, row: body.end == end ? 2 : shortRow(body.framing))
 
   case (.whole(let length?), _):
-    if body.end == length { return Ruling(nil, .verify(length: length)) }
+    if body.end == length { return TableDecision(nil, .verify(length: length)) }
     return rest(state, progress: body.progress, row: shortRow(body.framing))
 
   case (.whole(nil), .complete):
-    return Ruling(nil, .verify(length: body.end))
+    return TableDecision(nil, .verify(length: body.end))
   // Row 22: the last chunk is missing, so nobody knows how much is.
   case (.whole(nil), .broken):
     return failure(22, .interrupted, "the body broke off and its length is not known")
@@ -82,26 +83,26 @@ func decideEnd(_ state: TransferState, body: Body) -> Ruling<Ending> {
     return decideClosed(state, body: body)
   // Row 23: anybody on the way may have ended it (RFC 9112 §9.8), and only a digest tells that nobody did.
   case (.whole(nil), .cut):
-    if state.wantedDigest != nil { return Ruling(23, .verify(length: body.end)) }
+    if state.wantedDigest != nil { return TableDecision(23, .verify(length: body.end)) }
     return failure(23, .interrupted, "the TLS connection was cut and the length is not known")
   }
 }
 
 /// Row 23: no length, and closed by the peer, which looks the same whether it was the end or not.
-private func decideClosed(_ state: TransferState, body: Body) -> Ruling<Ending> {
+private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> {
   if let expected = state.policy.expectedLength {
-    if body.end == expected { return Ruling(23, .verify(length: expected)) }
+    if body.end == expected { return TableDecision(23, .verify(length: expected)) }
     return failure(
       23, .interrupted, "\(body.end) bytes came and \(expected) were expected")
   }
   if state.wantedDigest != nil || state.policy.acceptUnverifiedLength {
-    return Ruling(23, .verify(length: body.end))
+    return TableDecision(23, .verify(length: body.end))
   }
-  return Ruling(23, state.attempts.secondDownload ? .compareWithFirst : .secondDownload)
+  return TableDecision(23, state.attempts.secondDownload ? .compareWithFirst : .secondDownload)
 }
 
 /// Row 20 and its kin: the rest, where it can be asked for and asking has not been in vain.
-private func rest(_ state: TransferState, progress: Bool, row: Int) -> Ruling<Ending> {
+private func rest(_ state: TransferState, progress: Bool, row: Int) -> TableDecision<BodyEnding> {
   if state.attempts.changes >= Attempts.maximumChanges {
     return failure(
       row, .sourceChanged,
@@ -115,9 +116,9 @@ private func rest(_ state: TransferState, progress: Bool, row: Int) -> Ruling<En
     return failure(row, .interrupted, "the body ended early and cannot be resumed now")
   }
   if !progress, state.attempts.zeroProgress + 1 >= Attempts.maximumZeroProgress {
-    return Ruling(row, .restart)
+    return TableDecision(row, .restart)
   }
-  return Ruling(row, .askForRest)
+  return TableDecision(row, .askForRest)
 }
 
 private func shortRow(_ framing: Framing) -> Int {
@@ -129,7 +130,7 @@ private func shortRow(_ framing: Framing) -> Int {
 /// What came whole in one answer is what the source has, and asking again changes nothing. What was put
 /// together from several answers, what only the digest could prove whole, and what the server itself
 /// states otherwise is fetched once more; the same digest again is the source's.
-func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> Ending {
+func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> BodyEnding {
   let attempts = state.attempts
   let isOfJob = state.policy.digest != nil
   let isCertain = isOfJob && !attempts.spliced && !attempts.isDoubtful
@@ -154,6 +155,6 @@ func decideMismatch(_ state: TransferState, found: ExpectedDigest) -> Ending {
 
 private func failure(
   _ row: Int, _ errorClass: TransferError.Class, _ message: String
-) -> Ruling<Ending> {
-  Ruling(row, .fail(TransferError(errorClass, message)))
+) -> TableDecision<BodyEnding> {
+  TableDecision(row, .fail(TransferError(errorClass, message)))
 }

@@ -1,5 +1,5 @@
 /// A verdict and the row of the table that gave it, for logs and tests.
-struct Ruling<Verdict: Sendable & Equatable>: Sendable, Equatable {
+struct TableDecision<Verdict: Sendable & Equatable>: Sendable, Equatable {
   /// 1 to 25; nil for an ordinary answer that no row is about.
   var row: Int?
   var verdict: Verdict
@@ -61,8 +61,8 @@ enum Action: Sendable, Equatable {
 /// Rows 206 in `decidePart`, 200 in `decideWhole`, 416 in `decideUnsatisfied`; rows 20 to 24 are
 /// about a body's end, see `decideEnd`.
 func decide(
-  _ state: TransferState, asked: Asked, head: ResponseHead, now: HTTPDate
-) -> Ruling<Action> {
+  _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
+) -> TableDecision<Action> {
   switch head.status {
   case 200:
     return decideWhole(state, asked: asked, head: head, now: now)
@@ -73,12 +73,12 @@ func decide(
 
   // Row 16: a condition failed that only a range request carries.
   case 412 where asked.isRange:
-    return Ruling(16, .changedRestart)
+    return TableDecision(16, .changedRestart)
 
   // Row 17: what was asked, if the answer speaks of that and of nothing else.
   case 304 where asked == .ifChanged:
     let isMeant = state.present?.isMeant(by: head) ?? false
-    return Ruling(17, isMeant ? .unchanged : .restart(markRangeUnsafe: false))
+    return TableDecision(17, isMeant ? .unchanged : .restart(markRangeUnsafe: false))
   // Nothing was conditional on If-None-Match or If-Modified-Since.
   case 304:
     return failure(17, .protocol, "304 Not Modified, though the request was not conditional", head)
@@ -89,7 +89,7 @@ func decide(
 
   // Row 18: behind a redirect the address may have expired, so once more from the start.
   case let status where state.attempts.redirects > 0 && [401, 403, 404, 410].contains(status):
-    if !state.attempts.askedOriginal { return Ruling(18, .fromOriginal) }
+    if !state.attempts.askedOriginal { return TableDecision(18, .fromOriginal) }
     return failure(
       18, .http4xx, "the server answered \(head.status) behind a redirect, twice", head)
 
@@ -114,7 +114,7 @@ func decide(
   }
 }
 
-private func decideRedirect(_ state: TransferState, head: ResponseHead) -> Ruling<Action> {
+private func decideRedirect(_ state: TransferState, head: ResponseHead) -> TableDecision<Action> {
   guard let location = head.value("Location"), !location.isEmpty else {
     return failure(25, .protocol, "status \(head.status) without one Location", head)
   }
@@ -122,15 +122,15 @@ private func decideRedirect(_ state: TransferState, head: ResponseHead) -> Rulin
     return failure(
       25, .redirects, "more than \(state.policy.maximumRedirects) redirects in a row", head)
   }
-  return Ruling(25, .redirect(to: location))
+  return TableDecision(25, .redirect(to: location))
 }
 
 /// A ruling that ends the transfer.
 func failure(
   _ row: Int?, _ errorClass: TransferError.Class, _ message: String, _ head: ResponseHead,
   retryAfter: Duration? = nil
-) -> Ruling<Action> {
-  Ruling(
+) -> TableDecision<Action> {
+  TableDecision(
     row,
     .fail(TransferError(errorClass, message, status: head.status, retryAfter: retryAfter)))
 }

@@ -1,7 +1,7 @@
 /// Rows 10 to 12, and the ordinary answer to an ordinary request: 200 OK.
 func decideWhole(
-  _ state: TransferState, asked: Asked, head: ResponseHead, now: HTTPDate
-) -> Ruling<Action> {
+  _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
+) -> TableDecision<Action> {
   let new = Representation(head, now: now)
   if head.bodyLength == .malformed {
     return failure(nil, .protocol, "Content-Length is no number, or several", head)
@@ -20,7 +20,7 @@ func decideWhole(
         12, .suspectPage,
         "the server sent a page in HTML where \(old) used to be; the file is kept", head)
     }
-    return Ruling(nil, .wholeBody(new, resumable: true))
+    return TableDecision(nil, .wholeBody(new, resumable: true))
   }
   // Row 12: a log-in page where a file used to be. A file of no known type may be a page, where its validator says so.
   let isSame = record.validator?.compared(with: head) == .same
@@ -30,7 +30,7 @@ func decideWhole(
       12, .suspectPage,
       "the server sent a page in HTML where \(old) used to be; the partial file is kept", head)
   }
-  guard asked.isRange else { return Ruling(nil, .wholeBody(new, resumable: true)) }
+  guard asked.isRange else { return TableDecision(nil, .wholeBody(new, resumable: true)) }
 
   // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
   guard isSame,
@@ -38,15 +38,15 @@ func decideWhole(
     (new.completeLength ?? record.completeLength) == record.completeLength,
     state.stated.map(head.contradicts) != true
   else {
-    return Ruling(11, .changedUseBody(new))
+    return TableDecision(11, .changedUseBody(new))
   }
   // A probe has told that the source is what was recorded, and nothing is missing.
-  if asked == .probe, record.isComplete { return Ruling(15, .verify) }
+  if asked == .probe, record.isComplete { return TableDecision(15, .verify) }
   // Row 10: the same, and the range refused. Once without If-Range, then one stream from 0.
   if case .part(_, _, ifRange: true) = asked, !state.attempts.askedPlainRange {
-    return Ruling(10, .oncePlainRange)
+    return TableDecision(10, .oncePlainRange)
   }
-  return Ruling(10, .wholeBody(new, resumable: false))
+  return TableDecision(10, .wholeBody(new, resumable: false))
 }
 
 extension Representation {

@@ -1,5 +1,5 @@
 /// What a request asked for: the frame in which its answer is judged.
-enum Asked: Sendable, Hashable {
+enum RequestKind: Sendable, Hashable {
   /// Everything: no Range.
   case whole
   /// Everything, unless the source still has what `TransferState.present` is the record of.
@@ -21,7 +21,7 @@ enum Asked: Sendable, Hashable {
 /// The next thing to do for a download.
 enum Step: Sendable, Equatable {
   /// Ask the original URL, with these fields besides the job's own.
-  case request(fields: [ResponseHead.Field], asked: Asked)
+  case request(fields: [ResponseHead.Field], asked: RequestKind)
   /// Every byte is durable: check digest and length, then publish.
   case verify
 }
@@ -111,7 +111,9 @@ struct TransferState: Sendable, Hashable {
   }
 
   /// Judges an answer's head by `decide` and counts what follows.
-  mutating func answered(_ head: ResponseHead, asked: Asked, now: HTTPDate) -> Ruling<Action> {
+  mutating func answered(_ head: ResponseHead, asked: RequestKind, now: HTTPDate) -> TableDecision<
+    Action
+  > {
     let ruling = decide(self, asked: asked, head: head, now: now)
     attempts.note(ruling.verdict)
     switch ruling.verdict {
@@ -124,14 +126,14 @@ struct TransferState: Sendable, Hashable {
   }
 
   /// The overlap of an accepted range differs from the disk: row 5, reached late.
-  mutating func overlapDiffered() -> Ruling<Action> {
+  mutating func overlapDiffered() -> TableDecision<Action> {
     attempts.note(.changedRestart)
-    return Ruling(5, .changedRestart)
+    return TableDecision(5, .changedRestart)
   }
 
   /// Judges a body's end by `decideEnd` and counts what follows. `checkpoint` is up to date by
   /// then.
-  mutating func ended(_ body: Body) -> Ruling<Ending> {
+  mutating func ended(_ body: Body) -> TableDecision<BodyEnding> {
     let ruling = decideEnd(self, body: body)
     attempts.note(ruling.verdict, progress: body.progress)
     attempts.isDoubtful = ruling.row == 21 || ruling.row == 23
@@ -139,7 +141,7 @@ struct TransferState: Sendable, Hashable {
   }
 
   /// Judges a digest that is not the wanted one by `decideMismatch` and counts what follows.
-  mutating func mismatched(found: ExpectedDigest) -> Ending {
+  mutating func mismatched(found: ExpectedDigest) -> BodyEnding {
     let ending = decideMismatch(self, found: found)
     attempts.note(ending, progress: false)
     attempts.mismatch = found

@@ -30,8 +30,8 @@ BEGIN
     DROP FUNCTION haul.finished_lines(uuid, text, jsonb);
   END IF;
   -- Did not say how often it was tried.
-  IF NOT (SELECT 'tries' = ANY (p.proargnames) FROM pg_proc p WHERE p.oid = to_regprocedure('haul.past_of(bigint)')) THEN
-    DROP FUNCTION haul.past_of(bigint);
+  IF NOT (SELECT 'tries' = ANY (p.proargnames) FROM pg_proc p WHERE p.oid = to_regprocedure('haul.attempt_history(bigint)')) THEN
+    DROP FUNCTION haul.attempt_history(bigint);
   END IF;
 END
 $$;

@@ -68,7 +68,7 @@ BEGIN
         NULL::interval AS host_delay, 0 AS rescues
       WHERE n.result = 'completed'
       UNION ALL
-      SELECT d.*, past.rescues FROM haul.past_of(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
+      SELECT d.*, past.rescues FROM haul.attempt_history(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues,
       coalesce((n.options ->> 'max_rescues')::integer, 3),
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
@@ -130,7 +130,7 @@ $$;
 
 -- What a job's earlier attempts say: charged failures, charged rescues, for how long its host, or the workers that tried
 -- it, have been in trouble without anything else in between, and how often it was tried in that time.
-CREATE OR REPLACE FUNCTION haul.past_of(
+CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN

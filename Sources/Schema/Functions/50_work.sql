@@ -8,7 +8,7 @@
 -- seen     when the last lane that was met had become due, or one before it that was somebody else's at that moment
 CREATE OR REPLACE FUNCTION haul.claim_band(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_instance integer, p_part_instance integer,
-  p_priority smallint, p_floor smallint, p_since timestamptz, p_room integer,
+  p_priority smallint, p_floor smallint, p_since timestamptz, p_free_slots integer,
   OUT claimed integer, OUT seen timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
@@ -18,7 +18,7 @@ DECLARE
   v_swept integer := 0;
   -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements queue
   -- for them: 200 hosts and 10 workers do less than half.
-  v_depth integer := greatest(1, least(4, p_room / 8));
+  v_depth integer := greatest(1, least(4, p_free_slots / 8));
   v_lanes tid[];
   v_hosts tid[];
   v_jobs bigint[];
@@ -30,7 +30,7 @@ DECLARE
   v_passed timestamptz;
 BEGIN
   claimed := 0;
-  WHILE claimed < p_room AND v_swept < 1000 LOOP
+  WHILE claimed < p_free_slots AND v_swept < 1000 LOOP
     -- 1. Due lanes, those due longest first, and their hosts. A lane whose host somebody is settling stays due for the
     -- next claim.
     SELECT array_agg(t.place), array_agg(t.host), max(t.next_at) INTO v_lanes, v_hosts, v_due FROM (
@@ -38,7 +38,7 @@ BEGIN
       CROSS JOIN LATERAL haul.host_now(l.host) n JOIN haul.host h ON h.ctid = n.place
       WHERE l.queue = p_queue AND l.instance = p_instance AND l.priority = p_priority
         AND l.next_at >= v_from AND l.next_at <= v_now AND l.next_at IS NOT NULL
-      ORDER BY l.next_at LIMIT (p_room - claimed + v_depth - 1) / v_depth
+      ORDER BY l.next_at LIMIT (p_free_slots - claimed + v_depth - 1) / v_depth
       FOR UPDATE OF l, h SKIP LOCKED) t;
     EXIT WHEN v_lanes IS NULL;
     SELECT least(v_passed, min(t.next_at)) INTO v_passed FROM (
@@ -67,12 +67,12 @@ BEGIN
           AND r.job >= f.job
         ORDER BY r.priority, r.job
         LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
-          CASE WHEN cardinality(v_lanes) * v_depth >= p_room - claimed THEN v_depth ELSE p_room - claimed END,
+          CASE WHEN cardinality(v_lanes) * v_depth >= p_free_slots - claimed THEN v_depth ELSE p_free_slots - claimed END,
           haul.starts(h.min_interval, h.burst, h.next_start, v_now))) r
       WHERE (h.blocked_until IS NULL OR h.blocked_until <= v_now)
         AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= v_now, true)
       ORDER BY r.nth, l.next_at, l.host
-      LIMIT p_room - claimed) p;
+      LIMIT p_free_slots - claimed) p;
 
     IF v_sweeping AND v_jobs IS NOT NULL THEN
       v_away := haul.put_away(v_jobs);
@@ -177,7 +177,7 @@ BEGIN
 END
 $$;
 
--- Claims up to p_room jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
+-- Claims up to p_free_slots jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
 -- store instance first. p_seen: how far earlier claims have seen; NULL for a complete look.
 -- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
 --
@@ -187,11 +187,11 @@ $$;
 -- has looked from the old place after all such transactions, those before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
-  p_room integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
+  p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
-  v_room integer := p_room;
+  v_room integer := p_free_slots;
   v_order record;
   v_band record;
   v_priority smallint;
@@ -210,7 +210,7 @@ BEGIN
       RETURN;
     END IF;
     -- A new statement: whoever claimed before has committed.
-    SELECT least(p_room, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue AND l.limited;
+    SELECT least(p_free_slots, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue AND l.limited;
   END IF;
   v_order := haul.claim_order(p_claim);
   FOREACH v_priority IN ARRAY v_order.priorities LOOP
@@ -279,11 +279,11 @@ $$;
 --             first call gave: a lost reply loses nothing.
 -- p_endings   as in end_leases(); results completed, failed, released
 -- p_queues    names, or NULL for every queue whose store the worker mounts; never one whose store it has closed
--- p_room      how many jobs it can take; 0 only settles
+-- p_free_slots      how many jobs it can take; 0 only settles
 -- Returns     {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": […], "contended": true when somebody else
 --             held what was due (ask again soon), "wait": seconds until something known becomes due, "draining"}
 CREATE OR REPLACE FUNCTION haul.work(
-  p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_room integer)
+  p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 -- Holds for all that is called from here: the plans are pinned, so a custom one would be the same, made anew each time.
@@ -292,7 +292,7 @@ DECLARE
   v_last record;
   v_worker record;
   v_settled jsonb;
-  v_room integer := p_room;
+  v_room integer := p_free_slots;
   v_wait double precision;
   v_next record;
   v_due boolean := false;
@@ -355,11 +355,11 @@ BEGIN
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));
     END LOOP;
   END IF;
-  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_room > 0 THEN 1 ELSE 0 END,
+  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_free_slots > 0 THEN 1 ELSE 0 END,
     seen = v_last.seen || v_seen
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
-    'claimed', CASE WHEN v_room < p_room THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
+    'claimed', CASE WHEN v_room < p_free_slots THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
     'contended', v_due, 'wait', CASE WHEN v_wait > 0 THEN v_wait WHEN v_wait IS NOT NULL THEN 0 END, 'draining', v_worker.draining);
 END
 $$;

@@ -41,7 +41,7 @@ COMMENT ON FUNCTION haul.close_store(bigint, text, text, text) IS
   'Says why the worker cannot write to a store now, so that it is given no jobs for it; with NULL, that it can again.';
 COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS 'The last call of a worker that stops in order.';
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
-  'Settles what a worker has finished, then claims up to p_room jobs, in one commit. p_call is 1, 2, 3, …; the same number again changes nothing and returns what the first call gave. Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended", "wait": seconds, "draining"}. An ending whose token is stale is not in "settled".';
+  'Settles what a worker has finished, then claims up to p_free_slots jobs, in one commit. p_call is 1, 2, 3, …; the same number again changes nothing and returns what the first call gave. Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended", "wait": seconds, "draining"}. An ending whose token is stale is not in "settled".';
 COMMENT ON FUNCTION haul.is_idle(bigint, text, text[]) IS
   'Whether nothing is queued, scheduled, interrupted or running in these queues; NULL: in all that the worker mounts.';
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
@@ -161,14 +161,14 @@ COMMENT ON FUNCTION haul.steer_batch(integer, text, integer, bigint) IS
 -- Internal: how leases end.
 COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'Ends leases of a worker, or of any where p_worker is NULL, and locks them in job order. Returns [{"job", "token", "state", "delay": seconds, "cause"}]; a stale token changes nothing and is not in it.';
-COMMENT ON FUNCTION haul.past_of(bigint) IS
+COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'Of a job''s attempts that are not forgiven: charged failures, charged rescues, for how long its host or its workers have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in that time.';
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
   'Gives hosts the places of ended leases back, blocks those in trouble, and arms the lanes of what waits again and of hosts that are no longer full. Locks hosts by id, then lanes.';
 
 -- Internal: claims.
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint, timestamptz, integer) IS
-  'Claims up to p_room jobs from a queue''s lanes of one instance and priority that were due at p_since or later. Returns how many, and how far it has seen (NULL = met no lane). Skips what is locked.';
+  'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority that were due at p_since or later. Returns how many, and how far it has seen (NULL = met no lane). Skips what is locked.';
 COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
   'One of the jobs that wait in a lane at a priority, from p_first on, by chance; NULL where none does. Locks nothing.';
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
@@ -176,7 +176,7 @@ COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
   'In which order a worker''s claim of this number looks at the priorities, and from which one on within a lane; NULL = the best.';
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
-  'Claims up to p_room jobs of a queue. Returns how many, how far claims have seen by now, and whether somebody else holds the gate of a limited queue. p_max_running NULL = no limit, p_seen NULL = a complete look. Skips what is locked.';
+  'Claims up to p_free_slots jobs of a queue. Returns how many, how far claims have seen by now, and whether somebody else holds the gate of a limited queue. p_max_running NULL = no limit, p_seen NULL = a complete look. Skips what is locked.';
 COMMENT ON FUNCTION haul.leases_of(bigint, bigint) IS
   'The leases of one call of a worker, each with what it needs to begin or go on; [] = none. Locks nothing.';
 COMMENT ON FUNCTION haul.next_due(integer, integer, jsonb) IS

@@ -16,12 +16,12 @@ import Synchronization
       connections: 128, connections_per_address: 64, idle_seconds: 20, memory: 16 << 10)
   }
 
-  private let desk: Desk
+  private let desk: RequestDispatcher
   private let daemon: Daemon
 
   /// Answers on `socket`, which is the server's from now on, until ``stop()``.
   init(_ socket: ListenSocket, handler: @escaping Handler) throws(ListenError) {
-    desk = Desk(handler)
+    desk = RequestDispatcher(handler)
     // The daemon's callbacks use it until `stop` has returned, which holds `self` and so the desk.
     let context = unsafe Unmanaged.passUnretained(desk).toOpaque()
     guard
@@ -62,7 +62,7 @@ import Synchronization
 }
 
 /// Where requests are handed to tasks.
-private final class Desk: Sendable {
+private final class RequestDispatcher: Sendable {
   private struct State {
     var isClosed = false
     var next = 0
@@ -153,7 +153,7 @@ private let receivePiece:
       unsafe uploadSize.pointee = 0
       return .YES
     }
-    let desk = unsafe Unmanaged<Desk>.fromOpaque(context).takeUnretainedValue()
+    let desk = unsafe Unmanaged<RequestDispatcher>.fromOpaque(context).takeUnretainedValue()
     let isTaken = desk.take(exchange, suspending: unsafe ConnectionHandle(pointer: connection))
     return isTaken ? .YES : .NO
   }

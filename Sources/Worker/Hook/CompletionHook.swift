@@ -57,7 +57,7 @@ final class CompletionHook: Sendable {
   }
 
   /// The file of a job is there; the database does not have it yet.
-  func ended(_ lease: Lease, _ ending: Ending) {
+  func ended(_ lease: Lease, _ ending: LeaseEnding) {
     guard ending.result == .completed else { return }
     let completed = Completed(
       job: lease.job, path: ending.path ?? lease.path, environment: environment(lease, ending))
@@ -179,7 +179,7 @@ final class CompletionHook: Sendable {
   // MARK: - What it is told
 
   /// Nothing of it is secret: the URL is redacted.
-  private func environment(_ lease: Lease, _ ending: Ending) -> [String: String] {
+  private func environment(_ lease: Lease, _ ending: LeaseEnding) -> [String: String] {
     let path = ending.path ?? lease.path
     var variables = [
       "HAUL_JOB": "\(lease.job)", "HAUL_QUEUE": lease.queue, "HAUL_STORE": lease.store,

@@ -7,8 +7,8 @@ import Stores
 extension JobRun {
   func completed(
     bytes: Int64, path: String, report: TransferReport, digest: ExpectedDigest?
-  ) -> Ending {
-    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+  ) -> LeaseEnding {
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
     fill(&ending, report)
     ending.bytes = bytes
     ending.path = path
@@ -18,8 +18,8 @@ extension JobRun {
   }
 
   /// Completed again with the file that is there.
-  func unchanged(_ report: TransferReport) -> Ending {
-    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+  func unchanged(_ report: TransferReport) -> LeaseEnding {
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
     fill(&ending, report)
     ending.bytes = lease.earlier?.bytes
     ending.path = lease.earlier?.path
@@ -29,14 +29,14 @@ extension JobRun {
   }
 
   /// Done with the file of `bytes` that stands there.
-  func skipped(bytes: Int64, path: String, report: TransferReport) -> Ending {
+  func skipped(bytes: Int64, path: String, report: TransferReport) -> LeaseEnding {
     var ending = completed(bytes: bytes, path: path, report: report, digest: nil)
     ending.isSkipped = true
     return ending
   }
 
-  func failure(_ error: TransferError, report: TransferReport) -> Ending {
-    var ending = Ending(job: lease.job, token: lease.token, result: .failed)
+  func failure(_ error: TransferError, report: TransferReport) -> LeaseEnding {
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .failed)
     fill(&ending, report)
     ending.path = lease.path
     ending.error = ErrorClass(rawValue: error.errorClass.rawValue)
@@ -49,10 +49,10 @@ extension JobRun {
     return ending
   }
 
-  func fill(_ ending: inout Ending, _ report: TransferReport) {
+  func fill(_ ending: inout LeaseEnding, _ report: TransferReport) {
     ending.fetched = report.fetched
     ending.resumedAt = report.resumedAt
-    if asRunning.kept > 0, report.resumedAt == 0, report.fetched > 0 { ending.isAnew = true }
+    if snapshot.kept > 0, report.resumedAt == 0, report.fetched > 0 { ending.isAnew = true }
     ending.changes = report.changes
     ending.rangeUnsafe = report.rangeUnsafeHost
     ending.status = report.status

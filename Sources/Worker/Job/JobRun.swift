@@ -63,7 +63,7 @@ final class JobRun: Sendable {
   }
 
   /// It, as whoever looks at the worker sees it.
-  var asRunning: RunningTransfer {
+  var snapshot: RunningTransfer {
     let (transfer, kept) = state.withLock { ($0.transfer, $0.kept) }
     let (bytes, total, fetched) = transfer?.progress ?? (0, nil, 0)
     return RunningTransfer(
@@ -111,7 +111,7 @@ final class JobRun: Sendable {
   }
 
   /// Runs to the end. nil: the lease is lost and there is nothing to settle.
-  func run() async -> Ending? {
+  func run() async -> LeaseEnding? {
     guard var ending = await ending() else { return nil }
     // The disk's fault is not the job's: it goes back as it is, and no other is claimed for that store.
     if ending.result == .failed, let word = ending.error,
@@ -122,11 +122,11 @@ final class JobRun: Sendable {
     return ending
   }
 
-  private func ending() async -> Ending? {
+  private func ending() async -> LeaseEnding? {
     // The reply may have been long on its way, and somebody else have the job by now.
     guard await environment.keeper.confirm(lease.token) else {
       return isAbandoned
-        ? lost() : Ending(job: lease.job, token: lease.token, result: .released)
+        ? lost() : LeaseEnding(job: lease.job, token: lease.token, result: .released)
     }
     Failpoint.hit(.afterClaim, path: lease.path)
     do throws(TransferError) {
@@ -136,7 +136,7 @@ final class JobRun: Sendable {
     }
   }
 
-  private func carryOut() async throws(TransferError) -> Ending? {
+  private func carryOut() async throws(TransferError) -> LeaseEnding? {
     guard let store = environment.stores[lease.store] else {
       throw TransferError(.io, "this worker does not mount the store \(lease.store)")
     }
@@ -151,7 +151,7 @@ final class JobRun: Sendable {
     let identity = try await identity(for: url, store)
     let parts = try await store.parts(pool: environment.pool, job: lease.job)
     let takeOver = TakeOver(lease: lease, parts: parts, store: store, path: path)
-    var order = TransferOrder(
+    var order = TransferRequest(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
     order.fields = identity.fields
     order.credentials = identity.credential?.fields ?? []
@@ -186,7 +186,7 @@ final class JobRun: Sendable {
   /// again. Where a worker died with the job, a file there may be its own: that is compared when the bytes are there.
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
-  ) async throws(TransferError) -> Ending? {
+  ) async throws(TransferError) -> LeaseEnding? {
     let occupant = try await store.io.run { () throws(TransferError) in
       try store.destination.occupant(of: path)
     }
@@ -241,7 +241,7 @@ final class JobRun: Sendable {
   }
 
   /// The order completed by the job's wishes.
-  private func completedOrder(_ order: TransferOrder) throws(TransferError) -> TransferOrder {
+  private func completedOrder(_ order: TransferRequest) throws(TransferError) -> TransferRequest {
     var order = order
     order.rangeUnsafe = lease.rangeUnsafe ?? false
     order.changes = lease.changes ?? 0
@@ -264,8 +264,8 @@ final class JobRun: Sendable {
   }
 
   private func transfer(
-    _ order: TransferOrder, to path: RelativePath, in store: Store
-  ) async throws(TransferError) -> Ending? {
+    _ order: TransferRequest, to path: RelativePath, in store: Store
+  ) async throws(TransferError) -> LeaseEnding? {
     let saver = CheckpointSaver(
       lease: lease, parts: order.parts, store: store, environment: environment, logger: logger)
     let transfer = PartTransfer(
@@ -301,7 +301,7 @@ final class JobRun: Sendable {
   /// Publishes what is complete. `isKept`: the database has a checkpoint of the part; of what is not, nothing is left behind.
   private func ending(
     of outcome: TransferOutcome, _ report: TransferReport, isKept: Bool, _ publisher: Publisher
-  ) async -> Ending? {
+  ) async -> LeaseEnding? {
     switch outcome {
     case .complete(let part, let length):
       state.withLock { $0.isPublishing = true }
@@ -311,7 +311,7 @@ final class JobRun: Sendable {
     case .stopped:
       if isAbandoned { return lost() }
       if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
-      var ending = Ending(job: lease.job, token: lease.token, result: .released)
+      var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
       fill(&ending, report)
       return ending
     case .lost:
@@ -325,7 +325,7 @@ final class JobRun: Sendable {
   private func publish(
     _ part: PartFile, _ length: Int64, _ report: TransferReport, isKept: Bool,
     _ publisher: Publisher
-  ) async -> Ending? {
+  ) async -> LeaseEnding? {
     do throws(TransferError) {
       guard let published = try await publisher.publish(part, length: length, isKept: isKept)
       else { return lost() }
@@ -344,7 +344,7 @@ final class JobRun: Sendable {
     }
   }
 
-  private func lost() -> Ending? {
+  private func lost() -> LeaseEnding? {
     logger.warning(.leaseLost, (.path, LogValue(lease.path)))
     return nil
   }

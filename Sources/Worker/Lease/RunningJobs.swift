@@ -6,9 +6,9 @@ final class RunningJobs: Sendable {
   private struct State {
     var running: [Int64: JobRun] = [:]
     /// Ended, to be settled by the next call.
-    var endings: [Ending] = []
+    var endings: [LeaseEnding] = []
     /// In the call under way.
-    var settling: [Ending] = []
+    var settling: [LeaseEnding] = []
     /// The last call whose reply was taken in.
     var seen: Int64 = 0
     var rates: [Int64: (fetched: Int64, at: ContinuousClock.Instant, rate: Int64)] = [:]
@@ -29,7 +29,7 @@ final class RunningJobs: Sendable {
   func run(_ token: Int64) -> JobRun? { state.withLock { $0.running[token] } }
 
   /// A job has ended and is to be settled; nil: its lease is lost and there is nothing to say.
-  func end(_ token: Int64, with ending: Ending?) {
+  func end(_ token: Int64, with ending: LeaseEnding?) {
     state.withLock { state in
       let last = state.rates.removeValue(forKey: token)
       if let run = state.running.removeValue(forKey: token) {
@@ -41,7 +41,7 @@ final class RunningJobs: Sendable {
   }
 
   /// Endings for the next call; kept until `took`.
-  func takeEndings() -> [Ending] {
+  func takeEndings() -> [LeaseEnding] {
     state.withLock { state in
       state.settling += state.endings
       state.endings = []
@@ -98,7 +98,7 @@ final class RunningJobs: Sendable {
       where state.running[held.token] == nil
         && !(state.endings + state.settling).contains(where: { $0.token == held.token })
       {
-        state.endings.append(Ending(job: held.job, token: held.token, result: .released))
+        state.endings.append(LeaseEnding(job: held.job, token: held.token, result: .released))
       }
     }
   }

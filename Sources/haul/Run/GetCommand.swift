@@ -107,7 +107,7 @@ struct GetCommand: HaulCommand {
     if lines.isEmpty { return try conclude(GetTally(lines: 0, now: .now)) }
     try requireDirectory(lines)
     options.maxHostWait = Self.maxHostWait
-    var order = GetOrder(
+    var order = GetConfiguration(
       lines: lines, directory: output, concurrency: concurrency, options: options,
       allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
     order.requests = settings

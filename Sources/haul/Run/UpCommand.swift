@@ -61,7 +61,7 @@ struct UpCommand: HaulCommand {
 
   func perform() async throws {
     let location = try ClusterLocation.standard(environment: ProcessInfo.processInfo.environment)
-    var order = UpOrder(
+    var order = UpConfiguration(
       directory: directory, workers: workers, concurrency: concurrency, allowedNetworks: networks,
       rateLimit: limitRate?.limit, version: Haul.version)
     order.requests = try requests.settings(credentials)

@@ -64,7 +64,7 @@ struct CheckCommand: HaulCommand {
   }
 
   /// Those that were named, else those that the database knows to be this machine's.
-  private func lookAtStores(_ known: CheckVerdicts.KnownStores) -> [Finding] {
+  private func lookAtStores(_ known: CheckVerdicts.KnownStores) -> [CheckFinding] {
     if !stores.isEmpty {
       return stores.flatMap { CheckVerdicts.store(StoreProbe.look(at: $0.mount), known) }
     }
@@ -75,7 +75,7 @@ struct CheckCommand: HaulCommand {
     }
   }
 
-  private func report(_ findings: [Finding]) throws {
+  private func report(_ findings: [CheckFinding]) throws {
     let lines = findings.map {
       output.isJSON ? $0.json.line + "\n" : $0.text(on: OutputOptions.screen)
     }

@@ -87,23 +87,30 @@ import Testing
   }
 
   @Test(arguments: [
-    (206, "Repr-Digest: crc32=:AAAAAA==:", Ruling(5, Action.changedRestart)),
-    (206, "Repr-Digest: crc32=:y/Q5Jg==:", Ruling(2, .accept(start: 4, compareUntil: 8, end: 9))),
-    (206, "Repr-Digest: crc32c=:AAAAAA==:", Ruling(2, .accept(start: 4, compareUntil: 8, end: 9))),
+    (206, "Repr-Digest: crc32=:AAAAAA==:", TableDecision(5, Action.changedRestart)),
     (
-      206, "Content-Digest: crc32=:AAAAAA==:", Ruling(2, .accept(start: 4, compareUntil: 8, end: 9))
+      206, "Repr-Digest: crc32=:y/Q5Jg==:",
+      TableDecision(2, .accept(start: 4, compareUntil: 8, end: 9))
     ),
-    (200, "Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==", Ruling(10, .oncePlainRange)),
+    (
+      206, "Repr-Digest: crc32c=:AAAAAA==:",
+      TableDecision(2, .accept(start: 4, compareUntil: 8, end: 9))
+    ),
+    (
+      206, "Content-Digest: crc32=:AAAAAA==:",
+      TableDecision(2, .accept(start: 4, compareUntil: 8, end: 9))
+    ),
+    (200, "Content-MD5: AAAAAAAAAAAAAAAAAAAAAA==", TableDecision(10, .oncePlainRange)),
   ])
   func `another digest than the recorded one is another representation`(
-    _ status: Int, _ field: String, _ ruling: Ruling<Action>
+    _ status: Int, _ field: String, _ ruling: TableDecision<Action>
   ) {
     let record = Checkpoint(
       completeLength: 9, validator: .strongETag("\"v\""),
       digest: ExpectedDigest("crc32=cbf43926"), durable: ByteRanges(0..<8), part: "1.1", inode: 1)
     var state = TransferState(checkpoint: record)
     let told = status == 206 ? "Content-Range: bytes 4-8/9" : "Content-Length: 9"
-    let asked = Asked.part(range: 4..<9, fresh: 8, ifRange: true)
+    let asked = RequestKind.part(range: 4..<9, fresh: 8, ifRange: true)
     #expect(
       state.answered(
         head(status, told, "ETag: \"v\"", field), asked: asked, now: HTTPDate(seconds: 0))
@@ -200,7 +207,7 @@ struct StatedDigestTransferTests {
   }
 
   private func run(
-    _ origin: OriginServer, _ change: (inout TransferOrder) throws -> Void = { _ in }
+    _ origin: OriginServer, _ change: (inout TransferRequest) throws -> Void = { _ in }
   ) async throws -> TransferOutcome {
     try await withEngine { engine in
       try await bench.transfer(origin.url("/file"), engine: engine, change).run()

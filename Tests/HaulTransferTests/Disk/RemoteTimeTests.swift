@@ -18,7 +18,7 @@ struct RemoteTimeTests {
   /// The part of a transfer that is complete: its time, in seconds since 1970.
   private func time(
     of answer: @escaping OriginServer.Handler,
-    _ change: (PartTransferBench, inout TransferOrder) throws -> Void
+    _ change: (PartTransferBench, inout TransferRequest) throws -> Void
   ) async throws -> Int64 {
     let bench = try PartTransferBench()
     let origin = try OriginServer(handler: answer)

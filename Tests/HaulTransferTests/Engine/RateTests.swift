@@ -16,7 +16,7 @@ struct RatePaceTests {
       let wait = pace.wait(now: now)
       if wait > .zero { now += wait + .milliseconds(late) }
       let count = [16_384, 1, 5000, 700][number % 4]
-      pace.took(count, now: now)
+      pace.consume(count, now: now)
       taken.append((now, (taken.last?.sum ?? 0) + Int64(count)))
     }
     let allowance = RatePace.slack / .seconds(1) * Double(rate) + 16_384 + 1
@@ -33,9 +33,9 @@ struct RatePaceTests {
   @Test func `time that nobody used is lost but for the slack`() {
     var pace = RatePace(bytesPerSecond: 1000)
     #expect(pace.wait(now: start) <= .zero)
-    pace.took(1, now: start)
+    pace.consume(1, now: start)
     let later = start + .seconds(3600)
-    pace.took(600, now: later)
+    pace.consume(600, now: later)
     #expect(pace.wait(now: later) == .milliseconds(500))
   }
 }

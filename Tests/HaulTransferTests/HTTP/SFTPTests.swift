@@ -17,7 +17,7 @@ struct SFTPTests {
 
   private func transfer(
     _ server: SFTPServer, _ name: String, _ engine: Engine,
-    _ change: (inout TransferOrder) -> Void = { _ in }
+    _ change: (inout TransferRequest) -> Void = { _ in }
   ) throws -> PartTransfer {
     try bench.transfer(server.url(name), engine: engine) { order in
       order.partName = "part of \(name.filter { $0 != "/" })"
@@ -169,7 +169,8 @@ struct SFTPTests {
     let (server, other) = (try await SFTPServer(), try await SFTPServer())
     try server.put("a", [7])
     try await withEngine(.files(knownHosts: server.knownHosts)) { engine in
-      func failure(_ name: String, _ change: (inout TransferOrder) -> Void = { _ in }) async throws
+      func failure(_ name: String, _ change: (inout TransferRequest) -> Void = { _ in })
+        async throws
         -> TransferError.Class?
       {
         try await transfer(server, name, engine, change).run().error?.errorClass

@@ -155,9 +155,9 @@ final class History: Sendable {
 
   private func order(
     _ number: Int, _ parts: PartDirectory, isLast: Bool
-  ) throws -> TransferOrder {
+  ) throws -> TransferRequest {
     let earlier = try takeOver(parts, as: "\(number)")
-    var order = TransferOrder(
+    var order = TransferRequest(
       url: try WebURL("http://\(stage.hosts[0])/\(name)/"), parts: parts, partName: "\(number)")
     order.resuming = earlier
     order.digest = digest

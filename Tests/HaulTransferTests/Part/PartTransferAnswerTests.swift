@@ -16,7 +16,7 @@ struct PartTransferAnswerTests {
   /// Runs one transfer from 0 to its end.
   private func run(
     _ origin: OriginServer, _ path: String = "/file",
-    _ change: (inout TransferOrder) throws -> Void = { _ in }
+    _ change: (inout TransferRequest) throws -> Void = { _ in }
   ) async throws -> (outcome: TransferOutcome, report: TransferReport) {
     try await withEngine { engine in
       let transfer = try bench.transfer(origin.url(path), engine: engine, change)
@@ -141,7 +141,7 @@ struct PartTransferAnswerTests {
     async throws
   {
     let origin = try endless("once")
-    let changes: [(inout TransferOrder) -> Void] = [
+    let changes: [(inout TransferRequest) -> Void] = [
       { $0.acceptUnverifiedLength = true }, { $0.expectedLength = 4 },
       { $0.digest = ExpectedDigest("md5=e2eff6c2dafd909df8508f891b385d88") },
     ]

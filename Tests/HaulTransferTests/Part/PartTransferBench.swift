@@ -25,10 +25,10 @@ final class PartTransferBench: Sendable {
   /// A transfer into `part`, not yet begun.
   func transfer(
     _ url: String, engine: Engine,
-    _ change: (inout TransferOrder) throws -> Void = { _ in },
+    _ change: (inout TransferRequest) throws -> Void = { _ in },
     save: PartTransfer.Save? = nil
   ) throws -> PartTransfer {
-    var order = TransferOrder(
+    var order = TransferRequest(
       url: try WebURL(url, schemes: WebURL.knownSchemes), parts: try scratch.parts(),
       partName: "part")
     // The disk of a machine that runs tests may be busy.

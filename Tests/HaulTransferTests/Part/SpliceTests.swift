@@ -59,7 +59,7 @@ import Testing
     var failed = false
 
     /// Returns false at the end.
-    mutating func take(_ answer: Answer, asked: Asked) -> Bool {
+    mutating func take(_ answer: Answer, asked: RequestKind) -> Bool {
       let ruling = state.answered(answer.head, asked: asked, now: HTTPDate(seconds: 1_767_225_600))
       switch ruling.verdict {
       case .accept(let start, let compareUntil, let end):
@@ -118,7 +118,7 @@ import Testing
 
   /// What a server of uncertain virtue says.
   private static func answer(
-    _ asked: Asked, _ versions: [Version], _ generator: inout SplitMix
+    _ asked: RequestKind, _ versions: [Version], _ generator: inout SplitMix
   ) -> Answer {
     // Perhaps a cache that still holds an older version.
     let stale = Int.random(in: 0..<4, using: &generator) == 0
@@ -154,7 +154,7 @@ import Testing
     return cut(version.bytes[first...max(first, last)], all, &generator, sized: true)
   }
 
-  private static func wanted(_ asked: Asked, _ count: Int) -> Range<Int>? {
+  private static func wanted(_ asked: RequestKind, _ count: Int) -> Range<Int>? {
     switch asked {
     case .whole, .ifChanged: nil
     case .probe: 0..<1

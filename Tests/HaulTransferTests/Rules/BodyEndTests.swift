@@ -27,21 +27,25 @@ import Testing
   @Test func `everything there is complete, however the connection ended`() {
     for framing in [Framing.complete, .closed, .cut, .broken] {
       #expect(
-        decideEnd(state(), body: part(framing, 10_000)) == Ruling(nil, .verify(length: 10_000)))
+        decideEnd(state(), body: part(framing, 10_000))
+          == TableDecision(nil, .verify(length: 10_000)))
       #expect(
-        decideEnd(state(), body: whole(9, framing, 9)) == Ruling(nil, .verify(length: 9)))
+        decideEnd(state(), body: whole(9, framing, 9)) == TableDecision(nil, .verify(length: 9)))
     }
-    #expect(decideEnd(state(), body: whole(nil, .complete, 9)) == Ruling(nil, .verify(length: 9)))
-    #expect(decideEnd(state(), body: whole(0, .complete, 0)) == Ruling(nil, .verify(length: 0)))
+    #expect(
+      decideEnd(state(), body: whole(nil, .complete, 9)) == TableDecision(nil, .verify(length: 9)))
+    #expect(
+      decideEnd(state(), body: whole(0, .complete, 0)) == TableDecision(nil, .verify(length: 0)))
   }
 
   @Test func `a short body is valid as far as it came`() {
-    #expect(decideEnd(state(), body: part(.broken, 9000)) == Ruling(24, .askForRest))
-    #expect(decideEnd(state(), body: part(.closed, 9000)) == Ruling(20, .askForRest))
-    #expect(decideEnd(state(), body: whole(10_000, .broken, 9000)) == Ruling(24, .askForRest))
+    #expect(decideEnd(state(), body: part(.broken, 9000)) == TableDecision(24, .askForRest))
+    #expect(decideEnd(state(), body: part(.closed, 9000)) == TableDecision(20, .askForRest))
+    #expect(
+      decideEnd(state(), body: whole(10_000, .broken, 9000)) == TableDecision(24, .askForRest))
     let early = Body(
       kind: .part(end: 9000, allThere: false), framing: .complete, end: 9000, progress: true)
-    #expect(decideEnd(state(), body: early) == Ruling(2, .askForRest))
+    #expect(decideEnd(state(), body: early) == TableDecision(2, .askForRest))
   }
 
   @Test func `three answers without progress end in a whole download`() {
@@ -76,32 +80,34 @@ import Testing
     let digest = state { $0.policy.digest = Self.wanted }
     #expect(
       decideEnd(digest, body: part(.excess, 10_000))
-        == Ruling(21, .dropExcessAndVerify(length: 10_000)))
+        == TableDecision(21, .dropExcessAndVerify(length: 10_000)))
     #expect(
-      decideEnd(digest, body: whole(9, .excess, 9)) == Ruling(21, .dropExcessAndVerify(length: 9)))
-    #expect(decideEnd(state(), body: part(.excess, 10_000)) == Ruling(21, .restart))
-    #expect(decideEnd(state(), body: whole(9, .excess, 9)) == Ruling(21, .restart))
+      decideEnd(digest, body: whole(9, .excess, 9))
+        == TableDecision(21, .dropExcessAndVerify(length: 9)))
+    #expect(decideEnd(state(), body: part(.excess, 10_000)) == TableDecision(21, .restart))
+    #expect(decideEnd(state(), body: whole(9, .excess, 9)) == TableDecision(21, .restart))
     expect(
       decideEnd(state { $0.attempts.wholeOnly = true }, body: whole(9, .excess, 9)), 21, .protocol)
   }
 
   @Test func `no length and closed is complete only with a proof`() {
     let body = whole(nil, .closed, 9)
-    #expect(decideEnd(state(), body: body) == Ruling(23, .secondDownload))
+    #expect(decideEnd(state(), body: body) == TableDecision(23, .secondDownload))
     #expect(
       decideEnd(state { $0.attempts.secondDownload = true }, body: body)
-        == Ruling(23, .compareWithFirst))
+        == TableDecision(23, .compareWithFirst))
     #expect(
       decideEnd(state { $0.policy.digest = Self.wanted }, body: body)
-        == Ruling(23, .verify(length: 9)))
+        == TableDecision(23, .verify(length: 9)))
     #expect(
-      decideEnd(state { $0.stated = Self.wanted }, body: body) == Ruling(23, .verify(length: 9)))
+      decideEnd(state { $0.stated = Self.wanted }, body: body)
+        == TableDecision(23, .verify(length: 9)))
     #expect(
       decideEnd(state { $0.policy.acceptUnverifiedLength = true }, body: body)
-        == Ruling(23, .verify(length: 9)))
+        == TableDecision(23, .verify(length: 9)))
     #expect(
       decideEnd(state { $0.policy.expectedLength = 9 }, body: body)
-        == Ruling(23, .verify(length: 9)))
+        == TableDecision(23, .verify(length: 9)))
     expect(decideEnd(state { $0.policy.expectedLength = 10 }, body: body), 23, .interrupted)
   }
 
@@ -114,10 +120,11 @@ import Testing
     }
     #expect(
       decideEnd(state { $0.policy.digest = Self.wanted }, body: body)
-        == Ruling(23, .verify(length: 9)))
+        == TableDecision(23, .verify(length: 9)))
     #expect(
-      decideEnd(state { $0.stated = Self.wanted }, body: body) == Ruling(23, .verify(length: 9)))
-    #expect(decideEnd(state(), body: part(.cut, 9000)) == Ruling(20, .askForRest))
+      decideEnd(state { $0.stated = Self.wanted }, body: body)
+        == TableDecision(23, .verify(length: 9)))
+    #expect(decideEnd(state(), body: part(.cut, 9000)) == TableDecision(20, .askForRest))
   }
 
   private static let wanted = digest(0)
@@ -179,7 +186,9 @@ import Testing
     #expect(failure.message.contains(row.found.last == 1 ? "01010203" : "02010203"))
   }
 
-  private func expect(_ ruling: Ruling<Ending>, _ row: Int, _ errorClass: TransferError.Class) {
+  private func expect(
+    _ ruling: TableDecision<BodyEnding>, _ row: Int, _ errorClass: TransferError.Class
+  ) {
     guard case .fail(let error) = ruling.verdict else {
       Issue.record("\(ruling)")
       return

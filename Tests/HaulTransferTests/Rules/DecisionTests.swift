@@ -19,8 +19,8 @@ private enum Record {
   }
 }
 
-private let resume = Asked.part(range: 4096..<10_000, fresh: 8192, ifRange: true)
-private let plain = Asked.part(range: 4096..<10_000, fresh: 8192, ifRange: false)
+private let resume = RequestKind.part(range: 4096..<10_000, fresh: 8192, ifRange: true)
+private let plain = RequestKind.part(range: 4096..<10_000, fresh: 8192, ifRange: false)
 private let tag = "ETag: \"v\""
 private let other = "ETag: \"w\""
 private let modified = "Last-Modified: \(Record.date)"
@@ -31,14 +31,14 @@ private let restart = Action.restart(markRangeUnsafe: false)
 /// One line of the table.
 struct Case: Sendable, CustomTestStringConvertible {
   var row: Int?
-  var asked: Asked
+  var asked: RequestKind
   var record: Checkpoint?
   var head: ResponseHead
   var action: Action
   var testDescription: String { "row \(row ?? 0): \(asked) → \(head)" }
 
   init(
-    _ row: Int?, _ asked: Asked, _ record: Checkpoint?, _ head: ResponseHead, _ action: Action
+    _ row: Int?, _ asked: RequestKind, _ record: Checkpoint?, _ head: ResponseHead, _ action: Action
   ) {
     (self.row, self.asked, self.record, self.head, self.action) = (row, asked, record, head, action)
   }
@@ -166,7 +166,7 @@ private let plainCases: [Case] = [
   func `the table, a line a case`(_ line: Case) {
     let state = TransferState(checkpoint: line.record)
     let ruling = decide(state, asked: line.asked, head: line.head, now: now)
-    #expect(ruling == Ruling(line.row, line.action))
+    #expect(ruling == TableDecision(line.row, line.action))
   }
 
   @Test(arguments: [(tag, nil), (other, 12), ("X: y", 12)] as [(String, Int?)])
@@ -181,7 +181,7 @@ private let plainCases: [Case] = [
 
   @Test(
     arguments: [
-      (9, Asked.whole, head(206, good, tag), TransferError.Class.protocol),
+      (9, RequestKind.whole, head(206, good, tag), TransferError.Class.protocol),
       (12, resume, head(200, "Content-Type: text/html; charset=x", other), .suspectPage),
       (12, .whole, head(200, "Content-Type: TEXT/HTML"), .suspectPage),
       (17, .whole, head(304), .protocol),
@@ -202,9 +202,9 @@ private let plainCases: [Case] = [
       (nil, .whole, head(200, "Content-Length: 1", "Content-Length: 2"), .protocol),
       (nil, .whole, head(200, "Content-Length: 20001"), .tooLarge),
       (nil, .whole, head(200, "Content-Length: 9999"), .length),
-    ] as [(Int?, Asked, ResponseHead, TransferError.Class)])
+    ] as [(Int?, RequestKind, ResponseHead, TransferError.Class)])
   func `failures and their classes`(
-    _ row: Int?, _ asked: Asked, _ head: ResponseHead, _ errorClass: TransferError.Class
+    _ row: Int?, _ asked: RequestKind, _ head: ResponseHead, _ errorClass: TransferError.Class
   ) throws {
     var state = TransferState(checkpoint: r)
     state.policy.maximumLength = 20_000
@@ -223,7 +223,7 @@ private let plainCases: [Case] = [
   @Test func `a refusal behind a redirect goes back to the original URL once`() {
     var state = TransferState(checkpoint: r)
     #expect(state.answered(head(302, "Location: /x"), asked: resume, now: now).row == 25)
-    #expect(state.answered(head(403), asked: resume, now: now) == Ruling(18, .fromOriginal))
+    #expect(state.answered(head(403), asked: resume, now: now) == TableDecision(18, .fromOriginal))
     _ = state.answered(head(302, "Location: /x"), asked: resume, now: now)
     let ruling = state.answered(head(403), asked: resume, now: now)
     guard ruling.row == 18, case .fail = ruling.verdict else {

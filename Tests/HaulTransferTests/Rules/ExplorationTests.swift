@@ -11,7 +11,7 @@ import Testing
   /// A state between two requests, or waiting for the answer to one.
   private struct Node: Hashable {
     var state: TransferState
-    var asked: Asked?
+    var asked: RequestKind?
   }
 
   @Test(arguments: [false, true], [false, true])
@@ -89,7 +89,9 @@ import Testing
     }
   }
 
-  private static func after(_ action: Action, _ state: TransferState, _ asked: Asked) -> [Node?] {
+  private static func after(_ action: Action, _ state: TransferState, _ asked: RequestKind)
+    -> [Node?]
+  {
     switch action {
     case .fail: return [nil]
     case .verify: return afterVerify(state)
@@ -144,7 +146,7 @@ import Testing
   }
 
   /// Answers that between them lead to every action.
-  private static func heads(_ asked: Asked) -> [ResponseHead] {
+  private static func heads(_ asked: RequestKind) -> [ResponseHead] {
     let start = if case .part(let range, _, _) = asked { range.lowerBound } else { Int64(0) }
     let last = asked == .probe ? 0 : length - 1
     let range = "Content-Range: bytes \(start)-\(last)/\(length)"

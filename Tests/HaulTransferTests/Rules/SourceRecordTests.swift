@@ -52,7 +52,7 @@ struct SourceRecordTests {
     let head = ResponseHead(status: 304, fields: lines.flatMap(fields))
     let ruling = state.answered(head, asked: .ifChanged, now: HTTPDate.now)
     #expect(
-      ruling == Ruling(17, isMeant ? .unchanged : .restart(markRangeUnsafe: false)))
+      ruling == TableDecision(17, isMeant ? .unchanged : .restart(markRangeUnsafe: false)))
     // What could not be believed is not asked again.
     #expect((state.condition(at: nil) != nil) == isMeant)
   }

@@ -62,7 +62,7 @@ struct ClaimInterleavingTests {
       try await pool.submit(3)
       let (holder, claimer) = (try await pool.worker(), try await pool.worker())
       let lease = try await holder.claimOne()
-      let ending = Ending(job: lease.job, token: lease.token, result: .completed)
+      let ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
       // Unpark the lane, as a submission does, so that the claim has something to park.
       try await pool.submit(1)
       _ = try await pool.commit(

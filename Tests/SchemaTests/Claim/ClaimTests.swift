@@ -174,7 +174,7 @@ struct ClaimTests {
       let held = try await worker.claimOne()
       let second = TestWorker(
         caller: worker.caller, work: try await pool.connect(), life: worker.life)
-      var ending = Ending(job: held.job, token: held.token, result: .failed)
+      var ending = LeaseEnding(job: held.job, token: held.token, result: .failed)
       ending.error = "timeout"
       let endings = [ending]
       try await worker.work.script("BEGIN")

@@ -111,7 +111,7 @@ struct PolitenessTests {
       var leases: [Lease] = []
       while leases.count < 30 { leases += try await worker.claim(30) }
       try await worker.call(
-        leases.map { Ending(job: $0.job, token: $0.token, result: .completed) })
+        leases.map { LeaseEnding(job: $0.job, token: $0.token, result: .completed) })
       #expect(try await cap(pool) == 30)
     }
   }

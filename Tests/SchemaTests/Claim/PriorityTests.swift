@@ -33,7 +33,7 @@ struct PriorityTests {
       var claims = 0
       var lease = try await worker.claimOne()
       while lease.job != last, claims < 150 {
-        let ending = Ending(job: lease.job, token: lease.token, result: .completed)
+        let ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
         lease = try #require(try await worker.call([ending], room: 1).claimed.first)
         claims += 1
       }
@@ -60,7 +60,7 @@ struct PriorityTests {
         if claims % 50 == 0 {
           for host in hosts { try await pool.submit(60, to: host, priority: 0) }
         }
-        let endings = running.map { Ending(job: $0.job, token: $0.token, result: .completed) }
+        let endings = running.map { LeaseEnding(job: $0.job, token: $0.token, result: .completed) }
         running = try await worker.call(
           endings, room: Int.random(in: 1...4, using: &random)
         ).claimed

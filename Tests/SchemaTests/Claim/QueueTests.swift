@@ -62,11 +62,11 @@ struct QueueTests {
       try await pool.submit(400, to: "a.test")
       try await pool.submit(400, to: "b.test", queue: "default")
       let worker = try await pool.worker()
-      var endings: [Ending] = []
+      var endings: [LeaseEnding] = []
       var first = 0
       for _ in 0..<400 {
         let lease = try #require(try await worker.call(endings, room: 1).claimed.first)
-        endings = [Ending(job: lease.job, token: lease.token, result: .completed)]
+        endings = [LeaseEnding(job: lease.job, token: lease.token, result: .completed)]
         if lease.queue == "data" { first += 1 }
       }
       // 300 are expected; a hundred from there is ten standard deviations.

@@ -120,7 +120,7 @@ struct HostileInputTests {
         var known = [
           "p_worker": "\(registration.worker)", "p_secret": registration.secret,
           "p_call": "1000000",
-          "p_queues": "{data}", "p_version": "1", "p_on_duplicate": "skip", "p_room": "0",
+          "p_queues": "{data}", "p_version": "1", "p_on_duplicate": "skip", "p_free_slots": "0",
           "p_options": "{}",
         ]
         if role == "haul_submitter" {
@@ -165,7 +165,7 @@ struct HostileInputTests {
         _ = try await pool.jobs.submit(Submission(queue: Pool.name, batch: text), [line])
         let lease = try await worker.claimOne()
         #expect(lease.path == line.path && lease.host == text && lease.url == line.url)
-        var ending = Ending(job: lease.job, token: lease.token, result: .failed)
+        var ending = LeaseEnding(job: lease.job, token: lease.token, result: .failed)
         ending.error = ErrorClass(rawValue: text)
         ending.message = text
         try await worker.call([ending])

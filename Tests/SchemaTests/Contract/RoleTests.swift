@@ -137,7 +137,7 @@ struct RoleTests {
         }
         // Its own secret, and the other's token, forged or right.
         for token in [lease.token, lease.token + 1, 0, -1, .max] {
-          let ending = Ending(job: lease.job, token: token, result: .completed)
+          let ending = LeaseEnding(job: lease.job, token: token, result: .completed)
           let reply = try await queue.work(
             other, number: token == lease.token ? 1 : 2, endings: [ending], queues: nil, room: 0)
           #expect(reply.settled == [])

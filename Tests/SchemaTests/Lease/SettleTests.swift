@@ -14,7 +14,7 @@ struct SettleTests {
       try await old.end(stale, .released)
       let live = try await new.claimOne()
       #expect(live.job == job && live.token > stale.token && live.attempt == 2)
-      for result in [Ending.Result.completed, .failed, .released] {
+      for result in [LeaseEnding.Result.completed, .failed, .released] {
         #expect(try await old.end(stale, result) == nil)
       }
       #expect(try await !old.checkpoint(stale, instance: pool.instance))
@@ -34,7 +34,7 @@ struct SettleTests {
       try await pool.submit(1)
       let worker = try await pool.worker()
       let lease = try await worker.claimOne()
-      let ending = Ending(job: lease.job, token: lease.token, result: .released)
+      let ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
       #expect(try await worker.call([ending, ending]).settled.count == 1)
     }
   }

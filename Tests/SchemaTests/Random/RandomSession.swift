@@ -124,9 +124,9 @@ struct RandomSession {
     if reply.claimed.isEmpty && endings.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
   }
 
-  private mutating func ending(of lease: Lease) -> Ending {
+  private mutating func ending(of lease: Lease) -> LeaseEnding {
     let isDraining = log.isDraining
-    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<10: (ending.result, ending.error) = (.failed, "timeout")
     case 10..<14: (ending.result, ending.error) = (.failed, "http_4xx")
@@ -146,7 +146,7 @@ struct RandomSession {
     let told = Set(reply.commands.map(\.token))
     held.removeAll { lost.contains($0.token) }
     let endings = held.filter { told.contains($0.token) }.map {
-      Ending(job: $0.job, token: $0.token, result: .released)
+      LeaseEnding(job: $0.job, token: $0.token, result: .released)
     }
     held.removeAll { told.contains($0.token) }
     if !reply.unlisted.isEmpty { log.complain(["leases that their worker does not know of"]) }

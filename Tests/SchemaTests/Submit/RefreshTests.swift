@@ -31,7 +31,7 @@ struct RefreshTests {
   private static func complete(
     _ lease: Lease, by worker: TestWorker, bytes: Int64 = 10, path: String? = nil
   ) async throws -> JobState? {
-    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
     ending.bytes = bytes
     ending.path = path
     ending.digest = "sha-256=00"

@@ -48,7 +48,7 @@ extension Pool {
 extension TestWorker {
   /// Completes a job whose file, at the job's own path, has `bytes` bytes.
   func complete(_ lease: Lease, bytes: Int64) async throws {
-    var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
     ending.bytes = bytes
     try await call([ending])
   }

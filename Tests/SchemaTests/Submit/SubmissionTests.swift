@@ -196,7 +196,7 @@ struct SubmissionTests {
       #expect(try await reply([had, nil, nil, nil], .skip).unchecked == 0)
       let worker = try await pool.worker()
       for lease in try await worker.claim(4) where lease.path != "a.test/3" {
-        var ending = Ending(job: lease.job, token: lease.token, result: .completed)
+        var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)
         ending.digest = lease.path == "a.test/1" ? had : nil
         try await worker.call([ending])
       }

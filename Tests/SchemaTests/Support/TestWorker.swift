@@ -22,7 +22,7 @@ actor TestWorker {
   /// The next call: settles, then claims up to `room`.
   @discardableResult
   func call(
-    _ endings: [Ending] = [], room: Int = 0, queues: [String]? = nil
+    _ endings: [LeaseEnding] = [], room: Int = 0, queues: [String]? = nil
   ) async throws -> WorkReply {
     number += 1
     return try await repeatCall(endings, room: room, queues: queues)
@@ -30,7 +30,7 @@ actor TestWorker {
 
   /// The last call once more, as after a lost reply.
   func repeatCall(
-    _ endings: [Ending] = [], room: Int = 0, queues: [String]? = nil
+    _ endings: [LeaseEnding] = [], room: Int = 0, queues: [String]? = nil
   ) async throws -> WorkReply {
     try await JobQueue(work).work(
       caller, number: number, endings: endings, queues: queues, room: room)
@@ -51,10 +51,11 @@ actor TestWorker {
   /// Ends one lease and returns the job's state, nil if the token was stale.
   @discardableResult
   func end(
-    _ lease: Lease, _ result: Ending.Result, _ error: ErrorClass? = nil, retryAfter: Double? = nil,
+    _ lease: Lease, _ result: LeaseEnding.Result, _ error: ErrorClass? = nil,
+    retryAfter: Double? = nil,
     host: String? = nil
   ) async throws -> JobState? {
-    var ending = Ending(job: lease.job, token: lease.token, result: result)
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: result)
     ending.error = error
     ending.message = error.map { "trouble: \($0)" }
     ending.retryAfter = retryAfter

@@ -13,7 +13,7 @@ struct HandoffViewTests {
       let heir = try await pool.worker()
       let lease = try await first.claimOne()
       #expect(try await first.checkpoint(lease, bytes: 4096, instance: pool.instance))
-      var ending = Ending(job: lease.job, token: lease.token, result: .released)
+      var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
       ending.fetched = 5000
       try await first.call([ending])
 

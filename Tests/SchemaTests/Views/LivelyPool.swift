@@ -51,7 +51,7 @@ enum LivelyPool {
   private static func completed(_ pool: Pool, _ worker: TestWorker) async throws {
     for (host, seconds) in [("fast.test", 1), ("slow.test", 100)] {
       let job = try await pool.submit(to: host, batch: "films")[0]
-      var ending = Ending(
+      var ending = LeaseEnding(
         job: job, token: try await worker.claimOne().token, result: .completed)
       ending.bytes = 1_000_000
       ending.fetched = 1_000_000
@@ -72,7 +72,7 @@ enum LivelyPool {
     try await pool.submit(to: "fast.test", batch: "films")
     let first = try await lost.claimOne()
     try await lost.checkpoint(first, bytes: 4096, instance: pool.instance)
-    var ending = Ending(job: first.job, token: first.token, result: .released)
+    var ending = LeaseEnding(job: first.job, token: first.token, result: .released)
     ending.fetched = 5000
     try await lost.call([ending])
     let second = try await busy.claimOne()

@@ -3,10 +3,10 @@
 /// So the decision table judges these files as it does all others. The validator is an entity tag made of size and time: a file is
 /// gone on with where both are what they were. A time of the last minute makes a weak one, since two changes within a
 /// second look the same (RFC 9110 §8.8.2.2), and without either there is none.
-struct FileQuestion: Sendable, Equatable {
+struct FileRequest: Sendable, Equatable {
   /// What the server says of the file.
   struct Facts: Sendable, Equatable {
-    /// Bytes from ``FileQuestion/offset`` to the end; nil where the server does not tell, and
+    /// Bytes from ``FileRequest/offset`` to the end; nil where the server does not tell, and
     /// no more is believed than ``FileLength/limit``.
     var length: Int64?
     /// When it was last changed, in seconds since 1970; nil where the server does not tell.

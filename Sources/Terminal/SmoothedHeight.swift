@@ -1,6 +1,6 @@
 /// How many lines the running downloads keep: as many as they need at once, and one less each second that
 /// they need less, so that the total below them does not jump where small files come and go.
-struct SteadyHeight {
+struct SmoothedHeight {
   private static let patience = Duration.seconds(1)
 
   private(set) var lines = 0

@@ -2,7 +2,7 @@ import HaulSystem
 package import Terminal
 
 /// One line of `haul check`.
-package struct Finding: Sendable, Equatable {
+package struct CheckFinding: Sendable, Equatable {
   /// Only `fail` makes the check fail.
   package enum Verdict: String, Sendable { case ok, warn, fail }
 
@@ -14,16 +14,16 @@ package struct Finding: Sendable, Equatable {
   /// What to do; nil for what is right.
   package var advice: String?
 
-  package static func ok(_ what: String, _ detail: String) -> Finding {
-    Finding(verdict: .ok, what: what, detail: detail)
+  package static func ok(_ what: String, _ detail: String) -> CheckFinding {
+    CheckFinding(verdict: .ok, what: what, detail: detail)
   }
 
-  package static func warn(_ what: String, _ detail: String, _ advice: String) -> Finding {
-    Finding(verdict: .warn, what: what, detail: detail, advice: advice)
+  package static func warn(_ what: String, _ detail: String, _ advice: String) -> CheckFinding {
+    CheckFinding(verdict: .warn, what: what, detail: detail, advice: advice)
   }
 
-  package static func fail(_ what: String, _ detail: String, _ advice: String) -> Finding {
-    Finding(verdict: .fail, what: what, detail: detail, advice: advice)
+  package static func fail(_ what: String, _ detail: String, _ advice: String) -> CheckFinding {
+    CheckFinding(verdict: .fail, what: what, detail: detail, advice: advice)
   }
 
   /// For programs.

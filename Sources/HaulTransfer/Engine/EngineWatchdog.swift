@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// libssh2 1.10 can read for ever, and asks nobody, where sshd loses what sends a file and keeps the connection: the end of the
 /// channel inside a packet counts as nothing to read yet. Only the end of the connection ends that. Clock: `ContinuousClock`.
-final class TurnWatch: Sendable {
+final class EngineWatchdog: Sendable {
   private struct State {
     var sockets: Set<Int32> = []
     /// When the thread began its turn; nil while it waits for something to do.

@@ -4,8 +4,8 @@ import Testing
 @testable import HaulTransfer
 
 /// A turn of the engine thread's that takes too long, by a clock of the test's.
-struct TurnWatchTests {
-  private let watch = TurnWatch(limit: .seconds(10))
+struct EngineWatchdogTests {
+  private let watch = EngineWatchdog(limit: .seconds(10))
   private let start = ContinuousClock.now
 
   /// Two sockets that are connected with each other.

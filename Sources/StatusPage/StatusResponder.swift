@@ -2,7 +2,7 @@ import Glibc
 import Log
 
 /// Answers requests.
-struct StatusDesk: Sendable {
+struct StatusResponder: Sendable {
   let rules: AccessRules
   let reader: PoolReader
   let version: String

@@ -1,5 +1,5 @@
 /// Why there is no connection, as it was told last: the same is told again only after a while.
-struct ToldReason {
+struct MessageThrottle {
   private static let interval = Duration.seconds(30)
 
   private var last: (reason: String, at: ContinuousClock.Instant)?

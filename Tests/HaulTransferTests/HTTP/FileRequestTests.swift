@@ -3,12 +3,12 @@ import Testing
 @testable import HaulTransfer
 
 /// What FTP and SFTP know of a file, told as HTTP tells it.
-@Suite struct FileQuestionTests {
+@Suite struct FileRequestTests {
   private let now = HTTPDate(seconds: 1_700_000_000)
   private let old: Int64 = 1_600_000_000
 
-  private func question(_ range: String?, _ tag: String? = nil) -> FileQuestion {
-    FileQuestion(
+  private func question(_ range: String?, _ tag: String? = nil) -> FileRequest {
+    FileRequest(
       [range.map { .init("Range", $0) }, tag.map { .init("If-None-Match", $0) }].compactMap(\.self))
   }
 
@@ -47,14 +47,14 @@ import Testing
 
   @Test(arguments: [Int64.max, .max - 3, (1 << 50) + 1] as [Int64])
   func `a size that no file has is as good as none`(length: Int64) {
-    let facts = FileQuestion.Facts(length: length, modified: old)
+    let facts = FileRequest.Facts(length: length, modified: old)
     #expect(question(nil).head(facts, now: now).0.framing == .untilClose)
     #expect(question("bytes=4-9").head(facts, now: now).0.head.status == 416)
   }
 
   @Test func `a range of a file whose size nobody tells, and the same file again`() {
     #expect(question("bytes=4-9").head(.init(modified: old), now: now).0.head.status == 416)
-    let facts = FileQuestion.Facts(length: 9, modified: old)
+    let facts = FileRequest.Facts(length: 9, modified: old)
     #expect(question(nil, "\"9-1600000000\"").head(facts, now: now).0.head.status == 304)
     #expect(question(nil, "\"8-1600000000\"").head(facts, now: now).0.head.status == 200)
   }

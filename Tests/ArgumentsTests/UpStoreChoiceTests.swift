@@ -2,17 +2,17 @@ import Testing
 
 @testable import LocalPool
 
-struct StandingStoreTests {
-  private typealias Instance = StandingStore.Instance
+struct UpStoreChoiceTests {
+  private typealias Instance = UpStoreChoice.Instance
 
   /// Instances 1, 2, … at `/1`, `/2`, … with so many interrupted jobs, and the markers that are where they should be; one
   /// at `downloads` is here.
-  private static func store(interrupted: [Int], there markers: [String: String]) -> StandingStore {
+  private static func store(interrupted: [Int], there markers: [String: String]) -> UpStoreChoice {
     let instances = interrupted.enumerated().map { index, jobs in
       Instance(
         id: index + 1, marker: "m\(index + 1)", directory: "/\(index + 1)", interrupted: jobs)
     }
-    return StandingStore(instances: instances) { markers[$0] }
+    return UpStoreChoice(instances: instances) { markers[$0] }
   }
 
   @Test(

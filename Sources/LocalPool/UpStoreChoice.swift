@@ -3,7 +3,7 @@
 /// Two directories of one store are two disks to the pool: what was interrupted in one begins anew in the other, and files
 /// land in both. So without a word of its user `haul up` serves the directory it served before, from wherever it is
 /// started.
-struct StandingStore {
+struct UpStoreChoice {
   /// A directory that was served before.
   struct Instance: Sendable, Equatable {
     /// As the database knows it.
