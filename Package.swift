@@ -42,6 +42,7 @@ let package = Package(
       name: "EmbeddedPostgres", dependencies: ["Postgres", "HaulSystem", "HaulCLinux"],
       swiftSettings: strictC),
     .executableTarget(name: "EmbedText", swiftSettings: strict),
+    .plugin(name: "RevisionPlugin", capability: .buildTool()),
     .plugin(name: "EmbedTextPlugin", capability: .buildTool(), dependencies: ["EmbedText"]),
     .target(
       name: "Schema",
@@ -127,7 +128,8 @@ let package = Package(
       ],
       swiftSettings: strictC,
       // The other linker warns of a call to mktemp(3) in the toolchain's own static library.
-      linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(configuration: .release))]),
+      linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(configuration: .release))],
+      plugins: ["RevisionPlugin"]),
 
     // Tests: one folder a target; TestSupport holds the servers and databases they share.
     .target(

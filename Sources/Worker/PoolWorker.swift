@@ -102,16 +102,47 @@ package final class PoolWorker: Sendable {
   }
 
   /// Runs until drained, or, if so configured, until nothing is left to do.
+  ///
+  /// First it registers and puts its parts together, then it lets them run.
   /// - Throws: at the start what keeps it from working: `PostgresError`, `JobQueueError`, `TransferError`. Later
   ///   trouble with the database is waited out; ``DrainTimeout`` where a drain could not be.
   package func run() async throws {
+    let parts = try await assemble()
+    begin(parts)
+    let work = Task { try await Self.work(parts) }
+    state.withLock { $0.work = work }
+    let (ended, isEmpty) = await Self.serve(parts, until: work)
+    let hasGivenUp = state.withLock { $0.hasGivenUp }
+    if case .failure(let error) = ended, !hasGivenUp { throw error }
+    await parts.engine.shutdown()
+    await parts.hook?.finish()
+    parts.logger.info(.workerStopped)
+    if case .failure = ended, !isEmpty { throw DrainTimeout() }
+  }
+
+  /// What a registered worker consists of.
+  private struct Parts: Sendable {
+    let worker: Int64
+    let logger: Logger
+    let engine: Engine
+    let runningJobs: RunningJobs
+    let keeper: LeaseKeeper
+    let database: Database
+    let watch: StoreWatch
+    let hook: CompletionHook?
+    let loop: WorkLoop
+    let janitor: Janitor
+    let leadership: Leadership
+  }
+
+  /// Registers and makes the parts; none of them runs yet.
+  private func assemble() async throws -> Parts {
     let sent = ContinuousClock.now
     // Over what becomes the first connection for work, so that what is wrong shows at once.
     let connection = try await Connection.connect(
       Database.workConfiguration(configuration.conninfo))
     let registration = try await register(over: connection)
-    let worker = registration.worker
-    let logger = logger.with((.worker, LogValue(worker)))
+    let logger = logger.with((.worker, LogValue(registration.worker)))
     logger.info(
       .workerRegistered, (.machine, LogValue(Self.machine)), (.pid, LogValue(getpid())),
       (.count, LogValue(configuration.concurrency)))
@@ -134,61 +165,71 @@ package final class PoolWorker: Sendable {
     let hook = configuration.onComplete.map {
       CompletionHook($0, stores: configuration.stores, logger: logger)
     }
-    let loop = WorkLoop(
-      database, configuration, runningJobs: runningJobs, environment: environment, hook: hook,
-      logger: logger)
-    let janitor = Janitor(
-      database: database, stores: stores, registration: registration, logger: logger)
-    let leadership = Leadership(lock: database.control, work: database.work, logger: logger)
+    return Parts(
+      worker: registration.worker, logger: logger, engine: engine, runningJobs: runningJobs,
+      keeper: keeper, database: database, watch: watch, hook: hook,
+      loop: WorkLoop(
+        database, configuration, runningJobs: runningJobs, environment: environment, hook: hook,
+        logger: logger),
+      janitor: Janitor(
+        database: database, stores: stores, registration: registration, logger: logger),
+      leadership: Leadership(lock: database.control, work: database.work, logger: logger))
+  }
+
+  /// Makes the parts known to other threads, and tells them what was asked of the worker before they existed.
+  private func begin(_ parts: Parts) {
     let (isDraining, stopsWhenIdle) = state.withLock { state in
-      state.loop = loop
-      state.hook = hook
-      state.keeper = keeper
+      state.loop = parts.loop
+      state.hook = parts.hook
+      state.keeper = parts.keeper
       return (state.isDraining, state.stopsWhenIdle)
     }
     if isDraining {
-      loop.drain()
-      hook?.hurry()
+      parts.loop.drain()
+      parts.hook?.hurry()
     }
-    if stopsWhenIdle { loop.stopWhenIdle() }
+    if stopsWhenIdle { parts.loop.stopWhenIdle() }
+  }
 
-    let work = Task {
-      // The first round before the first claim: then nothing of this worker's can look like a gap.
-      await leadership.runRound()
-      logger.info(.workerStarted)
-      await watch.closeFull()
-      try await loop.run()
-      await janitor.sweep()
-      // The leases that the database still knows of are none: tell it that this worker is gone.
-      try? await database.queue { try await $0.stopWorker(database.caller) }
-    }
-    state.withLock { $0.work = work }
-    let (ended, isEmpty) = await withTaskGroup(of: Void.self) { group in
-      group.addTask { await keeper.run(database) }
-      group.addTask { await keeper.watch() }
-      group.addTask { await leadership.run(from: .now + Leadership.round) }
-      group.addTask { await janitor.run() }
-      group.addTask { await watch.run() }
-      group.addTask { await Self.listen(database, loop, keeper, worker: worker) }
+  /// Claims and settles until the last lease has ended.
+  private static func work(_ parts: Parts) async throws {
+    // The first round before the first claim: then nothing of this worker's can look like a gap.
+    await parts.leadership.runRound()
+    parts.logger.info(.workerStarted)
+    await parts.watch.closeFull()
+    try await parts.loop.run()
+    await parts.janitor.sweep()
+    // The leases that the database still knows of are none: tell it that this worker is gone.
+    let database = parts.database
+    try? await database.queue { try await $0.stopWorker(database.caller) }
+  }
+
+  /// Runs all that accompanies `work` until that has ended. Returns how it ended, and whether no job is left running.
+  private static func serve(
+    _ parts: Parts, until work: Task<Void, any Error>
+  ) async -> (ended: Result<Void, any Error>, isEmpty: Bool) {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await parts.keeper.run(parts.database) }
+      group.addTask { await parts.keeper.watch() }
+      group.addTask { await parts.leadership.run(from: .now + Leadership.round) }
+      group.addTask { await parts.janitor.run() }
+      group.addTask { await parts.watch.run() }
+      group.addTask {
+        await listen(parts.database, parts.loop, parts.keeper, worker: parts.worker)
+      }
       let ended = await withTaskCancellationHandler {
         await work.result
       } onCancel: {
         work.cancel()
-        loop.claimSoon()
+        parts.loop.claimSoon()
       }
-      let isEmpty = runningJobs.isEmpty
+      let isEmpty = parts.runningJobs.isEmpty
       // Before the keeper is woken: it would otherwise send one more heartbeat and then wait for the time of the next.
       group.cancelAll()
-      keeper.close()
-      await database.close()
+      parts.keeper.close()
+      await parts.database.close()
       return (ended, isEmpty)
     }
-    let hasGivenUp = state.withLock { $0.hasGivenUp }
-    if case .failure(let error) = ended, !hasGivenUp { throw error }
-    await engine.shutdown()
-    await hook?.finish()
-    logger.info(.workerStopped)
-    if case .failure = ended, !isEmpty { throw DrainTimeout() }
   }
 
   /// Checks the schema and registers.

@@ -3,10 +3,10 @@ import JobQueue
 import Postgres
 
 extension Haul {
-  /// What `--version` says besides the version: libraries, compiler, schema.
+  /// What `--version` says besides the version: the commit where it is known, libraries, compiler, schema.
   static var versionLines: [String] {
     let libraries = TransferLibraries.linked
-    return [
+    return (revision.isEmpty ? [] : ["commit \(revision)"]) + [
       libraries.curlText, "libpq \(PostgresLibrary.version)", "OpenSSL \(libraries.openSSL)",
       "Swift \(swift)", "schema \(JobQueue.schemaVersion)",
     ]

@@ -107,10 +107,12 @@ struct HaulTreeTests {
   @Test func `the version`() {
     #expect(help("version") == help("--version"))
     let lines = help("--version")?.split(separator: "\n") ?? []
-    let shape: [Regex<Substring>] = [
-      /haul 0\.1\.0/, /libcurl [0-9.]+ \(OpenSSL\/[0-9.]+, nghttp2\/[0-9.]+, zlib\/[0-9.]+\)/,
-      /libpq [0-9]+\.[0-9]+/, /OpenSSL [0-9.]+/, /Swift 6\.[0-9](?: or newer)?/, /schema [0-9]+/,
-    ]
+    let commit = revision.isEmpty ? [] : [/commit [0-9a-f]{9}/]
+    let shape: [Regex<Substring>] =
+      [/haul 0\.1\.0/] + commit + [
+        /libcurl [0-9.]+ \(OpenSSL\/[0-9.]+, nghttp2\/[0-9.]+, zlib\/[0-9.]+\)/,
+        /libpq [0-9]+\.[0-9]+/, /OpenSSL [0-9.]+/, /Swift 6\.[0-9](?: or newer)?/, /schema [0-9]+/,
+      ]
     #expect(lines.count == shape.count)
     for (line, pattern) in zip(lines, shape) {
       #expect((try? pattern.wholeMatch(in: line)) ?? nil != nil, "\(line)")

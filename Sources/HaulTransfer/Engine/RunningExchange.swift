@@ -5,25 +5,6 @@ import HaulSystem
 /// libcurl's callbacks end here; nothing of C is seen. Every reason of ours to end is kept in `ending`,
 /// because libcurl reports them all as "write error" or "could not connect".
 final class RunningExchange {
-  /// What becomes of a piece of body.
-  enum Receipt {
-    case taken
-    /// Not taken; it will be shown again.
-    case pause
-    case end
-  }
-
-  /// Who holds the exchange back.
-  private struct Brakes: OptionSet {
-    var rawValue: UInt8
-    static let owner = Brakes(rawValue: 1)
-    static let sink = Brakes(rawValue: 2)
-    /// No buffer was to be had.
-    static let pool = Brakes(rawValue: 4)
-    /// A rate is used up.
-    static let rate = Brakes(rawValue: 8)
-  }
-
   let easy: EasyHandle
   let order: PendingExchange
   /// On a new connection, not on one used before.
@@ -361,15 +342,5 @@ final class RunningExchange {
     guard wasFree != brakes.isEmpty else { return }
     watch.setPaused(!brakes.isEmpty, now: .now)
     if brakes.isEmpty { easy.unpause() }
-  }
-}
-
-extension Engine.Configuration {
-  /// With the limits that a request has of its own.
-  func overridden(by request: ExchangeRequest) -> Self {
-    var limits = self
-    if let time = request.connectTimeout { limits.connectTimeout = time }
-    if let time = request.stallTimeout { (limits.responseTimeout, limits.stallTime) = (time, time) }
-    return limits
   }
 }

@@ -6,21 +6,6 @@ import Log
 import Stores
 import Synchronization
 
-/// What the runs of a worker share.
-struct RunEnvironment: Sendable {
-  let engine: Engine
-  let stores: [String: Store]
-  let pool: String
-  let allowsOwnOrigins: Bool
-  /// nil where the worker has none.
-  let credentials: CredentialDirectory?
-  let checkpoints: CheckpointWriter
-  let slots: TransferSlots
-  let watch: StoreWatch
-  let keeper: LeaseKeeper
-  let logger: Logger
-}
-
 /// One lease carried out: take over what is on the disk, transfer, publish.
 final class JobRun: Sendable {
   let lease: Lease
@@ -341,30 +326,6 @@ final class JobRun: Sendable {
       // Nothing of it is of use to a later attempt unless a checkpoint means it.
       if !isKept { await removeParts([part.name], in: publisher.parts, of: publisher.store) }
       return failure(error, report: report)
-    }
-  }
-
-  private func lost() -> LeaseEnding? {
-    logger.warning(.leaseLost, (.path, LogValue(lease.path)))
-    return nil
-  }
-
-  private func removeOwnParts(_ parts: PartDirectory, of store: Store) async {
-    let own = PartName(job: lease.job, token: lease.token)
-    // Not by the beginning of the name: 5.1 is how 5.10 begins, which may be the part of whoever has the job now.
-    let names = await store.io.run {
-      ((try? parts.names(startingWith: own.text)) ?? []).filter { PartName($0) == own }
-    }
-    await removeParts(names, in: parts, of: store)
-  }
-
-  private func removeParts(
-    _ names: [String], in parts: PartDirectory, of store: Store
-  ) async {
-    guard !names.isEmpty else { return }
-    await store.io.run {
-      // What cannot be removed now is the janitor's.
-      for name in names { try? parts.remove(name) }
     }
   }
 }

@@ -9,7 +9,7 @@ struct WorkersCommand: HaulCommand {
   static let name = "workers"
   static let abstract = "List workers and whether they live."
   static let discussion = """
-    Those that stopped in order or died are left out, and counted on standard error; with --all, or by \
+    Those that stopped gracefully or died are left out, and counted on standard error; with --all, or by \
     their ids, they are listed too. The same holds for --json.
     """
   static let examples = [

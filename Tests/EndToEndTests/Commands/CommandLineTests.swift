@@ -26,22 +26,6 @@ private func withPool(
   }
 }
 
-/// A command line that must not work, how it ends, and the beginning of what it says.
-struct Refusal: Sendable, CustomTestStringConvertible {
-  let line: [String]
-  let code: Int32
-  let sentence: String
-
-  /// `line` is cut at spaces; `last` is one word more.
-  init(_ line: String, _ code: Int32, _ sentence: String, last: String? = nil) {
-    self.line = line.split(separator: " ").map(String.init) + (last.map { [$0] } ?? [])
-    self.code = code
-    self.sentence = sentence
-  }
-
-  var testDescription: String { "\(line) ends with \(code)" }
-}
-
 /// Expects the code, nothing on standard output, the sentence on standard error, and nothing secret.
 private func check(
   _ refusal: Refusal, on database: TestDatabase? = nil, directory: String? = nil
@@ -132,67 +116,9 @@ struct CommandLineTests {
           "haul submit: 1 URL was there already, without the digest given now, which is not compared; with --on-duplicate refresh it is, once the file is there"
         ])
       _ = try await haul(["submit", "http://127.0.0.1:8077/a", "--batch", "monday"], on: database)
-      let refusals = [
-        Refusal(
-          "submit http://h/a --queue nope", 65,
-          "haul submit: there is no queue \"nope\". Queues: default, films."),
-        Refusal(
-          "submit http://h/b --out x", 65,
-          "haul submit: job 1 already brings another URL to the path \"x\". Give this line another path, or let"
-        ),
-        Refusal("pause --batch nope", 65, "haul pause: there is no batch \"nope\"."),
-        Refusal("jobs --batch nope", 65, "haul jobs: there is no batch \"nope\"."),
-        Refusal("jobs --queue nope", 65, "haul jobs: there is no queue \"nope\"."),
-        Refusal("jobs --host nope", 65, "haul jobs: there is no host \"nope\"."),
-        Refusal(
-          "jobs --host 127.0.0.1", 65,
-          "haul jobs: there is no host \"127.0.0.1\". Did you mean '127.0.0.1:8077'?"),
-        Refusal(
-          "pause --host 127.0.0.1", 65,
-          "haul pause: there is no host \"127.0.0.1\". Did you mean '127.0.0.1:8077'?"),
-        Refusal(
-          "export --queue flims", 65,
-          "haul export: there is no queue \"flims\". Did you mean 'films'?"),
-        Refusal(
-          "export --batch mondy --format csv", 65,
-          "haul export: there is no batch \"mondy\". Did you mean 'monday'?"),
-        Refusal(
-          "store init other /nonexistent/a", 78,
-          "haul store init: /nonexistent/a is not there; a new one is made with: mkdir -p /nonexistent/a"
-        ),
-        Refusal("jobs 17", 65, "haul jobs: there is no job 17."),
-        Refusal("job 17", 65, "haul job: there is no job 17."),
-        Refusal(
-          "host unset nope", 65,
-          "haul host unset: there is no policy for \"nope\". 'haul host policies' lists them."),
-        Refusal(
-          "host set http://h/ --cap 2", 65, "haul host set: \"http://h/\" is not a host such as"),
-        Refusal(
-          "host unblock nope", 65, "haul host unblock: there is no host \"nope\". See 'haul hosts'."
-        ),
-        Refusal(
-          "host unblock 127.0.0.1:8076", 65,
-          "haul host unblock: there is no host \"127.0.0.1:8076\". See 'haul hosts'. Did you mean '127.0.0.1:8077'?"
-        ),
-        Refusal("host block *.h", 65, "haul host block: \"*.h\" is not a host such as example.org"),
-        Refusal("queue set films", 64, "haul queue set: nothing to set: give --max-running,"),
-        Refusal("queue pause nope", 65, "haul queue pause: there is no queue \"nope\". Queues:"),
-        Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\"."),
-        Refusal("prioritize 1", 64, "haul prioritize: option '--priority' is missing."),
-        Refusal("prioritize --priority 1", 64, "haul prioritize: no jobs are named:"),
-        Refusal("drain 17", 65, "haul drain: there is no worker 17."),
-        Refusal(
-          "queue create films --store films", 65,
-          "haul queue create: there is a queue \"films\" already. Nothing was changed."),
-        Refusal(
-          "worker --store films=/", 78,
-          "haul worker: / has no marker of a store: is the share mounted?"),
-        Refusal(
-          "worker --store other=\(directory.path)", 78,
-          "haul worker: store \"other\": the marker in its directory belongs to the store \"films\""
-        ),
-      ]
-      for refusal in refusals { try await check(refusal, on: database) }
+      for refusal in Refusal.contradictions(storeAt: directory.path) {
+        try await check(refusal, on: database)
+      }
     }
   }
 

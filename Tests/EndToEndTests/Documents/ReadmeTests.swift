@@ -68,12 +68,13 @@ struct ReadmeTests {
 
   @Test func `the commands without set-up download a list`() async throws {
     let block = try Self.blocks("sh")[1]
-    for command in ["haul get http", "haul get -i", "haul up", "haul submit -i"] {
+    for command in ["haul get http", "haul get -i", "haul up", "haul submit -i", "haul worker"] {
       #expect(block.contains(command))
     }
     let (origin, directory) = try scene()
+    // A worker on another machine belongs to the pool of the next test.
     let lines = block.replacingOccurrences(of: "https://example.org/", with: origin.url("/"))
-      .split(separator: "\n").map { line in
+      .split(separator: "\n").filter { !$0.hasPrefix("haul worker") }.map { line in
         line.hasPrefix("haul up")
           ? "haul up & up=$!; until haul queues --json | grep default; do kill -0 $up; done"
           : String(line)
@@ -110,6 +111,12 @@ struct ReadmeTests {
       ["PATH": bin, "PGUSER": "postgres", "PGHOST": String(host.dropFirst("host=".count))],
       in: directory.path)
     try check("\(store)/127.0.0.1_\(origin.port)/a.iso")
+  }
+
+  @Test func `it is short, and its lines are too`() throws {
+    let text = try String(contentsOf: Self.readme, encoding: .utf8)
+    #expect(text.split(whereSeparator: \.isWhitespace).count < 900)
+    #expect(text.split(separator: "\n").filter { $0.count > 100 } == [])
   }
 
   @Test func `the queries run`() async throws {

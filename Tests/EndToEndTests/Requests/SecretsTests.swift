@@ -77,15 +77,7 @@ import Testing
       let token = try secret("s3cr3t-listen-token\n", "token", in: directory)
       let page = try await ListeningPage(pool, ["--listen-token-file", token])
       let host = "name.test:\(origin.port)"
-      _ = try secret(
-        "type: bearer\norigins: http://\(host)\ntoken: s3cr3t-bearer\n", "c/archive", in: directory)
-      _ = try secret("type: bearer\ntoken: s3cr3t-bearer\n", "c/broken", in: directory)
-      _ = try secret(
-        "type: basic\norigins: http://\(host)\nuser: me\npassword: s3cr3t-basic\n", "c/films",
-        in: directory)
-      _ = try secret(
-        "type: header\norigins: http://\(host)\nheader: X-Key: s3cr3t-header\n", "c/maps",
-        in: directory)
+      try makeCredentials(for: host, in: directory)
       let netrc = try secret(
         """
         machine 127.0.0.1:\(proxy.port) login me password s3cr3t-proxy
@@ -94,15 +86,7 @@ import Testing
       let cookies = try secret(
         "name.test\tFALSE\t/\tFALSE\t0\tid\ts3cr3t-cookie\n", "cookies", in: directory)
       let signed = "?X-Amz-Signature=s3cr3t-sign"
-      for path in ["good", "forbidden", "user", "hop", "broken", "held"] {
-        try await pool.command(
-          "submit", "http://\(host)/\(path)\(signed)", "--out", path, "--max-attempts", "2",
-          "--batch", "all")
-      }
-      for name in ["archive", "films", "maps", "broken", "missing"] {
-        try await pool.command(
-          "submit", "http://\(host)/\(name)\(signed)", "--out", name, "--credential", name)
-      }
+      try await submit(to: pool, host, signed)
       let worker = try pool.worker(
         "--credentials", directory.path("c"), "--netrc", netrc, "--cookies", cookies, "--proxy",
         "http://127.0.0.1:\(proxy.port)", "--log-level", "debug", "--on-complete", "env", "--queue",
@@ -111,21 +95,8 @@ import Testing
       for path in ["good", "archive", "films", "maps"] { try await wait(pool, path, "completed") }
       for path in ["forbidden", "user", "hop", "broken"] { try await wait(pool, path, "failed") }
       for path in ["missing"] { try await wait(pool, path, "scheduled") }
-      try await eventually("the held transfer") {
-        try await pool.value(
-          "SELECT count(*) FROM haul.jobs WHERE path = 'held' AND state = 'running'")
-          == 1
-      }
-
-      // Each was in use.
-      #expect(try passwordServer.passwords() == ["user s3cr3t-sftp"])
-      let heads = proxy.asked.value.map { $0.head + ($0.password ?? "") }.joined()
-      #expect(heads.contains("s3cr3t-cookie") && heads.contains("Bearer s3cr3t-bearer"))
-      #expect(heads.contains("X-Key: s3cr3t-header"))
-      #expect(heads.contains("Basic " + Data("me:s3cr3t-basic".utf8).base64EncodedString()))
-      #expect(heads.contains("Basic " + Data("me:s3cr3t-netrc".utf8).base64EncodedString()))
-      #expect(heads.contains("Basic " + Data("me:s3cr3t-proxy".utf8).base64EncodedString()))
-
+      try await untilHeld(pool)
+      try requireUse(of: proxy)
       #expect(try processes() == [])
       try await requireCleanDatabase(pool)
       try await requireCleanCommands(pool)
@@ -148,6 +119,51 @@ import Testing
       try await requireCleanNotifications(pool, listener)
       try await requireCleanServerLog(pool)
     }
+  }
+
+  /// Credentials of each kind for `host`, and a broken one.
+  private func makeCredentials(for host: String, in directory: TemporaryDirectory) throws {
+    _ = try secret(
+      "type: bearer\norigins: http://\(host)\ntoken: s3cr3t-bearer\n", "c/archive", in: directory)
+    _ = try secret("type: bearer\ntoken: s3cr3t-bearer\n", "c/broken", in: directory)
+    _ = try secret(
+      "type: basic\norigins: http://\(host)\nuser: me\npassword: s3cr3t-basic\n", "c/films",
+      in: directory)
+    _ = try secret(
+      "type: header\norigins: http://\(host)\nheader: X-Key: s3cr3t-header\n", "c/maps",
+      in: directory)
+  }
+
+  /// A job for each way in which a secret is given.
+  private func submit(to pool: HaulPool, _ host: String, _ signed: String) async throws {
+    for path in ["good", "forbidden", "user", "hop", "broken", "held"] {
+      try await pool.command(
+        "submit", "http://\(host)/\(path)\(signed)", "--out", path, "--max-attempts", "2",
+        "--batch", "all")
+    }
+    for name in ["archive", "films", "maps", "broken", "missing"] {
+      try await pool.command(
+        "submit", "http://\(host)/\(name)\(signed)", "--out", name, "--credential", name)
+    }
+  }
+
+  private func untilHeld(_ pool: HaulPool) async throws {
+    try await eventually("the held transfer") {
+      try await pool.value(
+        "SELECT count(*) FROM haul.jobs WHERE path = 'held' AND state = 'running'")
+        == 1
+    }
+  }
+
+  /// Each secret has been sent.
+  private func requireUse(of proxy: ProxyServer) throws {
+    #expect(try passwordServer.passwords() == ["user s3cr3t-sftp"])
+    let heads = proxy.asked.value.map { $0.head + ($0.password ?? "") }.joined()
+    #expect(heads.contains("s3cr3t-cookie") && heads.contains("Bearer s3cr3t-bearer"))
+    #expect(heads.contains("X-Key: s3cr3t-header"))
+    #expect(heads.contains("Basic " + Data("me:s3cr3t-basic".utf8).base64EncodedString()))
+    #expect(heads.contains("Basic " + Data("me:s3cr3t-netrc".utf8).base64EncodedString()))
+    #expect(heads.contains("Basic " + Data("me:s3cr3t-proxy".utf8).base64EncodedString()))
   }
 
   /// Has a worker without a proxy, which SFTP does not go through, bring a file from each server; it runs on.

@@ -1,0 +1,20 @@
+extension RunningExchange {
+  /// What becomes of a piece of body.
+  enum Receipt {
+    case taken
+    /// Not taken; it will be shown again.
+    case pause
+    case end
+  }
+
+  /// Who holds the exchange back.
+  struct Brakes: OptionSet {
+    var rawValue: UInt8
+    static let owner = Brakes(rawValue: 1)
+    static let sink = Brakes(rawValue: 2)
+    /// No buffer was to be had.
+    static let pool = Brakes(rawValue: 4)
+    /// A rate is used up.
+    static let rate = Brakes(rawValue: 8)
+  }
+}

@@ -1,0 +1,18 @@
+import HaulTransfer
+import Log
+import Stores
+
+/// What the runs of a worker share.
+struct RunEnvironment: Sendable {
+  let engine: Engine
+  let stores: [String: Store]
+  let pool: String
+  let allowsOwnOrigins: Bool
+  /// nil where the worker has none.
+  let credentials: CredentialDirectory?
+  let checkpoints: CheckpointWriter
+  let slots: TransferSlots
+  let watch: StoreWatch
+  let keeper: LeaseKeeper
+  let logger: Logger
+}
