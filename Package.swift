@@ -136,6 +136,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["JobModel", "Postgres", "JobQueue", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
+      name: "RepositoryTests", dependencies: ["TestSupport"], swiftSettings: strict),
+    .testTarget(
       name: "PostgresTests", dependencies: ["Postgres", "TestSupport"],
       swiftSettings: strict),
     .executableTarget(

@@ -1,7 +1,7 @@
--- Makes partitions of job, outcome and attempt until p_free_slots ids above the last one drawn are covered.
+-- Makes partitions of job, outcome and attempt until p_ids_ahead ids above the last one drawn are covered.
 -- Tables are created apart and attached: that takes no lock a claim waits for, while CREATE … PARTITION OF
 -- would wait for every reader. Called before any other lock is taken. Raises HA004 for more than a hundred of them.
-CREATE OR REPLACE FUNCTION haul.ensure_partitions(p_free_slots bigint) RETURNS integer
+CREATE OR REPLACE FUNCTION haul.ensure_partitions(p_ids_ahead bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 SET lock_timeout = '5s' AS $$
 DECLARE
@@ -12,12 +12,12 @@ DECLARE
   v_name text;
   v_made integer := 0;
 BEGIN
-  IF p_free_slots > 100 * c_size THEN
+  IF p_ids_ahead > 100 * c_size THEN
     RAISE EXCEPTION 'partitions are made for % jobs ahead at most', 100 * c_size USING ERRCODE = 'HA004';
   END IF;
   SELECT last_value INTO v_last FROM haul.job_id;
   v_from := (v_last / c_size) * c_size;
-  WHILE v_from <= v_last + p_free_slots LOOP
+  WHILE v_from <= v_last + p_ids_ahead LOOP
     v_name := format('job_%s', v_from / c_size);
     IF to_regclass('haul.' || v_name) IS NULL THEN
       -- One at a time; whoever waited here finds the partition made.

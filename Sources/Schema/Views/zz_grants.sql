@@ -50,7 +50,8 @@ GRANT EXECUTE ON FUNCTION
   haul.serving_workers(integer), haul.is_queue_served(integer, integer), haul.unserved_queues(), haul.stalled_queues(),
   haul.held_snapshots(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
-  haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id()
+  haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id(),
+  haul.obstacle(text[], bigint[])
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts, haul.policies, haul.attempts,
   haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health, haul.vitals

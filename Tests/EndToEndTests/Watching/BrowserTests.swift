@@ -7,7 +7,7 @@ import Testing
 struct BrowserTests {
   private static let hasChromium = FileManager.default.isExecutableFile(atPath: "/usr/bin/chromium")
   private static let script = ReadmeTests.readme.deletingLastPathComponent().appending(
-    path: "scripts/browse"
+    path: "scripts/parts/pictures/browse"
   ).path
 
   @Test(.enabled(if: hasChromium, "chromium is not there"), arguments: [390, 1280])

@@ -26,7 +26,7 @@ struct GrantTests {
       "schema_version", "redacted", "range_bytes", "session_grace", "live_workers",
       "serving_workers", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "keeps_progress",
-      "names", "pool_id", "places", "next_start", "held_snapshots", "sees_all_sessions",
+      "names", "obstacle", "pool_id", "places", "next_start", "held_snapshots", "sees_all_sessions",
     ]
     for name in open {
       callable[name] = Set(roles)

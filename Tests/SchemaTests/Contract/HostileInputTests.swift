@@ -121,6 +121,7 @@ struct HostileInputTests {
           "p_worker": "\(registration.worker)", "p_secret": registration.secret,
           "p_call": "1000000",
           "p_queues": "{data}", "p_version": "1", "p_on_duplicate": "skip", "p_free_slots": "0",
+          "p_ids_ahead": "0",
           "p_options": "{}",
         ]
         if role == "haul_submitter" {

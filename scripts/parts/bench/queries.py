@@ -1,4 +1,4 @@
-"""The queries of docs/queries.md, and a look at each view, as scripts/bench-queue asks them."""
+"""The queries of docs/queries.md, and a look at each view, as scripts/parts/bench/queue asks them."""
 
 import itertools
 import os
@@ -6,7 +6,7 @@ import re
 import statistics
 import time
 
-QUERIES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../docs/queries.md")
+QUERIES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../docs/queries.md")
 
 # A worker that meets with all there is: of each claim the first four jobs run on, the others end in one of eight ways.
 LIVELY = """

@@ -1,0 +1,71 @@
+-- Queues completed jobs again whose files are no longer what they were. Returns how many of them still were completed.
+CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_jobs bigint[];
+BEGIN
+  PERFORM haul.require_read_committed();
+  SELECT array_agg(t.job) INTO v_jobs FROM (
+    SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
+    ORDER BY o.job FOR UPDATE) t;
+  v_jobs := haul.requeue(v_jobs, true);
+  PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
+  FROM haul.job j WHERE j.id = ANY (v_jobs);
+  PERFORM pg_notify('haul', 'queues:all');
+  RETURN cardinality(v_jobs);
+END
+$$;
+
+-- Queues failed and cancelled jobs again. With "error": exactly those that failed so. Who names a batch ends what is being
+-- done to the whole of it: that would take the same jobs away again. p_if_exists is what they do from now on where a file
+-- stands in their way; NULL = what they did. p_since is `since` of the first call: what has failed again after that is left alone.
+-- A job that waits for its next try, and is named by its id, is due at once.
+CREATE OR REPLACE FUNCTION haul.retry(
+  p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,
+  p_since timestamptz DEFAULT NULL,
+  OUT changed integer, OUT more boolean, OUT sweep bigint, OUT since timestamptz)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_ids bigint[] := haul.ids(p_selector);
+  v_ended bigint[];
+  v_jobs bigint[];
+  v_late bigint[];
+  v_due integer;
+BEGIN
+  since := coalesce(p_since, clock_timestamp());
+  PERFORM haul.require_read_committed();
+  PERFORM haul.check_selector(p_selector);
+  IF p_if_exists NOT IN ('fail', 'skip', 'replace', 'rename') THEN
+    RAISE EXCEPTION 'if a file exists a job can fail, skip, replace or rename, not "%"', p_if_exists USING ERRCODE = 'HA004';
+  END IF;
+  sweep := haul.take_back(
+    (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch'), '{pause,cancel}', p_sweep);
+  IF sweep IS NULL THEN
+    changed := 0;
+    more := false;
+    RETURN;
+  END IF;
+  v_ended := ARRAY(
+    SELECT o.job FROM haul.outcome o
+    WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
+      AND haul.matches(p_selector, o.job, o.state::text, o.error) LIMIT p_limit);
+  v_jobs := haul.requeue(v_ended);
+  -- Once, and not what has been scheduled again since.
+  v_late := ARRAY(
+    SELECT s.job FROM haul.scheduled s
+    WHERE s.job = ANY (v_ids) AND s.run_at > clock_timestamp() AND p_since IS NULL
+      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = s.job AND NOT a.forgiven)
+      AND haul.matches(p_selector, s.job, 'scheduled',
+        (SELECT a.error FROM haul.attempt a WHERE a.job = s.job ORDER BY a.token DESC LIMIT 1)));
+  UPDATE haul.job j SET options = j.options || jsonb_build_object('if_exists', p_if_exists)
+  WHERE j.id = ANY (v_jobs || v_late) AND p_if_exists IS NOT NULL;
+  UPDATE haul.scheduled s SET run_at = clock_timestamp() WHERE s.job IN (
+    SELECT k.job FROM haul.scheduled k WHERE k.job = ANY (v_late) ORDER BY k.job FOR UPDATE);
+  GET DIAGNOSTICS v_due = ROW_COUNT;
+  PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
+  FROM haul.job j WHERE j.id = ANY (v_jobs);
+  PERFORM pg_notify('haul', 'queues:all');
+  changed := cardinality(v_jobs) + v_due;
+  more := cardinality(v_ended) = p_limit;
+END
+$$;
