@@ -23,11 +23,14 @@ package struct JobQueue: Sendable {
   package static var schemaVersion: Int { Schema.version }
 
   /// Checks that database and program fit.
-  /// - Throws: `JobQueueError.schemaTooNew` or `.schemaMissing`.
+  /// - Throws: `JobQueueError.schemaTooNew`, `.schemaTooOld` or `.schemaMissing`.
   package func requireSchema() async throws {
     let present = try await servedVersion()
     if let present, present > Schema.version {
       throw JobQueueError.schemaTooNew(database: present, program: Schema.version)
+    }
+    if let present, let first = Schema.migrations.first?.version, present < first {
+      throw JobQueueError.schemaTooOld(database: present, first: first)
     }
     guard present == Schema.version else {
       throw JobQueueError.schemaMissing(database: present, program: Schema.version)

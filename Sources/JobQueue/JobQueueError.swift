@@ -6,6 +6,8 @@ import Postgres
 package enum JobQueueError: Error, Sendable, Equatable {
   /// The database has migrations this program does not know.
   case schemaTooNew(database: Int, program: Int)
+  /// The database is older than the first migration that this program has.
+  case schemaTooOld(database: Int, first: Int)
   /// The database has no Haul schema, or an older one than this program needs.
   case schemaMissing(database: Int?, program: Int)
   /// The database no longer serves workers of this version.
@@ -47,6 +49,8 @@ extension JobQueueError: CustomStringConvertible {
     switch self {
     case .schemaTooNew(let database, let program):
       "the database has schema version \(database), this program knows up to \(program): use a newer haul"
+    case .schemaTooOld(let database, let first):
+      "the database has schema version \(database), and this program upgrades from \(first) on: migrate a new database, and submit the jobs there"
     case .schemaMissing(nil, _):
       "the database has no Haul schema: run 'haul migrate' first"
     case .schemaMissing(let database?, let program):

@@ -1,5 +1,5 @@
 package import Postgres
-import Schema
+package import Schema
 
 /// Brings a database to this program's schema.
 package enum Migrator {
@@ -12,20 +12,25 @@ package enum Migrator {
     /// The database's name.
     package var database = ""
     /// The database's version now.
-    package var version = Schema.version
+    package var version: Int
   }
 
   /// Applies what is missing: tables and the functions that use them in one transaction, under an advisory lock, so that any
   /// number of runs at once do the work once. Running it on a live pool is safe: for a lock it waits two seconds, since
   /// all others wait behind it, and then tries again a little later.
   ///
-  /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know;
+  /// `migrations` are this program's own unless a test gives others.
+  ///
+  /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
+  ///   when it has none of those that this program has;
   ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
   ///   is changed then. That there is nothing to do is not an error.
-  package static func migrate(_ connection: Connection) async throws -> Report {
+  package static func migrate(
+    _ connection: Connection, migrations: [Migration] = Schema.migrations
+  ) async throws -> Report {
     try await connection.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
     do {
-      let report = try await run(connection)
+      let report = try await run(connection, migrations)
       try await unlock(connection)
       return report
     } catch {
@@ -53,17 +58,21 @@ package enum Migrator {
     try await connection.execute("SELECT pg_advisory_unlock(hashtextextended('haul.migrate', 0))")
   }
 
-  private static func run(_ connection: Connection) async throws -> Report {
-    var report = Report()
+  private static func run(
+    _ connection: Connection, _ all: [Migration]
+  ) async throws -> Report {
+    let (first, last) = (all.first?.version ?? 0, all.last?.version ?? 0)
+    var report = Report(version: last)
     report.database = try await connection.query("SELECT current_database()")[0].decode(0)
     // Read before anything is touched: a newer schema is left exactly as it is.
-    if let present = try await version(connection), present > Schema.version {
-      throw JobQueueError.schemaTooNew(database: present, program: Schema.version)
+    if let present = try await version(connection) {
+      if present > last { throw JobQueueError.schemaTooNew(database: present, program: last) }
+      if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
     }
     try await apply(connection, Schema.roles)
     try await apply(connection, Schema.base)
     let present = try await version(connection) ?? 0
-    let migrations = Schema.migrations.filter { $0.version > present }
+    let migrations = all.filter { $0.version > present }
     var groups: [Repeatable] = []
     for group in Schema.repeatables where try await !isApplied(group, connection) {
       groups.append(group)

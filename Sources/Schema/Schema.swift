@@ -1,10 +1,17 @@
 /// One numbered migration: applied once to each database, in order.
 package struct Migration: Sendable {
-  /// 1, 2, 3, … without gaps.
+  /// Grows by one from each to the next.
   package let version: Int
   /// The file's name without number and ending.
   package let name: String
   package let sql: String
+
+  /// A migration of that number.
+  package init(version: Int, name: String, sql: String) {
+    self.version = version
+    self.name = name
+    self.sql = sql
+  }
 }
 
 /// A group of statements applied again whenever its text changes.
@@ -15,7 +22,8 @@ package struct Repeatable: Sendable {
 
 /// The database's schema, compiled into the program from the .sql files beside this one.
 package enum Schema {
-  /// `Migrations/NNNN_name.sql`, in the order of their numbers.
+  /// `Migrations/NNNN_name.sql`, in the order of their numbers. The first one makes a new database; earlier numbers belong
+  /// to versions that were never released.
   package static let migrations: [Migration] = files(in: "Migrations").map { path, sql in
     let stem = path.dropFirst("Migrations/".count).dropLast(".sql".count)
     let parts = stem.split(separator: "_", maxSplits: 1)

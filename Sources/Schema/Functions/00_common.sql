@@ -1,64 +1,20 @@
 -- What the other functions share. Names of files give the order in which they are applied.
 --
 -- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
--- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it now ·
+-- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it
+-- now ·
 -- HA008 a path that is taken.
 --
 -- Names of hosts (host_name, in name order) are made before all else, or else where a redirect has led to a new one.
 -- Lock order, everywhere: batch → worker_call → worker → lease (job order) → outcome, held (job order) → dedupe (key
 -- order) → job → scheduled (job order) → ready (job order) → host (id order) → lane_key → lane (key
 -- order, in one pass). Whoever has locked a
--- lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED. They move to another lane only under the
--- locks of both; whoever inserts some arms the lane as its last step. A claim takes lanes, hosts and the gates of limited queues
--- with SKIP LOCKED too, and never waits. A queue that must stay is kept FOR KEY SHARE by whoever needs it; who deletes one waits
--- for nothing after it. What is read to decide is read in a statement that starts after the locks are held:
--- within one statement a locked row is seen at its newest version, all else as it was before.
-
--- What earlier versions had, or had with other arguments.
-DO $$
-BEGIN
-  -- Returned one row, and could not be written out in the statement that calls it.
-  IF NOT (SELECT p.proretset FROM pg_proc p WHERE p.oid = to_regprocedure('haul.policy_of(text)')) THEN
-    DROP FUNCTION haul.policy_of(text);
-  END IF;
-  -- Returned nothing.
-  IF (SELECT p.prorettype = 'void'::regtype FROM pg_proc p WHERE p.oid = to_regprocedure('haul.unblock_host(text)')) THEN
-    DROP FUNCTION haul.unblock_host(text);
-  END IF;
-  -- Did not say which digest is still to be compared.
-  IF NOT (SELECT 'digest' = ANY (p.proargnames) FROM pg_proc p WHERE p.oid = to_regprocedure('haul.finished_lines(uuid,text,jsonb)')) THEN
-    DROP FUNCTION haul.finished_lines(uuid, text, jsonb);
-  END IF;
-  -- Did not say how often it was tried.
-  IF NOT (SELECT 'tries' = ANY (p.proargnames) FROM pg_proc p WHERE p.oid = to_regprocedure('haul.attempt_history(bigint)')) THEN
-    DROP FUNCTION haul.attempt_history(bigint);
-  END IF;
-END
-$$;
-DROP FUNCTION IF EXISTS haul.claim_band(bigint, bigint, integer, integer, integer, smallint, integer);
-DROP FUNCTION IF EXISTS haul.claim_queue(bigint, bigint, integer, integer, integer);
-DROP FUNCTION IF EXISTS haul.next_due(integer, integer);
-DROP FUNCTION IF EXISTS haul.set_host_cap(text, integer);
-DROP FUNCTION IF EXISTS haul.command(jsonb, text, integer);
-DROP FUNCTION IF EXISTS haul.withdraw(jsonb, integer);
-DROP FUNCTION IF EXISTS haul.remains(jsonb, text);
-DROP FUNCTION IF EXISTS haul.requeue(bigint[]);
-DROP FUNCTION IF EXISTS haul.requeue(bigint[], boolean);
-DROP FUNCTION IF EXISTS haul.refresh_jobs(bigint[], timestamptz);
-DROP FUNCTION IF EXISTS haul.detach(bigint[]);
-DROP FUNCTION IF EXISTS haul.register(integer, text, text, integer, integer, jsonb);
-DROP FUNCTION IF EXISTS haul.heartbeat(bigint, text, bigint, jsonb);
-DROP FUNCTION IF EXISTS haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval, integer,
-  interval, interval, double precision);
-DROP FUNCTION IF EXISTS haul.begin_sweep(integer, text);
-DROP FUNCTION IF EXISTS haul.steer_batch(integer, text, integer);
-DROP FUNCTION IF EXISTS haul.pause(jsonb, integer);
-DROP FUNCTION IF EXISTS haul.resume(jsonb, integer);
-DROP FUNCTION IF EXISTS haul.cancel(jsonb, integer);
-DROP FUNCTION IF EXISTS haul.retry(jsonb, integer);
-DROP FUNCTION IF EXISTS haul.retry(jsonb, integer, bigint);
-DROP FUNCTION IF EXISTS haul.retry(jsonb, integer, bigint, text);
-DROP FUNCTION IF EXISTS haul.ensure_hosts(text[]);
+-- lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED. They move to another lane only
+-- under the locks of both; whoever inserts some arms the lane as its last step. A claim takes lanes, hosts and the
+-- gates of limited queues with SKIP LOCKED too, and never waits. A queue that must stay is kept FOR KEY SHARE by
+-- whoever needs it; who deletes one waits for nothing after it. What is read to decide is read in a statement that
+-- starts after the locks are held: within one statement a locked row is seen at its newest version, all else as it was
+-- before.
 
 -- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
 -- otherwise hand out a token twice.
@@ -74,76 +30,100 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.require_read_committed() IS
+  'Raises HA005 unless the transaction is READ COMMITTED; turns synchronous_commit on for it where that is off.';
 
 -- The newest migration of this database, and the oldest program version that its functions still serve.
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT max(version) FROM haul.migration
 $$;
+COMMENT ON FUNCTION haul.schema_version() IS 'The number of this database''s newest migration.';
 
 CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$ SELECT 1 $$;
+LANGUAGE sql IMMUTABLE AS $$ SELECT 12 $$;
+COMMENT ON FUNCTION haul.oldest_served_version() IS
+  'The oldest schema version that a program may know and still be served.';
 
 -- How long a lease lives without a heartbeat, and the shorter wait once the worker's session is gone.
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
+COMMENT ON FUNCTION haul.lease_expiry() IS 'How long a lease holds after its worker''s last heartbeat.';
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
+COMMENT ON FUNCTION haul.session_grace() IS
+  'How long a worker whose session has gone may be silent before its jobs are rescued; one that is silent for longer '
+  'is shown so.';
 
--- How long an interrupted job waits for a worker with its part file before anyone may start it from zero.
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
+COMMENT ON FUNCTION haul.hold_time() IS
+  'How long an interrupted job waits for a worker with its part file before any may start it from zero.';
 
--- How long after the end of a host's last block its trouble still counts as going on.
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
+COMMENT ON FUNCTION haul.trouble_memory() IS
+  'How long after the end of a host''s last block its trouble still counts as going on.';
 
--- The key of a path in `dedupe`. STABLE, as convert_to() is: only then it is written out in the statement that calls it.
+-- The key of a path in `dedupe`. STABLE, as convert_to() is: only then it is written out in the statement that calls
+-- it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
 LANGUAGE sql STABLE STRICT AS $$
   SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
 $$;
+COMMENT ON FUNCTION haul.path_digest(text) IS
+  'The key of a path in dedupe: the first 16 bytes of its SHA-256. NULL for NULL.';
 
--- Bytes in a multirange.
 CREATE OR REPLACE FUNCTION haul.range_bytes(p_ranges int8multirange) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT
 RETURN (SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r);
+COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has.';
 
 -- How many transfers a host may see now. One that could not be reached gets one at first, to try.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures > 0 THEN 1 ELSE p_cap END $$;
+COMMENT ON FUNCTION haul.places(integer, integer) IS
+  'How many transfers a host with this cap and so many failures in a row may see now.';
 
--- How many starts the interval allows at p_now: GCRA, of which `next_start` is the theoretical arrival time. NULL = any number.
-CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz, p_now timestamptz)
+CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
+  p_now timestamptz)
 RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_interval > '0' THEN p_burst - ceil(
     extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
 $$;
+COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
+  'How many starts the interval of a host allows at p_now; below 1 = none yet, NULL = any number.';
 
--- When the interval allows the next start; NULL = at any time.
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_interval > '0' THEN p_next_start - p_interval * (p_burst - 1) END
 $$;
+COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
+  'When the interval of a host allows its next start; NULL = at any time.';
 
--- How many completed jobs in a row let a host whose cap was halved have one transfer more.
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
+COMMENT ON FUNCTION haul.successes_to_grow() IS
+  'How many completed jobs, without a block in between, give a host below its policy''s cap one transfer more.';
 
--- A host as it is now, and where its row is. As long as any transaction keeps an old snapshot, the versions that a busy row has
--- had stay, and `id = …` meets them all, the oldest first. From the end of the same range the newest comes first, and LIMIT
--- stops there. Written out in the statement that calls it, so it may not SET anything.
+-- A host as it is now, and where its row is. As long as any transaction keeps an old snapshot, the versions that a busy
+-- row has had stay, and `id = …` meets them all, the oldest first. From the end of the same range the newest comes
+-- first, and LIMIT stops there. Written out in the statement that calls it, so it may not SET anything.
 CREATE OR REPLACE FUNCTION haul.host_now(p_host integer) RETURNS TABLE (
   place tid, name text, in_flight integer, cap integer, policy_cap integer, successes integer, failures integer,
   min_interval interval, burst integer, next_start timestamptz, blocked_until timestamptz, trouble_since timestamptz,
   range_unsafe_until timestamptz)
 LANGUAGE sql STABLE AS $$
-  SELECT h.ctid, h.name, h.in_flight, h.cap, h.policy_cap, h.successes, h.failures, h.min_interval, h.burst, h.next_start,
+  SELECT h.ctid, h.name, h.in_flight, h.cap, h.policy_cap, h.successes, h.failures, h.min_interval, h.burst,
+    h.next_start,
     h.blocked_until, h.trouble_since, h.range_unsafe_until
   FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
 $$;
+COMMENT ON FUNCTION haul.host_now(integer) IS
+  'The newest version of a host and where its row is, whatever old snapshots keep; no row where there is none. Locks '
+  'nothing.';
 
 -- A lane as it is now, likewise.
 CREATE OR REPLACE FUNCTION haul.lane_now(p_host integer, p_queue integer, p_instance integer) RETURNS TABLE (
@@ -153,8 +133,10 @@ LANGUAGE sql STABLE AS $$
   WHERE l.host = p_host AND l.queue = p_queue AND l.instance >= p_instance AND l.instance <= p_instance
   ORDER BY l.instance DESC LIMIT 1
 $$;
+COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
+  'The newest version of a lane and where its row is, as host_now() of a host; no row where there is none. Locks '
+  'nothing.';
 
--- The policy of a host: its exact name first, then the longest `*.suffix`, then `*`, then the default.
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
   SELECT coalesce(p.cap, 4), coalesce(p.min_interval, interval '0'), coalesce(p.burst, 1)
@@ -164,6 +146,9 @@ LANGUAGE sql STABLE AS $$
        OR (p.pattern LIKE '*%' AND right(p_host, length(p.pattern) - 1) = substr(p.pattern, 2))
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
+COMMENT ON FUNCTION haul.policy_of(text) IS
+  'What holds for a host of this name: its own policy, else that of the longest *.suffix, else that of *, else the '
+  'default. One row.';
 
 -- Makes host rows that are missing, in name order (two of these meet in the same order). p_used: a job names them.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
@@ -179,9 +164,13 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p;
   -- Few are not, and those alone are looked at.
   UPDATE haul.host_name n SET used = true
-  FROM (SELECT k.id FROM haul.host_name k WHERE NOT k.used AND p_used AND k.name = ANY (p_names) ORDER BY k.name FOR UPDATE) k
+  FROM (SELECT k.id FROM haul.host_name k WHERE NOT k.used AND p_used AND k.name = ANY (p_names) ORDER BY k.name
+    FOR UPDATE) k
   WHERE n.id = k.id
 $$;
+COMMENT ON FUNCTION haul.ensure_hosts(text[], boolean) IS
+  'Makes hosts that are missing, with their policies, in name order. With p_used all of them are marked as hosts '
+  'that jobs name.';
 
 -- Arms lanes for rows just put into `ready` (or for parked lanes whose host is free again): makes the lane if
 -- need be, lowers its (priority, head) and lets it be found from now on. The last locks of every
@@ -214,14 +203,16 @@ BEGIN
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
   WHERE NOT EXISTS (SELECT FROM haul.lane_now(u.host, u.queue, u.instance));
 
-  -- A claim that is looking at a lane now has not seen these jobs: what it leaves behind is read after it has ended. One that
-  -- has changed since this statement began is locked like the others; whether it is returned depends on PostgreSQL's version.
+  -- A claim that is looking at a lane now has not seen these jobs: what it leaves behind is read after it has ended.
+  -- One that has changed since this statement began is locked like the others; whether it is returned depends on
+  -- PostgreSQL's version.
   PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
   CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n JOIN haul.lane l ON l.ctid = n.place
   ORDER BY u.host, u.queue, u.instance FOR UPDATE OF l;
 
   UPDATE haul.lane l SET
-    priority = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.priority ELSE n.priority END,
+    priority = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.priority ELSE n.priority
+      END,
     head = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.head ELSE n.head END,
     -- A change of priority moves the row in the index: never to a time that claims have already passed.
     next_at = CASE WHEN n.head IS NULL OR u.priority < n.priority
@@ -232,8 +223,10 @@ BEGIN
   WHERE l.ctid = n.place AND (n.head IS NULL OR n.next_at IS NULL OR (u.priority, u.head) < (n.priority, n.head));
 END
 $$;
+COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
+  'Lets claims find lanes in which something waits: makes those that are missing and lowers the first (priority, '
+  'job) of each. Locks them in key order, the last locks that its caller waits for.';
 
--- Who calls: the worker's id if the secret is its own. Raises HA001 otherwise.
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -245,3 +238,5 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.authenticate(bigint, text) IS
+  'Raises HA001 unless the worker is known and the secret is its own. Locks nothing.';

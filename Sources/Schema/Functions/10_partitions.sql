@@ -22,7 +22,8 @@ BEGIN
     IF to_regclass('haul.' || v_name) IS NULL THEN
       -- One at a time; whoever waited here finds the partition made.
       PERFORM pg_advisory_xact_lock(hashtextextended('haul.partitions', 0));
-      -- Not to_regclass() again: it remembers that there was none, and a wait for an advisory lock makes it forget nothing.
+      -- Not to_regclass() again: it remembers that there was none, and a wait for an advisory lock makes it forget
+      -- nothing.
       IF NOT EXISTS (SELECT FROM pg_class c WHERE c.relname = v_name AND c.relnamespace = 'haul'::regnamespace) THEN
         FOREACH v_parent IN ARRAY ARRAY['job', 'outcome', 'attempt'] LOOP
           v_name := format('%s_%s', v_parent, v_from / c_size);
@@ -39,3 +40,5 @@ BEGIN
   RETURN v_made;
 END
 $$;
+COMMENT ON FUNCTION haul.ensure_partitions(bigint) IS
+  'Makes partitions for so many more jobs than there are, at most a hundred million. Returns how many it made.';

@@ -1,5 +1,3 @@
--- At most a hundred names of one kind (queue, store, batch, host, listed host, policy or worker) that begin with p_prefix, for completion; of
--- batches and workers the newest.
 CREATE OR REPLACE FUNCTION haul.names(p_kind text, p_prefix text) RETURNS SETOF text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   (SELECT q.name FROM haul.queue q WHERE p_kind = 'queue' AND q.deleted_at IS NULL AND starts_with(q.name, p_prefix)
@@ -7,16 +5,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   UNION ALL
   (SELECT s.name FROM haul.store s WHERE p_kind = 'store' AND starts_with(s.name, p_prefix) ORDER BY s.name LIMIT 100)
   UNION ALL
-  (SELECT b.name FROM haul.batch b WHERE p_kind = 'batch' AND starts_with(b.name, p_prefix) ORDER BY b.id DESC LIMIT 100)
+  (SELECT b.name FROM haul.batch b WHERE p_kind = 'batch' AND starts_with(b.name, p_prefix) ORDER BY b.id DESC
+    LIMIT 100)
   UNION ALL
   (SELECT h.name FROM haul.host_name h WHERE p_kind IN ('host', 'listed host') AND starts_with(h.name, p_prefix)
      AND (h.used OR p_kind = 'listed host' AND EXISTS (
        SELECT FROM haul.host b WHERE b.name = h.name AND b.blocked_until > clock_timestamp()))
    ORDER BY h.name LIMIT 100)
   UNION ALL
-  (SELECT p.pattern FROM haul.host_policy p WHERE p_kind = 'policy' AND starts_with(p.pattern, p_prefix) ORDER BY p.pattern LIMIT 100)
+  (SELECT p.pattern FROM haul.host_policy p WHERE p_kind = 'policy' AND starts_with(p.pattern, p_prefix)
+    ORDER BY p.pattern LIMIT 100)
   UNION ALL
   (SELECT w.id::text FROM haul.worker w
-   WHERE p_kind = 'worker' AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND starts_with(w.id::text, p_prefix)
+   WHERE p_kind = 'worker' AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
+     AND starts_with(w.id::text, p_prefix)
    ORDER BY w.id DESC LIMIT 100)
 $$;
+COMMENT ON FUNCTION haul.names(text, text) IS
+  'At most a hundred names of a kind (queue, store, batch, host: of jobs, listed host: as in the view hosts, policy '
+  'or worker) that begin with the prefix, for completion.';

@@ -1,5 +1,5 @@
--- Registers a worker. p_stores: [{"store": name, "marker": uuid}, …], read from the directories it mounts. p_queues: names of
--- those that it is going to claim from; NULL = all of its stores.
+-- Registers a worker. p_stores: [{"store": name, "marker": uuid}, …], read from the directories it mounts. p_queues:
+-- names of those that it is going to claim from; NULL = all of its stores.
 -- Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. The secret is returned once and kept only as
 -- a digest; every later call carries it.
 CREATE OR REPLACE FUNCTION haul.register(
@@ -30,8 +30,11 @@ BEGIN
         (SELECT format('the store "%s"', s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
           WHERE i.marker = v_store.marker), 'another database')
         USING ERRCODE = 'HA003', HINT = CASE
-          WHEN EXISTS (SELECT FROM haul.store_instance i WHERE i.marker = v_store.marker) THEN 'Mount it under that name.'
-          ELSE format('Name that database, or use the directory here too: haul store init --adopt %s DIRECTORY', v_store.store) END;
+          WHEN EXISTS (SELECT FROM haul.store_instance i WHERE i.marker = v_store.marker)
+            THEN 'Mount it under that name.'
+          ELSE format(
+            'Name that database, or use the directory here too: haul store init --adopt %s DIRECTORY', v_store.store)
+          END;
     END IF;
     v_instances := v_instances || v_instance;
     v_stores := v_stores || jsonb_build_object('store', v_store.store, 'instance', v_instance);
@@ -46,8 +49,14 @@ BEGIN
     'pool', (SELECT id FROM haul.pool));
 END
 $$;
+COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, text[]) IS
+  'Registers a worker that mounts the stores [{"store", "marker"}] and claims from these queues, or, with NULL, from '
+  'all of those stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}; the secret is given '
+  'once, and all later calls carry it. Raises HA002 for a schema version that is not served, HA003 for a marker or a '
+  'queue that is not known.';
 
--- Raises HA003 for a queue that does not exist or whose store is not among p_stores: a worker for it would never have anything to do.
+-- Raises HA003 for a queue that does not exist or whose store is not among p_stores: a worker for it would never have
+-- anything to do.
 -- Programs that do not name their queues to register() ask here before it.
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -58,12 +67,15 @@ BEGIN
   FOR v_name IN SELECT unnest(p_queues) LOOP
     v_store := (SELECT s.name FROM haul.store s WHERE s.id = (haul.queue_named(v_name)).store);
     IF v_store <> ALL (p_stores) THEN
-      RAISE EXCEPTION 'the files of the queue "%" go to the store "%", which this worker does not mount', v_name, v_store
+      RAISE EXCEPTION 'the files of the queue "%" go to the store "%", which this worker does not mount', v_name,
+        v_store
         USING ERRCODE = 'HA003';
     END IF;
   END LOOP;
 END
 $$;
+COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
+  'Raises HA003 for a queue that does not exist or whose store is not among those given.';
 
 -- Ties the calling session to the worker: while the session lives it holds an advisory lock under a key
 -- that was never used before. When the lock is free, the process or its connection is gone.
@@ -81,21 +93,28 @@ BEGIN
   UPDATE haul.worker SET session_key = v_key WHERE id = p_worker;
 END
 $$;
+COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
+  'Ties this session to the worker: when it ends, the worker''s jobs are rescued after session_grace() without a '
+  'heartbeat, instead of after 15 s.';
 
--- Advisory lock keys: 'Ha' in the upper 16 bits, then the number. 0 is the leader's.
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
+COMMENT ON FUNCTION haul.session_lock(bigint) IS
+  'The key of an advisory lock by its number: a worker''s session has one of its own, the leader 0.';
 
--- Whether the calling session is to keep house now: it is the leader, or becomes it, for as long as it lives; or the leader
--- has kept none for 2 s. Such a leader stands still, or is cut off without the server's knowing, and may hold its lock for
--- hours. Rounds of two at once do no harm: they wait for each other.
+-- Whether the calling session is to keep house now: it is the leader, or becomes it, for as long as it lives; or the
+-- leader has kept none for 2 s. Such a leader stands still, or is cut off without the server's knowing, and may hold
+-- its lock for hours. Rounds of two at once do no harm: they wait for each other.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))
     OR EXISTS (SELECT FROM haul.pulse p WHERE p.round_at < clock_timestamp() - interval '2 seconds')
 $$;
+COMMENT ON FUNCTION haul.lead() IS
+  'Whether this session is to keep house now: it is or becomes the leader, or the leader has kept none for 2 s.';
 
--- Says what keeps the worker from writing to a store it mounts: it is given no job for it from here on, until it says with
+-- Says what keeps the worker from writing to a store it mounts: it is given no job for it from here on, until it says
+-- with
 -- NULL that nothing does.
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -113,6 +132,9 @@ BEGIN
   WHERE id = p_worker AND v_instance IS NOT NULL;
 END
 $$;
+COMMENT ON FUNCTION haul.close_store(bigint, text, text, text) IS
+  'Says why the worker cannot write to a store now, so that it is given no jobs for it; with NULL, that it can '
+  'again.';
 
 -- The last call of a worker that stops in order: what it still holds may be rescued at once.
 CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
@@ -124,6 +146,7 @@ BEGIN
   WHERE id = p_worker;
 END
 $$;
+COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS 'The last call of a worker that stops in order.';
 
 -- Asks a worker to drain; it learns so by its next heartbeat.
 CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
@@ -137,3 +160,4 @@ BEGIN
   RETURN FOUND;
 END
 $$;
+COMMENT ON FUNCTION haul.drain_worker(bigint) IS 'Asks a worker to drain; false for one that has stopped or died.';

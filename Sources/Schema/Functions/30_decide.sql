@@ -3,7 +3,7 @@
 --   permanent: asking again will not change it; the job fails
 --   job:       the job's own trouble; back off, counted against max_attempts
 --   host:      the host's trouble; the host that answered is blocked, the job's attempts are not used up
---   worker:    the trouble of the worker that tried; again after a while, by whichever worker claims it then, not counted
+-- worker:    the trouble of the worker that tried; again after a while, by whichever worker claims it then, not counted
 --   kept:      asking again from here will not change it; the job fails, but through no fault of its own
 CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -12,17 +12,23 @@ RETURN CASE
   WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
     'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
   WHEN p_error IN ('credential', 'proxy') THEN 'worker'
-  WHEN p_error IN ('blocked_address', 'blocked_credential', 'no_credential', 'host_unreachable', 'rescued_too_often') THEN 'kept'
+  WHEN p_error IN ('blocked_address', 'blocked_credential', 'no_credential', 'host_unreachable', 'rescued_too_often')
+    THEN 'kept'
   ELSE 'permanent'
 END;
+COMMENT ON FUNCTION haul.disposition(text) IS
+  'What an error class means: permanent (the job fails), job (it is tried again, a limited number of times), host '
+  '(it waits for its host), worker (it waits for a worker that can), kept (it fails, and a retry goes on where it '
+  'was).';
 
--- Whether what is durable of a job that has failed so stays, for a retry to go on with. A full disk is better off without it.
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
+COMMENT ON FUNCTION haul.keeps_progress(text) IS
+  'Whether what is durable of a job that has failed so stays, for a retry to go on with.';
 
--- The retry decision, pure: what becomes of a job whose lease ends, after which `delay` it is tried again, and for how long
--- its host is left alone (`host_delay`). All durations as intervals; p_dice in [0, 1).
+-- The retry decision, pure: what becomes of a job whose lease ends, after which `delay` it is tried again, and for how
+-- long its host is left alone (`host_delay`). All durations as intervals; p_dice in [0, 1).
 --   p_result      completed | failed | released (by the worker) | rescued (from a dead one)
 --   p_command     cancel | pause | NULL: what the operator had asked for meanwhile
 --   p_failures, p_rescues   charged ones before this
@@ -30,7 +36,8 @@ RETURN coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_fu
 --   p_resumable   there is a checkpoint
 --   p_trouble     for how long the host, or the workers that tried, have been in trouble; NULL = they were not
 --   p_tries       how often in a row this very job has asked its host in vain before this
---   p_max_host_wait  longer than this nobody waits for a host or a worker; nor where it says itself that it will take longer
+-- p_max_host_wait  longer than this nobody waits for a host or a worker; nor where it says itself that it will take
+-- longer
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
   p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
@@ -71,11 +78,13 @@ BEGIN
         state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
         -- Half of the bound is certain: a blocked host must not be asked again at once.
         host_delay := greatest(p_retry_after, least(
-          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10)) * (0.5 + p_dice / 2), v_longest));
-        -- A host that serves others has no failures in a row. A job has that asks where nobody listens, at another port of it:
-        -- each time it holds the others up, and so less and less often.
+          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10)) * (0.5 + p_dice / 2),
+            v_longest));
+        -- A host that serves others has no failures in a row. A job has that asks where nobody listens, at another port
+        -- of it: each time it holds the others up, and so less and less often.
         delay := greatest(p_retry_after, least(
-          least(interval '5 minutes', interval '1 second' * 2 ^ least(greatest(p_host_failures, p_tries), 10)) * (0.5 + p_dice / 2),
+          least(interval '5 minutes', interval '1 second' * 2 ^ least(greatest(p_host_failures, p_tries),
+            10)) * (0.5 + p_dice / 2),
           v_longest));
       END IF;
     WHEN haul.disposition(p_error) = 'worker' THEN
@@ -84,7 +93,8 @@ BEGIN
       ELSE
         state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
         -- About as long again as it has waited already: soon at first, in case another worker is better off.
-        delay := greatest(interval '1 second', least(interval '5 minutes', coalesce(p_trouble, '0'))) * (0.5 + p_dice / 2);
+        delay := greatest(interval '1 second', least(interval '5 minutes',
+          coalesce(p_trouble, '0'))) * (0.5 + p_dice / 2);
       END IF;
     ELSE
       charged := true;
@@ -99,3 +109,7 @@ BEGIN
   END CASE;
 END
 $$;
+COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
+  integer, interval, interval, double precision, integer) IS
+  'The retry decision, by its arguments alone: a job''s state and error when its lease ends, whether the attempt is '
+  'charged, after which delay it is tried again and for how long its host is left alone (NULL = not).';

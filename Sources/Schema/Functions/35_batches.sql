@@ -1,7 +1,8 @@
--- What becomes of a batch's jobs, in numbers: statements that make or end jobs add a row to `batch_change` by trigger, so
--- that no function can forget it, and the leader adds these up.
+-- What becomes of a batch's jobs, in numbers: statements that make or end jobs add a row to `batch_change` by trigger,
+-- so that no function can forget it, and the leader adds these up.
 
--- Of jobs that have come to be, or have gone from one batch to another. What has ended, or waits again: count_outcomes().
+-- Of jobs that have come to be, or have gone from one batch to another. What has ended, or waits again:
+-- count_outcomes().
 CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -22,6 +23,8 @@ BEGIN
   RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION haul.count_jobs() IS
+  'Trigger: adds to batch_change how many jobs a statement has brought to each batch or moved from it; 0 = no batch.';
 
 CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -30,18 +33,23 @@ BEGIN
   IF TG_OP <> 'INSERT' THEN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), 0, -count(*) FILTER (WHERE o.state = 'completed'),
-      -count(*) FILTER (WHERE o.state = 'failed'), -count(*) FILTER (WHERE o.state = 'cancelled'), -coalesce(sum(o.bytes), 0)
+      -count(*) FILTER (WHERE o.state = 'failed'), -count(*) FILTER (WHERE o.state = 'cancelled'),
+        -coalesce(sum(o.bytes), 0)
     FROM old_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
   END IF;
   IF TG_OP <> 'DELETE' THEN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), 0, count(*) FILTER (WHERE o.state = 'completed'),
-      count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'), coalesce(sum(o.bytes), 0)
+      count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'),
+        coalesce(sum(o.bytes), 0)
     FROM new_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
   END IF;
   RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION haul.count_outcomes() IS
+  'Trigger: adds to batch_change how many jobs of each batch a statement has let end, and their bytes, less those '
+  'that it lets wait again; 0 = no batch.';
 
 -- The triggers, once: making one waits for all that is being written to its table, and then nothing writes before the
 -- commit. So what was there before is counted here, and all else by them.
@@ -60,14 +68,15 @@ BEGIN
       REFERENCING OLD TABLE AS old_rows FOR EACH STATEMENT EXECUTE FUNCTION haul.count_outcomes();
     INSERT INTO haul.batch_total (batch, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), count(*), count(*) FILTER (WHERE o.state = 'completed'),
-      count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'), coalesce(sum(o.bytes), 0)
+      count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'),
+        coalesce(sum(o.bytes), 0)
     FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1;
   END IF;
 END
 $$;
 
--- Adds up to p_limit changes to the totals of their batches and minutes, and tells whoever waits for a batch that it has
--- ended. Returns how many changes. Two at once do no harm.
+-- Adds up to p_limit changes to the totals of their batches and minutes, and tells whoever waits for a batch that it
+-- has ended. Returns how many changes. Two at once do no harm.
 CREATE OR REPLACE FUNCTION haul.roll_up(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -81,7 +90,8 @@ BEGIN
       SELECT d.id FROM haul.batch_change d ORDER BY d.id LIMIT p_limit FOR UPDATE SKIP LOCKED)
     RETURNING c.*
   ), alike AS (
-    SELECT g.batch, date_trunc('minute', g.at) AS at, count(*) AS changes, sum(g.jobs) AS jobs, sum(g.completed) AS completed,
+    SELECT g.batch, date_trunc('minute', g.at) AS at, count(*) AS changes, sum(g.jobs) AS jobs,
+      sum(g.completed) AS completed,
       sum(g.failed) AS failed, sum(g.cancelled) AS cancelled, sum(g.bytes) AS bytes,
       -- What is taken back was an end all the same when it happened.
       sum(greatest(g.completed, 0)) AS completed_then, sum(greatest(g.failed, 0)) AS failed_then,
@@ -94,17 +104,20 @@ BEGIN
   WITH added AS (
     INSERT INTO haul.batch_total AS t (batch, jobs, completed, failed, cancelled, bytes)
     SELECT c.batch, sum(c.jobs), sum(c.completed), sum(c.failed), sum(c.cancelled), sum(c.bytes)
-    FROM jsonb_to_recordset(v_changes) AS c(batch integer, jobs bigint, completed bigint, failed bigint, cancelled bigint,
+    FROM jsonb_to_recordset(v_changes) AS c(batch integer, jobs bigint, completed bigint, failed bigint,
+      cancelled bigint,
       bytes bigint)
     GROUP BY 1 ORDER BY 1
     ON CONFLICT (batch) DO UPDATE SET jobs = t.jobs + excluded.jobs, completed = t.completed + excluded.completed,
-      failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled, bytes = t.bytes + excluded.bytes
+      failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
+        bytes = t.bytes + excluded.bytes
     RETURNING t.*)
   SELECT array_agg(a.batch) INTO v_ended FROM added a
   WHERE a.batch <> 0 AND a.jobs <= a.completed + a.failed + a.cancelled;
   INSERT INTO haul.minute AS m (at, completed, failed, cancelled, bytes)
   SELECT c.at, sum(c.completed_then), sum(c.failed_then), sum(c.cancelled_then), sum(c.bytes_then)
-  FROM jsonb_to_recordset(v_changes) AS c(at timestamptz, completed_then bigint, failed_then bigint, cancelled_then bigint,
+  FROM jsonb_to_recordset(v_changes) AS c(at timestamptz, completed_then bigint, failed_then bigint,
+    cancelled_then bigint,
     bytes_then bigint)
   GROUP BY 1 HAVING sum(c.completed_then + c.failed_then + c.cancelled_then) > 0 ORDER BY 1
   ON CONFLICT (at) DO UPDATE SET completed = m.completed + excluded.completed, failed = m.failed + excluded.failed,
@@ -114,8 +127,11 @@ BEGIN
   RETURN v_count;
 END
 $$;
+COMMENT ON FUNCTION haul.roll_up(integer) IS
+  'Housekeeping: adds up to p_limit changes to the totals of batches. Returns how many it added.';
 
--- Takes jobs of locked lanes out of ready, but those that somebody is withdrawing at this moment: he may be waiting for a lane.
+-- Takes jobs of locked lanes out of ready, but those that somebody is withdrawing at this moment: he may be waiting for
+-- a lane.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -125,6 +141,9 @@ BEGIN
     WHERE r.ctid = k.place RETURNING r.*;
 END
 $$;
+COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
+  'Takes jobs, whose lanes the caller has locked, out of ready and returns their rows. One that somebody else has '
+  'locked stays.';
 
 -- Jobs that a claim has met although their batch is being cancelled or paused: puts them where the operator wants
 -- them, but those that somebody else is just putting there. Returns all such of p_jobs.
@@ -150,9 +169,12 @@ BEGIN
   RETURN v_cancelled || v_paused;
 END
 $$;
+COMMENT ON FUNCTION haul.put_away(bigint[]) IS
+  'Ends or holds those of these jobs whose batch is being cancelled or paused, but leaves rows of ready that '
+  'somebody else has locked. Returns all such jobs, those left as well.';
 
--- An operator's word on a whole batch: from its commit on no job submitted so far is claimed. sweep() moves them. Returns the
--- number of the word that holds now, this one or one that was there.
+-- An operator's word on a whole batch: from its commit on no job submitted so far is claimed. sweep() moves them.
+-- Returns the number of the word that holds now, this one or one that was there.
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -169,15 +191,22 @@ BEGIN
   RETURN (SELECT b.sweeps FROM haul.batch b WHERE b.id = p_batch);
 END
 $$;
+COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
+  'Notes that all jobs of a batch so far are to be cancelled or paused; a pause does not replace a cancellation. '
+  'Returns the number of what holds now. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
-  UPDATE haul.batch SET sweep = NULL, swept = NULL, swept_at = NULL, sweep_below = NULL WHERE id = p_batch AND sweep IS NOT NULL
+  UPDATE haul.batch SET sweep = NULL, swept = NULL, swept_at = NULL, sweep_below = NULL WHERE id = p_batch AND sweep
+    IS NOT NULL
 $$;
+COMMENT ON FUNCTION haul.end_sweep(integer) IS
+  'Takes back what is to be done to the whole of a batch. What has been done to its jobs stays.';
 
--- The first p_limit jobs of a batch above p_after, up to p_last, in the order of their ids. The plan is pinned: free to choose,
--- on a table that nobody has analysed yet, the planner reads and sorts all of the batch for each step.
-CREATE OR REPLACE FUNCTION haul.batch_jobs(p_batch integer, p_after bigint, p_last bigint, p_limit integer) RETURNS bigint[]
+-- The first p_limit jobs of a batch above p_after, up to p_last, in the order of their ids. The plan is pinned: free to
+-- choose, on a table that nobody has analysed yet, the planner reads and sorts all of the batch for each step.
+CREATE OR REPLACE FUNCTION haul.batch_jobs(p_batch integer, p_after bigint, p_last bigint, p_limit integer)
+  RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 BEGIN
@@ -185,9 +214,11 @@ BEGIN
     ORDER BY j.id LIMIT p_limit);
 END
 $$;
+COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
+  'The first p_limit jobs of a batch above p_after, up to p_last, by id; {} = none. Locks nothing.';
 
--- Moves up to p_limit more jobs of a batch as begin_sweep() has said: waiting ones end or are held, running ones are told.
--- `more` is false when the batch is through, and its flag is taken down.
+-- Moves up to p_limit more jobs of a batch as begin_sweep() has said: waiting ones end or are held, running ones are
+-- told. `more` is false when the batch is through, and its flag is taken down.
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -212,8 +243,8 @@ BEGIN
   more := true;
   v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END;
   changed := cardinality(v_done);
-  -- A job that goes from one place to another meanwhile is missed in both. The next step begins with it: in this one leases
-  -- would be locked after rows of `ready`.
+  -- A job that goes from one place to another meanwhile is missed in both. The next step begins with it: in this one
+  -- leases would be locked after rows of `ready`.
   SELECT min(u.job) INTO v_missed FROM (SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_done)) AS u(job)
   WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
     AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')
@@ -222,11 +253,13 @@ BEGIN
   WHERE id = p_batch;
 END
 $$;
+COMMENT ON FUNCTION haul.sweep(integer, integer) IS
+  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() has noted. Returns how many it changed, '
+  'and whether there may be more; when not, the note is gone. Locks the batch.';
 
--- One step of an operator's word on a whole batch: the first, with p_sweep NULL, begins it, each moves up to p_limit jobs. One
--- that somebody has ended meanwhile, by a retry or by another word, is not begun again.
 CREATE OR REPLACE FUNCTION haul.steer_batch(
-  p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean, OUT sweep bigint)
+  p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
+    OUT sweep bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   sweep := coalesce(p_sweep, haul.begin_sweep(p_batch, p_what));
@@ -239,8 +272,10 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.steer_batch(integer, text, integer, bigint) IS
+  'One step of cancelling or pausing a whole batch, the first with p_sweep NULL, by up to p_limit jobs. Changes '
+  'nothing where somebody has ended it meanwhile. Locks the batch.';
 
--- Goes on with sweeps that nobody attends to. Returns how many jobs it changed.
 CREATE OR REPLACE FUNCTION haul.sweep_on(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -248,7 +283,11 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   SELECT b.id INTO v_batch FROM haul.batch b
-  WHERE b.sweep IS NOT NULL AND b.swept_at < clock_timestamp() - interval '5 seconds' ORDER BY b.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+  WHERE b.sweep IS NOT NULL AND b.swept_at < clock_timestamp() - interval '5 seconds' ORDER BY b.id LIMIT 1
+    FOR UPDATE SKIP LOCKED;
   RETURN CASE WHEN v_batch IS NULL THEN 0 ELSE (SELECT s.changed FROM haul.sweep(v_batch, p_limit) s) END;
 END
 $$;
+COMMENT ON FUNCTION haul.sweep_on(integer) IS
+  'Housekeeping: goes on with cancelling or pausing a batch whose operator''s program has ended. Returns how many '
+  'jobs it changed.';

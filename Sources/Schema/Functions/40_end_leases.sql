@@ -4,7 +4,8 @@
 -- p_endings  [{"job", "token", "result": completed|failed|released|rescued, and what is known of: "error", "message",
 --            "status", "retry_after" (seconds), "host" (the host that answered), "bytes", "path", "digest",
 --            "fetched", "resumed_at", "changes", "range_unsafe" (a host's name), "source" (as in outcome)}, …]
--- Returns    [{"job", "token", "state", "delay" (seconds), "cause" (error class)}, …] of those whose token was live; a stale one changes
+-- Returns    [{"job", "token", "state", "delay" (seconds), "cause" (error class)}, …] of those whose token was live; a
+-- stale one changes
 --            nothing and is not in it.
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -33,20 +34,23 @@ BEGIN
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
       fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
   ), ended AS MATERIALIZED (
-    SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command, l.attempt, l.started_at,
+    SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command,
+      l.attempt, l.started_at,
       c.job IS NOT NULL AS resumable, c.instance AS part_instance,
       coalesce(c.token = l.token, false) AS progressed,
       coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- Of a dead worker: what it had reported or made durable.
-      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options, j.path AS job_path,
+      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options,
+        j.path AS job_path,
       h.name AS host_name, h.failures AS host_failures,
       -- Trouble of long ago that nobody has looked into since says nothing of now.
       -- Nor has a job waited for the host longer than it is there.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(v_leases) AS u(place)
-    -- OFFSET 0: each by its place. Free to choose, a plan made while nothing runs reads all leases, and goes on doing so.
+    -- OFFSET 0: each by its place. Free to choose, a plan made while nothing runs reads all leases, and goes on doing
+    -- so.
     CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
@@ -68,12 +72,14 @@ BEGIN
         NULL::interval AS host_delay, 0 AS rescues
       WHERE n.result = 'completed'
       UNION ALL
-      SELECT d.*, past.rescues FROM haul.attempt_history(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
+      SELECT d.*, past.rescues FROM haul.attempt_history(n.job) past CROSS
+        JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues,
       coalesce((n.options ->> 'max_rescues')::integer, 3),
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
       greatest(past.trouble, clock_timestamp() - n.trouble_since),
-      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(), past.tries) d
+      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(),
+        past.tries) d
       WHERE n.result <> 'completed') d
   ), gone AS (
     DELETE FROM haul.lease l USING decided d WHERE l.ctid = d.place
@@ -87,7 +93,8 @@ BEGIN
     FROM decided d
   ), ended_for_good AS (
     INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, source, error, message)
-    SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
+    SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed'
+      THEN coalesce(d.path, d.job_path) END,
       d.digest, d.source, CASE WHEN d.state = 'failed' THEN d.cause END,
       CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
         THEN format('its workers died %s times without any progress', d.rescues + 1) ELSE d.message END, 2000) END
@@ -127,16 +134,18 @@ BEGIN
   RETURN v_done;
 END
 $$;
+COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
+  'Ends leases of a worker, or of any where p_worker is NULL, and locks them in job order. Returns [{"job", "token", '
+  '"state", "delay": seconds, "cause"}]; a stale token changes nothing and is not in it.';
 
--- What a job's earlier attempts say: charged failures, charged rescues, for how long its host, or the workers that tried
--- it, have been in trouble without anything else in between, and how often it was tried in that time.
 CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   SELECT count(*) FILTER (WHERE a.result = 'failed' AND a.charged),
     count(*) FILTER (WHERE a.result = 'rescued' AND a.charged),
-    clock_timestamp() - min(a.ended_at) FILTER (WHERE a.is_vain), count(*) FILTER (WHERE a.is_vain AND haul.disposition(a.error) = 'host')
+    clock_timestamp() - min(a.ended_at) FILTER (WHERE a.is_vain), count(*)
+      FILTER (WHERE a.is_vain AND haul.disposition(a.error) = 'host')
   INTO failures, rescues, trouble, tries
   FROM (
     SELECT n.*, haul.disposition(n.error) IN ('host', 'worker') AND n.token > coalesce(
@@ -145,6 +154,10 @@ BEGIN
     FROM haul.attempt n WHERE n.job = p_job AND NOT n.forgiven) a;
 END
 $$;
+COMMENT ON FUNCTION haul.attempt_history(bigint) IS
+  'Of a job''s attempts that are not forgiven: charged failures, charged rescues, for how long its host or its '
+  'workers have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in '
+  'that time.';
 
 -- The second half of end_leases: gives back the hosts' places, blocks the hosts that asked for it, and arms
 -- the lanes of what waits again and of hosts that were full and are not any more. p_done: leases that ended alike are
@@ -179,7 +192,8 @@ BEGIN
   WITH ended AS (
     SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.answered) AS answered,
       coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed
-    FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer, answered boolean) GROUP BY d.host_id
+    FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer, answered boolean)
+      GROUP BY d.host_id
   ), back AS (
     UPDATE haul.host h SET
       in_flight = h.in_flight - e.ended,
@@ -199,7 +213,8 @@ BEGIN
     UPDATE haul.host h SET
       blocked_until = greatest(h.blocked_until, v_now + make_interval(secs => b.delay)),
       block_reason = CASE WHEN h.blocked_until > v_now THEN h.block_reason ELSE b.error END,
-      -- Several transfers that fail together are one failure. A host that says that it is asked too much is asked half as much.
+      -- Several transfers that fail together are one failure. A host that says that it is asked too much is asked half
+      -- as much.
       failures = h.failures + CASE WHEN h.blocked_until > v_now THEN 0 ELSE 1 END,
       cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > v_now) IS NOT TRUE
         THEN greatest(1, h.cap / 2) ELSE h.cap END,
@@ -239,3 +254,6 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
+  'Gives hosts the places of ended leases back, blocks those in trouble, and arms the lanes of what waits again and '
+  'of hosts that are no longer full. Locks hosts by id, then lanes.';

@@ -16,8 +16,8 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_sweeping boolean := EXISTS (SELECT FROM haul.batch b WHERE b.sweep IS NOT NULL);
   v_swept integer := 0;
-  -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements queue
-  -- for them: 200 hosts and 10 workers do less than half.
+  -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements
+  -- queue for them: 200 hosts and 10 workers do less than half.
   v_depth integer := greatest(1, least(4, p_free_slots / 8));
   v_lanes tid[];
   v_hosts tid[];
@@ -49,11 +49,12 @@ BEGIN
     v_from := v_due;
     seen := least(v_due, v_passed);
 
-    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on. What is locked stays
-    -- where it is, and so do the jobs of locked lanes: found by their place no older versions of them are met.
+    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on. What is locked
+    -- stays where it is, and so do the jobs of locked lanes: found by their place no older versions of them are met.
     SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO v_jobs, v_places, v_of FROM (
       SELECT r.job, r.place, u.host
-      FROM unnest(v_lanes, v_hosts) AS u(place, host) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.ctid = u.host
+      FROM unnest(v_lanes, v_hosts) AS u(place, host) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h
+        ON h.ctid = u.host
       CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
         THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
       -- OFFSET 0: found once for each lane, and the index leads to it.
@@ -67,7 +68,8 @@ BEGIN
           AND r.job >= f.job
         ORDER BY r.priority, r.job
         LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
-          CASE WHEN cardinality(v_lanes) * v_depth >= p_free_slots - claimed THEN v_depth ELSE p_free_slots - claimed END,
+          CASE WHEN cardinality(v_lanes) * v_depth >= p_free_slots - claimed THEN v_depth ELSE p_free_slots - claimed
+            END,
           haul.starts(h.min_interval, h.burst, h.next_start, v_now))) r
       WHERE (h.blocked_until IS NULL OR h.blocked_until <= v_now)
         AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= v_now, true)
@@ -84,7 +86,8 @@ BEGIN
       WITH taken AS (
         -- What an operator has withdrawn meanwhile is not among them, nor what one is about to.
         DELETE FROM haul.ready r USING (
-          SELECT k.ctid AS place, u.host FROM unnest(v_places, v_of) AS u(place, host) JOIN haul.ready k ON k.ctid = u.place
+          SELECT k.ctid AS place, u.host FROM unnest(v_places, v_of) AS u(place, host) JOIN haul.ready k
+            ON k.ctid = u.place
           FOR UPDATE OF k SKIP LOCKED) k
         WHERE r.ctid = k.place
         RETURNING r.job, r.host, r.priority, k.host AS host_place, clock_timestamp() AS at
@@ -124,15 +127,21 @@ BEGIN
   END LOOP;
 END
 $$;
+COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
+  timestamptz, integer) IS
+  'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority that were due at p_since or '
+  'later. Returns how many, and how far it has seen (NULL = met no lane). Skips what is locked.';
 
--- The id of a job that waits in a lane, any of them; NULL where none does. p_first is where the lane's first may be looked for.
--- A host in trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a port of it where
--- nobody listens, would keep all others from ever being tried. It is one of the next, from the first or from an id between: of
--- the next one, two, … 8,192, each power of two as likely as the other, so that neither many in vain beside each other nor ids of
--- which none waits hide the rest.
-CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint, p_first bigint)
+-- The id of a job that waits in a lane, any of them; NULL where none does. p_first is where the lane's first may be
+-- looked for. A host in trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a
+-- port of it where nobody listens, would keep all others from ever being tried. It is one of the next, from the first
+-- or from an id between: of the next one, two, … 8,192, each power of two as likely as the other, so that neither many
+-- in vain beside each other nor ids of which none waits hide the rest.
+CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint,
+  p_first bigint)
 RETURNS bigint
-LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off
+  SET enable_bitmapscan = off AS $$
   WITH ends AS MATERIALIZED (
     SELECT f.job AS first, t.job AS last
     FROM (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
@@ -140,7 +149,8 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
     CROSS JOIN (SELECT r.job FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
         AND r.priority = p_priority ORDER BY r.job DESC LIMIT 1) t
   ), start AS MATERIALIZED (
-    SELECT CASE WHEN random() < 0.5 THEN e.first ELSE e.first + floor(random() * (e.last - e.first + 1))::bigint END AS job
+    SELECT CASE WHEN random() < 0.5 THEN e.first ELSE e.first + floor(random() * (e.last - e.first + 1))::bigint
+      END AS job
     FROM ends e
   )
   SELECT n.job FROM (
@@ -149,8 +159,10 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
     ORDER BY r.job LIMIT (2 ^ (13 * random()))::integer) n
   ORDER BY random() LIMIT 1
 $$;
+COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
+  'One of the jobs that wait in a lane at a priority, from p_first on, by chance; NULL where none does. Locks '
+  'nothing.';
 
--- The first priority from p_floor on at which something waits in a lane, else the last one before it.
 CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
 RETURNS smallint
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
@@ -160,10 +172,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
     (SELECT r.priority FROM haul.ready r WHERE r.queue = p_queue AND r.host = p_host AND r.instance = p_instance
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
+COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
+  'The first priority from p_floor on at which something waits in a lane, else the last one before it; NULL where '
+  'nothing waits.';
 
--- In which order a worker's p_claim'th claim looks at the priorities, and the floor within a lane. Seven of eight take the best. Of the
--- others every second one begins elsewhere, and every second one takes of each lane what is not its best: whatever
--- stands in front, all else gets its turn.
+-- In which order a worker's p_claim'th claim looks at the priorities, and the floor within a lane. Seven of eight take
+-- the best. Of the others every second one begins elsewhere, and every second one takes of each lane what is not its
+-- best: whatever stands in front, all else gets its turn.
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -176,15 +191,19 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.claim_order(bigint) IS
+  'In which order a worker''s claim of this number looks at the priorities, and from which one on within a lane; '
+  'NULL = the best.';
 
 -- Claims up to p_free_slots jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
 -- store instance first. p_seen: how far earlier claims have seen; NULL for a complete look.
 -- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
 --
--- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they will,
--- "xid", "at", "look_at": when work() looks completely}. What an earlier claim has met is behind it: an index full of what it has left there is not read again. But a
--- lane may have been armed by a transaction that was still going on. So "next" becomes "from" when a claim
--- has looked from the old place after all such transactions, those before "xid", have ended, or after 5 s.
+-- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they
+-- will, "xid", "at", "look_at": when work() looks completely}. What an earlier claim has met is behind it: an index
+-- full of what it has left there is not read again. But a lane may have been armed by a transaction that was still
+-- going on. So "next" becomes "from" when a claim has looked from the old place after all such transactions, those
+-- before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -210,7 +229,8 @@ BEGIN
       RETURN;
     END IF;
     -- A new statement: whoever claimed before has committed.
-    SELECT least(p_free_slots, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue AND l.limited;
+    SELECT least(p_free_slots, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue
+      AND l.limited;
   END IF;
   v_order := haul.claim_order(p_claim);
   FOREACH v_priority IN ARRAY v_order.priorities LOOP
@@ -219,7 +239,8 @@ BEGIN
       CONTINUE WHEN claimed >= v_room OR NOT EXISTS (
         SELECT FROM haul.lane l WHERE l.queue = p_queue AND l.instance = v_instance AND l.priority = v_priority
           AND l.next_at IS NOT NULL AND l.next_at >= haul.look_from(p_seen, v_instance, v_priority));
-      v_band := haul.claim_band(p_worker, p_call, p_queue, p_max_running IS NOT NULL, v_instance, p_instance, v_priority,
+      v_band := haul.claim_band(p_worker, p_call, p_queue, p_max_running IS NOT NULL, v_instance, p_instance,
+        v_priority,
         v_order.floor, haul.look_from(p_seen, v_instance, v_priority), v_room - claimed);
       claimed := claimed + v_band.claimed;
       IF v_band.seen IS NOT NULL THEN
@@ -228,8 +249,13 @@ BEGIN
     END LOOP;
   END LOOP;
   IF v_ended THEN
-    seen := coalesce(p_seen, '{}') || jsonb_build_object('from', coalesce(p_seen -> 'from', '{}') || coalesce(p_seen -> 'next', '{}'), 'next', v_next,
+    seen := coalesce(p_seen, '{}') || jsonb_build_object('from',
+      coalesce(p_seen -> 'from', '{}') || coalesce(p_seen -> 'next', '{}'), 'next', v_next,
       'xid', pg_snapshot_xmax(pg_current_snapshot())::text, 'at', clock_timestamp());
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
+  'Claims up to p_free_slots jobs of a queue. Returns how many, how far claims have seen by now, and whether '
+  'somebody else holds the gate of a limited queue. p_max_running NULL = no limit, p_seen NULL = a complete look. '
+  'Skips what is locked.';

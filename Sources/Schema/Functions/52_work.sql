@@ -1,4 +1,3 @@
--- The leases of one call, as the worker needs them.
 CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -28,7 +27,8 @@ BEGIN
         'changes', CASE WHEN l.attempt > 1 THEN
           (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END,
         'rescued', CASE WHEN l.attempt > 1 AND EXISTS (
-          SELECT FROM haul.attempt a WHERE a.job = l.job AND a.result IN ('rescued', 'paused', 'cancelled')) THEN true END)) END ORDER BY l.token), '[]')
+          SELECT FROM haul.attempt a WHERE a.job = l.job AND a.result IN ('rescued', 'paused', 'cancelled')) THEN true
+            END)) END ORDER BY l.token), '[]')
   FROM leases l
   JOIN haul.job j ON j.id = l.job
   JOIN hosts h ON h.id = l.host
@@ -36,6 +36,8 @@ BEGIN
   LEFT JOIN haul.checkpoint c ON c.job = l.job);
 END
 $$;
+COMMENT ON FUNCTION haul.leases_of(bigint, bigint) IS
+  'The leases of one call of a worker, each with what it needs to begin or go on; [] = none. Locks nothing.';
 
 -- Settles what a worker has finished, then claims what it has room for: one call, one commit.
 --
@@ -44,7 +46,8 @@ $$;
 -- p_endings   as in end_leases(); results completed, failed, released
 -- p_queues    names, or NULL for every queue whose store the worker mounts; never one whose store it has closed
 -- p_free_slots      how many jobs it can take; 0 only settles
--- Returns     {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": […], "contended": true when somebody else
+-- Returns     {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": […], "contended": true when
+-- somebody else
 --             held what was due (ask again soon), "wait": seconds until something known becomes due, "draining"}
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
@@ -80,7 +83,8 @@ BEGIN
   END IF;
   v_settled := haul.end_leases(p_worker, p_endings);
 
-  SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining INTO v_worker
+  SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining
+    INTO v_worker
   FROM haul.worker w WHERE w.id = p_worker;
   IF v_room > 0 AND NOT v_worker.closed THEN
     FOR v_queue IN
@@ -90,14 +94,16 @@ BEGIN
         AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
       ORDER BY -ln(1 - random()) / q.weight  -- each queue is first as often as its weight says
     LOOP
-      v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running, v_queue.instance,
+      v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
+        v_queue.instance,
         v_room, v_last.seen -> v_queue.id::text);
       v_here := coalesce(v_claim.seen, '{}');
       v_looked := NULL;
       IF v_claim.claimed < v_room AND NOT v_claim.held AND coalesce((v_here ->> 'look_at')::timestamptz
         NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true) THEN
-        -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look. It steps
-        -- over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a minute.
+        -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
+        -- It steps over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a
+        -- minute.
         v_room := v_room - v_claim.claimed;
         v_looked := clock_timestamp();
         v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
@@ -114,7 +120,8 @@ BEGIN
       END IF;
       -- Room is left: is something due that others held, and when is the next due?
       SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() AS wait INTO v_next
-      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_last.seen -> v_queue.id::text END) n;
+      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_last.seen -> v_queue.id::text
+        END) n;
       v_due := v_due OR coalesce(v_next.wait <= '0', false);
       v_wait := least(v_wait, extract(epoch FROM v_next.wait));
     END LOOP;
@@ -124,11 +131,16 @@ BEGIN
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
     'claimed', CASE WHEN v_room < p_free_slots THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
-    'contended', v_due, 'wait', CASE WHEN v_wait > 0 THEN v_wait WHEN v_wait IS NOT NULL THEN 0 END, 'draining', v_worker.draining);
+    'contended', v_due, 'wait', CASE WHEN v_wait > 0 THEN v_wait WHEN v_wait IS NOT NULL THEN 0 END, 'draining',
+      v_worker.draining);
 END
 $$;
+COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
+  'Settles what a worker has finished, then claims up to p_free_slots jobs, in one commit. p_call is 1, 2, 3, …; the '
+  'same number again changes nothing and returns what the first call gave. Returns {"settled": [{"job", "token", '
+  '"state", "delay", "cause"}], "claimed": [leases], "contended", "wait": seconds, "draining"}. An ending whose '
+  'token is stale is not in "settled".';
 
--- When the next lane of a queue becomes due, for each instance and priority that has one armed. p_seen as in claim_queue().
 CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer, p_seen jsonb)
 RETURNS TABLE (next_at timestamptz)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -143,22 +155,26 @@ BEGIN
     ORDER BY l.next_at LIMIT 1) n;
 END
 $$;
+COMMENT ON FUNCTION haul.next_due(integer, integer, jsonb) IS
+  'When the next lane of a queue is due, a row for each priority, of this instance and of 0, that has one armed. '
+  'p_seen as for claim_queue().';
 
--- From when on a claim looks for due lanes, if earlier ones have seen what p_seen says.
 CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
+COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
+  'The due time from which a claim looks at lanes of an instance and priority, after what p_seen says; -infinity = '
+  'at all of them.';
 
--- What became of endings whose call had already taken effect: the jobs' states by now. One that was rescued before
--- that call was stale.
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', a.job, 'token', a.token, 'state', j.state,
     'cause', coalesce(j.error, a.error),
-    'delay', CASE WHEN j.state = 'scheduled' THEN extract(epoch FROM greatest(j.run_at - clock_timestamp(), '0')) END)), '[]')
+    'delay', CASE WHEN j.state = 'scheduled' THEN extract(epoch FROM greatest(j.run_at - clock_timestamp(), '0'))
+      END)), '[]')
   FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
   JOIN haul.attempt a ON a.job = e.job AND a.token = e.token
   -- OFFSET 0: by each job's id. Free to choose, the planner reads all jobs for each ending.
@@ -166,8 +182,10 @@ BEGIN
   WHERE a.result <> 'rescued');
 END
 $$;
+COMMENT ON FUNCTION haul.settled_before(jsonb) IS
+  'What became of endings whose call had taken effect already: [{"job", "token", "state": by now, "cause", "delay": '
+  'seconds}]. One that was rescued before is not in it.';
 
--- True when nothing is queued, scheduled, interrupted or running in these queues (NULL: all that the worker mounts).
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -189,3 +207,6 @@ BEGIN
   RETURN true;
 END
 $$;
+COMMENT ON FUNCTION haul.is_idle(bigint, text, text[]) IS
+  'Whether nothing is queued, scheduled, interrupted or running in these queues; NULL: in all that the worker '
+  'mounts.';

@@ -3,13 +3,16 @@
 --
 -- p_seen      the last call whose reply the worker has taken in
 -- p_holding   all it believes it holds: [{"job", "token", "bytes", "total", "rate"}, …]
--- p_received  bytes a second over all its transfers, ended ones too: [{"queue", "batch", "rate"}, …]; NULL from a program that
+-- p_received  bytes a second over all its transfers, ended ones too: [{"queue", "batch", "rate"}, …]; NULL from a
+-- program that
 --             does not know it yet: what it holds adds up to it then
--- Returns     {"expiry": seconds, "lost": [tokens that are no lease any more], "commands": [{"job", "token", "command"}],
+-- Returns     {"expiry": seconds, "lost": [tokens that are no lease any more], "commands": [{"job", "token",
+-- "command"}],
 --             "unlisted": [{"job", "token"}: leases of calls up to p_seen that it does not list; it should release
 --             them], "draining"}
 -- The caller may count on its leases for `expiry` seconds from the moment it *sent* this.
-CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb, p_received jsonb DEFAULT NULL)
+CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb,
+  p_received jsonb DEFAULT NULL)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -31,7 +34,8 @@ BEGIN
         SELECT e.queue, e.batch, e.rate FROM jsonb_to_recordset(p_received) AS e(queue text, batch text, rate bigint)
         UNION ALL
         SELECT q.name, b.name, sum(e.rate)::bigint
-        FROM jsonb_to_recordset(CASE WHEN p_received IS NULL THEN p_holding ELSE '[]' END) AS e(job bigint, token bigint, rate bigint)
+        FROM jsonb_to_recordset(CASE WHEN p_received IS NULL THEN p_holding ELSE '[]' END) AS e(job bigint,
+          token bigint, rate bigint)
         JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
         JOIN haul.queue q ON q.id = l.queue JOIN haul.job j ON j.id = l.job LEFT JOIN haul.batch b ON b.id = j.batch
         GROUP BY q.name, b.name) r
@@ -68,11 +72,12 @@ BEGIN
   RETURN v_reply;
 END
 $$;
+COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
+  'A sign of life: the worker''s leases hold for "expiry" seconds from when it was sent. p_holding is all it '
+  'believes it holds: [{"job", "token", "bytes", "total", "rate"}], p_received what haul.received shows: [{"queue", '
+  '"batch", "rate"}]. Returns {"expiry", "draining", "lost": [tokens], "commands": [{"job", "token", "command"}], '
+  '"unlisted": [{"job", "token"}]}.';
 
--- Records durable progress, after the bytes have reached the disk.
--- p_points   [{"job", "token", "instance", "durable" (int8multirange), "length", "resume" (JSON as text),
---            "intent"}, …]
--- Returns    the tokens that are live, whose rows are now durable. A stale token changes nothing.
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -97,9 +102,13 @@ BEGIN
   RETURN v_live;
 END
 $$;
+COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
+  'Records durable progress after the bytes have reached the disk: [{"job", "token", "instance", "durable", '
+  '"length", "resume", "intent"}]. Returns the tokens that are live; a stale one changes nothing.';
 
 -- Which of these part files nobody needs any more: the job has ended or is gone, or waits without a checkpoint in this
--- instance; and no live lease has the token. What a failed job has kept is needed for a week. p_parts: [{"job", "token"}, …]. Returns the same for those to remove.
+-- instance; and no live lease has the token. What a failed job has kept is needed for a week. p_parts: [{"job",
+-- "token"}, …]. Returns the same for those to remove.
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -109,6 +118,9 @@ BEGIN
     FROM jsonb_to_recordset(p_parts) AS e(job bigint, token bigint)
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = e.job)
       AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = e.job AND c.instance = p_instance
-        AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job AND o.finished_at < clock_timestamp() - interval '7 days')));
+        AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job
+          AND o.finished_at < clock_timestamp() - interval '7 days')));
 END
 $$;
+COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
+  'Which of these part files, [{"job", "token"}], of a store instance nobody needs any more.';

@@ -1,10 +1,10 @@
 -- One round of rescue, every second, by whoever holds the leader lock: takes back the leases of dead workers.
 --
 -- A worker is dead when its leases have expired, or when its session is gone and the last heartbeat is older than
--- session_grace(). A gap of more than 3 s between rounds, a restart or a crash of the server start one expiry of grace in
--- which nothing is rescued: then it was not the workers that were away. But where some worker's heartbeats have come
--- all through the gap the database was there, and only the leader was not: its work is rescued without delay.
--- Returns {"grace": true|false, "rescued": [{"job", "token", "state"}], "workers": [ids]}.
+-- session_grace(). A gap of more than 3 s between rounds, a restart or a crash of the server start one expiry of grace
+-- in which nothing is rescued: then it was not the workers that were away. But where some worker's heartbeats have come
+-- all through the gap the database was there, and only the leader was not: its work is rescued without delay. Returns
+-- {"grace": true|false, "rescued": [{"job", "token", "state"}], "workers": [ids]}.
 CREATE OR REPLACE FUNCTION haul.rescue() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -50,6 +50,9 @@ BEGIN
   RETURN jsonb_build_object('grace', false, 'workers', to_jsonb(v_workers), 'rescued', v_rescued);
 END
 $$;
+COMMENT ON FUNCTION haul.rescue() IS
+  'Housekeeping, every second: takes back the jobs of dead workers. Returns {"grace", "rescued": [{"job", "token", '
+  '"state"}], "workers"}.';
 
 -- Takes back the leases of workers that the caller knows to be gone, without waiting for them to expire. Where all
 -- workers are processes of one machine, who starts there can see whose process has ended.
@@ -70,6 +73,8 @@ BEGIN
   RETURN coalesce(haul.end_leases(NULL, coalesce(v_endings, '[]')), '[]');
 END
 $$;
+COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
+  'Takes back the jobs of workers that the caller knows to be gone, at once. Returns [{"job", "token", "state"}].';
 
 -- Moves up to p_limit scheduled jobs that are due to their lanes, and interrupted ones that nobody with their part file
 -- took in time to where anyone may take them. Returns how many of each.
@@ -107,8 +112,8 @@ BEGIN
     SELECT r.host, r.queue, i.instance, r.priority, r.job
     FROM haul.ready r CROSS JOIN LATERAL unnest(ARRAY[0, r.instance]) AS i(instance)
     WHERE r.job = ANY (v_held)) a;
-  -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here. One that an
-  -- operator is withdrawing is not waited for: he may be waiting for a lane.
+  -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here. One that
+  -- an operator is withdrawing is not waited for: he may be waiting for a lane.
   UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
     SELECT k.job FROM haul.ready k
     WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= clock_timestamp() FOR UPDATE SKIP LOCKED);
@@ -131,3 +136,6 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = g.job AND l.token = g.token) FOR UPDATE SKIP LOCKED);
 END
 $$;
+COMMENT ON FUNCTION haul.promote(integer) IS
+  'Housekeeping: lets scheduled jobs that are due wait, and frees interrupted ones that nobody with their part file '
+  'has taken in time.';

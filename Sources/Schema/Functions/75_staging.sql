@@ -1,13 +1,13 @@
--- How a list becomes jobs: begin_submission(), then COPY into `staging` in as many transactions as its sender likes, then
--- check_submission(), then submit() until nothing is left, then end_submission().
+-- How a list becomes jobs: begin_submission(), then COPY into `staging` in as many transactions as its sender likes,
+-- then check_submission(), then submit() until nothing is left, then end_submission().
 --
--- Why not all in one transaction: a list of ten million lines would hold back VACUUM for minutes, so that claims had to step
--- over whatever had been claimed meanwhile; every other submission that meets one of its hosts or paths would wait for its
--- end; and what an interruption undoes would have to be done again from the start. So every line is read and checked before
--- the first job exists, but the jobs come in transactions of at most p_limit lines. A list within that limit is all or
--- nothing; of a longer one that breaks off some jobs are there, and the same submission again skips them.
+-- Why not all in one transaction: a list of ten million lines would hold back VACUUM for minutes, so that claims had to
+-- step over whatever had been claimed meanwhile; every other submission that meets one of its hosts or paths would wait
+-- for its end; and what an interruption undoes would have to be done again from the start. So every line is read and
+-- checked before the first job exists, but the jobs come in transactions of at most p_limit lines. A list within that
+-- limit is all or nothing; of a longer one that breaks off some jobs are there, and the same submission again skips
+-- them.
 
--- Begins a submission to a queue and returns its key. It lives as long as this session. Raises HA003 for an unknown queue.
 CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -22,8 +22,11 @@ BEGIN
   RETURN v_id;
 END
 $$;
+COMMENT ON FUNCTION haul.begin_submission(text) IS
+  'Begins a submission to a queue and returns its key. Lines are then copied into haul.staging (submission, line, '
+  'url, host, path, priority, options). It lives as long as this session. Raises HA003 for a queue that does not '
+  'exist.';
 
--- Forgets a submission and whatever of it is still staged.
 CREATE OR REPLACE FUNCTION haul.end_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -33,9 +36,8 @@ BEGIN
   DELETE FROM haul.submission s WHERE s.id = p_submission;
 END
 $$;
+COMMENT ON FUNCTION haul.end_submission(uuid) IS 'Forgets a submission and whatever of it is still staged.';
 
--- Removes up to p_limit lines of submissions whose sessions have ended, and the submissions that have none left. Returns how
--- many lines.
 CREATE OR REPLACE FUNCTION haul.clear_submissions(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -57,10 +59,13 @@ BEGIN
   RETURN v_cleared;
 END
 $$;
+COMMENT ON FUNCTION haul.clear_submissions(integer) IS
+  'Housekeeping: removes staged lines of submissions whose sessions have ended. Returns how many.';
 
 -- What of a submission's lines contradicts each other or what is there, before any of them becomes a job.
 --
--- p_on_duplicate  skip, refresh: the same URL for the same path is the same job, another URL is wrong · replace: of earlier
+-- p_on_duplicate  skip, refresh: the same URL for the same path is the same job, another URL is wrong · replace: of
+-- earlier
 --                 jobs nothing is wrong · error: a path that is taken is wrong
 -- p_remove   takes these lines out of the submission
 -- Returns    {"count": how many, "first": [{"line", "path", "other_line", "job"}]}, the first p_limit of them by line;
@@ -111,7 +116,8 @@ BEGIN
     SELECT u.line, max(u.other_line) AS other_line, max(u.job) AS job
     FROM unnest(v_lines, v_others, v_jobs) AS u(line, other_line, job) GROUP BY u.line
   ), first AS (
-    SELECT w.*, (SELECT s.path FROM haul.staging s WHERE s.submission = p_submission AND s.line = w.line LIMIT 1) AS path
+    SELECT w.*, (SELECT s.path FROM haul.staging s WHERE s.submission = p_submission AND s.line = w.line
+      LIMIT 1) AS path
     FROM wrong w ORDER BY w.line LIMIT p_limit
   )
   SELECT jsonb_build_object('count', (SELECT count(*) FROM wrong),
@@ -122,26 +128,34 @@ BEGIN
   RETURN v_reply;
 END
 $$;
+COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
+  'What of a submission''s lines contradicts each other or what is there: {"count", "first": [{"line", "path", '
+  '"other_line", "job"}]}. With p_remove these lines are taken out.';
 
--- The first of a job's options that is not of its kind; NULL where all are. Others than these may be there, with a number, a
--- text or a truth value: whoever reads jobs can show them.
+-- The first of a job's options that is not of its kind; NULL where all are. Others than these may be there, with a
+-- number, a text or a truth value: whoever reads jobs can show them.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options' ELSE (
   SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
     WHEN e.value = 'null' THEN true
-    WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length', 'max_bytes',
+    WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length',
+      'max_bytes',
         'max_rate') THEN CASE jsonb_typeof(e.value) WHEN 'number' THEN e.value::numeric = trunc(e.value::numeric)
       AND e.value::numeric BETWEEN 0 AND CASE WHEN e.key IN ('length', 'max_bytes', 'max_rate') THEN 9000000000000000000
         ELSE 1000000000 END ELSE false END
     WHEN e.key IN ('accept_unverified_length', 'record_digest', 'remote_time') THEN jsonb_typeof(e.value) = 'boolean'
     WHEN e.key IN ('digest', 'if_exists', 'credential') THEN jsonb_typeof(e.value) = 'string'
-    WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array' AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
+    WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array'
+      AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
     ELSE jsonb_typeof(e.value) IN ('number', 'string', 'boolean') END
   ORDER BY e.key LIMIT 1) END;
+COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
+  'The first of a job''s options, by name, whose value is not of its kind; "options" where they are no object, NULL '
+  'where all is right.';
 
--- Raises HA004 where p_options, or those of a submission's lines up to p_last (NULL: of all), are none that a worker can read: a
--- job with such would stop whoever claims or settles it.
+-- Raises HA004 where p_options, or those of a submission's lines up to p_last (NULL: of all), are none that a worker
+-- can read: a job with such would stop whoever claims or settles it.
 CREATE OR REPLACE FUNCTION haul.require_options(
   p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -150,7 +164,8 @@ DECLARE
   v_wrong record;
 BEGIN
   IF haul.wrong_option(p_options) IS NOT NULL THEN
-    RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options) USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options)
+      USING ERRCODE = 'HA004';
   END IF;
   SELECT s.line, haul.wrong_option(s.options) AS option INTO v_wrong FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)
@@ -162,8 +177,10 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
+  'Raises HA004 for options that no worker can read: those given, or those of a submission''s lines up to p_last '
+  '(NULL = all).';
 
--- Raises HA004 where there is no such submission: its session has ended.
 CREATE OR REPLACE FUNCTION haul.require_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -172,3 +189,5 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.require_submission(uuid) IS
+  'Raises HA004 for a submission that is not there, as its session has ended. Locks nothing.';

@@ -2,27 +2,30 @@
 
 -- Turns the first p_limit of a submission's lines that are left into jobs, all of these or none.
 --
--- p_options  {"digest", "length", "if_exists", "max_attempts", "max_bytes", "accept_unverified_length", …} for every line;
+-- p_options  {"digest", "length", "if_exists", "max_attempts", "max_bytes", "accept_unverified_length", …} for every
+-- line;
 --            a line's own options go before, as does its priority
 -- p_after    not before this long from now; NULL or 0 = at once
--- p_on_duplicate  as in check_submission(); what is wrong there is wrong here. With refresh completed jobs are asked for
+-- p_on_duplicate  as in check_submission(); what is wrong there is wrong here. With refresh completed jobs are asked
+-- for
 --                 again: see refresh_jobs()
 -- p_others   whether jobs outside p_batch that lines have met are wanted
 -- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
 --            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
 --            "elsewhere": [{"kind", "name", "jobs"}]: of those that are not in p_batch, where a batch is given, and of
---            those in another queue, "unchecked": of those skipped, how many have a line with a digest that they neither demand
---            nor have, "unapplied": … with other options that they do not have, "others": ids outside p_batch, where wanted,
+-- those in another queue, "unchecked": of those skipped, how many have a line with a digest that they neither demand
+-- nor have, "unapplied": … with other options that they do not have, "others": ids outside p_batch, where wanted,
 --            "left": whether lines are left}
--- Raises     HA003 unknown queue · HA008 a path that is taken · HA004 an option of the wrong kind; with the line in the message
+-- Raises     HA003 unknown queue · HA008 a path that is taken · HA004 an option of the wrong kind; with the line in the
+-- message
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
   p_on_duplicate text, p_others boolean, p_limit integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
--- Of the size of staging the planner knows nothing: what a line needs from elsewhere is looked up by index and kept in its
--- row, and no statement here may read more of another table than that.
+-- Of the size of staging the planner knows nothing: what a line needs from elsewhere is looked up by index and kept in
+-- its row, and no statement here may read more of another table than that.
 DECLARE
   v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
   v_queue haul.queue := v_step.queue;
@@ -66,11 +69,12 @@ BEGIN
     END IF;
     v_requeued := haul.requeue(v_met, p_queue => v_queue.id);
     v_again := v_requeued || v_refreshed;
-    -- Whoever submits again what had failed may have mended its options. What is refreshed keeps those that are not given now,
-    -- but for what they say of the file that was.
+    -- Whoever submits again what had failed may have mended its options. What is refreshed keeps those that are not
+    -- given now, but for what they say of the file that was.
     UPDATE haul.job j SET options = v_queue.defaults || l.options FROM (
       SELECT DISTINCT ON (s.owner) s.owner, coalesce((
-          SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner AND k.id = ANY (v_refreshed)), '{}')
+          SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner
+            AND k.id = ANY (v_refreshed)), '{}')
         || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
       FROM haul.staging s
       WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_again)
@@ -86,7 +90,8 @@ BEGIN
       WHERE j.id = ANY (v_met) AND j.queue <> v_queue.id AND q.deleted_at IS NULL
       GROUP BY q.name) e;
     SELECT count(DISTINCT s.owner) FILTER (
-        WHERE g.options ? 'digest' AND (g.options ->> 'digest' = ANY (ARRAY[j.options ->> 'digest', j.digest])) IS NOT TRUE),
+        WHERE g.options ? 'digest' AND (g.options ->> 'digest' = ANY (ARRAY[j.options ->> 'digest', j.digest]))
+          IS NOT TRUE),
       count(DISTINCT s.owner) FILTER (WHERE NOT j.options @> (g.options - '{digest,length}'::text[]))
     INTO v_unchecked, v_unapplied
     FROM haul.staging s
@@ -113,9 +118,12 @@ BEGIN
     EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
 $$;
+COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
+  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns '
+  '{"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"kind", "name", "jobs"}], "unchecked", '
+  '"unapplied", "others", "left"}. Raises HA003 for a queue that does not exist, HA008 for a path that another job '
+  'has.';
 
--- Makes jobs of a submission's lines up to p_last whose paths nobody has, and takes these lines out of it. Returns how many,
--- and which lanes their caller arms as its last step: of each host and priority the first job.
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
   p_after interval, p_last bigint, OUT jobs bigint, OUT hosts integer[], OUT priorities smallint[], OUT heads bigint[])
@@ -134,7 +142,8 @@ BEGIN
     FROM (SELECT * FROM gone ORDER BY gone.line) g
   ), names AS MATERIALIZED (
     -- Each host is looked up once.
-    SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id FROM (SELECT DISTINCT l.host FROM lines l) n
+    SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id
+      FROM (SELECT DISTINCT l.host FROM lines l) n
   ), paths AS (
     -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
     INSERT INTO haul.dedupe (store, path_digest, job)
@@ -159,15 +168,21 @@ BEGIN
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
     SELECT a.id, p_queue, a.host, 0, a.priority, v_now + p_after FROM added a WHERE p_after > '0'
   ), lanes AS (
-    SELECT a.host, a.priority, min(a.id) AS head FROM added a WHERE coalesce(p_after, '0') <= '0' GROUP BY a.host, a.priority
+    SELECT a.host, a.priority, min(a.id) AS head FROM added a WHERE coalesce(p_after, '0') <= '0' GROUP BY a.host,
+      a.priority
   )
   SELECT (SELECT count(*) FROM added), array_agg(n.host), array_agg(n.priority), array_agg(n.head)
   INTO jobs, hosts, priorities, heads FROM lanes n;
 END
 $$;
+COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
+  'Makes jobs of a submission''s lines up to p_last whose paths nobody has, and removes these lines. Returns how '
+  'many, and the lanes that the caller arms, with the first job of each. p_after NULL or 0 = at once; else there are '
+  'no lanes to arm.';
 
--- What each step of a submission begins with: its queue, which nobody deletes before this commits, its batch, made if it is
--- new, and how many lines the step is about, up to which one; their hosts are there then. Raises HA003 unknown queue.
+-- What each step of a submission begins with: its queue, which nobody deletes before this commits, its batch, made if
+-- it is new, and how many lines the step is about, up to which one; their hosts are there then. Raises HA003 unknown
+-- queue.
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,
   OUT queue haul.queue, OUT batch integer, OUT count bigint, OUT last bigint)
@@ -184,9 +199,13 @@ BEGIN
     SELECT s.host FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last GROUP BY s.host));
 END
 $$;
+COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
+  'The queue of a submission, kept until the commit, its batch (NULL = none), how many of its lines the next step is '
+  'about and the last of these (NULL = none is left). Makes batch, partitions and hosts that are missing. Raises '
+  'HA003 for a queue, HA004 for a submission that is not there.';
 
--- The queue of that name, which is not deleted before this commits; of one that has been meanwhile the name is looked for
--- again. Raises HA003.
+-- The queue of that name, which is not deleted before this commits; of one that has been meanwhile the name is looked
+-- for again. Raises HA003.
 CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -201,8 +220,10 @@ BEGIN
   END LOOP;
 END
 $$;
+COMMENT ON FUNCTION haul.keep_queue(text) IS
+  'The queue of this name, locked FOR KEY SHARE, so that nobody deletes it before the commit. Raises HA003 where '
+  'there is none.';
 
--- The queue of that name, or HA003.
 CREATE OR REPLACE FUNCTION haul.queue_named(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -211,14 +232,16 @@ BEGIN
   SELECT q.* INTO v_queue FROM haul.queue q WHERE q.name = p_queue AND q.deleted_at IS NULL;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no queue "%"', p_queue USING ERRCODE = 'HA003',
-      HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue WHERE deleted_at IS NULL),
+      HINT = coalesce('Queues: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.queue WHERE deleted_at
+        IS NULL),
         'Run ''haul store init'' first.');
   END IF;
   RETURN v_queue;
 END
 $$;
+COMMENT ON FUNCTION haul.queue_named(text) IS
+  'The queue of this name, unless it is deleted. Raises HA003 where there is none. Locks nothing.';
 
--- The batch of that name, made if it is new; NULL for NULL.
 CREATE OR REPLACE FUNCTION haul.ensure_batch(p_batch text) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -229,11 +252,10 @@ BEGIN
   RETURN (SELECT b.id FROM haul.batch b WHERE b.name = p_batch);
 END
 $$;
+COMMENT ON FUNCTION haul.ensure_batch(text) IS 'The id of the batch of this name, made where it is new; NULL for NULL.';
 
--- Puts failed and cancelled jobs back into `ready` as if new: earlier attempts no longer count against their
--- limits. With p_completed also completed ones. Those whose queue has been deleted go to p_queue, of the same store; without
--- it they are refused. Returns those that still had ended so; the caller arms their lanes as its last step.
-CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false, p_queue integer DEFAULT NULL)
+CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false,
+  p_queue integer DEFAULT NULL)
 RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -244,7 +266,8 @@ BEGIN
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
     ORDER BY o.job FOR UPDATE) t;
   -- None of their queues is deleted before this commits, unless it has been already.
-  PERFORM FROM haul.queue q WHERE q.id IN (SELECT j.queue FROM haul.job j WHERE j.id = ANY (v_jobs)) ORDER BY q.id FOR KEY SHARE;
+  PERFORM FROM haul.queue q WHERE q.id IN (SELECT j.queue FROM haul.job j WHERE j.id = ANY (v_jobs)) ORDER BY q.id
+    FOR KEY SHARE;
   UPDATE haul.job j SET queue = p_queue WHERE j.id = ANY (v_jobs) AND p_queue IS NOT NULL
     AND (SELECT q.deleted_at FROM haul.queue q WHERE q.id = j.queue) IS NOT NULL;
   SELECT j.id INTO v_orphan FROM haul.job j JOIN haul.queue q ON q.id = j.queue AND q.deleted_at IS NOT NULL
@@ -263,13 +286,17 @@ BEGIN
   RETURN v_jobs;
 END
 $$;
+COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
+  'Puts failed and cancelled jobs, with p_completed also completed ones, back into ready, with earlier attempts '
+  'forgiven; out of a deleted queue to p_queue, HA004 where that is NULL. Returns those; the caller arms their '
+  'lanes. Locks outcomes in job order.';
 
--- Lets completed jobs wait again with what they have brought kept, so that their sources are asked whether they still have
--- the same: the files stay until others are there. Returns those; the caller arms their lanes as its last step.
+-- Lets completed jobs wait again with what they have brought kept, so that their sources are asked whether they still
+-- have the same: the files stay until others are there. Returns those; the caller arms their lanes as its last step.
 --
--- A job that waits or runs brings what its source has then, and is left as it is, as is one that has completed since p_since.
--- So nothing is claimable that a lease may still be about: an outcome is there only when no lease is. A file that stood there
--- before its job, which was told to skip it, may be somebody else's, and is left alone.
+-- A job that waits or runs brings what its source has then, and is left as it is, as is one that has completed since
+-- p_since. So nothing is claimable that a lease may still be about: an outcome is there only when no lease is. A file
+-- that stood there before its job, which was told to skip it, may be somebody else's, and is left alone.
 CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -287,3 +314,7 @@ BEGIN
   RETURN haul.requeue(v_jobs, true, p_queue);
 END
 $$;
+COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
+  'Queues jobs again that completed before p_since, and keeps what they brought until their sources have been asked '
+  'for it anew; one that only skipped a file is left alone. Returns those; the caller arms their lanes. Locks the '
+  'outcomes of all in job order.';

@@ -6,11 +6,13 @@ CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(p_options ->> 'if_exists' IN ('replace', 'rename'), false)
 $$;
+COMMENT ON FUNCTION haul.wants_anew(jsonb) IS
+  'Whether options ask for the file although one is there already: to replace it, or beside it.';
 
 -- Lines of a submission whose path has a completed job with the same URL: whether the file is still
--- there, only the caller can see. `path` is where the file was published, `bytes` its length, `digest` one that it must have by
--- this submission and was not compared with when it came. Each line is looked up by itself (LIMIT keeps the planner from
--- joining): of the size of staging nothing is known.
+-- there, only the caller can see. `path` is where the file was published, `bytes` its length, `digest` one that it must
+-- have by this submission and was not compared with when it came. Each line is looked up by itself (LIMIT keeps the
+-- planner from joining): of the size of staging nothing is known.
 --
 -- Who asks for files to be replaced or renamed wants them anew: then only those count that the same command has brought
 -- as long as it has not come to its end, that is, something in their queue waits or runs.
@@ -36,6 +38,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     -- Asked once: of a new store no line needs to be looked up.
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
+COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
+  'Lines of a submission whose path has a completed job with the same URL, and where its file is; for haul get.';
 
 -- Removes the lines p_done from a submission; where files are wanted anew their jobs become this
 -- queue's, so that they count for as long as it has not ended. The jobs that other lines meet at their paths become
@@ -47,8 +51,8 @@ $$;
 --            have the same URL as before}
 -- Raises     HA003 unknown queue · HA007 such a job is running
 --
--- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has made:
--- submit() would skip them as somebody's, and their files would be nobody's of the second.
+-- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has
+-- made: submit() would skip them as somebody's, and their files would be nobody's of the second.
 CREATE OR REPLACE FUNCTION haul.resubmit(
   p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -95,12 +99,14 @@ BEGIN
   END IF;
   PERFORM haul.require_all_free(v_jobs, v_free);
   PERFORM haul.take_over(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
-  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished', cardinality(v_jobs) - v_ended - v_strangers);
+  RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished',
+    cardinality(v_jobs) - v_ended - v_strangers);
 END
 $$;
+COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
+  'Before submit(), for whoever wants files now: removes the lines that are done, and lets others take over the jobs '
+  'that they meet. Returns {"taken_over", "unfinished"}. Raises HA007 for a job that is running.';
 
--- Takes jobs out of wherever they wait or have ended. What is not free then is running, or somebody has just changed it. The
--- caller may change the rows of these jobs in `job`, and of p_others.
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -120,10 +126,14 @@ BEGIN
   FROM haul.withdraw(p_jobs) w;
 END
 $$;
+COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
+  'Takes jobs out of wherever they wait or have ended, and locks their rows in job and those of p_others. Returns '
+  'those (NULL = none), how many had ended and which had completed (likewise); one that is not free runs, or has '
+  'just been changed.';
 
--- Makes jobs that are free what the lines that own them say, and removes these lines; the first of several counts. Files of
--- those in p_completed are there, as are those that were asked for again, and are replaced unless their lines want something
--- else. p_priority NULL keeps a job's own.
+-- Makes jobs that are free what the lines that own them say, and removes these lines; the first of several counts.
+-- Files of those in p_completed are there, as are those that were asked for again, and are replaced unless their lines
+-- want something else. p_priority NULL keeps a job's own.
 CREATE OR REPLACE FUNCTION haul.take_over(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
   p_jobs bigint[], p_completed bigint[]) RETURNS void
@@ -137,7 +147,8 @@ BEGIN
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
-  UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url, submitted_at = clock_timestamp(),
+  UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url,
+    submitted_at = clock_timestamp(),
     priority = coalesce(s.priority, p_priority, j.priority),
     options = CASE WHEN j.id = ANY (v_there) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb
       || coalesce(p_options, '{}') || coalesce(s.options, '{}')
@@ -160,8 +171,11 @@ BEGIN
   FROM haul.job j WHERE j.id = ANY (p_jobs) AND coalesce(p_after, '0') <= '0';
 END
 $$;
+COMMENT ON FUNCTION haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
+  'Makes detached jobs what the lines of a submission say that own them, lets them wait, with earlier attempts '
+  'forgiven, and removes the lines. p_priority NULL = their own; p_after NULL or 0 = at once, and their lanes are '
+  'armed.';
 
--- Raises HA007 for the first of p_jobs that is not in p_free.
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -171,7 +185,8 @@ BEGIN
   FROM haul.job j LEFT JOIN haul.lease l ON l.job = j.id LEFT JOIN haul.worker w ON w.id = l.worker
   WHERE j.id = ANY (p_jobs) AND NOT j.id = ANY (coalesce(p_free, '{}')) ORDER BY j.id LIMIT 1;
   IF v_busy.worker IS NOT NULL THEN
-    RAISE EXCEPTION '"%" is being downloaded by worker % (%, pid %) now', v_busy.path, v_busy.worker, v_busy.machine, v_busy.pid
+    RAISE EXCEPTION '"%" is being downloaded by worker % (%, pid %) now', v_busy.path, v_busy.worker, v_busy.machine,
+      v_busy.pid
       USING ERRCODE = 'HA007',
       HINT = 'Wait for it, or stop it.';
   ELSIF FOUND THEN
@@ -180,3 +195,6 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.require_all_free(bigint[], bigint[]) IS
+  'Raises HA007 for the first of p_jobs that is not in p_free; the message says which worker has it, if one has. '
+  'Locks nothing.';

@@ -1,13 +1,14 @@
--- Of the first p_limit lines of a submission, those whose paths have jobs take these over, in this queue and batch. A job that
--- runs is asked to stop, and its line put behind all others: it is for a later call, when the lease has ended. So nothing is
--- claimable under the new line while the old one may still be brought, and whatever the old lease's worker says after its end is
--- stale. Called before submit(), which makes jobs of the lines that are left.
+-- Of the first p_limit lines of a submission, those whose paths have jobs take these over, in this queue and batch. A
+-- job that runs is asked to stop, and its line put behind all others: it is for a later call, when the lease has ended.
+-- So nothing is claimable under the new line while the old one may still be brought, and whatever the old lease's
+-- worker says after its end is stale. Called before submit(), which makes jobs of the lines that are left.
 --
 -- Returns    {"replaced": how many jobs, "skipped": lines that repeat another of this submission, "waiting": lines put
 --            behind, "left": lines of these p_limit for submit()}
 -- Raises     HA003 unknown queue
 CREATE OR REPLACE FUNCTION haul.replace(
-  p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval, p_limit integer)
+  p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
+    p_limit integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -47,7 +48,10 @@ BEGIN
     v_queue.defaults || coalesce(p_options, '{}'), p_after,
     coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
   PERFORM pg_notify('haul', 'queues:all');
-  RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting', v_waiting,
+  RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting',
+    v_waiting,
     'left', (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last));
 END
 $$;
+COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer) IS
+  'Before submit(): lines whose paths have jobs take these over. Returns {"replaced", "skipped", "waiting", "left"}.';

@@ -1,7 +1,7 @@
 -- What operators do to jobs. Each takes a selector and handles up to p_limit jobs a call, returning how many it changed
--- and whether there may be more: call again while that is so, with the `sweep` of the first reply as p_sweep. Of two who say
--- different things of one whole batch, so, the later one is heard. A selector is
--- {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow. Names that do not exist raise HA003.
+-- and whether there may be more: call again while that is so, with the `sweep` of the first reply as p_sweep. Of two
+-- who say different things of one whole batch, so, the later one is heard. A selector is {"ids": [..], "batch",
+-- "queue", "host", "state", "error"}; what is absent does not narrow. Names that do not exist raise HA003.
 
 CREATE OR REPLACE FUNCTION haul.matches(
   p_selector jsonb, p_job bigint, p_state text, p_error text) RETURNS boolean
@@ -16,6 +16,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
     AND (p_selector -> 'host' IS NULL
       OR j.host = (SELECT h.id FROM haul.host_name h WHERE h.name = p_selector ->> 'host')))
 $$;
+COMMENT ON FUNCTION haul.matches(jsonb, bigint, text, text) IS
+  'Whether a selector means a job that has this state and error (NULL = none), whatever ids it names.';
 
 -- The ids a selector names, or NULL: compared before matches(), which looks the job up.
 CREATE OR REPLACE FUNCTION haul.ids(p_selector jsonb) RETURNS bigint[]
@@ -23,6 +25,7 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_selector ? 'ids' THEN
     ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_selector -> 'ids') AS i) END
 $$;
+COMMENT ON FUNCTION haul.ids(jsonb) IS 'The ids that a selector names; NULL where it does not narrow by them.';
 
 -- Also what lists ask before they look, so that a name that does not exist is no empty list.
 CREATE OR REPLACE FUNCTION haul.check_selector(p_selector jsonb) RETURNS void
@@ -53,6 +56,9 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.check_selector(jsonb) IS
+  'Raises HA003 for a name or an id of a selector that does not exist, HA004 for an empty one. A selector is {"ids": '
+  '[..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow.';
 
 -- Gives running jobs a command; the workers that hold them learn of it at once. Returns those that had not got it yet.
 CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
@@ -72,10 +78,13 @@ BEGIN
   RETURN v_jobs;
 END
 $$;
+COMMENT ON FUNCTION haul.command_jobs(bigint[], text) IS
+  'Tells running jobs to cancel or pause, and notifies their workers; a cancellation stays one. Returns those that '
+  'had not been told. Locks leases in job order.';
 
--- Takes those of p_jobs that wait out of scheduled and ready, the latter in job order, which the plan is pinned to. It waits for
--- a claim that is taking one, as a claim waits for nobody. Lanes are not locked: where jobs are of many hosts that costs more
--- than all the rest. The head of one may so be gone; a claim finds what is behind it. Internal.
+-- Takes those of p_jobs that wait out of scheduled and ready, the latter in job order, which the plan is pinned to. It
+-- waits for a claim that is taking one, as a claim waits for nobody. Lanes are not locked: where jobs are of many hosts
+-- that costs more than all the rest. The head of one may so be gone; a claim finds what is behind it. Internal.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -91,10 +100,13 @@ BEGIN
     RETURNING r.job, r.queue, r.host, r.instance, r.priority, NULL::timestamptz;
 END
 $$;
+COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
+  'Takes jobs out of scheduled and ready and returns their rows; run_at NULL = out of ready. Waits for a claim that '
+  'is taking one. Locks no lanes.';
 
--- Up to p_limit jobs that the selector means and that wait, or run without having been told p_command. With NULL for that:
--- also held ones, all whose priority is not p_but. One that a claim takes between
--- the look at the leases and the look at the waiting jobs is seen in neither: look again until there is none.
+-- Up to p_limit jobs that the selector means and that wait, or run without having been told p_command. With NULL for
+-- that: also held ones, all whose priority is not p_but. One that a claim takes between the look at the leases and the
+-- look at the waiting jobs is seen in neither: look again until there is none.
 CREATE OR REPLACE FUNCTION haul.live_jobs(
   p_selector jsonb, p_command text, p_limit integer, p_but smallint DEFAULT NULL) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -120,6 +132,9 @@ BEGIN
     ) t LIMIT p_limit);
 END
 $$;
+COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
+  'Up to p_limit jobs of a selector that wait, or run and have been told neither p_command nor cancel; for cancel '
+  'also held ones. p_command NULL = all that have not ended and are not of priority p_but. Locks nothing.';
 
 -- Holds those of p_jobs that wait and asks running ones to stop with their progress kept. Returns which that were.
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
@@ -136,8 +151,10 @@ BEGIN
   RETURN v_commanded || v_held;
 END
 $$;
+COMMENT ON FUNCTION haul.hold_jobs(bigint[]) IS
+  'Holds those of these jobs that wait and tells running ones to pause. Returns all that it changed. Locks leases '
+  'first, no lanes.';
 
--- Ends those of p_jobs that wait or are held as cancelled and asks running ones to stop. Returns which that were.
 CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -156,16 +173,20 @@ BEGIN
   RETURN v_commanded || v_ended;
 END
 $$;
+COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
+  'Ends those of these jobs that wait or are held and tells running ones to cancel. Returns all that it changed. '
+  'Locks leases first, no lanes.';
 
--- The batch that a selector means as a whole, or NULL.
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT b.id FROM haul.batch b WHERE p_selector = jsonb_build_object('batch', b.name)
 $$;
+COMMENT ON FUNCTION haul.whole_batch(jsonb) IS
+  'The id of the batch that a selector means as a whole; NULL where it names anything else.';
 
--- pause() and cancel(): which of them, p_what says.
 CREATE OR REPLACE FUNCTION haul.take_out(
-  p_what text, p_selector jsonb, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean, OUT sweep bigint)
+  p_what text, p_selector jsonb, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
+    OUT sweep bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
@@ -173,7 +194,8 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
   IF haul.whole_batch(p_selector) IS NOT NULL THEN
-    SELECT s.* INTO changed, more, sweep FROM haul.steer_batch(haul.whole_batch(p_selector), p_what, p_limit, p_sweep) s;
+    SELECT s.* INTO changed, more, sweep FROM haul.steer_batch(haul.whole_batch(p_selector), p_what, p_limit,
+      p_sweep) s;
   ELSE
     v_jobs := haul.live_jobs(p_selector, p_what, p_limit);
     changed := cardinality(CASE p_what WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END);
@@ -181,25 +203,32 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.take_out(text, jsonb, integer, bigint) IS
+  'What pause() and cancel() do, p_what of these: a step of steer_batch() for a whole batch, else up to p_limit '
+  'jobs, and sweep is NULL.';
 
--- Holds waiting jobs and asks running ones to stop with their progress kept.
 CREATE OR REPLACE FUNCTION haul.pause(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
   OUT changed integer, OUT more boolean, OUT sweep bigint)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT s.* FROM haul.take_out('pause', p_selector, p_limit, p_sweep) s
 $$;
+COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
+  'Holds waiting jobs of a selector and asks running ones to stop with their progress kept; up to p_limit a call: '
+  'again with p_sweep = sweep while "more".';
 
--- Ends waiting and paused jobs as cancelled and asks running ones to stop.
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
   OUT changed integer, OUT more boolean, OUT sweep bigint)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
 $$;
+COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
+  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop; called as pause().';
 
--- What resume() and retry() begin with: takes back p_what, a word on the whole of p_batch. Returns the number of the last
--- word on it so far, for p_sweep of the later steps; NULL where there has been another since p_sweep, which goes before.
+-- What resume() and retry() begin with: takes back p_what, a word on the whole of p_batch. Returns the number of the
+-- last word on it so far, for p_sweep of the later steps; NULL where there has been another since p_sweep, which goes
+-- before.
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -208,6 +237,9 @@ BEGIN
     CASE WHEN p_batch IS NULL THEN 0 END);
 END
 $$;
+COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
+  'Where p_sweep is NULL, ends what is being done to the whole of a batch, if it is one of p_what. Returns the '
+  'number of the last word on it, 0 without a batch; NULL where there has been another since p_sweep.';
 
 -- Lets paused jobs wait again where they stood, and takes back a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(
@@ -229,7 +261,8 @@ BEGIN
   END IF;
   UPDATE haul.lease l SET command = NULL WHERE l.job IN (
     SELECT k.job FROM haul.lease k
-    WHERE k.command = 'pause' AND (v_ids IS NULL OR k.job = ANY (v_ids)) AND haul.matches(p_selector, k.job, 'running', NULL)
+    WHERE k.command = 'pause' AND (v_ids IS NULL OR k.job = ANY (v_ids))
+      AND haul.matches(p_selector, k.job, 'running', NULL)
     ORDER BY k.job LIMIT p_limit FOR UPDATE);
   GET DIAGNOSTICS v_back = ROW_COUNT;
   WITH moved AS (
@@ -250,14 +283,18 @@ BEGIN
   )
   SELECT jsonb_build_object('count', (SELECT count(*) FROM moved), 'ready', coalesce(jsonb_agg(to_jsonb(n)), '[]'))
   INTO v_moved FROM now n;
-  PERFORM haul.arm(array_agg(m.host), array_agg(m.queue), array_agg(m.instance), array_agg(m.priority), array_agg(m.job))
-  FROM jsonb_to_recordset(v_moved -> 'ready') AS m(host integer, queue integer, instance integer, priority smallint, job bigint);
+  PERFORM haul.arm(array_agg(m.host), array_agg(m.queue), array_agg(m.instance), array_agg(m.priority),
+    array_agg(m.job))
+  FROM jsonb_to_recordset(v_moved -> 'ready') AS m(host integer, queue integer, instance integer, priority smallint,
+    job bigint);
   PERFORM pg_notify('haul', 'queues:' || (SELECT string_agg(DISTINCT m.queue::text, ',')
     FROM jsonb_to_recordset(v_moved -> 'ready') AS m(queue integer))) WHERE v_moved -> 'ready' <> '[]';
   changed := v_back + (v_moved ->> 'count')::integer;
   more := changed > 0;
 END
 $$;
+COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS
+  'Lets paused jobs of a selector wait again where they stood; called as pause().';
 
 -- Gives waiting, held and running jobs another priority; of a running one it counts when it waits again.
 CREATE OR REPLACE FUNCTION haul.prioritize(
@@ -277,6 +314,9 @@ BEGIN
   PERFORM haul.move_to_priority(v_jobs, p_priority) WHERE changed > 0;
 END
 $$;
+COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS
+  'Gives jobs of a selector that have not ended another priority, 0 (first) to 9; up to p_limit a call: again while '
+  '"more".';
 
 CREATE OR REPLACE FUNCTION haul.move_to_priority(p_jobs bigint[], p_priority smallint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -295,11 +335,16 @@ BEGIN
   FROM jsonb_to_recordset(v_moved) AS m(job bigint, queue integer, host integer, instance integer, run_at timestamptz)
   WHERE m.run_at IS NOT NULL ORDER BY m.job;
   INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
-  SELECT m.queue, m.host, m.instance, p_priority, m.job, CASE WHEN m.instance <> 0 THEN clock_timestamp() + haul.hold_time() END
+  SELECT m.queue, m.host, m.instance, p_priority, m.job, CASE WHEN m.instance <> 0
+    THEN clock_timestamp() + haul.hold_time() END
   FROM jsonb_to_recordset(v_moved) AS m(job bigint, queue integer, host integer, instance integer, run_at timestamptz)
   WHERE m.run_at IS NULL ORDER BY m.job;
-  PERFORM haul.arm(array_agg(m.host), array_agg(m.queue), array_agg(m.instance), array_agg(p_priority), array_agg(m.job))
+  PERFORM haul.arm(array_agg(m.host), array_agg(m.queue), array_agg(m.instance), array_agg(p_priority),
+    array_agg(m.job))
   FROM jsonb_to_recordset(v_moved) AS m(job bigint, queue integer, host integer, instance integer, run_at timestamptz)
   WHERE m.run_at IS NULL;
 END
 $$;
+COMMENT ON FUNCTION haul.move_to_priority(bigint[], smallint) IS
+  'Gives jobs another priority and moves those that wait to it, and arms their lanes. Locks leases, held, job, '
+  'scheduled and ready in this order, then lanes.';

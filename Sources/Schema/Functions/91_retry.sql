@@ -1,4 +1,3 @@
--- Queues completed jobs again whose files are no longer what they were. Returns how many of them still were completed.
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -15,11 +14,9 @@ BEGIN
   RETURN cardinality(v_jobs);
 END
 $$;
+COMMENT ON FUNCTION haul.redo(bigint[]) IS
+  'Queues completed jobs again whose files are no longer what they were. Returns how many.';
 
--- Queues failed and cancelled jobs again. With "error": exactly those that failed so. Who names a batch ends what is being
--- done to the whole of it: that would take the same jobs away again. p_if_exists is what they do from now on where a file
--- stands in their way; NULL = what they did. p_since is `since` of the first call: what has failed again after that is left alone.
--- A job that waits for its next try, and is named by its id, is due at once.
 CREATE OR REPLACE FUNCTION haul.retry(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL, p_if_exists text DEFAULT NULL,
   p_since timestamptz DEFAULT NULL,
@@ -36,7 +33,8 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.check_selector(p_selector);
   IF p_if_exists NOT IN ('fail', 'skip', 'replace', 'rename') THEN
-    RAISE EXCEPTION 'if a file exists a job can fail, skip, replace or rename, not "%"', p_if_exists USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'if a file exists a job can fail, skip, replace or rename, not "%"', p_if_exists
+      USING ERRCODE = 'HA004';
   END IF;
   sweep := haul.take_back(
     (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch'), '{pause,cancel}', p_sweep);
@@ -69,3 +67,8 @@ BEGIN
   more := cardinality(v_ended) = p_limit;
 END
 $$;
+COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
+  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). One that '
+  'waits for its next try and is named by its id is due at once. p_if_exists (fail, skip, replace or rename) is what '
+  'they do from now on where a file stands in their way; NULL = what they did. p_since = since of the first call, so '
+  'that what fails again meanwhile is not queued twice.';

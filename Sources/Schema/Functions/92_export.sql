@@ -1,5 +1,3 @@
--- Up to p_limit jobs of a selector with ids above p_after, in their order, as they were submitted: what makes them again.
--- URLs are whole, as whoever submits may see them. p_left leaves out completed ones; {} selects all.
 CREATE OR REPLACE FUNCTION haul.export(p_selector jsonb, p_left boolean, p_after bigint, p_limit integer)
 RETURNS TABLE (job bigint, url text, path text, priority smallint, options jsonb)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -21,3 +19,6 @@ BEGIN
   ORDER BY j.id LIMIT p_limit;
 END
 $$;
+COMMENT ON FUNCTION haul.export(jsonb, boolean, bigint, integer) IS
+  'Up to p_limit jobs of a selector with ids above p_after, as they were submitted, whole URLs included; p_left '
+  'leaves out completed ones.';

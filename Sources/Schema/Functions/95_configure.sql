@@ -24,12 +24,15 @@ BEGIN
   RETURN v_instance;
 END
 $$;
+COMMENT ON FUNCTION haul.init_store(text, uuid, text, text) IS
+  'Records a directory''s marker under a store''s name; makes the store, and a queue of that name, where they are '
+  'new. Returns the instance''s id. Raises HA004 for a marker of another store.';
 
--- What tells this pool's part files from another's on the same store.
 CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT p.id FROM haul.pool p
 $$;
+COMMENT ON FUNCTION haul.pool_id() IS 'The id that tells this pool''s part files from another''s on the same store.';
 
 CREATE OR REPLACE FUNCTION haul.create_queue(p_name text, p_store text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -44,14 +47,18 @@ BEGIN
   END IF;
   IF NOT EXISTS (SELECT FROM haul.store s WHERE s.name = p_store) THEN
     RAISE EXCEPTION 'there is no store "%"', p_store USING ERRCODE = 'HA003',
-      HINT = coalesce('Stores: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.store), 'Run ''haul store init'' first.');
+      HINT = coalesce('Stores: ' || (SELECT string_agg(name, ', ' ORDER BY name) FROM haul.store),
+        'Run ''haul store init'' first.');
   END IF;
   RAISE EXCEPTION 'there is a queue "%" already', p_name USING ERRCODE = 'HA004', HINT = 'Nothing was changed.';
 END
 $$;
+COMMENT ON FUNCTION haul.create_queue(text, text) IS
+  'Makes a queue on a store. Raises HA003 for a store that does not exist, HA004 for a queue that does.';
 
 -- Changes a queue: {"paused", "max_running" (null = no limit), "weight" (1 to 1000), "defaults": options of the jobs
--- submitted from now on, a null takes one away}. What is absent stays. A lower max_running holds for starts from now on.
+-- submitted from now on, a null takes one away}. What is absent stays. A lower max_running holds for starts from now
+-- on.
 CREATE OR REPLACE FUNCTION haul.set_queue(p_name text, p_settings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -64,7 +71,8 @@ BEGIN
   PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR NO KEY UPDATE;
   UPDATE haul.queue q SET
     paused = coalesce((p_settings ->> 'paused')::boolean, q.paused),
-    max_running = CASE WHEN p_settings ? 'max_running' THEN (p_settings ->> 'max_running')::integer ELSE q.max_running END,
+    max_running = CASE WHEN p_settings ? 'max_running' THEN (p_settings ->> 'max_running')::integer ELSE q.max_running
+      END,
     weight = coalesce((p_settings ->> 'weight')::integer, q.weight),
     defaults = jsonb_strip_nulls(q.defaults || coalesce(p_settings -> 'defaults', '{}'))
   WHERE q.id = v_queue.id RETURNING q.max_running INTO v_limit;
@@ -77,6 +85,9 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:' || v_queue.id);
 END
 $$;
+COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
+  'Changes what it is given of a queue: {"paused", "max_running", "weight", "defaults"}. Raises HA003 for a queue '
+  'that does not exist.';
 
 -- Deletes a queue of which no job waits or runs, and gives its name free. Its finished jobs stay.
 CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
@@ -99,10 +110,11 @@ BEGIN
   END IF;
 END
 $$;
+COMMENT ON FUNCTION haul.delete_queue(text) IS 'Deletes a queue; HA004 while jobs of it wait or run.';
 
--- How a host may be used, pool-wide: transfers at once, seconds between starts, and how many starts may follow each other
--- at once after a pause. NULL leaves what there is. p_name may be a `*.suffix`, or `*` for any host. A lower cap holds for
--- starts from now on; what runs above it runs out.
+-- How a host may be used, pool-wide: transfers at once, seconds between starts, and how many starts may follow each
+-- other at once after a pause. NULL leaves what there is. p_name may be a `*.suffix`, or `*` for any host. A lower cap
+-- holds for starts from now on; what runs above it runs out.
 CREATE OR REPLACE FUNCTION haul.set_host(p_name text, p_cap integer, p_interval double precision, p_burst integer)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -119,9 +131,12 @@ BEGIN
   PERFORM haul.apply_policies(p_name);
 END
 $$;
+COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
+  'Sets the policy of a host, of *.suffix or of *: transfers at once, seconds between starts, starts at once after a '
+  'pause. NULL leaves what there is.';
 
--- Starts nothing on a host for p_for; NULL = until unblock_host(). What runs there runs on. A block at the host's own wish
--- or after failures is not made shorter, an operator's is.
+-- Starts nothing on a host for p_for; NULL = until unblock_host(). What runs there runs on. A block at the host's own
+-- wish or after failures is not made shorter, an operator's is.
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -135,9 +150,9 @@ BEGIN
   WHERE name = p_name;
 END
 $$;
+COMMENT ON FUNCTION haul.block_host(text, interval) IS
+  'Starts nothing on a host for so long; NULL = until unblock_host().';
 
--- Ends what keeps a host from being asked, an operator's word or its own trouble, and forgets that trouble. Tells how many of
--- its jobs wait for a time of their own all the same, and in how many seconds the next and the last of them are due.
 CREATE OR REPLACE FUNCTION haul.unblock_host(
   p_name text, OUT scheduled integer, OUT next_due double precision, OUT last_due double precision)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -146,9 +161,11 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   -- No index leads from a host to these: before the host is locked.
-  SELECT count(*), extract(epoch FROM min(s.run_at) - clock_timestamp()), extract(epoch FROM max(s.run_at) - clock_timestamp())
+  SELECT count(*), extract(epoch FROM min(s.run_at) - clock_timestamp()),
+    extract(epoch FROM max(s.run_at) - clock_timestamp())
   INTO scheduled, next_due, last_due
-  FROM haul.scheduled s WHERE s.host = (SELECT n.id FROM haul.host_name n WHERE n.name = p_name) AND s.run_at > clock_timestamp();
+  FROM haul.scheduled s WHERE s.host = (SELECT n.id FROM haul.host_name n WHERE n.name = p_name)
+    AND s.run_at > clock_timestamp();
   UPDATE haul.host SET blocked_until = NULL, block_reason = NULL, failures = 0, trouble_since = NULL,
     cap = policy_cap, successes = 0
   WHERE name = p_name RETURNING id INTO v_host;
@@ -158,6 +175,10 @@ BEGIN
   PERFORM haul.wake_lanes(ARRAY[v_host]);
 END
 $$;
+COMMENT ON FUNCTION haul.unblock_host(text) IS
+  'Ends what keeps a host from being asked, and forgets its trouble. Tells how many of its jobs wait for a time of '
+  'their own all the same, and in how many seconds the next and the last are due. Raises HA003 for one that is not '
+  'known.';
 
 -- Makes the lanes of these hosts, which the caller has locked, be looked at now. A lane goes only to a later place
 -- than claims have passed.
@@ -172,6 +193,9 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:all');
 END
 $$;
+COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
+  'Makes lanes in which something waits due now, of hosts that have room and that the caller has locked. Locks them '
+  'in key order.';
 
 -- Forgets the policy of p_name: hosts that it held for get the next one that fits, or the default.
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
@@ -186,8 +210,8 @@ BEGIN
   PERFORM haul.apply_policies(p_name);
 END
 $$;
+COMMENT ON FUNCTION haul.unset_host(text) IS 'Forgets the policy of that pattern. Raises HA003 where there is none.';
 
--- Brings the hosts that p_pattern means to their policies as they are now, and wakes their lanes.
 CREATE OR REPLACE FUNCTION haul.apply_policies(p_pattern text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -205,3 +229,6 @@ BEGIN
   PERFORM haul.wake_lanes(v_ids);
 END
 $$;
+COMMENT ON FUNCTION haul.apply_policies(text) IS
+  'Gives hosts that a pattern means the policies of now, and wakes their lanes. Locks the hosts in id order, then '
+  'lanes.';

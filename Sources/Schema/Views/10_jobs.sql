@@ -1,15 +1,17 @@
 -- The monitoring interface. Views run with their owner's rights and show no credentials; every SELECT reads a
--- snapshot and takes no lock that a claim waits for. What they show is a contract: columns are added at the end, and none
--- changes its meaning.
+-- snapshot and takes no lock that a claim waits for. What they show is a contract: columns are added at the end, and
+-- none changes its meaning.
 --
 -- Functions that a view calls run with its reader's rights and search path. So they are RETURN expressions, whose names
 -- are looked up once, here: else a reader's own regexp_replace() would be given what redacted() is to hide.
 
--- A URL for people: no userinfo, values of parameters that sign or authorise blanked.
 CREATE OR REPLACE FUNCTION haul.redacted(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT
 RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]*@', '\1'),
-  '([?&][^=&#]*(?:sig|token|key|secret|pass|pwd|credential|auth|expires|policy|code|hmac|jwt|sid|session|md5|hdn|verify|ticket)[^=&#]*=)[^&#]*', '\1…', 'gi');
+  '([?&][^=&#]*(?:sig|token|key|secret|pass|pwd|credential|auth|expires|policy|code|hmac|jwt|'
+  'sid|session|md5|hdn|verify|ticket)[^=&#]*=)[^&#]*', '\1…', 'gi');
+COMMENT ON FUNCTION haul.redacted(text) IS
+  'A URL for people: without userinfo, and values of parameters that sign or authorise blanked.';
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
@@ -24,7 +26,8 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   coalesce(r.priority, s.priority, d.priority, l.priority, j.priority) AS priority,
   coalesce(o.path, j.path) AS path, haul.redacted(j.url) AS url, j.submitted_at,
   coalesce(s.run_at, d.run_at) AS run_at, o.finished_at, l.worker, l.token,
-  coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(o.bytes, p.total, c.length) AS total,
+  coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes,
+    coalesce(o.bytes, p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, o.digest, f.error, f.message,
   CASE WHEN o.job IS NULL THEN (
     SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options,
@@ -36,14 +39,17 @@ LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id
 -- The same row once more, for whoever asks for an error class: its index knows only these.
 LEFT JOIN haul.outcome f ON f.job = j.id AND f.state <> 'completed'
--- With the next two these are eight tables, which the planner may join in any order (join_collapse_limit): few have a checkpoint or a lease.
+-- With the next two these are eight tables, which the planner may join in any order (join_collapse_limit): few have a
+-- checkpoint or a lease.
 LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.lease l ON l.job = j.id
 LEFT JOIN haul.scheduled s ON s.job = j.id
 LEFT JOIN haul.held d ON d.job = j.id
 LEFT JOIN haul.ready r ON r.job = j.id
 LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token;
-COMMENT ON VIEW haul.jobs IS 'Every job with its state. On a large pool name a job, batch, queue, host, worker or error class, or use LIMIT: by state alone, millions may be read to find a few. Running ones are in running too.';
+COMMENT ON VIEW haul.jobs IS
+  'Every job with its state. On a large pool name a job, batch, queue, host, worker or error class, or use LIMIT: by '
+  'state alone, millions may be read to find a few. Running ones are in running too.';
 COMMENT ON COLUMN haul.jobs.job IS 'Id; grows in the order of submission.';
 COMMENT ON COLUMN haul.jobs.queue IS 'Name of its queue.';
 COMMENT ON COLUMN haul.jobs.batch IS 'Name it was submitted under, if any.';
@@ -63,15 +69,19 @@ COMMENT ON COLUMN haul.jobs.durable IS 'Bytes that would survive a crash of the 
 COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, where one was checked or recorded.';
 COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
 COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
-COMMENT ON COLUMN haul.jobs.last_error IS 'Error class of the last attempt at a job that has not ended, where that failed.';
-COMMENT ON COLUMN haul.jobs.options IS 'What it asks for beyond URL and path, its queue''s defaults at submission included.';
-COMMENT ON COLUMN haul.jobs.store IS 'Name of the store that its file ends up in, also where its queue has been deleted.';
+COMMENT ON COLUMN haul.jobs.last_error IS
+  'Error class of the last attempt at a job that has not ended, where that failed.';
+COMMENT ON COLUMN haul.jobs.options IS
+  'What it asks for beyond URL and path, its queue''s defaults at submission included.';
+COMMENT ON COLUMN haul.jobs.store IS
+  'Name of the store that its file ends up in, also where its queue has been deleted.';
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
   coalesce(greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes, coalesce(p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, coalesce(p.rate, 0) AS rate,
-  CASE WHEN p.rate > 0 AND p.total IS NOT NULL THEN make_interval(secs => least((p.total - p.bytes) / p.rate, 1e11)) END AS time_left,
+  CASE WHEN p.rate > 0 AND p.total IS NOT NULL THEN make_interval(secs => least((p.total - p.bytes) / p.rate, 1e11))
+    END AS time_left,
   l.started_at, p.updated_at, l.command, b.name AS batch, l.resumed_at
 FROM haul.lease l
 JOIN haul.job j ON j.id = l.job
@@ -97,6 +107,7 @@ COMMENT ON COLUMN haul.running.rate IS 'Bytes a second, lately.';
 COMMENT ON COLUMN haul.running.time_left IS 'Time left at that rate.';
 COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
-COMMENT ON COLUMN haul.running.command IS 'cancel or pause, when an operator has asked and the worker has not yet done so.';
+COMMENT ON COLUMN haul.running.command IS
+  'cancel or pause, when an operator has asked and the worker has not yet done so.';
 COMMENT ON COLUMN haul.running.batch IS 'Name it was submitted under, if any.';
 COMMENT ON COLUMN haul.running.resumed_at IS 'Bytes of an earlier attempt that were durable when the lease began.';

@@ -1,11 +1,13 @@
--- Who works, from where to where, and what belongs together: workers, queues, stores, hosts with their policies, batches.
+-- Who works, from where to where, and what belongs together: workers, queues, stores, hosts with their policies,
+-- batches.
 
 CREATE OR REPLACE VIEW haul.received AS
 SELECT w.id AS worker, r.queue, r.batch, r.rate
 FROM haul.worker w CROSS JOIN LATERAL jsonb_to_recordset(w.received) AS r(queue text, batch text, rate bigint)
 WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
   AND w.heartbeat_at >= clock_timestamp() - haul.session_grace();
-COMMENT ON VIEW haul.received IS 'What each worker that is heard of receives, by queue and batch, as of its last heartbeat.';
+COMMENT ON VIEW haul.received IS
+  'What each worker that is heard of receives, by queue and batch, as of its last heartbeat.';
 COMMENT ON COLUMN haul.received.worker IS 'Id of the worker.';
 COMMENT ON COLUMN haul.received.queue IS 'Name of the queue.';
 COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without one.';
@@ -35,34 +37,40 @@ COMMENT ON COLUMN haul.workers.machine IS 'Host name of its machine.';
 COMMENT ON COLUMN haul.workers.pid IS 'Process id there.';
 COMMENT ON COLUMN haul.workers.version IS 'Version of its program.';
 COMMENT ON COLUMN haul.workers.state IS
-  'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped (in order).';
+  'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped (in '
+  'order).';
 COMMENT ON COLUMN haul.workers.running IS 'Jobs it holds.';
 COMMENT ON COLUMN haul.workers.concurrency IS 'Jobs it may hold at once.';
-COMMENT ON COLUMN haul.workers.rate IS 'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
+COMMENT ON COLUMN haul.workers.rate IS
+  'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.workers.stores IS 'Stores it mounts.';
 COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
 COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Its last sign of life.';
 COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases end unless it gives another.';
-COMMENT ON COLUMN haul.workers.trouble IS 'The stores that it cannot write to now, and why: it claims nothing for them.';
+COMMENT ON COLUMN haul.workers.trouble IS
+  'The stores that it cannot write to now, and why: it claims nothing for them.';
 COMMENT ON COLUMN haul.workers.queues IS 'Queues it claims from; NULL = all of its stores.';
 
--- Workers that have neither stopped nor died and mount one of these store instances.
 CREATE OR REPLACE FUNCTION haul.live_workers(p_instances integer[]) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT count(*) FROM haul.worker w
   WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
 $$;
+COMMENT ON FUNCTION haul.live_workers(integer[]) IS
+  'How many workers that have neither stopped nor died mount one of these store instances.';
 
--- Those of them that claim from this queue, and do not drain.
 CREATE OR REPLACE FUNCTION haul.serving_workers(p_queue integer) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT count(*) FROM haul.queue q JOIN haul.worker w
-    ON w.instances && ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store) AND (w.queues IS NULL OR q.name = ANY (w.queues))
+    ON w.instances && ARRAY(SELECT i.id FROM haul.store_instance i WHERE i.store = q.store)
+      AND (w.queues IS NULL OR q.name = ANY (w.queues))
   WHERE q.id = p_queue AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND NOT w.draining
 $$;
+COMMENT ON FUNCTION haul.serving_workers(integer) IS
+  'How many workers that have neither stopped nor died mount the store of this queue and claim from it.';
 
--- Whether one of them would take a job: it neither drains nor has trouble with the store. Work that was interrupted can be gone
--- on with in one instance alone; 0 is any.
+-- Whether one of them would take a job: it neither drains nor has trouble with the store. Work that was interrupted can
+-- be gone on with in one instance alone; 0 is any.
 CREATE OR REPLACE FUNCTION haul.is_queue_served(p_queue integer, p_instance integer) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT EXISTS (
@@ -71,11 +79,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
     WHERE q.id = p_queue AND p_instance IN (0, i.id) AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
       AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
 $$;
+COMMENT ON FUNCTION haul.is_queue_served(integer, integer) IS
+  'Whether a live worker takes jobs of a queue, or those with a part file in one instance of its store (0 = any).';
 
 CREATE OR REPLACE FUNCTION haul.unserved_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT array(SELECT q.id FROM haul.queue q WHERE NOT haul.is_queue_served(q.id, 0))
 $$;
+COMMENT ON FUNCTION haul.unserved_queues() IS 'Queues that no live worker takes jobs of.';
 
 -- Queues where it may be long until somebody claims: paused, limited or not served. A function for the planner's sake:
 -- written into haul.hosts it is taken for something to be done for each host, and the query for one worth compiling.
@@ -83,6 +94,7 @@ CREATE OR REPLACE FUNCTION haul.stalled_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT array(SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL) || haul.unserved_queues()
 $$;
+COMMENT ON FUNCTION haul.stalled_queues() IS 'Queues that are paused, limited or served by no worker.';
 
 CREATE OR REPLACE VIEW haul.queues AS
 SELECT q.name AS queue, s.name AS store, q.paused,
@@ -101,23 +113,28 @@ LEFT JOIN (
   SELECT n.queue, count(*) AS running FROM haul.lease n GROUP BY n.queue) l ON l.queue = q.id
 WHERE q.deleted_at IS NULL;
 COMMENT ON VIEW haul.queues IS
-  'Queues with what waits and runs in them, counted exactly: of millions that wait, queued takes some tenths of a second a million. A column that is not selected is not counted.';
+  'Queues with what waits and runs in them, counted exactly: of millions that wait, queued takes some tenths of a '
+  'second a million. A column that is not selected is not counted.';
 COMMENT ON COLUMN haul.queues.queue IS 'Name.';
 COMMENT ON COLUMN haul.queues.store IS 'Name of the store where its files end up.';
 COMMENT ON COLUMN haul.queues.paused IS 'Nothing is claimed from it while true.';
 COMMENT ON COLUMN haul.queues.queued IS 'Jobs that anyone may claim.';
-COMMENT ON COLUMN haul.queues.interrupted IS 'Jobs with a part file, waiting for a worker that mounts its store instance.';
+COMMENT ON COLUMN haul.queues.interrupted IS
+  'Jobs with a part file, waiting for a worker that mounts its store instance.';
 COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs not to be claimed before a time.';
 COMMENT ON COLUMN haul.queues.held IS 'Paused jobs.';
 COMMENT ON COLUMN haul.queues.running IS 'Jobs under lease.';
-COMMENT ON COLUMN haul.queues.rate IS 'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
+COMMENT ON COLUMN haul.queues.rate IS
+  'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.queues.max_running IS 'How many of its jobs may run at once, pool-wide; NULL = any number.';
 COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks here first, beside its other queues.';
 COMMENT ON COLUMN haul.queues.defaults IS 'Options of jobs that are submitted without their own.';
-COMMENT ON COLUMN haul.queues.workers IS 'Live workers that serve it: they mount its store and claim from it. Where there is none, nothing starts.';
+COMMENT ON COLUMN haul.queues.workers IS
+  'Live workers that serve it: they mount its store and claim from it. Where there is none, nothing starts.';
 
 CREATE OR REPLACE VIEW haul.stores AS
-SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker, i.created_at
+SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker,
+  i.created_at
 FROM haul.store s JOIN haul.store_instance i ON i.store = s.id;
 COMMENT ON VIEW haul.stores IS 'Directories that were made instances of stores.';
 COMMENT ON COLUMN haul.stores.store IS 'Name; instances of one name are separate disks.';
@@ -133,7 +150,8 @@ SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host_name h WHERE h.used AND
   OR p.pattern LIKE '*%' AND right(h.name, length(p.pattern) - 1) = substr(p.pattern, 2))) AS hosts,
   p.min_interval, p.burst
 FROM haul.host_policy p;
-COMMENT ON VIEW haul.policies IS 'What is set for hosts; an exact name goes before the longest suffix that fits, that before a cap of 4.';
+COMMENT ON VIEW haul.policies IS
+  'What is set for hosts; an exact name goes before the longest suffix that fits, that before a cap of 4.';
 COMMENT ON COLUMN haul.policies.pattern IS 'A host, *.suffix, or * for all.';
 COMMENT ON COLUMN haul.policies.cap IS 'How many transfers such a host may see at once, pool-wide.';
 COMMENT ON COLUMN haul.policies.hosts IS 'Hosts with jobs so far that the pattern fits.';
@@ -159,20 +177,22 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
 FROM haul.host h
 CROSS JOIN LATERAL (
   SELECT coalesce(bool_or(n.is_there), false) AS waiting,
-    coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))) FILTER (WHERE n.is_there), false)
+    coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))) FILTER (WHERE n.is_there),
+      false)
       AS all_paused,
     coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))
       OR n.queue = ANY ((SELECT haul.unserved_queues())::integer[])) FILTER (WHERE n.is_there), false) AS all_stand
   FROM (
-    -- A lane's head may be gone; a claim finds that out. Where it may be long until one looks it is looked for. Queues are
-    -- looked up once, not for each of many lanes.
+    -- A lane's head may be gone; a claim finds that out. Where it may be long until one looks it is looked for. Queues
+    -- are looked up once, not for each of many lanes.
     SELECT l.queue, CASE
       WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false)
         AND l.queue <> ALL ((SELECT haul.stalled_queues())::integer[])
       THEN true
       ELSE EXISTS (
         SELECT FROM haul.ready r
-        WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance AND (r.priority, r.job) >= (l.priority, l.head))
+        WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
+          AND (r.priority, r.job) >= (l.priority, l.head))
       END AS is_there
     FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL
     -- Not written into both sums: each lane is looked at once.
@@ -181,21 +201,27 @@ WHERE h.blocked_until > clock_timestamp() OR NOT EXISTS (SELECT FROM haul.host_n
 COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
 COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';
-COMMENT ON COLUMN haul.hosts.cap IS 'How many may run at once now, pool-wide: less than policy_cap after it has refused to serve so many.';
+COMMENT ON COLUMN haul.hosts.cap IS
+  'How many may run at once now, pool-wide: less than policy_cap after it has refused to serve so many.';
 COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it that are neither held nor scheduled for later.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
-  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), empty, paused, unserved (its queues are paused or no live worker takes their jobs) or interval; NULL when something may start.';
-COMMENT ON COLUMN haul.hosts.blocked_until IS 'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';
-COMMENT ON COLUMN haul.hosts.failures IS 'Failures to reach it in a row; until it has answered, one job at a time tries.';
+  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), empty, paused, '
+  'unserved (its queues are paused or no live worker takes their jobs) or interval; NULL when something may start.';
+COMMENT ON COLUMN haul.hosts.blocked_until IS
+  'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';
+COMMENT ON COLUMN haul.hosts.failures IS
+  'Failures to reach it in a row; until it has answered, one job at a time tries.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for it was last claimed.';
-COMMENT ON COLUMN haul.hosts.range_unsafe IS 'It answered a range request wrongly within the last day; no ranges are asked of it.';
+COMMENT ON COLUMN haul.hosts.range_unsafe IS
+  'It answered a range request wrongly within the last day; no ranges are asked of it.';
 COMMENT ON COLUMN haul.hosts.block_reason IS 'Why it is blocked: the error class of the failure, or operator.';
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'How many may run at once by its policy.';
 COMMENT ON COLUMN haul.hosts.min_interval IS 'The least time between starts, by its policy.';
 COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once after a pause, by its policy.';
 
 CREATE OR REPLACE VIEW haul.batches AS
-SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
+SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
+  t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
   -- Of what waits, or runs and is of unknown length, nothing is known but what others were long.
   CASE WHEN v.rate > 0 AND (t.completed > 0 OR r.measured = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
@@ -203,7 +229,8 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.c
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, r.longest), 1e11)) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
-  -- This and the next are found by the index on batches, once for each row that is shown. Ids of a batch lie close together.
+  -- This and the next are found by the index on batches, once for each row that is shown. Ids of a batch lie close
+  -- together.
   CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
     SELECT count(*) FROM (
       SELECT d.job FROM haul.held d
@@ -223,8 +250,10 @@ LEFT JOIN (
     sum(n.cancelled)::bigint AS cancelled, sum(n.bytes)::bigint AS bytes
   FROM haul.batch_change n GROUP BY n.batch) d ON d.batch = b.id
 CROSS JOIN LATERAL (
-  SELECT coalesce(k.jobs, 0) + coalesce(d.jobs, 0) AS jobs, coalesce(k.completed, 0) + coalesce(d.completed, 0) AS completed,
-    coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed, coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
+  SELECT coalesce(k.jobs, 0) + coalesce(d.jobs, 0) AS jobs, coalesce(k.completed, 0) + coalesce(d.completed,
+    0) AS completed,
+    coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed,
+      coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
     coalesce(k.bytes, 0) + coalesce(d.bytes, 0) AS bytes) t
 LEFT JOIN (
   SELECT j.batch, count(*) AS running,
@@ -254,14 +283,21 @@ COMMENT ON COLUMN haul.batches.failed IS 'How many have failed.';
 COMMENT ON COLUMN haul.batches.cancelled IS 'How many were cancelled.';
 COMMENT ON COLUMN haul.batches.unfinished IS 'How many have not ended.';
 COMMENT ON COLUMN haul.batches.running IS 'How many are under lease now.';
-COMMENT ON COLUMN haul.batches.bytes IS 'Lengths of the files of completed jobs, and what is there of running ones, together; with waiting_bytes all that is there.';
-COMMENT ON COLUMN haul.batches.rate IS 'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
-COMMENT ON COLUMN haul.batches.time_left IS 'Time left at that rate if what waits is as long as what has completed; no less than of any running job by itself.';
+COMMENT ON COLUMN haul.batches.bytes IS
+  'Lengths of the files of completed jobs, and what is there of running ones, together; with waiting_bytes all that '
+  'is there.';
+COMMENT ON COLUMN haul.batches.rate IS
+  'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
+COMMENT ON COLUMN haul.batches.time_left IS
+  'Time left at that rate if what waits is as long as what has completed; no less than of any running job by itself.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
-COMMENT ON COLUMN haul.batches.steering IS 'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';
+COMMENT ON COLUMN haul.batches.steering IS
+  'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';
 COMMENT ON COLUMN haul.batches.completed_bytes IS 'Lengths of the files of completed jobs.';
 COMMENT ON COLUMN haul.batches.waiting_bytes IS 'What is there of waiting and paused ones that were interrupted.';
 COMMENT ON COLUMN haul.batches.waiting_parts IS 'The same as parts of whole files.';
 COMMENT ON COLUMN haul.batches.held IS 'Paused jobs; no more than 1,000 are looked at.';
-COMMENT ON COLUMN haul.batches.paused_queue IS 'The queue of its newest job, where that is paused and the batch has not ended.';
-COMMENT ON COLUMN haul.batches.running_parts IS 'What is there of running jobs, as parts of whole files; of those whose length is not known, nothing.';
+COMMENT ON COLUMN haul.batches.paused_queue IS
+  'The queue of its newest job, where that is paused and the batch has not ended.';
+COMMENT ON COLUMN haul.batches.running_parts IS
+  'What is there of running jobs, as parts of whole files; of those whose length is not known, nothing.';

@@ -1,7 +1,8 @@
 -- What has been: failures, a minute's throughput, attempts, and what was handed over.
 
 CREATE OR REPLACE VIEW haul.failures AS
-SELECT g.error, g.host, g.hour, g.jobs, (SELECT o.message FROM haul.outcome o WHERE o.job = g.first_job) AS message, g.first_job
+SELECT g.error, g.host, g.hour, g.jobs, (SELECT o.message FROM haul.outcome o WHERE o.job = g.first_job) AS message,
+  g.first_job
 FROM (
   SELECT o.error, h.name AS host, date_trunc('hour', o.finished_at) AS hour, count(*) AS jobs, min(o.job) AS first_job
   FROM haul.outcome o JOIN haul.job j ON j.id = o.job JOIN haul.host h ON h.id = j.host
@@ -21,7 +22,8 @@ SELECT m.at AS minute, sum(m.completed)::bigint AS completed, sum(m.failed)::big
 FROM (
   SELECT n.at, n.completed, n.failed, n.cancelled, n.bytes FROM haul.minute n
   UNION ALL
-  SELECT date_trunc('minute', c.at), greatest(c.completed, 0), greatest(c.failed, 0), greatest(c.cancelled, 0), greatest(c.bytes, 0)
+  SELECT date_trunc('minute', c.at), greatest(c.completed, 0), greatest(c.failed, 0), greatest(c.cancelled, 0),
+    greatest(c.bytes, 0)
   FROM haul.batch_change c) m
 GROUP BY 1 HAVING sum(m.completed + m.failed + m.cancelled) > 0;
 COMMENT ON VIEW haul.throughput IS 'Jobs that ended, by minute, for a week.';
@@ -34,18 +36,23 @@ COMMENT ON COLUMN haul.throughput.bytes IS 'Lengths of the files that were compl
 CREATE OR REPLACE VIEW haul.attempts AS
 SELECT a.job,
   -- Not row_number(): whoever asks for a worker or a time would have all attempts numbered first.
-  (SELECT count(*) FROM haul.attempt e WHERE e.job = a.job AND e.token <= a.token) AS attempt, a.token, a.worker, w.machine, a.result,
-  a.charged AND NOT a.forgiven AS charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes, a.status, a.error, a.message,
+  (SELECT count(*) FROM haul.attempt e WHERE e.job = a.job AND e.token <= a.token) AS attempt, a.token, a.worker,
+    w.machine, a.result,
+  a.charged AND NOT a.forgiven AS charged, a.started_at, a.ended_at, a.resumed_at, a.fetched, a.durable, a.changes,
+    a.status, a.error, a.message,
   h.name AS host
 FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker
 LEFT JOIN haul.job j ON j.id = a.job LEFT JOIN haul.host h ON h.id = j.host;
-COMMENT ON VIEW haul.attempts IS 'History: one row for every lease that has ended. By job it is found at once; by worker, time or error all are read.';
+COMMENT ON VIEW haul.attempts IS
+  'History: one row for every lease that has ended. By job it is found at once; by worker, time or error all are '
+  'read.';
 COMMENT ON COLUMN haul.attempts.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.attempts.attempt IS '1 for the first lease of the job, 2 for the second, …';
 COMMENT ON COLUMN haul.attempts.token IS 'Fencing token of the lease.';
 COMMENT ON COLUMN haul.attempts.worker IS 'Id of the worker that held it.';
 COMMENT ON COLUMN haul.attempts.machine IS 'Host name of that worker''s machine.';
-COMMENT ON COLUMN haul.attempts.result IS 'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
+COMMENT ON COLUMN haul.attempts.result IS
+  'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
 COMMENT ON COLUMN haul.attempts.charged IS 'Whether it counts against the job''s limits.';
 COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.attempts.ended_at IS 'When it ended.';
@@ -80,4 +87,5 @@ COMMENT ON COLUMN haul.handoffs.released_at IS 'When the earlier lease ended.';
 COMMENT ON COLUMN haul.handoffs.taken_at IS 'When the later lease began.';
 COMMENT ON COLUMN haul.handoffs.waited IS 'The time between; that a worker is dead is noticed up to 5 s before.';
 COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Bytes that did not have to be fetched again.';
-COMMENT ON COLUMN haul.handoffs.bytes_refetched IS 'Bytes fetched a second time, as far as the earlier worker had reported them.';
+COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
+  'Bytes fetched a second time, as far as the earlier worker had reported them.';

@@ -42,13 +42,17 @@ FROM (
     coalesce(sum(o.bytes), 0) AS bytes
   FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1) c
 FULL JOIN (
-  SELECT n.batch, sum(n.jobs) AS jobs, sum(n.completed) AS completed, sum(n.failed) AS failed, sum(n.cancelled) AS cancelled,
+  SELECT n.batch, sum(n.jobs) AS jobs, sum(n.completed) AS completed, sum(n.failed) AS failed,
+    sum(n.cancelled) AS cancelled,
     sum(n.bytes) AS bytes
   FROM (SELECT s.batch, s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s
-    UNION ALL SELECT d.batch, d.jobs, d.completed, d.failed, d.cancelled, d.bytes FROM haul.batch_change d) n GROUP BY 1) k
+    UNION ALL SELECT d.batch, d.jobs, d.completed, d.failed, d.cancelled, d.bytes FROM haul.batch_change d) n
+      GROUP BY 1) k
   ON k.batch = c.batch
-WHERE (coalesce(c.jobs, 0), coalesce(c.completed, 0), coalesce(c.failed, 0), coalesce(c.cancelled, 0), coalesce(c.bytes, 0))
-  <> (coalesce(k.jobs, 0), coalesce(k.completed, 0), coalesce(k.failed, 0), coalesce(k.cancelled, 0), coalesce(k.bytes, 0))
+WHERE (coalesce(c.jobs, 0), coalesce(c.completed, 0), coalesce(c.failed, 0), coalesce(c.cancelled, 0),
+  coalesce(c.bytes, 0))
+  <> (coalesce(k.jobs, 0), coalesce(k.completed, 0), coalesce(k.failed, 0), coalesce(k.cancelled, 0),
+    coalesce(k.bytes, 0))
 UNION ALL
 SELECT 'queue_max_running', count(*), 'queues of which more jobs run than may'
 FROM haul.queue q WHERE q.max_running < (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id)
@@ -60,13 +64,14 @@ UNION ALL
 SELECT 'refresh_of_completed', count(*), 'jobs that have completed and count as asked for again'
 FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
 COMMENT ON VIEW haul.health IS
-  'Invariants; every count should be 0, whatever the pool is doing. Reads everything, so that it takes minutes on many millions of jobs: for tests and for trouble. What may be large for good reasons is in vitals. What no snapshot can break or show has no row: a job has one live token, since the key of what runs is the job; how far apart a host''s starts are, and how long a claim takes however much waits, only those can tell who were there.';
+  'Invariants; every count should be 0, whatever the pool is doing. Reads everything, so that it takes minutes on '
+  'many millions of jobs: for tests and for trouble. What may be large for good reasons is in vitals. What no '
+  'snapshot can break or show has no row: a job has one live token, since the key of what runs is the job; how far '
+  'apart a host''s starts are, and how long a claim takes however much waits, only those can tell who were there.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
 COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';
 COMMENT ON COLUMN haul.health.meaning IS 'What they are.';
 
--- Who keeps dead rows of this database from being cleared away, and for how long. Of sessions of others haul_admin sees so
--- much only as a member of pg_read_all_stats.
 CREATE OR REPLACE FUNCTION haul.held_snapshots() RETURNS TABLE (holder text, age interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT format('process %s (%s, %s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), a.usename),
@@ -79,30 +84,38 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   SELECT format('prepared transaction %s (%s)', p.gid, p.owner), clock_timestamp() - p.prepared
   FROM pg_prepared_xacts p WHERE p.database = current_database()
 $$;
+COMMENT ON FUNCTION haul.held_snapshots() IS
+  'Sessions and prepared transactions that keep dead rows of this database from being cleared away, and for how '
+  'long. Of sessions of other users only as many as haul_admin may see: see sees_all_sessions().';
 
 -- Whether held_snapshots() sees those of all sessions.
 CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
 $$;
+COMMENT ON FUNCTION haul.sees_all_sessions() IS
+  'Whether haul_admin is a member of pg_read_all_stats, so that held_snapshots() is complete.';
 
 CREATE OR REPLACE VIEW haul.vitals AS
 SELECT 'dead_rows' AS vital, s.relname::text AS subject, s.n_dead_tup::double precision AS value, 'rows' AS unit,
   s.n_dead_tup > 100000 + s.n_live_tup / 2 AS alarming,
   'deleted or replaced rows of a hot table that VACUUM has not cleared away; claims step over them' AS meaning
 FROM pg_stat_all_tables s
-WHERE s.schemaname = 'haul' AND s.relname IN ('ready', 'lease', 'lane', 'host', 'scheduled', 'held', 'progress', 'checkpoint',
+WHERE s.schemaname = 'haul' AND s.relname IN ('ready', 'lease', 'lane', 'host', 'scheduled', 'held', 'progress',
+  'checkpoint',
   'worker', 'worker_call', 'batch_change', 'batch_total')
 UNION ALL
 SELECT 'oldest_snapshot', o.holder, coalesce(extract(epoch FROM o.age), 0)::double precision, 'seconds',
   coalesce(o.age > interval '5 minutes', false),
   CASE WHEN haul.sees_all_sessions() THEN 'since when somebody keeps dead rows from being cleared away; 0 = nobody does'
-    ELSE 'since when a session keeps dead rows from being cleared away, of the few that haul_admin may see: GRANT pg_read_all_stats TO haul_admin shows all'
+    ELSE 'since when a session keeps dead rows from being cleared away, of the few that haul_admin may see: GRANT '
+      'pg_read_all_stats TO haul_admin shows all'
   END
 FROM (SELECT) one LEFT JOIN LATERAL (SELECT n.* FROM haul.held_snapshots() n ORDER BY n.age DESC LIMIT 1) o ON true
 UNION ALL
 SELECT 'notify_queue', NULL, pg_notification_queue_usage(), 'of 1', pg_notification_queue_usage() > 0.5,
-  'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that listens and stays in a transaction keeps it from emptying'
+  'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that '
+  'listens and stays in a transaction keeps it from emptying'
 UNION ALL
 SELECT 'partition_room', NULL, p.room, 'jobs', coalesce(p.room < 500000, false),
   'how many more jobs the partitions have room for; whoever keeps house and whoever submits makes new ones'
@@ -111,7 +124,8 @@ FROM (
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
 UNION ALL
 SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
-  'what waits in a queue for one host is a lane; these stand although their queue is not paused: no live worker serves it, or all that do have trouble with its store'
+  'what waits in a queue for one host is a lane; these stand although their queue is not paused: no live worker '
+  'serves it, or all that do have trouble with its store'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT haul.is_queue_served(q.id, k.instance)
@@ -120,7 +134,8 @@ LEFT JOIN LATERAL (
   SELECT count(*) AS lanes FROM haul.lane l
   WHERE l.queue = k.queue AND l.instance = k.instance AND l.head IS NOT NULL AND EXISTS (
     SELECT FROM haul.ready r
-    WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance AND (r.priority, r.job) >= (l.priority, l.head))) n
+    WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
+      AND (r.priority, r.job) >= (l.priority, l.head))) n
   ON true
 WHERE q.deleted_at IS NULL GROUP BY q.name
 UNION ALL
@@ -141,9 +156,11 @@ SELECT 'frozen_age', NULL, age(d.datfrozenxid), 'transactions', age(d.datfrozenx
   'since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database refuses to write'
 FROM pg_database d WHERE d.datname = current_database();
 COMMENT ON VIEW haul.vitals IS
-  'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 is right there and not here. Filter by alarming.';
+  'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 '
+  'is right there and not here. Filter by alarming.';
 COMMENT ON COLUMN haul.vitals.vital IS
-  'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, connections or frozen_age.';
+  'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, connections '
+  'or frozen_age.';
 COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
 COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
 COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';

@@ -19,7 +19,8 @@ BEGIN
       WHERE q.queue IN (SELECT w.queue FROM waiting w)),
     hosts AS (
       SELECT h.host, h.why_idle, h.min_interval, h.blocked_until, h.block_reason, w.is_due
-      FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h ON h.host = w.host),
+      FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h
+        ON h.host = w.host),
     workers AS (
       SELECT w.worker, w.machine, w.pid, w.stores, w.queues, w.trouble, w.running, w.concurrency FROM haul.workers w
       WHERE w.state IN ('alive', 'silent')),
@@ -39,7 +40,8 @@ BEGIN
       UNION ALL SELECT 4, 'blocked', h.host,
         extract(epoch FROM nullif(h.blocked_until, 'infinity') - clock_timestamp()), h.block_reason, NULL, h.host
       FROM hosts h WHERE h.blocked_until IS NOT NULL
-      UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL, NULL, h.host
+      UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL, NULL,
+        h.host
       FROM hosts h WHERE h.is_due
         AND (h.why_idle IN ('full', 'adaptive') OR h.why_idle = 'interval' AND h.min_interval >= interval '1 second')
       UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL, q.queue, NULL FROM queues q
@@ -47,7 +49,8 @@ BEGIN
       UNION ALL SELECT 7, 'busy', q.queue, NULL, NULL, q.queue, NULL FROM queues q
       WHERE NOT EXISTS (SELECT FROM serving s WHERE s.queue = q.queue AND s.running < s.concurrency)
         AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
-      UNION ALL SELECT 8, 'away', w.queue, NULL, NULL, NULL, w.host FROM waiting w WHERE w.interrupted AND NOT w.is_free AND EXISTS (
+      UNION ALL SELECT 8, 'away', w.queue, NULL, NULL, NULL, w.host FROM waiting w WHERE w.interrupted
+        AND NOT w.is_free AND EXISTS (
         SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = w.queue AND v.value > 0)
       UNION ALL SELECT 9, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
         (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1), NULL, NULL
@@ -68,6 +71,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[]) IS
-  'What keeps the waiting jobs of these batches, and these jobs, from being started: {"kind", "name", "seconds", "reason", "start"}. '
-  'First what somebody must mend, then, where it keeps all of them, what mends itself. NULL where something may start at any moment. '
-  'Reads all of the jobs.';
+  'What keeps the waiting jobs of these batches, and these jobs, from being started: {"kind", "name", "seconds", '
+  '"reason", "start"}. First what somebody must mend, then, where it keeps all of them, what mends itself. NULL '
+  'where something may start at any moment. Reads all of the jobs.';

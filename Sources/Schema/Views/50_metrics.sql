@@ -14,7 +14,8 @@ FROM (
 CROSS JOIN (
   SELECT (SELECT count(*) FROM haul.lease) AS running,
     (SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v) AS rate) r;
-COMMENT ON VIEW haul.totals IS 'All jobs of the pool, in numbers that are kept up and not counted: one row, cheap however many there are.';
+COMMENT ON VIEW haul.totals IS
+  'All jobs of the pool, in numbers that are kept up and not counted: one row, cheap however many there are.';
 COMMENT ON COLUMN haul.totals.jobs IS 'How many jobs.';
 COMMENT ON COLUMN haul.totals.completed IS 'How many have completed.';
 COMMENT ON COLUMN haul.totals.failed IS 'How many have failed.';
@@ -22,8 +23,10 @@ COMMENT ON COLUMN haul.totals.cancelled IS 'How many were cancelled.';
 COMMENT ON COLUMN haul.totals.unfinished IS 'How many have not ended.';
 COMMENT ON COLUMN haul.totals.completed_bytes IS 'Lengths of the files of completed jobs.';
 COMMENT ON COLUMN haul.totals.running IS 'How many are under lease now.';
-COMMENT ON COLUMN haul.totals.rate IS 'Bytes a second over all transfers, lately, with files that have ended meanwhile.';
-COMMENT ON COLUMN haul.totals.leader_round_at IS 'When the leader, whoever that is, last took back the work of dead workers; NULL = never since the server started.';
+COMMENT ON COLUMN haul.totals.rate IS
+  'Bytes a second over all transfers, lately, with files that have ended meanwhile.';
+COMMENT ON COLUMN haul.totals.leader_round_at IS
+  'When the leader, whoever that is, last took back the work of dead workers; NULL = never since the server started.';
 
 CREATE OR REPLACE VIEW haul.attempt_results AS
 SELECT a.result, count(*) AS attempts, coalesce(sum(a.fetched), 0)::bigint AS fetched,
@@ -32,18 +35,22 @@ SELECT a.result, count(*) AS attempts, coalesce(sum(a.fetched), 0)::bigint AS fe
     OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over
 FROM haul.attempt a GROUP BY a.result;
 COMMENT ON VIEW haul.attempt_results IS 'Attempts that have ended, by how. Reads all of them.';
-COMMENT ON COLUMN haul.attempt_results.result IS 'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
+COMMENT ON COLUMN haul.attempt_results.result IS
+  'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
 COMMENT ON COLUMN haul.attempt_results.attempts IS 'How many.';
 COMMENT ON COLUMN haul.attempt_results.fetched IS 'Bytes they received over the network.';
-COMMENT ON COLUMN haul.attempt_results.taken_over IS 'Of those released or rescued, how many another attempt went on with.';
+COMMENT ON COLUMN haul.attempt_results.taken_over IS
+  'Of those released or rescued, how many another attempt went on with.';
 
 CREATE OR REPLACE VIEW haul.failure_classes AS
 SELECT f.error, f.jobs, f.last_job, h.name AS last_host, o.message AS last_message, o.finished_at AS last_at
-FROM (SELECT e.error, count(*) AS jobs, max(e.job) AS last_job FROM haul.outcome e WHERE e.state = 'failed' GROUP BY e.error) f
+FROM (SELECT e.error, count(*) AS jobs, max(e.job) AS last_job FROM haul.outcome e WHERE e.state = 'failed'
+  GROUP BY e.error) f
 JOIN haul.outcome o ON o.job = f.last_job
 JOIN haul.job j ON j.id = f.last_job
 JOIN haul.host h ON h.id = j.host;
-COMMENT ON VIEW haul.failure_classes IS 'Failed jobs by error class, with the last submitted of each. Reads all failed jobs.';
+COMMENT ON VIEW haul.failure_classes IS
+  'Failed jobs by error class, with the last submitted of each. Reads all failed jobs.';
 COMMENT ON COLUMN haul.failure_classes.error IS 'Error class.';
 COMMENT ON COLUMN haul.failure_classes.jobs IS 'How many jobs are failed with it now.';
 COMMENT ON COLUMN haul.failure_classes.last_job IS 'Id of the one submitted last.';

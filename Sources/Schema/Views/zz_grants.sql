@@ -1,8 +1,7 @@
--- Who may call and see what: functions and views, no tables (staging takes inserts of whoever knows a submission's key).
+-- Who may call and see what: functions and views, no tables (staging takes inserts of whoever knows a submission's
+-- key).
 -- What an earlier version had granted besides goes.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA haul FROM PUBLIC, haul_worker, haul_submitter, haul_monitor;
--- Views have read it until now.
-DROP FUNCTION IF EXISTS haul.is_served(integer, integer);
 REVOKE ALL ON TYPE haul.job_state, haul.attempt_result FROM PUBLIC;
 GRANT USAGE ON TYPE haul.job_state, haul.attempt_result TO haul_worker, haul_submitter, haul_monitor;
 GRANT USAGE ON SCHEMA haul TO haul_worker, haul_submitter, haul_monitor;
@@ -53,6 +52,7 @@ GRANT EXECUTE ON FUNCTION
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id(),
   haul.obstacle(text[], bigint[])
 TO haul_monitor, haul_submitter, haul_worker;
-GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts, haul.policies, haul.attempts,
+GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts,
+  haul.policies, haul.attempts,
   haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health, haul.vitals
 TO haul_monitor, haul_submitter, haul_worker;

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Never a file that mixes two answers, and none that is called complete because nothing contradicts it. Not
 /// applicable: 33 (an upload), and of 1079 the answer to digest authentication.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlCaseTests {
   private let directory: TemporaryDirectory
   private let downloader: Downloader

@@ -151,7 +151,7 @@ import Testing
 }
 
 /// The same against an origin: what it states is checked, whole and resumed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct StatedDigestTransferTests {
   private static let source = Source(seed: 1, length: 300_000)
   let bench: PartTransferBench

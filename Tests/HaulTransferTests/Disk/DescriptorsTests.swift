@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A process that has hardly a file to open left: that is nobody's fault but its own, and passes.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DescriptorsTests {
   private static let most = 12
   private let directory: TemporaryDirectory

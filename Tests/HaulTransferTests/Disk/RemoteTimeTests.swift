@@ -5,7 +5,7 @@ import Testing
 @testable import HaulTransfer
 
 /// The source's time, given to the complete part.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteTimeTests {
   private static let modified: Int64 = 784_111_777
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Pausing, cancelling, ending.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineControlTests {
   private static let size: Int64 = 64 << 20
 

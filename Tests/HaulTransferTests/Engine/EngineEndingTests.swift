@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How an answer ended, told apart.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineEndingTests {
   /// One scripted answer and what must be said of it.
   struct Case: Sendable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulTransfer
 
 /// What of a head is believed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineHeadTests {
   /// A head that may not be believed.
   struct BadHead: Sendable, CustomTestStringConvertible {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What is not fetched at all, and how that is told.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineRefusalTests {
   private func origin() throws -> OriginServer {
     try OriginServer { _, reply in try reply.answer("Content-Length: 5", "12345") }

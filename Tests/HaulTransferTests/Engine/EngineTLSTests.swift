@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// TLS and HTTP/2, against nginx.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineTLSTests {
   private static let size: Int64 = 32 << 20
 

@@ -2,7 +2,7 @@ import HaulTransfer
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineTests {
   @Test func `a body arrives whole and the connection is used again`() async throws {
     let body = Pattern(seed: 1).bytes(in: 0..<1_000_000)

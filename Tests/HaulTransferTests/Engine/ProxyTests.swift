@@ -4,7 +4,7 @@ import Testing
 @testable import HaulTransfer
 
 /// Everything goes through the proxy, and nothing that is for one side reaches the other.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
   private func configuration(
     _ proxy: ProxyServer, _ scheme: String = "http", password: String? = nil

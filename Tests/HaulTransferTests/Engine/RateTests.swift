@@ -41,7 +41,7 @@ struct RatePaceTests {
 }
 
 /// The engine's rate and an exchange's own.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct EngineRateTests {
   /// What libcurl hands over at once.
   private static let piece: Int64 = 16_384

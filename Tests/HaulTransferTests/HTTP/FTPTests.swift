@@ -5,7 +5,7 @@ import Testing
 @testable import HaulTransfer
 
 /// Files by FTP, from pyftpdlib.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct FTPTests {
   private let bench: PartTransferBench
   private let source = Source(seed: 1, length: 300_000)

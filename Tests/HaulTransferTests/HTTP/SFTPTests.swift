@@ -5,7 +5,7 @@ import Testing
 @testable import HaulTransfer
 
 /// Files by SFTP, from OpenSSH.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SFTPTests {
   private let bench: PartTransferBench
   /// More than the buffers on the way hold, and in a test that stops halfway more than its pace lets through meanwhile.

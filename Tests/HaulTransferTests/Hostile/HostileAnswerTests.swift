@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Answers that break the rules, seen from the outside: the right file, or none and why.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileAnswerTests {
   /// One answer, given to every request.
   struct Case: Sendable, CustomTestStringConvertible {

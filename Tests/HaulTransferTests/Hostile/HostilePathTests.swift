@@ -6,7 +6,7 @@ import Testing
 @testable import HaulTransfer
 
 /// What stands where a file is to go, put there by somebody else, and names that are none.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostilePathTests {
   private let bench: DownloadBench
   private let outside: TemporaryDirectory

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Where an origin may send a download on to, at whichever hop, and what goes along.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileRedirectTests {
   private static let targets: [(location: String, failure: TransferError.Class)] = [
     ("file:///etc/passwd", .blockedURL), ("ftp://127.0.0.1/", .blockedURL),

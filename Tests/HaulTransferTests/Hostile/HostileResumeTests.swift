@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A download that broke after 10,000 of 20,000 bytes, and what it meets when it goes on.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileResumeTests {
   static let source = Source(seed: 1, length: 20_000)
   private static let rest = "5904-19999 if"

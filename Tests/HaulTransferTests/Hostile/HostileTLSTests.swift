@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Origins that do not prove their name, and connections that somebody cuts.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileTLSTests {
   private static let body = String(repeating: "0123456789", count: 10_000)
   private static let sha256 = "aca9e593cc629cbaa94cd5a07dc029424aad93e5129e5d11f8dcd2f139c16cc0"

@@ -5,7 +5,7 @@ import Testing
 
 /// The code of the library's articles and of the README, compiled and run: what stands there is what stands between
 /// `// Article NAME` and `// End` here or in `LibraryUser`, but for the names of machines and directories.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ArticleTests {
   private let directory: TemporaryDirectory
   private let downloader: Downloader

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Downloads that wait for their turn.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloadQueueTests {
   private let directory: TemporaryDirectory
   private let downloader: Downloader

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The library as a program uses it: nothing but its public face.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloaderTests {
   private let directory: TemporaryDirectory
   private let downloader: Downloader

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Several downloads with a cap.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloadsTests {
   private let directory: TemporaryDirectory
   private let downloader: Downloader

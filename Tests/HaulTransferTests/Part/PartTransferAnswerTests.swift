@@ -4,7 +4,7 @@ import Testing
 @testable import HaulTransfer
 
 /// Rows of the table that need no earlier bytes: refusals, bodies without length, redirects, limits.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartTransferAnswerTests {
   let bench: PartTransferBench
   let source = Source(seed: 1, length: 300_000)

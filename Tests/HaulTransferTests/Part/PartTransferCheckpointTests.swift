@@ -6,7 +6,7 @@ import Testing
 @testable import HaulTransfer
 
 /// Durable progress: when it is recorded, and that it is never ahead of the disk.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartTransferCheckpointTests {
   private let source = Source(seed: 3, length: 8 << 20)
   /// Each opened by a checkpoint: the origin sends the next 2 MiB only then.

@@ -6,7 +6,7 @@ import Testing
 @testable import HaulTransfer
 
 /// Stopping, pausing, waiting for the disk.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartTransferControlTests {
   static let length: Int64 = 64 << 20
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HaulTransfer
 
 /// The decision table from the request to the bytes on disk: 10,000 of 20,000 bytes are there already.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct PartTransferRowTests {
   static let old = Source(seed: 1, length: 20_000)
   static let new = Source(seed: 2, length: 20_000)

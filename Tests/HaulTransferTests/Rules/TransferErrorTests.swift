@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a program reads of an error: its own words, not those of a command line.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferErrorTests {
   @Test func `no sentence of the library names an option of a command`() throws {
     let sources = repositoryRoot.appending(path: "Sources/HaulTransfer")

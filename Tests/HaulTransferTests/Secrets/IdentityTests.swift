@@ -4,7 +4,7 @@ import Testing
 @testable import HaulTransfer
 
 /// What proves who asks, by where a request goes.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct IdentityTests {
   private func origin(_ address: String, redirect: String? = nil) throws -> OriginServer {
     try OriginServer(address: address) { _, reply in

@@ -5,7 +5,7 @@ import Testing
 
 /// Servers that nobody here has written: whatever happens to an answer in its middle, the file is one version that
 /// the server had, and what can be resumed is.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct IndependentServerTests {
   private let directory: TemporaryDirectory
 

@@ -120,7 +120,7 @@ struct HostileInputTests {
         var known = [
           "p_worker": "\(registration.worker)", "p_secret": registration.secret,
           "p_call": "1000000",
-          "p_queues": "{data}", "p_version": "1", "p_on_duplicate": "skip", "p_free_slots": "0",
+          "p_queues": "{data}", "p_version": "12", "p_on_duplicate": "skip", "p_free_slots": "0",
           "p_ids_ahead": "0",
           "p_options": "{}",
         ]

@@ -107,92 +107,59 @@ struct MigrationTests {
     }
   }
 
-  /// The tables of version 1 as that version left them, without its functions: those are made anew by any upgrade.
-  @Test func `a database of the first version keeps its jobs, and they go on`() async throws {
-    try await withTestDatabase(.empty) { database in
-      let connection = try await database.connect()
-      try await connection.script("BEGIN; \(Schema.roles); \(Schema.base); COMMIT")
-      try await connection.script(
-        """
-        SET ROLE haul_admin;
-        \(Schema.migrations[0].sql);
-        INSERT INTO haul.migration (version, name) VALUES (1, 'initial');
-        CREATE TABLE haul.job_0 PARTITION OF haul.job FOR VALUES FROM (0) TO (1048576);
-        CREATE TABLE haul.outcome_0 PARTITION OF haul.outcome FOR VALUES FROM (0) TO (1048576);
-        CREATE TABLE haul.attempt_0 PARTITION OF haul.attempt FOR VALUES FROM (0) TO (1048576);
-        INSERT INTO haul.store (name) VALUES ('data');
-        INSERT INTO haul.store_instance (store, marker, machine, root)
-          VALUES (1, '00000000-0000-0000-0000-000000000001', 'm', '/data');
-        INSERT INTO haul.queue (name, store) VALUES ('data', 1);
-        INSERT INTO haul.host (name, cap, min_interval, failures, blocked_until)
-          VALUES ('a.test', 4, '0', 3, clock_timestamp());
-        INSERT INTO haul.job (id, queue, host, priority, submitted_at, url, path, options)
-          SELECT nextval('haul.job_id'), 1, 1, 5, clock_timestamp(), 'https://a.test/' || n, 'a.test/' || n, '{}'
-          FROM generate_series(1, 3) n;
-        INSERT INTO haul.dedupe (store, path_digest, job)
-          SELECT 1, encode(substr(sha256(convert_to(j.path, 'UTF8')), 1, 16), 'hex')::uuid, j.id FROM haul.job j;
-        INSERT INTO haul.ready (queue, host, instance, priority, job) VALUES (1, 1, 0, 5, 1), (1, 1, 0, 5, 2);
-        INSERT INTO haul.lane (host, queue, instance, priority, head, next_at) VALUES (1, 1, 0, 5, 1, clock_timestamp());
-        INSERT INTO haul.outcome (job, state, finished_at, bytes, path)
-          VALUES (3, 'completed', clock_timestamp(), 10, 'a.test/3');
-        RESET ROLE;
-        """)
-      #expect(try await !Migrator.isCurrent(connection))
-      let report = try await Migrator.migrate(connection)
-      #expect(report.applied == Array(2...Schema.version))
-      #expect(try await Migrator.isCurrent(connection))
+  /// A migration that comes next.
+  private static func next(_ sql: String) -> [Migration] {
+    Schema.migrations + [Migration(version: Schema.version + 1, name: "made_up", sql: sql)]
+  }
 
-      let queue = JobQueue(connection)
-      let marker = JobQueue.StoreMarker(
-        store: "data", marker: "00000000-0000-0000-0000-000000000001")
-      let registration = try await queue.register(
-        program: "test", machine: "m", pid: 1, concurrency: 4, stores: [marker])
-      let worker = TestWorker(
-        caller: JobQueue.Caller(registration), work: connection, life: connection)
-      // A host that could not be reached is tried with one of its jobs.
-      let first = try await worker.claim(9)
-      #expect(first.count == 1)
-      #expect(try await worker.end(first[0], .completed) == "completed")
-      let second = try await worker.claim(9)
-      #expect(Set((first + second).map(\.job)) == [1, 2])
-      #expect(try await worker.end(second[0], .failed, "connect") == "scheduled")
-      let reply = try await queue.submit(
-        Submission(queue: "data"),
-        (3...4).map { Pool.line($0, "https://a.test/\($0)", "a.test/\($0)") })
-      #expect(reply.submitted == 1 && reply.skipped == 1)
-      let broken = try await connection.query("SELECT FROM haul.health WHERE violations <> 0")
-      #expect(broken.isEmpty)
+  /// A lively database: its jobs are there after the upgrade, and so is what the migration makes.
+  @Test func `a second migration is applied once, and nothing is lost`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(3)
+      let migrations = Self.next("CREATE TABLE haul.made_up AS SELECT id FROM haul.job")
+      let (one, other) = (try await pool.connect(), try await pool.connect())
+      async let first = Migrator.migrate(one, migrations: migrations)
+      async let second = Migrator.migrate(other, migrations: migrations)
+      let reports = [try await first, try await second]
+      #expect(reports.map(\.applied).filter { !$0.isEmpty } == [[Schema.version + 1]])
+      #expect(reports.map(\.version) == [Schema.version + 1, Schema.version + 1])
+      #expect(try await pool.value("SELECT count(*) FROM haul.made_up") == Int64(jobs.count))
+      #expect(try await Migrator.version(one) == Schema.version + 1)
+      // The program of before refuses what it does not know.
+      await #expect(
+        throws: JobQueueError.schemaTooNew(database: Schema.version + 1, program: Schema.version)
+      ) { try await Migrator.migrate(one) }
     }
   }
 
-  /// It must be among those that the keys are made of.
-  @Test func `what another adds to hosts and lanes while the keys are made is not lost`()
-    async throws
-  {
-    try await withTestDatabase(.empty) { database in
-      let (connection, other) = (try await database.connect(), try await database.connect())
-      try await connection.script("BEGIN; \(Schema.roles); \(Schema.base); COMMIT")
-      for migration in Schema.migrations.prefix(7) {
-        try await connection.script(
-          """
-          BEGIN; SET LOCAL ROLE haul_admin; \(migration.sql);
-          INSERT INTO haul.migration (version, name) VALUES (\(migration.version), '\(migration.name)'); COMMIT
-          """)
+  @Test func `a migration that fails leaves everything as it was`() async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      let broken = Self.next("CREATE TABLE haul.made_up (id integer); SELECT 1 / 0")
+      await #expect(throws: PostgresError.self) {
+        try await Migrator.migrate(connection, migrations: broken)
       }
-      try await other.script(
+      #expect(try await Migrator.version(connection) == Schema.version)
+      let table = try await connection.query("SELECT to_regclass('haul.made_up') IS NULL")
+      #expect(try table[0].decode(0, as: Bool.self))
+      #expect(try await Migrator.isCurrent(connection))
+    }
+  }
+
+  /// Numbers below the first migration belong to versions that were never released.
+  @Test func `a database of an unreleased version is refused and left as it is`() async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      try await connection.script(
         """
-        BEGIN; INSERT INTO haul.host (name, cap, policy_cap, min_interval) VALUES ('a.test', 4, 4, '0');
-        INSERT INTO haul.lane (host, queue, instance, priority) VALUES (1, 1, 0, 5)
+        UPDATE haul.migration SET version = 11;
+        UPDATE haul.repeatable SET digest = 'of the past';
         """)
-      async let report = Migrator.migrate(connection)
-      try await untilBlocked(connection, in: database)
-      try await other.script("COMMIT")
-      #expect(try await report.applied == Array(8...Schema.version))
-      let keys = try await other.query(
-        "SELECT n.id, k.host FROM haul.host_name n JOIN haul.lane_key k ON k.host = n.id WHERE n.name = 'a.test'"
-      )
-      #expect(keys.count == 1)
-      #expect(try await other.query("SELECT FROM haul.health WHERE violations <> 0").isEmpty)
+      let refusal = JobQueueError.schemaTooOld(database: 11, first: 12)
+      await #expect(throws: refusal) { try await Migrator.migrate(connection) }
+      await #expect(throws: refusal) { try await JobQueue(connection).requireSchema() }
+      let digests = try await connection.query("SELECT DISTINCT digest FROM haul.repeatable")
+      #expect(try digests.map { try $0.decode(0, as: String.self) } == ["of the past"])
     }
   }
 
@@ -241,6 +208,6 @@ struct MigrationTests {
       }
     }
     #expect(onDisk == textFiles)
-    #expect(Schema.migrations.map(\.version) == Array(1...Schema.version))
+    #expect(Schema.migrations.map(\.version) == Array(12...Schema.version))
   }
 }
