@@ -15,7 +15,7 @@ struct ClusterDirectory: Sendable {
   var turnLock: String { "\(path)/lock" }
   /// Held, shared, by each user of the server.
   var usersLock: String { "\(path)/users" }
-  /// Of the server's last start; the one before is kept beside it.
+  /// The log of the server's last start; the log before it is kept beside it.
   var log: String { "\(path)/log" }
   var data: String { location.data }
   /// Data that is being made.

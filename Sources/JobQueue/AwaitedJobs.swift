@@ -50,7 +50,7 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// Those that failed, by error class; reads all of the jobs.
+  /// The failed jobs by error class. Reads all of the jobs.
   package func failures(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """

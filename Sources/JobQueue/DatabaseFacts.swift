@@ -10,11 +10,11 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
   /// Seconds since 1970 by the database's clock, when it was asked.
   package var time: Double
   package var maxConnections: Int
-  /// Of those, what only superusers may use.
+  /// How many of these connections only superusers may use.
   package var reservedConnections: Int
   /// Connections to any database of the server now.
   package var connections: Int
-  /// Those of Haul's four roles that are there.
+  /// The roles of Haul that exist, of four.
   package var roles: [String]
   /// Migrated, or begun to be.
   package var hasSchema: Bool

@@ -20,7 +20,7 @@ package struct ResubmitReply: Sendable, Equatable {
   package let submitted: Int
   /// Earlier jobs that are this submission's now, with what is durable of them.
   package let takenOver: Int
-  /// Those of them that had not ended, and have the same URL as before.
+  /// How many of them had not ended and have the same URL as before.
   package let unfinished: Int
 }
 

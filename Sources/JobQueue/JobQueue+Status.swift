@@ -159,7 +159,7 @@ package struct HostCount: Sendable, Decodable, Equatable {
   /// nil: something may start.
   package var whyIdle: String?
   package var hosts: Int64
-  /// Of these, those for which jobs wait.
+  /// How many of these hosts have waiting jobs.
   package var waiting: Int64
 }
 
@@ -169,7 +169,7 @@ package struct AttemptResultCount: Sendable, Decodable, Equatable {
   package var attempts: Int64
   /// Bytes received over the network.
   package var fetched: Int64
-  /// Of those released or rescued.
+  /// The released or rescued attempts whose job another worker took over.
   package var takenOver: Int64
 }
 

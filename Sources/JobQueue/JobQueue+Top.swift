@@ -48,7 +48,7 @@ package struct PoolContext: Sendable, Decodable, Equatable {
   }
 }
 
-/// Whoever keeps house.
+/// The process that does the pool's maintenance.
 package enum PoolLeader: String, Sendable {
   case coordinator, worker
   /// A session of another name.
@@ -104,7 +104,7 @@ package struct TransferRow: Sendable, Equatable {
 package struct PoolWaiting: Sendable, Equatable {
   /// Those that may start by themselves; of a batch that is not paused as a whole, all.
   package var jobs: Int64 = 0
-  /// Those that start when somebody says so.
+  /// Jobs that start only when somebody says so.
   package var paused: Int64 = 0
 
   package init(jobs: Int64 = 0, paused: Int64 = 0) {

@@ -41,7 +41,7 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let intent: String?
   /// True while the host is known to answer range requests wrongly.
   package let rangeUnsafe: Bool?
-  /// Of a job that had completed and is asked for again.
+  /// The file of a job that had completed and is asked for again.
   package let earlier: EarlierFile?
   /// How often the source has changed in earlier attempts.
   package let changes: Int?

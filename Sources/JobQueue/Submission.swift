@@ -71,13 +71,13 @@ package struct Submission: Sendable {
 
 /// How far a submission is.
 package enum SubmissionStep: Sendable, Equatable {
-  /// So many lines are staged; no job exists yet.
+  /// This many lines are staged; no job exists yet.
   case staged(Int)
   /// All are staged and being compared with each other and with what is there.
   case checking
-  /// So many of the staged lines are jobs, or were.
+  /// This many of the staged lines are jobs, or were.
   case submitted(Int, of: Int)
-  /// So many lines wait until running jobs have stopped, whose paths they take.
+  /// This many lines wait until running jobs stop, because they take over their paths.
   case waiting(Int)
 }
 
@@ -119,7 +119,7 @@ package struct SubmitReply: Sendable, Equatable {
     package enum Kind: String, Sendable, Decodable { case batch, queue }
 
     package let kind: Kind
-    /// Of the batch or queue; nil for no batch.
+    /// The name of the batch or queue; nil for no batch.
     package let name: String?
     package let jobs: Int
   }

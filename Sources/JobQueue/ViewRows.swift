@@ -164,7 +164,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let submittedAt: String
   /// `cancel` or `pause` while that is being carried out.
   package let steering: String?
-  /// Of ``bytes``, those of completed jobs.
+  /// The part of ``bytes`` that belongs to completed jobs.
   package let completedBytes: Int64
   /// What is there of waiting and paused ones.
   package let waitingBytes: Int64
@@ -202,10 +202,10 @@ package struct FailureRow: Sendable, Decodable, Equatable {
 /// How many jobs are in one state.
 package struct JobCount: Sendable, Decodable, Equatable {
   package let state: JobState?
-  /// Of those that failed, where they are told by error class.
+  /// The error class of failed jobs, where they are counted by class.
   package let error: ErrorClass?
   package let jobs: Int
-  /// Of their files so far.
+  /// Bytes of their files so far.
   package let bytes: Int64
   /// The same as parts of whole files; nil where no length is known.
   package let parts: Double?
@@ -242,7 +242,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     case limited
     /// The workers that serve the queue `name` have no room.
     case busy
-    /// Of the queue `name` part files are in a directory that no live worker mounts.
+    /// Part files of the queue `name` are in a directory that no live worker mounts.
     case away
     /// All that waits is scheduled, the first of it in `seconds`; `reason` is the class of the
     /// error that one of it had last, where it was tried.
@@ -253,7 +253,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// Of a queue that nobody serves.
+  /// The worker to start for a queue that nobody serves.
   package let start: WorkerStart?
 }
 
@@ -263,7 +263,7 @@ package struct WorkerStart: Sendable, Decodable, Hashable {
   package let store: String
   /// The queue, where it has to be named: live workers that mount the store claim from others alone.
   package let queue: String?
-  /// Of one of its jobs, where workers have to be told to allow it.
+  /// The scheme of one of its jobs, if workers allow it only when told.
   package let scheme: String?
 
   package init(store: String, queue: String?, scheme: String? = nil) {

@@ -1,6 +1,6 @@
 /// Tells a list from a file of another kind, by how it begins.
 enum TextCheck {
-  /// So many bytes are looked at.
+  /// The number of bytes that are looked at.
   private static let reach = 8 << 10
 
   /// What else a list may turn out to be, by its first bytes.

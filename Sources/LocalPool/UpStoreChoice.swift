@@ -39,7 +39,7 @@ struct UpStoreChoice {
     return Self.first
   }
 
-  /// Those with interrupted work besides the one whose marker is `served`.
+  /// The stores with interrupted work, without the one whose marker is `served`.
   func others(besides served: String) -> [Instance] {
     instances.filter { $0.marker != served && $0.interrupted > 0 }
   }

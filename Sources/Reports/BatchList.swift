@@ -65,7 +65,7 @@ extension BatchRow {
   /// What follows the number of paused jobs.
   private var orMore: String { held < Self.mostHeld ? "" : " or more" }
 
-  /// Of a batch whose jobs are all in others.
+  /// The text for a batch whose jobs are all in other batches.
   package static let noJobs = "no jobs of its own"
 
   /// What an operator has said that keeps jobs of it from starting, or is being carried out; nil where there is nothing.

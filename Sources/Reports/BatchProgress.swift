@@ -4,7 +4,7 @@ package import Terminal
 /// What is known of jobs while they are waited for, from counts that come now and then and from what runs,
 /// which is looked at more often.
 package struct BatchProgress {
-  /// So many jobs must have ended before their pace says when the rest will be done.
+  /// The number of jobs that must have ended before their pace predicts the end of the rest.
   private static let fewest = 20
   /// How long nothing may run before somebody should know why; and how long no byte may come before a rate is none.
   private static let patience = Duration.seconds(5)

@@ -20,13 +20,13 @@ package struct HostTroubleLines {
   private struct Count {
     /// One that is tried again and again counts once.
     var files: Set<String> = []
-    /// Of those, shown ones, and those told as a number.
+    /// How many of those were shown, and how many were reported as a number.
     var told = 0
     /// One a try.
     var lines = 0
   }
 
-  /// So many were not shown, as `and 197 more files of example.org failed for the same reason`.
+  /// The sentence for those not shown: `and 197 more files of example.org failed for the same reason`.
   package struct More: Equatable {
     var sentence: String
     var isFailed: Bool

@@ -3,7 +3,7 @@ package import JobQueue
 import Terminal
 
 extension JobAction {
-  /// Of how many jobs, the newest, is said why nothing happened to them.
+  /// How many jobs, the newest, are examined to explain why nothing happened to them.
   package static var looked: Int { 1000 }
 
   /// Why nothing happened, from the states of the jobs that were named: `no job to retry: 2 jobs are completed, 1 is paused`, and what

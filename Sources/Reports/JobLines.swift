@@ -3,7 +3,7 @@ package import Log
 /// Lines about single jobs, no more of them than a person can read: of each event the first few of a round are shown, the
 /// others are counted; after a round of too many all are counted until they are few again, but for some that failed.
 package struct JobLines {
-  /// Of each event in a round.
+  /// How many events of one kind a round shows.
   package static let most = 8
 
   /// What counts as a line about a job, and how many of such are spoken of.

@@ -5,12 +5,12 @@ package import HaulTransfer
 package struct FileVerifier: Sendable {
   /// What has become of a file.
   package enum Verdict: Sendable, Equatable {
-    /// Of the recorded length, and of the recorded digest where there is one.
+    /// The file has the recorded length, and the recorded digest if there is one.
     case right
     /// No regular file has its name.
     case missing
     case length(Int64)
-    /// Of the right length.
+    /// The file has the right length.
     case digest(ExpectedDigest)
   }
 

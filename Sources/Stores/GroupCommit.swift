@@ -44,7 +44,7 @@ package final class GroupCommit: Sendable {
 
   /// From the beginning of one round to that of the next, so that there is a group to wait for.
   private static let pace = Duration.milliseconds(3)
-  /// So many that one sync of everything costs less than theirs together.
+  /// The number of files from which one sync of everything costs less than theirs together.
   private static let least = 4
   /// A sync of everything that takes longer than `patience` has found much that is not ours: for `restraint` each is synced
   /// apart.

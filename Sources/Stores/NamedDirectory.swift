@@ -121,7 +121,7 @@ package struct NamedDirectory: Sendable {
     return unsafe mkdir(path, 0o777) == 0 || errno == EEXIST ? 0 : errno
   }
 
-  /// Of an absolute path.
+  /// The parent of an absolute path.
   private static func parent(of path: String) -> String {
     let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
     return parent.isEmpty ? "/" : String(parent)

@@ -7,7 +7,7 @@ package final class LineProblems: Sendable {
   /// A line and what is wrong with it, as it is shown.
   package typealias Problem = (line: Int, sentence: String)
 
-  /// So many are shown.
+  /// The number of problems that are shown.
   private static let shown = 20
 
   private struct State {

@@ -7,7 +7,7 @@ struct PathCutter: Sendable {
   /// Of paths whose names look alike: the words that tell each from the others, those first that tell the most.
   private let telling: [String: [Range<Int>]]
 
-  /// So many are told apart; more are in nobody's view together.
+  /// The number of paths that are told apart; nobody sees more of them together.
   private static let most = 1000
 
   /// For `paths`, which are free of control characters, in about `width` columns. Any others are cut as if alone, and so are

@@ -45,7 +45,7 @@ package struct ProgressLayout: Sendable {
     return Array(repeating: "", count: blank) + lines + [line(ofTotal: frame, widths)]
   }
 
-  /// Those with the most bytes, in the order they came; one place is kept for the count of the others.
+  /// The transfers with the most bytes, in the order they came. One place is kept for the count of the others.
   private static func largest(
     _ transfers: [TransferProgress], fitting room: Int
   ) -> [TransferProgress] {

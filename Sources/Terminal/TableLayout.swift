@@ -83,7 +83,7 @@ package struct TableLayout: Sendable {
     return Set(shown)
   }
 
-  /// Of a line with columns of these widths.
+  /// The width of a line with columns of these widths.
   static func width(of widths: [Int]) -> Int { widths.reduce(gap * (widths.count - 1), +) }
 
   /// Shares `room` between those that want more, a column each at a time, and three for a path: its name tells rows apart.

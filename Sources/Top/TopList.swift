@@ -10,7 +10,7 @@ package struct TopList: Sendable {
 
   /// As they were read.
   package private(set) var rows: [TopRow] = []
-  /// Of them, those the filter finds, in their order.
+  /// The rows that the filter finds, in their order.
   package private(set) var shown: [TopRow] = []
   /// Whether there are more than were read.
   package private(set) var isCut = false

@@ -30,7 +30,7 @@ package struct TopModel: Sendable {
     var style: Style?
   }
 
-  /// So many of the pool's rates are kept for the sparkline.
+  /// The number of the pool's rates that are kept for the sparkline.
   private static let memory = 600
 
   package let part: PoolPart
@@ -51,7 +51,7 @@ package struct TopModel: Sendable {
   package private(set) var figuresAt: ContinuousClock.Instant?
   /// Since when there is no connection, and why; nil while there is one.
   package private(set) var outage: (since: ContinuousClock.Instant, reason: String)?
-  /// Who keeps house; nil until that is known, and nil within where nobody does.
+  /// The leader; nil until it is known, and nil within if there is none.
   package var leader: PoolLeader??
   package var waiting: PoolWaiting?
   package private(set) var rates: [Double] = []

@@ -15,7 +15,7 @@ package struct TopScreen {
     /// Somebody else has written on the screen.
     case disturbed
     case found(TopReader.Reading)
-    /// So many jobs so far of what is being done.
+    /// The number of jobs that the running action has changed so far.
     case counted(Int)
     case done(String, isError: Bool)
     /// The terminal is gone, or the pool cannot be read.

@@ -26,7 +26,7 @@ package final class PoolWorker: Sendable {
     var isHopeless: Bool { isToldToEnd && keeper?.isFenced == true }
   }
 
-  /// So long a draining worker whose leases may have expired waits for the database yet.
+  /// How long a draining worker still waits for the database after its leases may have expired.
   private static let lastHope = Duration.seconds(5)
 
   private let configuration: WorkerConfiguration

@@ -6,7 +6,7 @@ internal import HaulCLibcurl
 /// are set anew each time.
 @safe final class EasyHandle {
   let raw: UnsafeMutableRawPointer
-  /// Of the engine; see ``EngineWatchdog``.
+  /// The engine's watchdog; see ``EngineWatchdog``.
   let watch: EngineWatchdog
   /// Filled by libcurl with a sentence about the last failure.
   private let sentence: UnsafeMutablePointer<CChar>

@@ -51,7 +51,7 @@ public final class Engine: Sendable {
   }
 
   private let mailbox: EngineMailbox
-  /// Of what speaks FTP and SFTP; nil where neither is allowed.
+  /// The mailbox for FTP and SFTP; nil if neither is allowed.
   private let fileMailbox: EngineMailbox?
   let configuration: Configuration
 

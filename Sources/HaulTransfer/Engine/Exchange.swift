@@ -11,7 +11,7 @@ package struct ExchangeRequest: Sendable {
   package var rateLimit: RateLimit?
   /// What proves who asks, where the server wants to know it in the TLS handshake.
   package var certificate: ClientCertificate?
-  /// Who asks, in FTP and SFTP; nil is anonymous.
+  /// The login for FTP and SFTP; nil is anonymous.
   package var login: Login?
   /// Overrides the engine's ``Engine/Configuration/connectTimeout``.
   package var connectTimeout: Duration?

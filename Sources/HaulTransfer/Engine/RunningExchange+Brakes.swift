@@ -7,7 +7,7 @@ extension RunningExchange {
     case end
   }
 
-  /// Who holds the exchange back.
+  /// The reasons that hold the exchange back.
   struct Brakes: OptionSet {
     var rawValue: UInt8
     static let owner = Brakes(rawValue: 1)

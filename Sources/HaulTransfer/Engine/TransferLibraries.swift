@@ -14,7 +14,7 @@ package struct TransferLibraries: Sendable, Equatable {
   /// The libcrypto of digests, `3.0.22`.
   package var openSSL: String
 
-  /// Those that this program runs with. (libcurl: curl_version_info; OpenSSL: OpenSSL_version)
+  /// The libraries that this program runs with (libcurl: curl_version_info; OpenSSL: OpenSSL_version).
   package static var linked: TransferLibraries {
     let curl = unsafe haul_version_info().pointee
     return TransferLibraries(

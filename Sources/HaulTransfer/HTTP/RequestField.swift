@@ -18,9 +18,9 @@ package struct RequestField: Sendable, Hashable {
     case tooMany
   }
 
-  /// Of a value, in bytes.
+  /// The longest value, in bytes.
   static let longest = 4096
-  /// Of one job.
+  /// The most headers of one job.
   static let most = 32
 
   /// Reads `Name: value` (RFC 9110 §5.1, §5.5); white space around the value is dropped.

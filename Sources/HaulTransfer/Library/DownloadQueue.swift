@@ -11,17 +11,17 @@ import Synchronization
 /// the list is.
 public final class DownloadQueue: Sendable {
   private struct State: Sendable {
-    /// Those that are not over, by the number of their place.
+    /// The downloads that are not over, by the number of their place.
     var downloads: [Int: (download: Download, place: Place)] = [:]
     /// How many were added so far.
     var added = 0
-    /// Those with a lower number have had their turn.
+    /// Downloads with a lower number have had their turn.
     var next = 0
     /// How many of the latter are not over.
     var running = 0
   }
 
-  /// So many at a time; 1 is one after another.
+  /// The number of downloads at a time; 1 is one after another.
   public let maxConcurrent: Int
   private let downloader: Downloader
   private let state = Mutex(State())

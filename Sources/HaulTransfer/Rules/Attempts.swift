@@ -4,9 +4,9 @@
 /// Every counter only grows and every flag is only set, but for `mode` and `zeroProgress`, which
 /// start again with a new body or with progress; both are bounded by the others and by the length.
 struct Attempts: Sendable, Hashable {
-  /// So many times CHANGED, and there is no more resuming.
+  /// Haul stops resuming after the source has changed this many times.
   static let maximumChanges = 3
-  /// So many range answers in a row without a new byte, and there is no more resuming.
+  /// Haul stops resuming after this many range answers in a row without a new byte.
   static let maximumZeroProgress = 3
 
   /// What to ask for next.

@@ -11,7 +11,7 @@ package struct SourceRecord: Sendable, Hashable {
   /// tells representations of one resource apart, not of several.
   var resource: String?
 
-  /// Of the answer that carried it, or of a 206 that went on with it.
+  /// The record of the answer that carried the file, or of a 206 that continued it.
   init(
     validator: Validator?, mediaType: String?, head: ResponseHead, resource: String?
   ) {

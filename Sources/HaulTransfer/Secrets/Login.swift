@@ -1,4 +1,4 @@
-/// Who asks, where the protocol has a login of its own.
+/// The user and password for a protocol with its own login.
 package struct Login: Sendable, Hashable {
   package var user: String
   /// Sent over TLS or SSH only.

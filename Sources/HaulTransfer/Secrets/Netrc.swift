@@ -52,7 +52,7 @@ package struct Netrc: Sendable {
     return .basic(user: entry.login, password: entry.password)
   }
 
-  /// Who asks in FTP and SFTP, where no password goes out in the clear.
+  /// The login for FTP and SFTP URLs whose password is not sent in the clear.
   func login(for url: WebURL) -> Login? {
     entry(of: url.hostKey).map { Login(user: $0.login, password: $0.password) }
   }

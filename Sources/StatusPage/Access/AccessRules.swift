@@ -8,7 +8,7 @@ enum Endpoint: String, CaseIterable, Sendable {
   case login = "/login"
 }
 
-/// Who may ask for what: decided from the request alone.
+/// Decides from the request alone who may ask for what.
 struct AccessRules: Sendable {
   /// What is to be done with a request.
   enum Verdict: Sendable, Equatable {

@@ -42,7 +42,7 @@ struct MetricFamily: Sendable, Equatable {
     self.samples = samples
   }
 
-  /// Of one label's values.
+  /// A family with one label.
   init(
     _ name: String, _ help: String, by label: String, _ values: [(label: String, value: Double)]
   ) {

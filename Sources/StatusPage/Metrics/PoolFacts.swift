@@ -5,11 +5,11 @@ import JobQueue
 struct LiveFacts: Sendable {
   var totals: PoolTotals
   var workerCounts: [WorkerCount]
-  /// Those that neither stopped nor died.
+  /// The workers that neither stopped nor died.
   var workers: [WorkerRow]
-  /// Those that have run the longest, at most ``mostRunning``.
+  /// The jobs that have run the longest, at most ``mostRunning``.
   var running: [RunningJob]
-  /// Those of the last hour and more, in which jobs ended.
+  /// The minutes of the last hour and more in which jobs ended.
   var minutes: [EndedInMinute]
 
   static let mostRunning = 100
@@ -21,7 +21,7 @@ struct CountedFacts: Sendable {
   var hostCounts: [HostCount]
   /// The busiest, at most ``mostHosts``.
   var hosts: [HostRow]
-  /// Those that have not ended, then the newest, at most ``mostBatches``.
+  /// The batches that have not ended, then the newest, at most ``mostBatches``.
   var batches: [BatchRow]
   var batchCount: Int64
   var attempts: [AttemptResultCount]

@@ -8,7 +8,7 @@ struct PoolMetrics: Sendable {
   /// nil where the database did not answer.
   var live: LiveFacts?
   var counted: CountedFacts?
-  /// Of the process that serves them; nil where they are printed once.
+  /// Facts about the process that serves the metrics; nil if they are printed once.
   var process: ProcessFacts?
 
   struct ProcessFacts: Sendable {

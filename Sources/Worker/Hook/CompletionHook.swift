@@ -34,7 +34,7 @@ final class CompletionHook: Sendable {
     var waiting: [Completed] = []
     var first = 0
     var running: [Int64: HookProcess] = [:]
-    /// Of those that run, and of those that are about to.
+    /// The number of hooks that run or are about to.
     var places = 0
     var isOver = false
     var waiter: CheckedContinuation<Void, Never>?

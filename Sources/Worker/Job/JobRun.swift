@@ -47,7 +47,7 @@ final class JobRun: Sendable {
     state.withLock { $0.transfer }?.progress ?? (0, nil, 0)
   }
 
-  /// It, as whoever looks at the worker sees it.
+  /// The transfer as the worker reports it.
   var snapshot: RunningTransfer {
     let (transfer, kept) = state.withLock { ($0.transfer, $0.kept) }
     let (bytes, total, fetched) = transfer?.progress ?? (0, nil, 0)

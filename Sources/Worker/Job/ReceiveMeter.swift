@@ -15,7 +15,7 @@ struct ReceiveMeter: Sendable {
   private var rates: [Channel: Int64] = [:]
   private var last: ContinuousClock.Instant?
 
-  /// So many bytes have come since the last report.
+  /// The bytes received since the last report.
   mutating func add(_ count: Int64, of channel: Channel) { bytes[channel, default: 0] += count }
 
   /// What comes a second, smoothed over about three reports; nothing of channels that are not `running` and brought nothing.

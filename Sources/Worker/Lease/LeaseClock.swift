@@ -19,9 +19,9 @@ struct LeaseClock: Sendable {
   /// What the owner is to do.
   enum Action: Sendable, Equatable { case suspend, resume, fence }
 
-  /// So long without an acknowledged heartbeat and without a session, and transfers pause.
+  /// Transfers pause after this long without an acknowledged heartbeat and without a session.
   static let quietTime = Duration.milliseconds(2500)
-  /// So long before the leases can have expired, everything stops.
+  /// Everything stops this long before the leases can expire.
   static let margin = Duration.seconds(1)
 
   private(set) var standing = Standing.confirmed

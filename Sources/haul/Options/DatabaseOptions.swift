@@ -21,7 +21,7 @@ struct DatabaseOptions: OptionGroup {
   /// The option or its environment variable; nil where neither is there.
   var given: String?
 
-  /// Who says where the database is.
+  /// Where the database's address comes from.
   enum Place {
     /// The user, here or in libpq's environment.
     case named(String)

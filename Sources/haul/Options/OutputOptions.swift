@@ -48,7 +48,7 @@ struct OutputOptions: OptionGroup {
     try StandardStream.output.write(line + "\n")
   }
 
-  /// Whoever reads standard output.
+  /// The screen that standard output goes to.
   static var screen: Screen {
     Screen(.output, environment: ProcessInfo.processInfo.environment)
   }

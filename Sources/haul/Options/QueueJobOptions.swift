@@ -7,7 +7,7 @@ struct QueueJobOptions: OptionGroup {
   static let options: [Option<Self>] = JobOptionTable.rows
     .filter { $0.commands.contains(.queue) }.map(\.queueOption)
 
-  /// Those given, by the raw values of `JobOption`; nil for `none`.
+  /// The options that were given, by the raw values of `JobOption`; nil for `none`.
   private(set) var settings: [String: JobOption.Value?] = [:]
 
   /// Sets an option, or removes it for `none`.

@@ -63,7 +63,7 @@ struct CheckCommand: HaulCommand {
     if findings.contains(where: { $0.verdict == .fail }) { throw ExitError(code) }
   }
 
-  /// Those that were named, else those that the database knows to be this machine's.
+  /// The named stores, or those that the database knows on this machine.
   private func lookAtStores(_ known: CheckVerdicts.KnownStores) -> [CheckFinding] {
     if !stores.isEmpty {
       return stores.flatMap { CheckVerdicts.store(StoreProbe.look(at: $0.mount), known) }

@@ -81,7 +81,7 @@ struct StoreInitCommand: HaulCommand {
       + "haul queue create NAME --store \(store.argument)"
   }
 
-  /// Those of the queues that go with a store that are there.
+  /// The existing queues that belong to a store.
   private func queues(_ queue: JobQueue) async throws -> [String] {
     var names: [String] = []
     for name in store.argument == "default" ? ["default"] : [store.argument, "default"] {

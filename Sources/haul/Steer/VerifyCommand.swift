@@ -70,7 +70,7 @@ struct VerifyCommand: HaulCommand {
     if !output.isJSON { try output.print([], orSay: tally.sentence) }
   }
 
-  /// Of the jobs that are named by id those that have not completed.
+  /// The jobs named by id that have not completed.
   private func notCompleted(_ queue: JobQueue) async throws -> [Int64] {
     if ids.isEmpty { return [] }
     var selector = JobSelector()
