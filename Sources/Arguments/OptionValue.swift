@@ -47,7 +47,7 @@ extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == S
   package var argument: String { rawValue }
 }
 
-/// Words of which one is expected.
+/// Lists alternatives in a sentence.
 package enum OneOf {
   /// `fail, skip or replace`
   package static func listed(_ words: [String]) -> String {

@@ -15,7 +15,7 @@ package enum JobOption: String, CaseIterable, Sendable {
   case stallTimeout = "stall_timeout"
   case headers, credential
 
-  /// Where the option's value is, and of which kind it is.
+  /// The property that holds the option's value, by the kind of that value.
   private enum Place {
     case text(WritableKeyPath<JobOptions, String?>)
     /// A whole number that fits 32 bits.

@@ -50,7 +50,7 @@ extension JobQueueError: CustomStringConvertible {
     case .schemaTooNew(let database, let program):
       "the database has schema version \(database), this program knows up to \(program): use a newer haul"
     case .schemaTooOld(let database, let first):
-      "the database has schema version \(database), and this program upgrades from \(first) on: migrate a new database, and submit the jobs there"
+      "the database has schema version \(database), but this program can only upgrade version \(first) or newer: create a new database, run 'haul migrate' and submit the jobs again"
     case .schemaMissing(nil, _):
       "the database has no Haul schema: run 'haul migrate' first"
     case .schemaMissing(let database?, let program):

@@ -120,7 +120,7 @@ package enum ListField: Equatable, Sendable {
 }
 
 extension JobOption.Value {
-  /// As CSV has it. Each of several texts, none of which holds a tab, ends at one.
+  /// The value as CSV writes it. A tab separates several texts.
   var written: String {
     switch self {
     case .texts(let texts): texts.joined(separator: "\t")

@@ -162,8 +162,7 @@ package struct SubmissionReader {
     if !entry.url.contains(":") {
       let others = schemes.subtracting(WebURL.webSchemes).sorted()
       let beginnings = (["https", "http"] + others).map { "\($0)://" }
-      let list = beginnings.dropLast().joined(separator: ", ")
-      return "'\(text)' is no URL: one begins with \(list) or \(beginnings.last ?? "")."
+      return "'\(text)' is no URL: one begins with \(OneOf.listed(beginnings))."
     }
     let known = try? WebURL(entry.url, schemes: WebURL.knownSchemes)
     if let known, !schemes.contains(known.scheme) {

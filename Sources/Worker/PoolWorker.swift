@@ -204,7 +204,7 @@ package final class PoolWorker: Sendable {
     try? await database.queue { try await $0.stopWorker(database.caller) }
   }
 
-  /// Runs all that accompanies `work` until that has ended. Returns how it ended, and whether no job is left running.
+  /// Runs heartbeats, maintenance and watches until `work` has ended. Returns how it ended, and whether no job is running.
   private static func serve(
     _ parts: Parts, until work: Task<Void, any Error>
   ) async -> (ended: Result<Void, any Error>, isEmpty: Bool) {

@@ -51,7 +51,7 @@ enum JobOptionTable {
     case queue
   }
 
-  /// One row is all that the command line needs for an option.
+  /// The command line needs one row for each option.
   static let rows: [JobOptionRow] = [
     .value(
       .maxAttempts, "<n>", AttemptCount.self,

@@ -30,7 +30,7 @@ struct SelectorOptions: OptionGroup {
   var queue: String?
   var host: HostArgument?
   var state: JobState?
-  var error: ErrorClassArgument?
+  var error: ErrorClass?
 
   /// The selector of these options and `ids`, where there are any.
   func selector(ids: [Int64]) -> JobSelector {
@@ -40,7 +40,7 @@ struct SelectorOptions: OptionGroup {
     selector.queue = queue
     selector.host = host?.argument
     selector.state = state
-    selector.error = error?.errorClass
+    selector.error = error
     return selector
   }
 

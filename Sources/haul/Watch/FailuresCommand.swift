@@ -1,4 +1,5 @@
 import Arguments
+import JobModel
 import JobQueue
 import Reports
 import Terminal
@@ -26,7 +27,7 @@ struct FailuresCommand: HaulCommand {
     ] + group(\.limit) + group(\.output) + group(\.database)
 
   var batch: String?
-  var error: ErrorClassArgument?
+  var error: ErrorClass?
   var host: HostArgument?
   var limit = LimitOptions()
   var output = OutputOptions()
@@ -38,7 +39,7 @@ struct FailuresCommand: HaulCommand {
       selector.batch = batch
       selector.host = host?.argument
       if selector != JobSelector() { try await queue.requireNames(selector) }
-      selector.error = error?.errorClass
+      selector.error = error
       return try await queue.failures(of: selector, limit: limit.asked)
     }
     try output.print(
