@@ -12,10 +12,12 @@ SQL = {
         "haul.next_start": [("SELECT CASE", "SELECT NULL::timestamptz FROM (SELECT CASE"), ("(p_burst - 1) END", "(p_burst - 1) END) none")]},
     "tokens that are not compared": {
         "haul.end_leases": [
-            ("BEGIN\n  -- Lock in job order.",
+            ("  v_leases tid[] := haul.lock_leases(p_worker, p_endings);\n", "  v_leases tid[];\n"),
+            ("BEGIN\n  IF v_leases IS NULL",
              "BEGIN\n  p_endings := (SELECT jsonb_agg(e || jsonb_build_object('token', l.token))"
-             " FROM jsonb_array_elements(p_endings) e JOIN haul.lease l ON l.job = (e ->> 'job')::bigint);\n  -- Lock in job order."),
-            ("      AND (p_worker IS NULL OR l.worker = p_worker)\n", "")]},
+             " FROM jsonb_array_elements(p_endings) e JOIN haul.lease l ON l.job = (e ->> 'job')::bigint);\n"
+             "  v_leases := haul.lock_leases(p_worker, p_endings);\n  IF v_leases IS NULL")],
+        "haul.lock_leases": [("      AND (p_worker IS NULL OR l.worker = p_worker)\n", "")]},
     # What it sees of `ready` is as old as the statement that locks the lane. That takes a moment longer, for the sake of
     # the proof: the race is won in seconds and not in hours.
     "a claim in one statement": {
@@ -37,16 +39,16 @@ SQL = {
     "changes of batches that nobody adds up": {
         "haul.roll_up": [("  PERFORM haul.require_read_committed();\n", "  RETURN 0;\n")]},
     "lanes that nobody arms when a host is free again": {
-        "haul.settle_hosts": [("INTO v_freed FROM back b;", "INTO v_freed FROM back b WHERE false;")]},
+        "haul.give_back_places": [("INTO v_freed FROM back b;", "INTO v_freed FROM back b WHERE false;")]},
     "a place that a rescue does not give back": {
-        "haul.settle_hosts": [("in_flight = h.in_flight - e.ended", "in_flight = h.in_flight - e.completed")]},
+        "haul.give_back_places": [("in_flight = h.in_flight - e.ended", "in_flight = h.in_flight - e.completed")]},
     "a rescue of those that live": {
         "haul.rescue": [
             ("w.expires_at <= v_now AS expired", "true AS expired"),
             ("(w.expires_at <= v_now OR w.heartbeat_at", "(true OR w.heartbeat_at"),
             ("(SELECT l.worker FROM haul.lease l)", "(SELECT l.worker FROM haul.lease l WHERE l.started_at < v_now - interval '4 seconds')")]},
     "a wait that is not kept": {
-        "haul.settle_hosts": [("make_interval(secs => b.delay)", "make_interval(secs => b.delay / 4)")]},
+        "haul.block_hosts": [("make_interval(secs => b.delay)", "make_interval(secs => b.delay / 4)")]},
     "a limit of a queue that is not kept": {
         "haul.claim_queue": [("IF p_max_running IS NOT NULL THEN", "IF p_max_running IS NULL AND p_max_running IS NOT NULL THEN")]},
 }

@@ -27,17 +27,29 @@ RETURN coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_fu
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
   'Whether what is durable of a job that has failed so stays, for a retry to go on with.';
 
--- The retry decision, pure: what becomes of a job whose lease ends, after which `delay` it is tried again, and for how
--- long its host is left alone (`host_delay`). All durations as intervals; p_dice in [0, 1).
---   p_result      completed | failed | released (by the worker) | rescued (from a dead one)
---   p_command     cancel | pause | NULL: what the operator had asked for meanwhile
---   p_failures, p_rescues   charged ones before this
---   p_progressed  this attempt made durable progress
---   p_resumable   there is a checkpoint
---   p_trouble     for how long the host, or the workers that tried, have been in trouble; NULL = they were not
---   p_tries       how often in a row this very job has asked its host in vain before this
--- p_max_host_wait  longer than this nobody waits for a host or a worker; nor where it says itself that it will take
--- longer
+CREATE OR REPLACE FUNCTION haul.host_backoff(p_failures integer, p_dice double precision, p_longest interval)
+RETURNS interval
+LANGUAGE sql IMMUTABLE
+RETURN least(p_longest,
+  least(interval '5 minutes', interval '1 second' * 2 ^ least(p_failures, 10)) * (0.5 + p_dice / 2));
+COMMENT ON FUNCTION haul.host_backoff(integer, double precision, interval) IS
+  'How long to leave a host alone after this many failures in a row. The bound doubles from 1 second to 5 minutes; '
+  'p_dice in [0, 1) picks a time between half of the bound and all of it. Never longer than p_longest.';
+
+CREATE OR REPLACE FUNCTION haul.worker_backoff(p_trouble interval, p_dice double precision) RETURNS interval
+LANGUAGE sql IMMUTABLE
+RETURN (0.5 + p_dice / 2) * greatest(interval '1 second', least(interval '5 minutes', coalesce(p_trouble, '0')));
+COMMENT ON FUNCTION haul.worker_backoff(interval, double precision) IS
+  'How long a job waits after a worker''s own trouble: about as long again as p_trouble has lasted, so that it is soon '
+  'tried elsewhere at first. Between half a second and 5 minutes.';
+
+CREATE OR REPLACE FUNCTION haul.job_backoff(p_failures integer, p_dice double precision) RETURNS interval
+LANGUAGE sql IMMUTABLE
+RETURN p_dice * least(interval '10 minutes', interval '2 seconds' * 2 ^ least(p_failures, 10));
+COMMENT ON FUNCTION haul.job_backoff(integer, double precision) IS
+  'How long a job waits after this many charged failures: any time up to a bound that doubles from 2 seconds to '
+  '10 minutes. p_dice in [0, 1) picks it.';
+
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
   p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
@@ -46,26 +58,24 @@ CREATE OR REPLACE FUNCTION haul.decide(
   OUT state haul.job_state, OUT charged boolean, OUT delay interval, OUT error text, OUT host_delay interval)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
-  -- Nobody waits much longer than he is ready to.
+  -- The host or the workers have used up a part of the longest wait already.
   v_longest interval := greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second');
-  v_waiting haul.job_state := CASE WHEN p_resumable THEN 'interrupted' ELSE 'queued' END;
+  v_waiting haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' WHEN p_resumable THEN 'interrupted'
+    ELSE 'queued' END;
+  v_later haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
 BEGIN
   charged := false;
   error := p_error;
   CASE
-    WHEN p_result = 'completed' THEN
-      state := 'completed';
-    WHEN p_command = 'cancel' THEN
-      state := 'cancelled';
-    WHEN p_result = 'released' THEN
-      state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE v_waiting END;
+    WHEN p_result = 'completed' THEN state := 'completed';
+    WHEN p_command = 'cancel' THEN state := 'cancelled';
+    WHEN p_result = 'released' THEN state := v_waiting;
     WHEN p_result = 'rescued' THEN
       charged := NOT p_progressed;
+      state := v_waiting;
       IF charged AND p_rescues + 1 > p_max_rescues THEN
         state := 'failed';
         error := 'rescued_too_often';
-      ELSE
-        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE v_waiting END;
       END IF;
     WHEN haul.disposition(p_error) IN ('permanent', 'kept') THEN
       charged := true;
@@ -75,41 +85,37 @@ BEGIN
         state := 'failed';
         error := 'host_unreachable';
       ELSE
-        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
-        -- Half of the bound is certain: a blocked host must not be asked again at once.
-        host_delay := greatest(p_retry_after, least(
-          least(interval '5 minutes', interval '1 second' * 2 ^ least(p_host_failures, 10)) * (0.5 + p_dice / 2),
-            v_longest));
-        -- A host that serves others has no failures in a row. A job has that asks where nobody listens, at another port
-        -- of it: each time it holds the others up, and so less and less often.
-        delay := greatest(p_retry_after, least(
-          least(interval '5 minutes', interval '1 second' * 2 ^ least(greatest(p_host_failures, p_tries),
-            10)) * (0.5 + p_dice / 2),
-          v_longest));
+        state := v_later;
+        host_delay := greatest(p_retry_after, haul.host_backoff(p_host_failures, p_dice, v_longest));
+        -- A host that serves other jobs has no failures in a row. But a job that asks at a port where nobody listens
+        -- holds the others up at each try, so it is tried less and less often.
+        delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries), p_dice, v_longest));
       END IF;
     WHEN haul.disposition(p_error) = 'worker' THEN
       IF p_trouble > p_max_host_wait THEN
         state := 'failed';
       ELSE
-        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
-        -- About as long again as it has waited already: soon at first, in case another worker is better off.
-        delay := greatest(interval '1 second', least(interval '5 minutes',
-          coalesce(p_trouble, '0'))) * (0.5 + p_dice / 2);
+        state := v_later;
+        delay := haul.worker_backoff(p_trouble, p_dice);
       END IF;
     ELSE
       charged := true;
       IF p_failures + 1 >= p_max_attempts THEN
         state := 'failed';
       ELSE
-        state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
-        -- Full jitter, never less than what the server asked for.
-        delay := greatest(p_retry_after,
-          p_dice * least(interval '10 minutes', interval '2 seconds' * 2 ^ least(p_failures, 10)));
+        state := v_later;
+        delay := greatest(p_retry_after, haul.job_backoff(p_failures, p_dice));
       END IF;
   END CASE;
 END
 $$;
 COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
   integer, interval, interval, double precision, integer) IS
-  'The retry decision, by its arguments alone: a job''s state and error when its lease ends, whether the attempt is '
-  'charged, after which delay it is tried again and for how long its host is left alone (NULL = not).';
+  'Decides what becomes of a job when its lease ends. Depends on its arguments alone. p_result is completed, failed, '
+  'released (by the worker) or rescued (from a dead worker); p_command is what the operator asked for meanwhile: '
+  'cancel, pause or NULL. p_failures and p_rescues count the charged ones before this attempt. p_progressed: this '
+  'attempt made durable progress. p_resumable: there is a checkpoint. p_trouble: for how long the host, or the '
+  'workers that tried, have been in trouble; NULL = they are not. p_max_host_wait: a job waits no longer than this '
+  'for a host or a worker, and fails if the host itself asks for more. p_tries: how often in a row this job has asked '
+  'its host in vain. p_dice is in [0, 1). Returns the job''s state and error, whether the attempt is charged, after '
+  'which delay the job is tried again, and for how long its host is left alone (NULL = not).';

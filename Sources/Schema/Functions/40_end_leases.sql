@@ -1,86 +1,19 @@
--- Ends leases: the one way out of `running`, for settlements, releases and rescues alike.
---
--- p_worker   the worker that says so, or NULL for rescue
--- p_endings  [{"job", "token", "result": completed|failed|released|rescued, and what is known of: "error", "message",
---            "status", "retry_after" (seconds), "host" (the host that answered), "bytes", "path", "digest",
---            "fetched", "resumed_at", "changes", "range_unsafe" (a host's name), "source" (as in outcome)}, …]
--- Returns    [{"job", "token", "state", "delay" (seconds), "cause" (error class)}, …] of those whose token was live; a
--- stale one changes
---            nothing and is not in it.
+-- Ends leases: the only way out of `running`, for settlements, releases and rescues alike.
+
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  v_leases tid[];
+  v_leases tid[] := haul.lock_leases(p_worker, p_endings);
   v_done jsonb;
   v_alike jsonb;
 BEGIN
-  -- Lock in job order. Whoever comes second finds the lease gone.
-  SELECT array_agg(t.place) INTO v_leases FROM (
-    -- By lists, each job by its id: joined to the endings, all leases would be read. No token belongs to two jobs.
-    SELECT l.ctid AS place
-    FROM haul.lease l
-    WHERE l.job = ANY (ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint)))
-      AND l.token = ANY (ARRAY(SELECT e.token FROM jsonb_to_recordset(p_endings) AS e(token bigint)))
-      AND (p_worker IS NULL OR l.worker = p_worker)
-    ORDER BY l.job FOR UPDATE) t;
   IF v_leases IS NULL THEN
     RETURN '[]';
   END IF;
-
   -- A new statement: the leases are ours and stay where they are, all else is read as committed by now.
-  WITH endings AS MATERIALIZED (
-    SELECT e.* FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
-      status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
-      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
-  ), ended AS MATERIALIZED (
-    SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.instance, l.priority, l.command,
-      l.attempt, l.started_at,
-      c.job IS NOT NULL AS resumable, c.instance AS part_instance,
-      coalesce(c.token = l.token, false) AS progressed,
-      coalesce(haul.range_bytes(c.durable), 0) AS durable,
-      coalesce(e.resumed_at, l.resumed_at) AS began_at,
-      -- Of a dead worker: what it had reported or made durable.
-      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen, j.options,
-        j.path AS job_path,
-      h.name AS host_name, h.failures AS host_failures,
-      -- Trouble of long ago that nobody has looked into since says nothing of now.
-      -- Nor has a job waited for the host longer than it is there.
-      CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
-        THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
-    FROM unnest(v_leases) AS u(place)
-    -- OFFSET 0: each by its place. Free to choose, a plan made while nothing runs reads all leases, and goes on doing
-    -- so.
-    CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
-    JOIN endings e ON e.job = l.job AND e.token = l.token
-    JOIN haul.job j ON j.id = l.job
-    -- Of what has completed it is not asked.
-    LEFT JOIN LATERAL haul.host_now(CASE WHEN e.result <> 'completed' THEN l.host END) h ON true
-    LEFT JOIN haul.checkpoint c ON c.job = l.job
-    LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
-    ORDER BY l.job
-  ), decided AS MATERIALIZED (
-    SELECT n.*, d.state, d.charged, d.delay, d.host_delay, d.error AS cause, d.rescues,
-      -- Its own host has answered, whatever it said.
-      n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
-        AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true) AS answered,
-      CASE WHEN n.resumable THEN n.part_instance ELSE 0 END AS wait_instance
-    FROM ended n
-    -- Of what has completed there is nothing to decide: two function calls less a row.
-    CROSS JOIN LATERAL (
-      SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error,
-        NULL::interval AS host_delay, 0 AS rescues
-      WHERE n.result = 'completed'
-      UNION ALL
-      SELECT d.*, past.rescues FROM haul.attempt_history(n.job) past CROSS
-        JOIN LATERAL haul.decide(n.result, n.command, n.error,
-      past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues,
-      coalesce((n.options ->> 'max_rescues')::integer, 3),
-      n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
-      greatest(past.trouble, clock_timestamp() - n.trouble_since),
-      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(),
-        past.tries) d
-      WHERE n.result <> 'completed') d
+  WITH decided AS MATERIALIZED (
+    SELECT * FROM haul.decide_endings(v_leases, p_endings)
   ), gone AS (
     DELETE FROM haul.lease l USING decided d WHERE l.ctid = d.place
   ), kept AS (
@@ -93,8 +26,8 @@ BEGIN
     FROM decided d
   ), ended_for_good AS (
     INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, source, error, message)
-    SELECT d.job, d.state, clock_timestamp(), d.bytes, CASE WHEN d.state = 'completed'
-      THEN coalesce(d.path, d.job_path) END,
+    SELECT d.job, d.state, clock_timestamp(), d.bytes,
+      CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
       d.digest, d.source, CASE WHEN d.state = 'failed' THEN d.cause END,
       CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
         THEN format('its workers died %s times without any progress', d.rescues + 1) ELSE d.message END, 2000) END
@@ -129,14 +62,35 @@ BEGIN
       max(extract(epoch FROM d.host_delay)) AS delay
     FROM decided d
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) g;
-
   PERFORM haul.settle_hosts(v_alike);
   RETURN v_done;
 END
 $$;
 COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
-  'Ends leases of a worker, or of any where p_worker is NULL, and locks them in job order. Returns [{"job", "token", '
-  '"state", "delay": seconds, "cause"}]; a stale token changes nothing and is not in it.';
+  'Ends leases of a worker, or of any worker where p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
+  'failed, released or rescued, and what is known of "error", "message", "status", "retry_after": seconds, "host": the '
+  'host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": a host''s name, '
+  '"source": as in outcome}]. Returns [{"job", "token", "state", "delay": seconds, "cause": error class}]. A stale '
+  'token changes nothing and is not in the reply. Locks leases in job order.';
+
+CREATE OR REPLACE FUNCTION haul.lock_leases(p_worker bigint, p_endings jsonb) RETURNS tid[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  -- Lock in job order. Whoever comes second finds the lease gone.
+  RETURN (SELECT array_agg(t.place) FROM (
+    -- By lists, each job by its id: joined to the endings, all leases would be read. No token belongs to two jobs.
+    SELECT l.ctid AS place
+    FROM haul.lease l
+    WHERE l.job = ANY (ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint)))
+      AND l.token = ANY (ARRAY(SELECT e.token FROM jsonb_to_recordset(p_endings) AS e(token bigint)))
+      AND (p_worker IS NULL OR l.worker = p_worker)
+    ORDER BY l.job FOR UPDATE) t);
+END
+$$;
+COMMENT ON FUNCTION haul.lock_leases(bigint, jsonb) IS
+  'Locks in job order the leases that these endings mean and whose tokens are live. p_worker NULL = of any worker. '
+  'Returns where their rows are; NULL = there are none.';
 
 CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
@@ -159,9 +113,71 @@ COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'workers have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in '
   'that time.';
 
--- The second half of end_leases: gives back the hosts' places, blocks the hosts that asked for it, and arms
--- the lanes of what waits again and of hosts that were full and are not any more. p_done: leases that ended alike are
--- one element, with how many they are ("ended"), the first job ("head") and the longest "delay" of a host.
+-- Part of the statement that calls it, which may not be slower for it: so it may not SET anything. What a row says of
+-- the job, its host and its checkpoint is read there, after the leases are locked.
+CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) RETURNS TABLE (
+  place tid, job bigint, token bigint, worker bigint, queue integer, host_id integer, priority smallint,
+  attempt integer, started_at timestamptz, result text, error text, message text, status smallint, host text,
+  bytes bigint, path text, digest text, source jsonb, changes smallint, range_unsafe text, job_path text,
+  host_name text, resumable boolean, wait_instance integer, durable bigint, began_at bigint, seen bigint,
+  state haul.job_state, charged boolean, delay interval, host_delay interval, cause text, rescues integer,
+  answered boolean)
+LANGUAGE sql STABLE AS $$
+  WITH endings AS MATERIALIZED (
+    SELECT e.* FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
+      status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
+      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
+  ), ended AS MATERIALIZED (
+    SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.priority, l.command, l.attempt,
+      l.started_at, c.job IS NOT NULL AS resumable, CASE WHEN c.job IS NOT NULL THEN c.instance ELSE 0 END
+        AS wait_instance,
+      coalesce(c.token = l.token, false) AS progressed, coalesce(haul.range_bytes(c.durable), 0) AS durable,
+      coalesce(e.resumed_at, l.resumed_at) AS began_at,
+      -- Of a dead worker: what it had reported or made durable.
+      coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen,
+      j.options, j.path AS job_path, h.name AS host_name, h.failures AS host_failures,
+      -- Old trouble that nobody has looked into since says nothing about now. And a job has waited for its host no
+      -- longer than the job exists.
+      CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
+        THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
+    FROM unnest(p_leases) AS u(place)
+    -- OFFSET 0: each by its place. Free to choose, a plan made while nothing runs reads all leases, and goes on so.
+    CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
+    JOIN endings e ON e.job = l.job AND e.token = l.token
+    JOIN haul.job j ON j.id = l.job
+    -- A completed job does not need its host.
+    LEFT JOIN LATERAL haul.host_now(CASE WHEN e.result <> 'completed' THEN l.host END) h ON true
+    LEFT JOIN haul.checkpoint c ON c.job = l.job
+    LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
+    ORDER BY l.job)
+  SELECT n.place, n.job, n.token, n.worker, n.queue, n.host_id, n.priority, n.attempt, n.started_at, n.result, n.error,
+    n.message, n.status, n.host, n.bytes, n.path, n.digest, n.source, n.changes, n.range_unsafe, n.job_path,
+    n.host_name, n.resumable, n.wait_instance, n.durable, n.began_at, n.seen,
+    d.state, d.charged, d.delay, d.host_delay, d.error, d.rescues,
+    -- Its own host has answered, whatever it said.
+    n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
+      AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true)
+  FROM ended n
+  -- A completed job needs no decision: two function calls less a row.
+  CROSS JOIN LATERAL (
+    SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error,
+      NULL::interval AS host_delay, 0 AS rescues
+    WHERE n.result = 'completed'
+    UNION ALL
+    SELECT d.state, d.charged, d.delay, d.error, d.host_delay, past.rescues
+    FROM haul.attempt_history(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
+      past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues,
+      coalesce((n.options ->> 'max_rescues')::integer, 3),
+      n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
+      greatest(past.trouble, clock_timestamp() - n.trouble_since),
+      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(),
+      past.tries) d
+    WHERE n.result <> 'completed') d
+$$;
+COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
+  'What becomes of jobs whose leases, locked by the caller, end: a row for each, with its ending, the decision of '
+  'decide(), and wait_instance: where it waits (0 = anywhere). Changes and locks nothing.';
+
 CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -188,46 +204,9 @@ BEGIN
   PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
   ORDER BY u.id FOR UPDATE OF h;  -- those that have changed meanwhile as well, returned or not
 
-  -- One that serves gets its places back one by one. Which were full and are not any more?
-  WITH ended AS (
-    SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.answered) AS answered,
-      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed
-    FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer, answered boolean)
-      GROUP BY d.host_id
-  ), back AS (
-    UPDATE haul.host h SET
-      in_flight = h.in_flight - e.ended,
-      failures = CASE WHEN e.answered THEN 0 ELSE h.failures END,
-      trouble_since = CASE WHEN NOT e.answered THEN h.trouble_since END,
-      cap = h.cap + CASE WHEN e.grows THEN 1 ELSE 0 END,
-      successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows THEN h.successes + e.completed ELSE 0 END
-    FROM (
-      SELECT k.place, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
-        k.cap < k.policy_cap AND k.successes + n.completed >= haul.successes_to_grow() AS grows
-      FROM ended n CROSS JOIN LATERAL haul.host_now(n.host_id) k) e
-    WHERE h.ctid = e.place
-    RETURNING h.id, e.was_full AND h.in_flight < haul.places(h.cap, h.failures) AS freed)
-  SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;
-
+  v_freed := haul.give_back_places(p_done);
   IF v_blocked IS NOT NULL THEN
-    UPDATE haul.host h SET
-      blocked_until = greatest(h.blocked_until, v_now + make_interval(secs => b.delay)),
-      block_reason = CASE WHEN h.blocked_until > v_now THEN h.block_reason ELSE b.error END,
-      -- Several transfers that fail together are one failure. A host that says that it is asked too much is asked half
-      -- as much.
-      failures = h.failures + CASE WHEN h.blocked_until > v_now THEN 0 ELSE 1 END,
-      cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > v_now) IS NOT TRUE
-        THEN greatest(1, h.cap / 2) ELSE h.cap END,
-      successes = 0,
-      trouble_since = CASE WHEN h.blocked_until > v_now - haul.trouble_memory()
-        THEN coalesce(h.trouble_since, v_now) ELSE v_now END
-    FROM (
-      SELECT d.blocks AS name, max(d.delay) AS delay, max(d.error) AS error
-      FROM jsonb_to_recordset(p_done)
-        AS d(blocks text, delay double precision, state haul.job_state, error text)
-      WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) b
-    JOIN haul.host_name n ON n.name = b.name CROSS JOIN LATERAL haul.host_now(n.id) k
-    WHERE h.ctid = k.place;
+    PERFORM haul.block_hosts(p_done, v_now);
   END IF;
   IF v_unsafe IS NOT NULL THEN
     UPDATE haul.host h SET range_unsafe_until = v_now + interval '1 day'
@@ -255,5 +234,66 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
-  'Gives hosts the places of ended leases back, blocks those in trouble, and arms the lanes of what waits again and '
-  'of hosts that are no longer full. Locks hosts by id, then lanes.';
+  'The second half of end_leases(): gives hosts the places of ended leases back, blocks hosts in trouble, and arms the '
+  'lanes of jobs that wait again and of hosts that are no longer full. In p_done, leases that ended alike are one '
+  'element, with their number ("ended"), the first job ("head") and the longest "delay" of a host. Locks hosts by id, '
+  'then lanes.';
+
+CREATE OR REPLACE FUNCTION haul.give_back_places(p_done jsonb) RETURNS integer[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_freed integer[];
+BEGIN
+  WITH ended AS (
+    SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.answered) AS answered,
+      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed
+    FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer, answered boolean)
+    GROUP BY d.host_id
+  ), back AS (
+    UPDATE haul.host h SET
+      in_flight = h.in_flight - e.ended,
+      failures = CASE WHEN e.answered THEN 0 ELSE h.failures END,
+      trouble_since = CASE WHEN NOT e.answered THEN h.trouble_since END,
+      cap = h.cap + CASE WHEN e.grows THEN 1 ELSE 0 END,
+      successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows THEN h.successes + e.completed ELSE 0 END
+    FROM (
+      SELECT k.place, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
+        k.cap < k.policy_cap AND k.successes + n.completed >= haul.successes_to_grow() AS grows
+      FROM ended n CROSS JOIN LATERAL haul.host_now(n.host_id) k) e
+    WHERE h.ctid = e.place
+    RETURNING h.id, e.was_full AND h.in_flight < haul.places(h.cap, h.failures) AS freed)
+  SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;
+  RETURN v_freed;
+END
+$$;
+COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
+  'Gives hosts, which the caller has locked, the places of ended leases back; p_done as for settle_hosts(). A host '
+  'that answers has no failures any more, and its cap grows by one after successes_to_grow() completed jobs. Returns '
+  'the hosts that were full and are not any more; NULL = none.';
+
+CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  UPDATE haul.host h SET
+    blocked_until = greatest(h.blocked_until, p_now + make_interval(secs => b.delay)),
+    block_reason = CASE WHEN h.blocked_until > p_now THEN h.block_reason ELSE b.error END,
+    -- Several transfers that fail together are one failure. A host that says that it is asked too much is asked half
+    -- as much.
+    failures = h.failures + CASE WHEN h.blocked_until > p_now THEN 0 ELSE 1 END,
+    cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > p_now) IS NOT TRUE
+      THEN greatest(1, h.cap / 2) ELSE h.cap END,
+    successes = 0,
+    trouble_since = CASE WHEN h.blocked_until > p_now - haul.trouble_memory()
+      THEN coalesce(h.trouble_since, p_now) ELSE p_now END
+  FROM (
+    SELECT d.blocks AS name, max(d.delay) AS delay, max(d.error) AS error
+    FROM jsonb_to_recordset(p_done)
+      AS d(blocks text, delay double precision, state haul.job_state, error text)
+    WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) b
+  JOIN haul.host_name n ON n.name = b.name CROSS JOIN LATERAL haul.host_now(n.id) k
+  WHERE h.ctid = k.place;
+END
+$$;
+COMMENT ON FUNCTION haul.block_hosts(jsonb, timestamptz) IS
+  'Blocks the hosts, which the caller has locked, whose transfers failed by the host''s trouble, from p_now for the '
+  'longest delay of each; p_done as for settle_hosts().';
