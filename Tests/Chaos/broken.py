@@ -19,7 +19,7 @@ SQL = {
              "  v_leases := haul.lock_leases(p_worker, p_endings);\n  IF v_leases IS NULL")],
         "haul.lock_leases": [("      AND (p_worker IS NULL OR l.worker = p_worker)\n", "")]},
     # What it sees of `ready` is as old as the statement that locks the lane. That takes a moment longer, for the sake of
-    # the proof: the race is won in seconds and not in hours.
+    # the proof: the race is won in seconds and not in hours. A setting carries it to the functions that look.
     "a claim in one statement": {
         "haul.claim_band": [
             ("  v_lanes tid[];", "  v_lanes tid[];\n  v_visible bigint[];"),
@@ -28,10 +28,15 @@ SQL = {
              "SELECT array_agg(t.place), array_agg(t.host), max(t.next_at), (SELECT array_agg(r.job) FROM haul.ready r WHERE r.queue = p_queue)\n"
              "    INTO v_lanes, v_hosts, v_due, v_visible FROM (\n"
              "      SELECT l.ctid AS place, h.ctid AS host, l.next_at FROM (SELECT pg_sleep(0.02)) moment CROSS JOIN haul.lane l"),
+            ("    EXIT WHEN v_lanes IS NULL;\n",
+             "    EXIT WHEN v_lanes IS NULL;\n    PERFORM set_config('haul.visible', coalesce(v_visible, '{}')::text, true);\n")],
+        "haul.choose_jobs": [
             ("r.instance = p_instance AND r.priority = w.priority",
-             "r.instance = p_instance AND r.job = ANY (v_visible) AND r.priority = w.priority"),
-            ("        AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))",
-             "        AND r.job = ANY (v_visible) AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))")]},
+             "r.instance = p_instance AND r.job = ANY (current_setting('haul.visible')::bigint[]) AND r.priority = w.priority")],
+        "haul.move_lanes_on": [
+            ("      AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))",
+             "      AND r.job = ANY (current_setting('haul.visible')::bigint[])"
+             " AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))")]},
     "a claim that looks at the host of each job that waits": {
         "haul.claim_queue": [
             ("  claimed := 0;\n",

@@ -1,11 +1,3 @@
--- Claims from one queue's lanes of one instance at one priority. Leases are made under (p_worker, p_call).
--- Takes what it can lock and never waits.
---
--- p_floor  NULL, or for a claim that looks past the best: of each lane the first job at this priority or a later one,
---          else the last one before it
--- p_since  lanes due before this are left to a complete look
--- claimed  how many
--- seen     when the last lane that was met had become due, or one before it that was somebody else's at that moment
 CREATE OR REPLACE FUNCTION haul.claim_band(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_instance integer, p_part_instance integer,
   p_priority smallint, p_floor smallint, p_since timestamptz, p_free_slots integer,
@@ -48,34 +40,9 @@ BEGIN
       ORDER BY l.next_at LIMIT 1) t;
     v_from := v_due;
     seen := least(v_due, v_passed);
-
-    -- 2. In a new statement, what may start: one from each host, then a second from each, and so on. What is locked
-    -- stays where it is, and so do the jobs of locked lanes: found by their place no older versions of them are met.
-    SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO v_jobs, v_places, v_of FROM (
-      SELECT r.job, r.place, u.host
-      FROM unnest(v_lanes, v_hosts) AS u(place, host) JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h
-        ON h.ctid = u.host
-      CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
-        THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
-      -- OFFSET 0: found once for each lane, and the index leads to it.
-      CROSS JOIN LATERAL (SELECT CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END AS job) b
-      CROSS JOIN LATERAL (SELECT CASE WHEN h.failures > 0
-        THEN haul.any_job(p_queue, h.id, p_instance, w.priority, b.job) ELSE b.job END AS job OFFSET 0) f
-      CROSS JOIN LATERAL (
-        SELECT r.job, r.ctid AS place, row_number() OVER (ORDER BY r.priority, r.job) AS nth
-        FROM haul.ready r
-        WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
-          AND r.job >= f.job
-        ORDER BY r.priority, r.job
-        LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
-          CASE WHEN cardinality(v_lanes) * v_depth >= p_free_slots - claimed THEN v_depth ELSE p_free_slots - claimed
-            END,
-          haul.starts(h.min_interval, h.burst, h.next_start, v_now))) r
-      WHERE (h.blocked_until IS NULL OR h.blocked_until <= v_now)
-        AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= v_now, true)
-      ORDER BY r.nth, l.next_at, l.host
-      LIMIT p_free_slots - claimed) p;
-
+    -- 2. In new statements, what may start, and its leases.
+    SELECT c.* INTO v_jobs, v_places, v_of
+    FROM haul.choose_jobs(p_queue, p_instance, v_lanes, v_hosts, p_floor, v_depth, p_free_slots - claimed, v_now) c;
     IF v_sweeping AND v_jobs IS NOT NULL THEN
       v_away := haul.put_away(v_jobs);
       v_swept := v_swept + cardinality(v_away);
@@ -83,54 +50,122 @@ BEGIN
       FROM unnest(v_jobs, v_places, v_of) AS u(job, place, host) WHERE u.job <> ALL (v_away);
     END IF;
     IF v_places IS NOT NULL THEN
-      WITH taken AS (
-        -- What an operator has withdrawn meanwhile is not among them, nor what one is about to.
-        DELETE FROM haul.ready r USING (
-          SELECT k.ctid AS place, u.host FROM unnest(v_places, v_of) AS u(place, host) JOIN haul.ready k
-            ON k.ctid = u.place
-          FOR UPDATE OF k SKIP LOCKED) k
-        WHERE r.ctid = k.place
-        RETURNING r.job, r.host, r.priority, k.host AS host_place, clock_timestamp() AS at
-      ), leased AS (
-        INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
-          resumed_at, started_at)
-        SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, p_limited, t.host, p_part_instance, t.priority,
-          1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job),
-          coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
-            WHERE c.job = t.job AND c.instance = p_part_instance), 0), t.at
-        FROM taken t
-      ), hosts AS (
-        UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = n.at,
-          next_start = CASE WHEN h.min_interval > '0'
-            THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
-        FROM (SELECT t.host_place, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host_place) n
-        WHERE h.ctid = n.host_place
-      )
-      SELECT claimed + count(*) INTO claimed FROM taken;
+      claimed := claimed + haul.lease_jobs(p_worker, p_call, p_queue, p_limited, p_part_instance, v_places, v_of);
     END IF;
-
-    -- 3. Again a new statement: what is next in each lane, and when. Full or empty: parked.
-    UPDATE haul.lane l SET
-      priority = coalesce(n.priority, l.priority),
-      head = n.job,
-      next_at = CASE
-        WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
-        ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
-    FROM unnest(v_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place
-    CROSS JOIN LATERAL haul.host_now(k.host) h
-    LEFT JOIN LATERAL (
-      SELECT r.priority, r.job FROM haul.ready r
-      WHERE r.queue = p_queue AND r.host = k.host AND r.instance = p_instance
-        AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
-      ORDER BY r.priority, r.job LIMIT 1) n ON true
-    WHERE l.ctid = u.place;
+    -- 3. Again a new statement: what is next in each lane, and when.
+    PERFORM haul.move_lanes_on(p_queue, p_instance, v_lanes);
   END LOOP;
 END
 $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
-  'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority that were due at p_since or '
-  'later. Returns how many, and how far it has seen (NULL = met no lane). Skips what is locked.';
+  'Claims up to p_free_slots jobs from a queue''s lanes of one instance at one priority, for leases under (p_worker, '
+  'p_call). p_floor NULL takes the first jobs of each lane; else it takes the first at this priority or a later one, '
+  'or the last one before it. Lanes that were due before p_since are left to a complete look. Returns how many jobs, '
+  'and "seen": when the last lane that it met had become due, or an earlier lane that somebody else held at that '
+  'moment (NULL = it met no lane). Takes what it can lock and never waits.';
+
+CREATE OR REPLACE FUNCTION haul.choose_jobs(
+  p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
+  p_free_slots integer, p_now timestamptz, OUT jobs bigint[], OUT places tid[], OUT hosts tid[])
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
+BEGIN
+  -- One from each host, then a second from each, and so on. What is locked stays where it is, and so do the jobs of
+  -- locked lanes: found by their place no older versions of them are met.
+  SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO jobs, places, hosts FROM (
+    SELECT r.job, r.place, u.host
+    FROM unnest(p_lanes, p_hosts) AS u(place, host)
+    JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.ctid = u.host
+    CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
+      THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
+    -- OFFSET 0: found once for each lane, and the index leads to it.
+    CROSS JOIN LATERAL (SELECT CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END AS job) b
+    CROSS JOIN LATERAL (SELECT CASE WHEN h.failures > 0
+      THEN haul.any_job(p_queue, h.id, p_instance, w.priority, b.job) ELSE b.job END AS job OFFSET 0) f
+    CROSS JOIN LATERAL (
+      SELECT r.job, r.ctid AS place, row_number() OVER (ORDER BY r.priority, r.job) AS nth
+      FROM haul.ready r
+      WHERE r.queue = p_queue AND r.host = h.id AND r.instance = p_instance AND r.priority = w.priority
+        AND r.job >= f.job
+      ORDER BY r.priority, r.job
+      LIMIT least(greatest(haul.places(h.cap, h.failures) - h.in_flight, 0),
+        CASE WHEN cardinality(p_lanes) * p_depth >= p_free_slots THEN p_depth ELSE p_free_slots END,
+        haul.starts(h.min_interval, h.burst, h.next_start, p_now))) r
+    WHERE (h.blocked_until IS NULL OR h.blocked_until <= p_now)
+      AND coalesce(haul.next_start(h.min_interval, h.burst, h.next_start) <= p_now, true)
+    ORDER BY r.nth, l.next_at, l.host
+    LIMIT p_free_slots) p;
+END
+$$;
+COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz) IS
+  'Chooses up to p_free_slots jobs that may start at p_now, from lanes that the caller has locked together with their '
+  'hosts, about p_depth from each lane; p_floor as for claim_band(). Returns the jobs, where their rows of ready are, '
+  'and the row of each one''s host; NULL = none. Locks nothing.';
+
+CREATE OR REPLACE FUNCTION haul.lease_jobs(
+  p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_part_instance integer, p_places tid[],
+  p_hosts tid[]) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_count bigint;
+BEGIN
+  WITH taken AS (
+    -- What an operator has withdrawn meanwhile is not among them, nor what one is about to.
+    DELETE FROM haul.ready r USING (
+      SELECT k.ctid AS place, u.host FROM unnest(p_places, p_hosts) AS u(place, host)
+      JOIN haul.ready k ON k.ctid = u.place FOR UPDATE OF k SKIP LOCKED) k
+    WHERE r.ctid = k.place
+    RETURNING r.job, r.host, r.priority, k.host AS host_place, clock_timestamp() AS at
+  ), leased AS (
+    INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
+      resumed_at, started_at)
+    SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, p_limited, t.host, p_part_instance, t.priority,
+      1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job),
+      coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
+        WHERE c.job = t.job AND c.instance = p_part_instance), 0), t.at
+    FROM taken t
+  ), hosts AS (
+    UPDATE haul.host h SET in_flight = h.in_flight + n.started, last_start = n.at,
+      next_start = CASE WHEN h.min_interval > '0'
+        THEN greatest(h.next_start, n.at) + h.min_interval * n.started END
+    FROM (SELECT t.host_place, count(*) AS started, max(t.at) AS at FROM taken t GROUP BY t.host_place) n
+    WHERE h.ctid = n.host_place
+  )
+  SELECT count(*) INTO v_count FROM taken;
+  RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, tid[], tid[]) IS
+  'Takes jobs out of ready, whose rows and whose hosts'' rows are given, makes leases for them under (p_worker, '
+  'p_call) and counts them on their hosts, which the caller has locked. Skips jobs that somebody else has locked or taken. '
+  'Returns how many leases.';
+
+CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
+BEGIN
+  UPDATE haul.lane l SET
+    priority = coalesce(n.priority, l.priority),
+    head = n.job,
+    -- Full or empty: parked.
+    next_at = CASE
+      WHEN n.job IS NULL OR h.in_flight >= haul.places(h.cap, h.failures) THEN NULL
+      ELSE greatest(clock_timestamp(), h.blocked_until, haul.next_start(h.min_interval, h.burst, h.next_start)) END
+  FROM unnest(p_lanes) AS u(place) JOIN haul.lane k ON k.ctid = u.place
+  CROSS JOIN LATERAL haul.host_now(k.host) h
+  LEFT JOIN LATERAL (
+    SELECT r.priority, r.job FROM haul.ready r
+    WHERE r.queue = p_queue AND r.host = k.host AND r.instance = p_instance
+      AND (r.priority, r.job) >= (k.priority, coalesce(k.head, 0))
+    ORDER BY r.priority, r.job LIMIT 1) n ON true
+  WHERE l.ctid = u.place;
+END
+$$;
+COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
+  'Writes into lanes that the caller has locked, together with their hosts, which job is next and when. A lane that is '
+  'empty or whose host is full is parked: no claim finds it until arm().';
 
 -- The id of a job that waits in a lane, any of them; NULL where none does. p_first is where the lane's first may be
 -- looked for. A host in trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a

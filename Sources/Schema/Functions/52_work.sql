@@ -39,16 +39,6 @@ $$;
 COMMENT ON FUNCTION haul.leases_of(bigint, bigint) IS
   'The leases of one call of a worker, each with what it needs to begin or go on; [] = none. Locks nothing.';
 
--- Settles what a worker has finished, then claims what it has room for: one call, one commit.
---
--- p_call      1, 2, 3, … per worker. A number that has already taken effect changes nothing and returns what the
---             first call gave: a lost reply loses nothing.
--- p_endings   as in end_leases(); results completed, failed, released
--- p_queues    names, or NULL for every queue whose store the worker mounts; never one whose store it has closed
--- p_free_slots      how many jobs it can take; 0 only settles
--- Returns     {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": […], "contended": true when
--- somebody else
---             held what was due (ask again soon), "wait": seconds until something known becomes due, "draining"}
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
 RETURNS jsonb
@@ -57,17 +47,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_last record;
-  v_worker record;
   v_settled jsonb;
-  v_room integer := p_free_slots;
-  v_wait double precision;
-  v_next record;
-  v_due boolean := false;
-  v_queue record;
   v_claim record;
-  v_seen jsonb := '{}';
-  v_here jsonb;
-  v_looked timestamptz;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
@@ -82,64 +63,105 @@ BEGIN
       'claimed', haul.leases_of(p_worker, p_call), 'contended', true, 'draining', false);
   END IF;
   v_settled := haul.end_leases(p_worker, p_endings);
-
-  SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining
-    INTO v_worker
-  FROM haul.worker w WHERE w.id = p_worker;
-  IF v_room > 0 AND NOT v_worker.closed THEN
-    FOR v_queue IN
-      SELECT q.id, q.max_running, i.id AS instance FROM haul.queue q
-      JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
-      WHERE NOT q.paused AND q.deleted_at IS NULL AND (p_queues IS NULL OR q.name = ANY (p_queues))
-        AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
-      ORDER BY -ln(1 - random()) / q.weight  -- each queue is first as often as its weight says
-    LOOP
-      v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
-        v_queue.instance,
-        v_room, v_last.seen -> v_queue.id::text);
-      v_here := coalesce(v_claim.seen, '{}');
-      v_looked := NULL;
-      IF v_claim.claimed < v_room AND NOT v_claim.held AND coalesce((v_here ->> 'look_at')::timestamptz
-        NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true) THEN
-        -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look.
-        -- It steps over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a
-        -- minute.
-        v_room := v_room - v_claim.claimed;
-        v_looked := clock_timestamp();
-        v_claim := haul.claim_queue(p_worker, p_call, v_last.claims + 1, v_queue.id, v_queue.max_running,
-          v_queue.instance, v_room, NULL);
-        v_here := v_here || jsonb_build_object('look_at', clock_timestamp()
-          + greatest(interval '1 second', least(interval '1 minute', 50 * (clock_timestamp() - v_looked))));
-      END IF;
-      v_seen := v_seen || jsonb_build_object(v_queue.id, v_here);
-      v_room := v_room - v_claim.claimed;
-      EXIT WHEN v_room <= 0;
-      v_due := v_due OR v_claim.held;
-      IF v_queue.max_running IS NOT NULL THEN
-        v_wait := least(v_wait, 1);  -- nobody says so when a place becomes free
-      END IF;
-      -- Room is left: is something due that others held, and when is the next due?
-      SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() AS wait INTO v_next
-      FROM haul.next_due(v_queue.id, v_queue.instance, CASE WHEN v_looked IS NULL THEN v_last.seen -> v_queue.id::text
-        END) n;
-      v_due := v_due OR coalesce(v_next.wait <= '0', false);
-      v_wait := least(v_wait, extract(epoch FROM v_next.wait));
-    END LOOP;
-  END IF;
+  v_claim := haul.claim_jobs(p_worker, p_call, v_last.claims + 1, p_queues, p_free_slots, v_last.seen);
   UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_free_slots > 0 THEN 1 ELSE 0 END,
-    seen = v_last.seen || v_seen
+    seen = v_claim.seen
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
-    'claimed', CASE WHEN v_room < p_free_slots THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
-    'contended', v_due, 'wait', CASE WHEN v_wait > 0 THEN v_wait WHEN v_wait IS NOT NULL THEN 0 END, 'draining',
-      v_worker.draining);
+    'claimed', CASE WHEN v_claim.claimed > 0 THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
+    'contended', v_claim.contended, 'wait', v_claim.wait, 'draining', v_claim.draining);
 END
 $$;
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
-  'Settles what a worker has finished, then claims up to p_free_slots jobs, in one commit. p_call is 1, 2, 3, …; the '
-  'same number again changes nothing and returns what the first call gave. Returns {"settled": [{"job", "token", '
-  '"state", "delay", "cause"}], "claimed": [leases], "contended", "wait": seconds, "draining"}. An ending whose '
-  'token is stale is not in "settled".';
+  'Settles what a worker has finished, then claims up to p_free_slots jobs, in one commit; 0 only settles. p_call is '
+  '1, 2, 3, … for each worker. The same number again changes nothing and returns what the first call gave, so a lost '
+  'reply loses nothing; a smaller one raises HA006. p_endings as for end_leases(), with the results completed, failed '
+  'and released. p_queues: names, or NULL for all queues whose store the worker mounts; it gets no jobs for a store '
+  'that it has closed. Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], '
+  '"contended": true = somebody else held what was due, so ask again soon, "wait": seconds until something known '
+  'becomes due, "draining"}. An ending whose token is stale is not in "settled".';
+
+CREATE OR REPLACE FUNCTION haul.claim_jobs(
+  p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
+  OUT claimed integer, OUT seen jsonb, OUT contended boolean, OUT wait double precision, OUT draining boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_worker record;
+  v_queue record;
+  v_claim record;
+  v_next interval;
+BEGIN
+  claimed := 0;
+  seen := p_seen;
+  contended := false;
+  SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining
+  INTO v_worker FROM haul.worker w WHERE w.id = p_worker;
+  draining := v_worker.draining;
+  IF p_free_slots <= 0 OR v_worker.closed THEN
+    RETURN;
+  END IF;
+  FOR v_queue IN
+    SELECT q.id, q.max_running, i.id AS instance FROM haul.queue q
+    JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
+    WHERE NOT q.paused AND q.deleted_at IS NULL AND (p_queues IS NULL OR q.name = ANY (p_queues))
+      AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
+    ORDER BY -ln(1 - random()) / q.weight  -- each queue is first as often as its weight says
+  LOOP
+    v_claim := haul.claim_thoroughly(p_worker, p_call, p_claim, v_queue.id, v_queue.max_running, v_queue.instance,
+      p_free_slots - claimed, p_seen -> v_queue.id::text);
+    seen := seen || jsonb_build_object(v_queue.id, v_claim.seen);
+    claimed := claimed + v_claim.claimed;
+    EXIT WHEN claimed >= p_free_slots;
+    contended := contended OR v_claim.held;
+    IF v_queue.max_running IS NOT NULL THEN
+      wait := least(wait, 1);  -- nobody says so when a place becomes free
+    END IF;
+    -- Slots are left: is something due that others held, and when is the next due?
+    SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() INTO v_next
+    FROM haul.next_due(v_queue.id, v_queue.instance,
+      CASE WHEN NOT v_claim.complete THEN p_seen -> v_queue.id::text END) n;
+    contended := contended OR coalesce(v_next <= '0', false);
+    wait := least(wait, extract(epoch FROM v_next));
+  END LOOP;
+  wait := CASE WHEN wait > 0 THEN wait WHEN wait IS NOT NULL THEN 0 END;
+END
+$$;
+COMMENT ON FUNCTION haul.claim_jobs(bigint, bigint, bigint, text[], integer, jsonb) IS
+  'Claims up to p_free_slots jobs for a worker from its open queues, each first as often as its weight says. p_claim '
+  'counts the worker''s claims; p_seen is how far its earlier ones have seen, by queue. Returns how many jobs, '
+  '"seen" as it is now, whether others held what was due, in how many seconds something known becomes due (NULL = '
+  'unknown), and whether the worker drains. A worker that drains or whose leases have expired gets nothing.';
+
+CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
+  p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
+  p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean, OUT complete boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_claim record := haul.claim_queue(p_worker, p_call, p_claim, p_queue, p_max_running, p_instance, p_free_slots,
+    p_seen);
+  v_looked timestamptz;
+BEGIN
+  claimed := v_claim.claimed;
+  seen := coalesce(v_claim.seen, '{}');
+  held := v_claim.held;
+  complete := claimed < p_free_slots AND NOT held AND coalesce((seen ->> 'look_at')::timestamptz
+    NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true);
+  IF complete THEN
+    -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look. It
+    -- steps over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a minute.
+    v_looked := clock_timestamp();
+    v_claim := haul.claim_queue(p_worker, p_call, p_claim, p_queue, p_max_running, p_instance, p_free_slots - claimed,
+      NULL);
+    claimed := claimed + v_claim.claimed;
+    held := v_claim.held;
+    seen := seen || jsonb_build_object('look_at', clock_timestamp()
+      + greatest(interval '1 second', least(interval '1 minute', 50 * (clock_timestamp() - v_looked))));
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.claim_thoroughly(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
+  'Claims from one queue as claim_queue() does. If slots are left it looks at all lanes once more, at most once a '
+  'second. Returns also whether it has ("complete").';
 
 CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer, p_seen jsonb)
 RETURNS TABLE (next_at timestamptz)

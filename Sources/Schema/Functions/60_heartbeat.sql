@@ -19,7 +19,6 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_now timestamptz;
   v_draining boolean;
-  v_reply jsonb;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
@@ -58,7 +57,7 @@ BEGIN
       SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = g.token)
     FOR UPDATE SKIP LOCKED);
 
-  SELECT jsonb_build_object(
+  RETURN jsonb_build_object(
     'expiry', extract(epoch FROM haul.lease_expiry()),
     'draining', v_draining,
     'lost', coalesce((SELECT jsonb_agg(e.token) FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint)
@@ -67,9 +66,7 @@ BEGIN
       FROM haul.lease l WHERE l.worker = p_worker AND l.command IS NOT NULL), '[]'),
     'unlisted', coalesce((SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token))
       FROM haul.lease l WHERE l.worker = p_worker AND l.call <= p_seen AND NOT EXISTS (
-        SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = l.token)), '[]'))
-  INTO v_reply;
-  RETURN v_reply;
+        SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = l.token)), '[]'));
 END
 $$;
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
