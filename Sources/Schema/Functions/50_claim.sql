@@ -139,8 +139,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, tid[], tid[]) IS
   'Takes jobs out of ready, whose rows and whose hosts'' rows are given, makes leases for them under (p_worker, '
-  'p_call) and counts them on their hosts, which the caller has locked. Skips jobs that somebody else has locked or taken. '
-  'Returns how many leases.';
+  'p_call) and counts them on their hosts, which the caller has locked. Skips jobs that somebody else has locked or '
+  'taken. Returns how many leases.';
 
 CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -164,14 +164,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
-  'Writes into lanes that the caller has locked, together with their hosts, which job is next and when. A lane that is '
-  'empty or whose host is full is parked: no claim finds it until arm().';
+  'Writes into lanes that the caller has locked, together with their hosts, which job is next and when. A lane that '
+  'is empty or whose host is full is parked: no claim finds it until arm().';
 
--- The id of a job that waits in a lane, any of them; NULL where none does. p_first is where the lane's first may be
--- looked for. A host in trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a
--- port of it where nobody listens, would keep all others from ever being tried. It is one of the next, from the first
--- or from an id between: of the next one, two, … 8,192, each power of two as likely as the other, so that neither many
--- in vain beside each other nor ids of which none waits hide the rest.
+-- A host in trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a port where
+-- nobody listens, would keep all others from ever being tried. So it is one of the next few, counted from the first or
+-- from an id between first and last. How many are "the next": 1, 2, … 8192, each power of two as likely as the
+-- other, so that neither a run of vain jobs nor a gap in the ids hides the rest.
 CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint,
   p_first bigint)
 RETURNS bigint
@@ -195,8 +194,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
   ORDER BY random() LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
-  'One of the jobs that wait in a lane at a priority, from p_first on, by chance; NULL where none does. Locks '
-  'nothing.';
+  'A random one of the jobs that wait in a lane at a priority, from p_first on; NULL where none does. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
 RETURNS smallint
@@ -211,9 +209,6 @@ COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
   'The first priority from p_floor on at which something waits in a lane, else the last one before it; NULL where '
   'nothing waits.';
 
--- In which order a worker's p_claim'th claim looks at the priorities, and the floor within a lane. Seven of eight take
--- the best. Of the others every second one begins elsewhere, and every second one takes of each lane what is not its
--- best: whatever stands in front, all else gets its turn.
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -227,18 +222,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
-  'In which order a worker''s claim of this number looks at the priorities, and from which one on within a lane; '
-  'NULL = the best.';
+  'In which order a worker''s claim of this number looks at the priorities, and from which priority on within a lane; '
+  'NULL = the best. Seven of eight claims take the best. The others start elsewhere or take from each lane what is '
+  'not its best, so that every job gets its turn.';
 
--- Claims up to p_free_slots jobs of a queue: by priority, and within one priority handed-over jobs of the worker's own
--- store instance first. p_seen: how far earlier claims have seen; NULL for a complete look.
--- Returns how many, and p_seen as it is now; held: somebody else is claiming from the queue, which is limited.
---
 -- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they
--- will, "xid", "at", "look_at": when work() looks completely}. What an earlier claim has met is behind it: an index
--- full of what it has left there is not read again. But a lane may have been armed by a transaction that was still
--- going on. So "next" becomes "from" when a claim has looked from the old place after all such transactions, those
--- before "xid", have ended, or after 5 s.
+-- will, "xid", "at", "look_at": when claim_thoroughly() looks completely}. What an earlier claim has met is behind it:
+-- an index full of what it has left there is not read again. But a lane may have been armed by a transaction that was
+-- still going on. So "next" becomes "from" when a claim has looked from the old place after all such transactions,
+-- those before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -291,6 +283,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
-  'Claims up to p_free_slots jobs of a queue. Returns how many, how far claims have seen by now, and whether '
-  'somebody else holds the gate of a limited queue. p_max_running NULL = no limit, p_seen NULL = a complete look. '
-  'Skips what is locked.';
+  'Claims up to p_free_slots jobs of a queue: by priority, and within one priority first the handed-over jobs of the '
+  'worker''s own store instance. p_max_running NULL = no limit. p_seen is how far earlier claims have seen; NULL = a '
+  'complete look. Returns how many jobs, p_seen as it is now, and whether somebody else holds the gate of a limited '
+  'queue. Skips what is locked.';

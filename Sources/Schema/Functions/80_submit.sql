@@ -1,105 +1,35 @@
 -- Jobs from what is staged (75_staging.sql).
 
--- Turns the first p_limit of a submission's lines that are left into jobs, all of these or none.
---
--- p_options  {"digest", "length", "if_exists", "max_attempts", "max_bytes", "accept_unverified_length", …} for every
--- line;
---            a line's own options go before, as does its priority
--- p_after    not before this long from now; NULL or 0 = at once
--- p_on_duplicate  as in check_submission(); what is wrong there is wrong here. With refresh completed jobs are asked
--- for
---                 again: see refresh_jobs()
--- p_others   whether jobs outside p_batch that lines have met are wanted
--- Returns    {"submitted", "skipped": already there with the same URL, "requeued": had failed or been
---            cancelled, and are tried with the options given now, "refreshed": had completed, and are asked for again,
---            "elsewhere": [{"kind", "name", "jobs"}]: of those that are not in p_batch, where a batch is given, and of
--- those in another queue, "unchecked": of those skipped, how many have a line with a digest that they neither demand
--- nor have, "unapplied": … with other options that they do not have, "others": ids outside p_batch, where wanted,
---            "left": whether lines are left}
--- Raises     HA003 unknown queue · HA008 a path that is taken · HA004 an option of the wrong kind; with the line in the
--- message
+-- The planner does not know the size of staging: what a line needs from elsewhere is looked up by index and kept in its
+-- row, and no statement of submit() may read more of another table than that.
+
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
   p_on_duplicate text, p_others boolean, p_limit integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
--- Of the size of staging the planner knows nothing: what a line needs from elsewhere is looked up by index and kept in
--- its row, and no statement here may read more of another table than that.
 DECLARE
   v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
   v_queue haul.queue := v_step.queue;
-  v_batch integer := v_step.batch;
   v_count bigint := v_step.count;
   v_last bigint := v_step.last;
-  v_options jsonb := v_queue.defaults || coalesce(p_options, '{}');
-  v_bad record;
   v_added record;
   v_met bigint[] := '{}';
   v_requeued bigint[] := '{}';
   v_refreshed bigint[] := '{}';
-  v_again bigint[] := '{}';
-  v_elsewhere jsonb;
-  v_unchecked bigint := 0;
-  v_unapplied bigint := 0;
-  v_others jsonb;
+  v_differ jsonb := '{"elsewhere": [], "others": [], "unchecked": 0, "unapplied": 0}';
 BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
-  v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_batch, p_priority, v_options, p_after, v_last);
-
+  v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_step.batch, p_priority,
+    v_queue.defaults || coalesce(p_options, '{}'), p_after, v_last);
   -- The lines that are left met an earlier job: the same URL is that job, another URL is an error.
   IF v_added.jobs < v_count THEN
-    UPDATE haul.staging s SET owner = (
-      SELECT d.job FROM haul.dedupe d WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
-    WHERE s.submission = p_submission AND s.line <= v_last;
-    SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
-    WHERE s.submission = p_submission AND s.line <= v_last
-      AND (p_on_duplicate = 'error' OR NOT EXISTS (
-        SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path))
-    ORDER BY s.line LIMIT 1;
-    IF FOUND THEN
-      RAISE EXCEPTION 'line %: job % has the path "%" already', v_bad.line, v_bad.owner, v_bad.path
-        USING ERRCODE = 'HA008', HINT = 'Give this line another path.';
-    END IF;
-    SELECT array_agg(DISTINCT s.owner) INTO v_met FROM haul.staging s
-    WHERE s.submission = p_submission AND s.line <= v_last;
-    IF p_on_duplicate = 'refresh' THEN
-      v_refreshed := haul.refresh_jobs(
-        v_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission), v_queue.id);
-    END IF;
-    v_requeued := haul.requeue(v_met, p_queue => v_queue.id);
-    v_again := v_requeued || v_refreshed;
-    -- Whoever submits again what had failed may have mended its options. What is refreshed keeps those that are not
-    -- given now, but for what they say of the file that was.
-    UPDATE haul.job j SET options = v_queue.defaults || l.options FROM (
-      SELECT DISTINCT ON (s.owner) s.owner, coalesce((
-          SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner
-            AND k.id = ANY (v_refreshed)), '{}')
-        || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
-      FROM haul.staging s
-      WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_again)
-      ORDER BY s.owner, s.line) l
-    WHERE j.id = l.owner AND j.options IS DISTINCT FROM v_queue.defaults || l.options;
-    SELECT jsonb_agg(jsonb_build_object('kind', e.kind, 'name', e.name, 'jobs', cardinality(e.jobs))),
-      jsonb_agg(e.jobs) FILTER (WHERE e.kind = 'batch')
-    INTO v_elsewhere, v_others FROM (
-      SELECT 'batch' AS kind, b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
-      WHERE j.id = ANY (v_met) AND j.batch IS DISTINCT FROM v_batch AND v_batch IS NOT NULL GROUP BY b.name
-      UNION ALL
-      SELECT 'queue', q.name, array_agg(j.id) FROM haul.job j JOIN haul.queue q ON q.id = j.queue
-      WHERE j.id = ANY (v_met) AND j.queue <> v_queue.id AND q.deleted_at IS NULL
-      GROUP BY q.name) e;
-    SELECT count(DISTINCT s.owner) FILTER (
-        WHERE g.options ? 'digest' AND (g.options ->> 'digest' = ANY (ARRAY[j.options ->> 'digest', j.digest]))
-          IS NOT TRUE),
-      count(DISTINCT s.owner) FILTER (WHERE NOT j.options @> (g.options - '{digest,length}'::text[]))
-    INTO v_unchecked, v_unapplied
-    FROM haul.staging s
-    CROSS JOIN LATERAL (SELECT coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options) g
-    -- OFFSET 0: by each job's id.
-    CROSS JOIN LATERAL (SELECT j.options, (SELECT o.digest FROM haul.outcome o WHERE o.job = j.id) AS digest
-      FROM haul.job j WHERE j.id = s.owner OFFSET 0) j
-    WHERE s.submission = p_submission AND s.line <= v_last AND g.options <> '{}' AND s.owner <> ALL (v_again);
+    v_met := haul.met_jobs(p_submission, v_queue.store, v_last, p_on_duplicate);
+    SELECT a.requeued, a.refreshed INTO v_requeued, v_refreshed
+    FROM haul.try_again(p_submission, v_queue, p_options, v_last, v_met, p_on_duplicate) a;
+    v_differ := haul.compare_met(p_submission, v_queue.id, v_step.batch, p_options, v_last, v_met,
+      v_requeued || v_refreshed, p_others);
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
   END IF;
 
@@ -109,20 +39,123 @@ BEGIN
     SELECT u.host, v_queue.id AS queue, u.priority, u.head
     FROM unnest(v_added.hosts, v_added.priorities, v_added.heads) AS u(host, priority, head)
     UNION ALL
-    SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_again)) a;
+    SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued || v_refreshed)) a;
   PERFORM pg_notify('haul', 'queues:all');
-  RETURN jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
-    'refreshed', cardinality(v_refreshed), 'skipped', v_count - v_added.jobs - cardinality(v_again),
-    'elsewhere', coalesce(v_elsewhere, '[]'), 'unchecked', v_unchecked, 'unapplied', v_unapplied,
-    'others', CASE WHEN p_others THEN coalesce(v_others, '[]') ELSE '[]' END, 'left',
-    EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
+  RETURN v_differ || jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
+    'refreshed', cardinality(v_refreshed),
+    'skipped', v_count - v_added.jobs - cardinality(v_requeued) - cardinality(v_refreshed),
+    'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
 $$;
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
-  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". Returns '
-  '{"submitted", "skipped", "requeued", "refreshed", "elsewhere": [{"kind", "name", "jobs"}], "unchecked", '
-  '"unapplied", "others", "left"}. Raises HA003 for a queue that does not exist, HA008 for a path that another job '
-  'has.';
+  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". p_options '
+  '{"digest", "length", "if_exists", "max_attempts", "max_bytes", …} hold for every line; a line''s own options and '
+  'priority go before. p_after: the jobs start no earlier than this long from now; NULL or 0 = at once. '
+  'p_on_duplicate as for check_submission(), and what is wrong there raises here; with refresh, completed jobs ask '
+  'their sources again. p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, "skipped": '
+  'lines whose job is there with the same URL, "requeued": jobs that had failed or been cancelled and wait again, '
+  'with the options given now, "refreshed": jobs that had completed and ask again, "elsewhere": [{"kind", "name", '
+  '"jobs"}]: jobs in another batch, where a batch is given, or another queue, "unchecked": jobs whose line has a '
+  'digest that they neither demand nor have, "unapplied": jobs that lack other options of their line, "others": ids '
+  'outside the batch, "left"}. Raises HA003 for a queue that does not exist, HA004 for an option of the wrong kind, '
+  'HA008 for a path that another job has.';
+
+CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
+RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_bad record;
+BEGIN
+  UPDATE haul.staging s SET owner = (
+    SELECT d.job FROM haul.dedupe d WHERE d.store = p_store AND d.path_digest = haul.path_digest(s.path))
+  WHERE s.submission = p_submission AND s.line <= p_last;
+  SELECT s.line, s.path, s.owner INTO v_bad FROM haul.staging s
+  WHERE s.submission = p_submission AND s.line <= p_last
+    AND (p_on_duplicate = 'error' OR NOT EXISTS (
+      SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url AND j.path = s.path))
+  ORDER BY s.line LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'line %: job % has the path "%" already', v_bad.line, v_bad.owner, v_bad.path
+      USING ERRCODE = 'HA008', HINT = 'Give this line another path.';
+  END IF;
+  RETURN (SELECT array_agg(DISTINCT s.owner) FROM haul.staging s
+    WHERE s.submission = p_submission AND s.line <= p_last);
+END
+$$;
+COMMENT ON FUNCTION haul.met_jobs(uuid, integer, bigint, text) IS
+  'Writes into the lines of a submission up to p_last which job has their path, and returns these jobs. Raises HA008 '
+  'for a line whose job has another URL, or, with p_on_duplicate error, for any.';
+
+CREATE OR REPLACE FUNCTION haul.try_again(
+  p_submission uuid, p_queue haul.queue, p_options jsonb, p_last bigint, p_met bigint[], p_on_duplicate text,
+  OUT requeued bigint[], OUT refreshed bigint[])
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+  refreshed := '{}';
+  IF p_on_duplicate = 'refresh' THEN
+    refreshed := haul.refresh_jobs(
+      p_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission), p_queue.id);
+  END IF;
+  requeued := haul.requeue(p_met, p_queue => p_queue.id);
+  -- Whoever submits again what had failed may have mended its options. A refreshed job keeps the options that are not
+  -- given now, except those that describe the earlier file.
+  UPDATE haul.job j SET options = p_queue.defaults || l.options FROM (
+    SELECT DISTINCT ON (s.owner) s.owner, coalesce((
+        SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner
+          AND k.id = ANY (refreshed)), '{}')
+      || coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options
+    FROM haul.staging s
+    WHERE s.submission = p_submission AND s.line <= p_last AND s.owner = ANY (requeued || refreshed)
+    ORDER BY s.owner, s.line) l
+  WHERE j.id = l.owner AND j.options IS DISTINCT FROM p_queue.defaults || l.options;
+END
+$$;
+COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
+  'Queues those of the jobs that lines have met again that had failed or been cancelled, and, with p_on_duplicate '
+  'refresh, those that completed before the submission began. Gives them the options of their lines. Returns both; '
+  'the caller arms their lanes. Locks their outcomes in job order.';
+
+CREATE OR REPLACE FUNCTION haul.compare_met(
+  p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
+  p_again bigint[], p_others boolean) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  v_elsewhere jsonb;
+  v_others jsonb;
+  v_unchecked bigint;
+  v_unapplied bigint;
+BEGIN
+  SELECT coalesce(jsonb_agg(jsonb_build_object('kind', e.kind, 'name', e.name, 'jobs', cardinality(e.jobs))), '[]'),
+    coalesce(jsonb_agg(e.jobs) FILTER (WHERE e.kind = 'batch' AND p_others), '[]')
+  INTO v_elsewhere, v_others FROM (
+    SELECT 'batch' AS kind, b.name, array_agg(j.id) AS jobs FROM haul.job j LEFT JOIN haul.batch b ON b.id = j.batch
+    WHERE j.id = ANY (p_met) AND j.batch IS DISTINCT FROM p_batch AND p_batch IS NOT NULL GROUP BY b.name
+    UNION ALL
+    SELECT 'queue', q.name, array_agg(j.id) FROM haul.job j JOIN haul.queue q ON q.id = j.queue
+    WHERE j.id = ANY (p_met) AND j.queue <> p_queue AND q.deleted_at IS NULL
+    GROUP BY q.name) e;
+  SELECT count(DISTINCT s.owner) FILTER (
+      WHERE g.options ? 'digest' AND (g.options ->> 'digest' = ANY (ARRAY[j.options ->> 'digest', j.digest]))
+        IS NOT TRUE),
+    count(DISTINCT s.owner) FILTER (WHERE NOT j.options @> (g.options - '{digest,length}'::text[]))
+  INTO v_unchecked, v_unapplied
+  FROM haul.staging s
+  CROSS JOIN LATERAL (SELECT coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options) g
+  -- OFFSET 0: by each job's id.
+  CROSS JOIN LATERAL (SELECT j.options, (SELECT o.digest FROM haul.outcome o WHERE o.job = j.id) AS digest
+    FROM haul.job j WHERE j.id = s.owner OFFSET 0) j
+  WHERE s.submission = p_submission AND s.line <= p_last AND g.options <> '{}' AND s.owner <> ALL (p_again);
+  RETURN jsonb_build_object('elsewhere', v_elsewhere, 'others', v_others, 'unchecked', v_unchecked, 'unapplied',
+    v_unapplied);
+END
+$$;
+COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigint[], bigint[], boolean) IS
+  'How the jobs that a submission''s lines have met differ from what the lines say: {"elsewhere", "others", '
+  '"unchecked", "unapplied"} as in the reply of submit(). Jobs in p_again have the lines'' options already. Locks '
+  'nothing.';
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
@@ -180,9 +213,6 @@ COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jso
   'many, and the lanes that the caller arms, with the first job of each. p_after NULL or 0 = at once; else there are '
   'no lanes to arm.';
 
--- What each step of a submission begins with: its queue, which nobody deletes before this commits, its batch, made if
--- it is new, and how many lines the step is about, up to which one; their hosts are there then. Raises HA003 unknown
--- queue.
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,
   OUT queue haul.queue, OUT batch integer, OUT count bigint, OUT last bigint)
@@ -200,12 +230,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
-  'The queue of a submission, kept until the commit, its batch (NULL = none), how many of its lines the next step is '
-  'about and the last of these (NULL = none is left). Makes batch, partitions and hosts that are missing. Raises '
-  'HA003 for a queue, HA004 for a submission that is not there.';
+  'Begins a step of a submission. Returns its queue, which nobody deletes before the commit, its batch (NULL = none), '
+  'how many lines the step is about, and the last of these (NULL = none is left). Makes batch, partitions and hosts '
+  'that are missing. Raises HA003 for a queue, HA004 for a submission that does not exist.';
 
--- The queue of that name, which is not deleted before this commits; of one that has been meanwhile the name is looked
--- for again. Raises HA003.
 CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -221,8 +249,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.keep_queue(text) IS
-  'The queue of this name, locked FOR KEY SHARE, so that nobody deletes it before the commit. Raises HA003 where '
-  'there is none.';
+  'The queue of this name, locked FOR KEY SHARE, so that nobody deletes it before the commit. Looks for the name '
+  'again if the queue was deleted meanwhile. Raises HA003 where there is none.';
 
 CREATE OR REPLACE FUNCTION haul.queue_named(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -288,15 +316,12 @@ END
 $$;
 COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
   'Puts failed and cancelled jobs, with p_completed also completed ones, back into ready, with earlier attempts '
-  'forgiven; out of a deleted queue to p_queue, HA004 where that is NULL. Returns those; the caller arms their '
-  'lanes. Locks outcomes in job order.';
+  'forgiven; out of a deleted queue to p_queue, HA004 where that is NULL. Returns those; the caller arms their lanes. '
+  'Locks outcomes in job order.';
 
--- Lets completed jobs wait again with what they have brought kept, so that their sources are asked whether they still
--- have the same: the files stay until others are there. Returns those; the caller arms their lanes as its last step.
---
--- A job that waits or runs brings what its source has then, and is left as it is, as is one that has completed since
--- p_since. So nothing is claimable that a lease may still be about: an outcome is there only when no lease is. A file
--- that stood there before its job, which was told to skip it, may be somebody else's, and is left alone.
+-- A job that waits or runs brings what its source has then. So nothing is claimable that a lease may still be about:
+-- an outcome is there only when no lease is. A file that stood there before its job, which was told to skip it, may
+-- belong to somebody else.
 CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -315,6 +340,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
-  'Queues jobs again that completed before p_since, and keeps what they brought until their sources have been asked '
-  'for it anew; one that only skipped a file is left alone. Returns those; the caller arms their lanes. Locks the '
-  'outcomes of all in job order.';
+  'Queues jobs again that completed before p_since, so that their sources are asked whether the files have changed. '
+  'Keeps what the jobs brought: files stay until new ones replace them. Leaves jobs that wait or run, and jobs that '
+  'only skipped a file. Returns the queued jobs; the caller arms their lanes as its last step. Locks the outcomes of '
+  'all in job order.';
