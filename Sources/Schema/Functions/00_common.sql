@@ -1,23 +1,30 @@
--- What the other functions share. Names of files give the order in which they are applied.
+-- What the other functions share. The names of the files give the order in which they are applied.
 --
--- SQLSTATEs of Haul's own: HA001 unknown worker or secret · HA002 version not served · HA003 no such
--- name · HA004 refused input · HA005 wrong isolation level · HA006 a call older than the last · HA007 somebody has it
--- now ·
--- HA008 a path that is taken.
+-- SQLSTATEs of Haul's own:
+--   HA001 unknown worker or secret      HA005 wrong isolation level
+--   HA002 version not served            HA006 a call older than the last
+--   HA003 no such name                  HA007 somebody else has it now
+--   HA004 refused input                 HA008 a path that is taken
 --
--- Names of hosts (host_name, in name order) are made before all else, or else where a redirect has led to a new one.
--- Lock order, everywhere: batch → worker_call → worker → lease (job order) → outcome, held (job order) → dedupe (key
--- order) → job → scheduled (job order) → ready (job order) → host (id order) → lane_key → lane (key
--- order, in one pass). Whoever has locked a
--- lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED. They move to another lane only
--- under the locks of both; whoever inserts some arms the lane as its last step. A claim takes lanes, hosts and the
--- gates of limited queues with SKIP LOCKED too, and never waits. A queue that must stay is kept FOR KEY SHARE by
--- whoever needs it; who deletes one waits for nothing after it. What is read to decide is read in a statement that
--- starts after the locks are held: within one statement a locked row is seen at its newest version, all else as it was
--- before.
+-- Lock order, everywhere:
+--   host_name (in name order; or later, where a redirect has led to a new host) → batch → worker_call → worker
+--   → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
+--   → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
+--
+-- 1. A session that has locked a lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED.
+--    They move a row to another lane only under the locks of both lanes. A session that inserts rows of `ready` arms
+--    their lanes as its last step.
+-- 2. A claim never waits: it takes lanes, hosts and the gates of limited queues with SKIP LOCKED too.
+-- 3. A session that needs a queue to stay locks it FOR KEY SHARE. A session that deletes a queue waits for nothing
+--    after that.
+-- 4. Lock in one statement and read in the next. Within one statement, a locked row is seen at its newest version and
+--    all else as it was before.
 
--- Also: what these functions say is durable on return, whatever role, database or session have set. A crash could
--- otherwise hand out a token twice.
+COMMENT ON SCHEMA haul IS
+  'Haul: a pool of download workers. Read its views and call its functions. Only the owner, haul_admin, reads or '
+  'writes tables.';
+
+-- A crash could otherwise hand out a token twice.
 CREATE OR REPLACE FUNCTION haul.require_read_committed() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -31,9 +38,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_read_committed() IS
-  'Raises HA005 unless the transaction is READ COMMITTED; turns synchronous_commit on for it where that is off.';
+  'Raises HA005 unless the transaction is READ COMMITTED. Turns synchronous_commit on for the transaction where it is '
+  'off: what a function returns is durable, whatever role, database or session have set.';
 
--- The newest migration of this database, and the oldest program version that its functions still serve.
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT max(version) FROM haul.migration
@@ -45,7 +52,6 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT 12 $$;
 COMMENT ON FUNCTION haul.oldest_served_version() IS
   'The oldest schema version that a program may know and still be served.';
 
--- How long a lease lives without a heartbeat, and the shorter wait once the worker's session is gone.
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
 COMMENT ON FUNCTION haul.lease_expiry() IS 'How long a lease holds after its worker''s last heartbeat.';
@@ -65,8 +71,7 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 COMMENT ON FUNCTION haul.trouble_memory() IS
   'How long after the end of a host''s last block its trouble still counts as going on.';
 
--- The key of a path in `dedupe`. STABLE, as convert_to() is: only then it is written out in the statement that calls
--- it.
+-- STABLE, as convert_to() is: only then the planner writes it out in the statement that calls it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
 LANGUAGE sql STABLE STRICT AS $$
   SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
@@ -79,11 +84,11 @@ LANGUAGE sql IMMUTABLE STRICT
 RETURN (SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r);
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has.';
 
--- How many transfers a host may see now. One that could not be reached gets one at first, to try.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures > 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
-  'How many transfers a host with this cap and so many failures in a row may see now.';
+  'How many transfers a host may see now, by its cap and its failures in a row. A host with failures gets one '
+  'transfer, to try.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)
@@ -108,9 +113,9 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION haul.successes_to_grow() IS
   'How many completed jobs, without a block in between, give a host below its policy''s cap one transfer more.';
 
--- A host as it is now, and where its row is. As long as any transaction keeps an old snapshot, the versions that a busy
--- row has had stay, and `id = …` meets them all, the oldest first. From the end of the same range the newest comes
--- first, and LIMIT stops there. Written out in the statement that calls it, so it may not SET anything.
+-- As long as any transaction keeps an old snapshot, the versions that a busy row has had stay, and `id = …` meets
+-- them all, the oldest first. From the end of the same range the newest comes first, and LIMIT stops there. Written
+-- out in the statement that calls it, so it may not SET anything.
 CREATE OR REPLACE FUNCTION haul.host_now(p_host integer) RETURNS TABLE (
   place tid, name text, in_flight integer, cap integer, policy_cap integer, successes integer, failures integer,
   min_interval interval, burst integer, next_start timestamptz, blocked_until timestamptz, trouble_since timestamptz,
@@ -122,10 +127,9 @@ LANGUAGE sql STABLE AS $$
   FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.host_now(integer) IS
-  'The newest version of a host and where its row is, whatever old snapshots keep; no row where there is none. Locks '
-  'nothing.';
+  'The newest version of a host and where its row is, whatever old snapshots keep. No row where there is no such '
+  'host. Locks nothing.';
 
--- A lane as it is now, likewise.
 CREATE OR REPLACE FUNCTION haul.lane_now(p_host integer, p_queue integer, p_instance integer) RETURNS TABLE (
   place tid, priority smallint, head bigint, next_at timestamptz)
 LANGUAGE sql STABLE AS $$
@@ -134,8 +138,8 @@ LANGUAGE sql STABLE AS $$
   ORDER BY l.instance DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
-  'The newest version of a lane and where its row is, as host_now() of a host; no row where there is none. Locks '
-  'nothing.';
+  'The newest version of a lane and where its row is, as host_now() finds a host. No row where there is no such lane. '
+  'Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
@@ -150,7 +154,7 @@ COMMENT ON FUNCTION haul.policy_of(text) IS
   'What holds for a host of this name: its own policy, else that of the longest *.suffix, else that of *, else the '
   'default. One row.';
 
--- Makes host rows that are missing, in name order (two of these meet in the same order). p_used: a job names them.
+-- Two sessions that make the same hosts meet them in the same order.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   WITH missing AS (
@@ -169,13 +173,8 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   WHERE n.id = k.id
 $$;
 COMMENT ON FUNCTION haul.ensure_hosts(text[], boolean) IS
-  'Makes hosts that are missing, with their policies, in name order. With p_used all of them are marked as hosts '
-  'that jobs name.';
+  'Makes missing hosts, with their policies, in name order. p_used: jobs name all of these hosts.';
 
--- Arms lanes for rows just put into `ready` (or for parked lanes whose host is free again): makes the lane if
--- need be, lowers its (priority, head) and lets it be found from now on. The last locks of every
--- transaction that waits for locks: keys first, then lanes, each in key order in one pass. So once a transaction,
--- but for `haul get`, whose queue is its own.
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
 RETURNS void
@@ -224,8 +223,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
-  'Lets claims find lanes in which something waits: makes those that are missing and lowers the first (priority, '
-  'job) of each. Locks them in key order, the last locks that its caller waits for.';
+  'Lets claims find the lanes of rows that were just put into ready, and parked lanes whose host is free again. Makes '
+  'missing lanes and lowers the first (priority, job) of each lane. Locks lane keys, then lanes, each in key order in '
+  'one pass. Call it once in a transaction, last of all that waits for locks; only haul get, whose queue is its own, '
+  'calls it more often.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

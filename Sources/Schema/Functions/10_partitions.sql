@@ -1,6 +1,5 @@
--- Makes partitions of job, outcome and attempt until p_ids_ahead ids above the last one drawn are covered.
--- Tables are created apart and attached: that takes no lock a claim waits for, while CREATE … PARTITION OF
--- would wait for every reader. Called before any other lock is taken. Raises HA004 for more than a hundred of them.
+-- Tables are created apart and attached: that takes no lock that a claim waits for, while CREATE … PARTITION OF
+-- would wait for every reader.
 CREATE OR REPLACE FUNCTION haul.ensure_partitions(p_ids_ahead bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 SET lock_timeout = '5s' AS $$
@@ -41,4 +40,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.ensure_partitions(bigint) IS
-  'Makes partitions for so many more jobs than there are, at most a hundred million. Returns how many it made.';
+  'Makes partitions of job, outcome and attempt for p_ids_ahead more jobs. Returns how many it made. Call it before '
+  'any other lock is taken. Raises HA004 for more than a hundred partitions.';

@@ -1,7 +1,3 @@
--- Registers a worker. p_stores: [{"store": name, "marker": uuid}, …], read from the directories it mounts. p_queues:
--- names of those that it is going to claim from; NULL = all of its stores.
--- Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}. The secret is returned once and kept only as
--- a digest; every later call carries it.
 CREATE OR REPLACE FUNCTION haul.register(
   p_version integer, p_program text, p_machine text, p_pid integer, p_concurrency integer, p_stores jsonb,
   p_queues text[] DEFAULT NULL)
@@ -50,14 +46,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, text[]) IS
-  'Registers a worker that mounts the stores [{"store", "marker"}] and claims from these queues, or, with NULL, from '
-  'all of those stores. Returns {"worker", "secret", "pool", "stores": [{"store", "instance"}]}; the secret is given '
-  'once, and all later calls carry it. Raises HA002 for a schema version that is not served, HA003 for a marker or a '
-  'queue that is not known.';
+  'Registers a worker. p_stores: [{"store": name, "marker": uuid}], read from the directories that it mounts. '
+  'p_queues: the names of the queues that it claims from; NULL = all queues of its stores. Returns {"worker", '
+  '"secret", "pool", "stores": [{"store", "instance"}]}. The secret is returned only here and kept as a digest; every '
+  'later call carries it. Raises HA002 for a schema version that is not served, HA003 for an unknown marker or queue.';
 
--- Raises HA003 for a queue that does not exist or whose store is not among p_stores: a worker for it would never have
--- anything to do.
--- Programs that do not name their queues to register() ask here before it.
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -75,10 +68,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
-  'Raises HA003 for a queue that does not exist or whose store is not among those given.';
+  'Raises HA003 for a queue that does not exist or whose store is not in p_stores: a worker for it would never get a '
+  'job. Programs that do not name their queues to register() ask here before it.';
 
--- Ties the calling session to the worker: while the session lives it holds an advisory lock under a key
--- that was never used before. When the lock is free, the process or its connection is gone.
+-- While the session lives it holds an advisory lock under a key that was never used before. When the lock is free, the
+-- process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -94,28 +88,25 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
-  'Ties this session to the worker: when it ends, the worker''s jobs are rescued after session_grace() without a '
-  'heartbeat, instead of after 15 s.';
+  'Ties this session to the worker. When the session ends, the worker''s jobs are rescued after session_grace() '
+  'without a heartbeat, instead of after lease_expiry().';
 
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
 COMMENT ON FUNCTION haul.session_lock(bigint) IS
   'The key of an advisory lock by its number: a worker''s session has one of its own, the leader 0.';
 
--- Whether the calling session is to keep house now: it is the leader, or becomes it, for as long as it lives; or the
--- leader has kept none for 2 s. Such a leader stands still, or is cut off without the server's knowing, and may hold
--- its lock for hours. Rounds of two at once do no harm: they wait for each other.
+-- A leader that stands still, or is cut off without the server's knowing, may hold its lock for hours. Two rounds at
+-- once do no harm: they wait for each other.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))
     OR EXISTS (SELECT FROM haul.pulse p WHERE p.round_at < clock_timestamp() - interval '2 seconds')
 $$;
 COMMENT ON FUNCTION haul.lead() IS
-  'Whether this session is to keep house now: it is or becomes the leader, or the leader has kept none for 2 s.';
+  'Whether this session must run maintenance now: it is the leader or becomes it, for as long as it lives, or the '
+  'leader has run none for 2 seconds.';
 
--- Says what keeps the worker from writing to a store it mounts: it is given no job for it from here on, until it says
--- with
--- NULL that nothing does.
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -133,10 +124,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.close_store(bigint, text, text, text) IS
-  'Says why the worker cannot write to a store now, so that it is given no jobs for it; with NULL, that it can '
-  'again.';
+  'Says why the worker cannot write to a store that it mounts. It gets no more jobs for this store until it calls '
+  'again with NULL.';
 
--- The last call of a worker that stops in order: what it still holds may be rescued at once.
 CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -146,9 +136,9 @@ BEGIN
   WHERE id = p_worker;
 END
 $$;
-COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS 'The last call of a worker that stops in order.';
+COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS
+  'The last call of a worker that stops gracefully. Its remaining jobs may be rescued at once.';
 
--- Asks a worker to drain; it learns so by its next heartbeat.
 CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -160,4 +150,6 @@ BEGIN
   RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION haul.drain_worker(bigint) IS 'Asks a worker to drain; false for one that has stopped or died.';
+COMMENT ON FUNCTION haul.drain_worker(bigint) IS
+  'Asks a worker to drain; the worker is notified and also learns it by its next heartbeat. Returns false for a '
+  'worker that has stopped or died.';

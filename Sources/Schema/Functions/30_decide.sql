@@ -1,10 +1,4 @@
--- What an error class means for the job and for its host: the column of the table of error classes
--- (Sources/Worker/ErrorTable.swift, docs/errors.md) that the database decides by.
---   permanent: asking again will not change it; the job fails
---   job:       the job's own trouble; back off, counted against max_attempts
---   host:      the host's trouble; the host that answered is blocked, the job's attempts are not used up
--- worker:    the trouble of the worker that tried; again after a while, by whichever worker claims it then, not counted
---   kept:      asking again from here will not change it; the job fails, but through no fault of its own
+-- Must agree with the table of error classes in Sources/Reports/ErrorTable.swift and docs/errors.md.
 CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE
@@ -17,9 +11,11 @@ RETURN CASE
   ELSE 'permanent'
 END;
 COMMENT ON FUNCTION haul.disposition(text) IS
-  'What an error class means: permanent (the job fails), job (it is tried again, a limited number of times), host '
-  '(it waits for its host), worker (it waits for a worker that can), kept (it fails, and a retry goes on where it '
-  'was).';
+  'What an error class means for the job and its host. permanent: asking again changes nothing, so the job fails. '
+  'job: the job''s own trouble, so it is tried again, up to max_attempts. host: the host''s trouble, so the host that '
+  'answered is blocked and the attempt is not charged. worker: the trouble of the worker that tried, so any worker '
+  'tries again later, not charged. kept: asking again from here changes nothing, so the job fails, but keeps its '
+  'progress for a retry.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE

@@ -1,8 +1,7 @@
--- What becomes of a batch's jobs, in numbers: statements that make or end jobs add a row to `batch_change` by trigger,
--- so that no function can forget it, and the leader adds these up.
+-- Counts of a batch's jobs by outcome. Statements that make or end jobs add a row to `batch_change` by trigger, so that
+-- no function can forget it. The leader adds these rows up.
 
--- Of jobs that have come to be, or have gone from one batch to another. What has ended, or waits again:
--- count_outcomes().
+-- count_outcomes() counts jobs that have ended or wait again.
 CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -24,7 +23,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_jobs() IS
-  'Trigger: adds to batch_change how many jobs a statement has brought to each batch or moved from it; 0 = no batch.';
+  'Trigger: adds to batch_change how many jobs a statement has made in each batch, or moved from one batch to '
+  'another; 0 = no batch.';
 
 CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -75,8 +75,6 @@ BEGIN
 END
 $$;
 
--- Adds up to p_limit changes to the totals of their batches and minutes, and tells whoever waits for a batch that it
--- has ended. Returns how many changes. Two at once do no harm.
 CREATE OR REPLACE FUNCTION haul.roll_up(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -128,10 +126,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.roll_up(integer) IS
-  'Housekeeping: adds up to p_limit changes to the totals of batches. Returns how many it added.';
+  'Maintenance: adds up to p_limit changes to the totals of their batches and minutes, and notifies whoever waits for '
+  'a batch that has ended. Returns how many changes. Two calls at once do no harm.';
 
--- Takes jobs of locked lanes out of ready, but those that somebody is withdrawing at this moment: he may be waiting for
--- a lane.
+-- Whoever is withdrawing a job at this moment may be waiting for a lane.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -142,11 +140,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
-  'Takes jobs, whose lanes the caller has locked, out of ready and returns their rows. One that somebody else has '
-  'locked stays.';
+  'Takes jobs, whose lanes the caller has locked, out of ready and returns their rows. Leaves a job that somebody '
+  'else has locked.';
 
--- Jobs that a claim has met although their batch is being cancelled or paused: puts them where the operator wants
--- them, but those that somebody else is just putting there. Returns all such of p_jobs.
 CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -170,11 +166,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
-  'Ends or holds those of these jobs whose batch is being cancelled or paused, but leaves rows of ready that '
-  'somebody else has locked. Returns all such jobs, those left as well.';
+  'For jobs that a claim meets although their batch is being cancelled or paused: ends or holds them. Leaves rows of '
+  'ready that somebody else has locked. Returns all such jobs of p_jobs, those left as well.';
 
--- An operator's word on a whole batch: from its commit on no job submitted so far is claimed. sweep() moves them.
--- Returns the number of the word that holds now, this one or one that was there.
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -192,8 +186,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
-  'Notes that all jobs of a batch so far are to be cancelled or paused; a pause does not replace a cancellation. '
-  'Returns the number of what holds now. Locks the batch.';
+  'Notes that all jobs submitted to a batch so far are to be cancelled or paused. From its commit on none of them is '
+  'claimed; sweep() moves them. A pause does not replace a cancellation. Returns the number of the command that holds '
+  'now. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -203,8 +198,8 @@ $$;
 COMMENT ON FUNCTION haul.end_sweep(integer) IS
   'Takes back what is to be done to the whole of a batch. What has been done to its jobs stays.';
 
--- The first p_limit jobs of a batch above p_after, up to p_last, in the order of their ids. The plan is pinned: free to
--- choose, on a table that nobody has analysed yet, the planner reads and sorts all of the batch for each step.
+-- The plan is pinned: free to choose, on a table that nobody has analysed yet, the planner reads and sorts all of the
+-- batch for each step.
 CREATE OR REPLACE FUNCTION haul.batch_jobs(p_batch integer, p_after bigint, p_last bigint, p_limit integer)
   RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -217,8 +212,6 @@ $$;
 COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
   'The first p_limit jobs of a batch above p_after, up to p_last, by id; {} = none. Locks nothing.';
 
--- Moves up to p_limit more jobs of a batch as begin_sweep() has said: waiting ones end or are held, running ones are
--- told. `more` is false when the batch is through, and its flag is taken down.
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -254,8 +247,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep(integer, integer) IS
-  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() has noted. Returns how many it changed, '
-  'and whether there may be more; when not, the note is gone. Locks the batch.';
+  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() has noted: waiting jobs end or are held, '
+  'running ones are told. Returns how many it changed, and whether there may be more; when not, the note is gone. '
+  'Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.steer_batch(
   p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,

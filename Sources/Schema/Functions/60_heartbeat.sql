@@ -1,16 +1,4 @@
--- A worker's sign of life: extends all its leases by one expiry and reports progress. Locks nothing but the
--- worker's own rows, so that it cannot wait behind a claim.
---
--- p_seen      the last call whose reply the worker has taken in
--- p_holding   all it believes it holds: [{"job", "token", "bytes", "total", "rate"}, …]
--- p_received  bytes a second over all its transfers, ended ones too: [{"queue", "batch", "rate"}, …]; NULL from a
--- program that
---             does not know it yet: what it holds adds up to it then
--- Returns     {"expiry": seconds, "lost": [tokens that are no lease any more], "commands": [{"job", "token",
--- "command"}],
---             "unlisted": [{"job", "token"}: leases of calls up to p_seen that it does not list; it should release
---             them], "draining"}
--- The caller may count on its leases for `expiry` seconds from the moment it *sent* this.
+-- It locks only the worker's own rows, so that it cannot wait behind a claim.
 CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb,
   p_received jsonb DEFAULT NULL)
 RETURNS jsonb
@@ -70,10 +58,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
-  'A sign of life: the worker''s leases hold for "expiry" seconds from when it was sent. p_holding is all it '
-  'believes it holds: [{"job", "token", "bytes", "total", "rate"}], p_received what haul.received shows: [{"queue", '
-  '"batch", "rate"}]. Returns {"expiry", "draining", "lost": [tokens], "commands": [{"job", "token", "command"}], '
-  '"unlisted": [{"job", "token"}]}.';
+  'A worker''s sign of life: extends all its leases and reports progress. p_seen: the last call whose reply the '
+  'worker has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate"}]. '
+  'p_received: bytes per second of all its transfers, ended ones too, [{"queue", "batch", "rate"}]; NULL = the sum of '
+  'p_holding. Returns {"expiry": seconds, "draining", "lost": [tokens that are no lease any more], "commands": '
+  '[{"job", "token", "command"}], "unlisted": [{"job", "token"}]: leases of calls up to p_seen that p_holding lacks '
+  'and the worker should release}. The caller may count on its leases for "expiry" seconds from when it sent the '
+  'call. Locks only the worker''s own rows.';
 
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -103,9 +94,6 @@ COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
   'Records durable progress after the bytes have reached the disk: [{"job", "token", "instance", "durable", '
   '"length", "resume", "intent"}]. Returns the tokens that are live; a stale one changes nothing.';
 
--- Which of these part files nobody needs any more: the job has ended or is gone, or waits without a checkpoint in this
--- instance; and no live lease has the token. What a failed job has kept is needed for a week. p_parts: [{"job",
--- "token"}, …]. Returns the same for those to remove.
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -120,4 +108,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
-  'Which of these part files, [{"job", "token"}], of a store instance nobody needs any more.';
+  'Which of these part files, [{"job", "token"}], of a store instance nobody needs any more, in the same form. A part '
+  'file is needed while its job runs or has a checkpoint in this instance; after a failure, for a week.';

@@ -1,10 +1,6 @@
--- One round of rescue, every second, by whoever holds the leader lock: takes back the leases of dead workers.
---
--- A worker is dead when its leases have expired, or when its session is gone and the last heartbeat is older than
--- session_grace(). A gap of more than 3 s between rounds, a restart or a crash of the server start one expiry of grace
--- in which nothing is rescued: then it was not the workers that were away. But where some worker's heartbeats have come
--- all through the gap the database was there, and only the leader was not: its work is rescued without delay. Returns
--- {"grace": true|false, "rescued": [{"job", "token", "state"}], "workers": [ids]}.
+-- A gap of more than 3 s between rounds, a restart or a crash of the server start one lease_expiry() of grace in which
+-- nothing is rescued: then it was not the workers that were away. But if the heartbeats of some worker have come all
+-- through the gap, the database was there and only the leader was away: its work is rescued without delay.
 CREATE OR REPLACE FUNCTION haul.rescue() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -51,12 +47,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue() IS
-  'Housekeeping, every second: takes back the jobs of dead workers. Returns {"grace", "rescued": [{"job", "token", '
-  '"state"}], "workers"}.';
+  'One round of rescue, every second, by the leader: takes back the jobs of dead workers. A worker is dead when its '
+  'leases have expired, or when its session is gone and its last heartbeat is older than session_grace(). Returns '
+  '{"grace": true = rescues nothing yet, "rescued": [{"job", "token", "state"}], "workers": [ids]}.';
 
--- Takes back the leases of workers that the caller knows to be gone, without waiting for them to expire. Where all
--- workers are processes of one machine, who starts there can see whose process has ended.
--- Returns [{"job", "token", "state"}].
+-- Where all workers are processes of one machine, whoever starts there can see whose process has ended.
 CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -74,10 +69,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
-  'Takes back the jobs of workers that the caller knows to be gone, at once. Returns [{"job", "token", "state"}].';
+  'Takes back, at once, the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}].';
 
--- Moves up to p_limit scheduled jobs that are due to their lanes, and interrupted ones that nobody with their part file
--- took in time to where anyone may take them. Returns how many of each.
 CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
@@ -137,5 +130,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
-  'Housekeeping: lets scheduled jobs that are due wait, and frees interrupted ones that nobody with their part file '
-  'has taken in time.';
+  'Maintenance: moves up to p_limit scheduled jobs that are due to their lanes. Also frees up to p_limit interrupted '
+  'jobs that no worker with their part file has taken in time, so that any worker may take them. Returns how many of '
+  'each.';

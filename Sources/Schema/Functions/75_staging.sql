@@ -1,12 +1,13 @@
 -- How a list becomes jobs: begin_submission(), then COPY into `staging` in as many transactions as its sender likes,
 -- then check_submission(), then submit() until nothing is left, then end_submission().
 --
--- Why not all in one transaction: a list of ten million lines would hold back VACUUM for minutes, so that claims had to
--- step over whatever had been claimed meanwhile; every other submission that meets one of its hosts or paths would wait
--- for its end; and what an interruption undoes would have to be done again from the start. So every line is read and
--- checked before the first job exists, but the jobs come in transactions of at most p_limit lines. A list within that
--- limit is all or nothing; of a longer one that breaks off some jobs are there, and the same submission again skips
--- them.
+-- Why not all in one transaction?
+-- 1. A list of ten million lines would hold back VACUUM for minutes. Claims would step over all rows claimed meanwhile.
+-- 2. Every other submission that meets one of its hosts or paths would wait for its end.
+-- 3. After an interruption all work would start again.
+-- So every line is read and checked before the first job exists, but the jobs come in transactions of at most p_limit
+-- lines. A list within that limit is all or nothing. If a longer one breaks off, some of its jobs are there, and the
+-- same submission again skips them.
 
 CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -62,15 +63,6 @@ $$;
 COMMENT ON FUNCTION haul.clear_submissions(integer) IS
   'Housekeeping: removes staged lines of submissions whose sessions have ended. Returns how many.';
 
--- What of a submission's lines contradicts each other or what is there, before any of them becomes a job.
---
--- p_on_duplicate  skip, refresh: the same URL for the same path is the same job, another URL is wrong · replace: of
--- earlier
---                 jobs nothing is wrong · error: a path that is taken is wrong
--- p_remove   takes these lines out of the submission
--- Returns    {"count": how many, "first": [{"line", "path", "other_line", "job"}]}, the first p_limit of them by line;
---            "other_line" is the line before that has the path, else "job" is
--- Raises     HA003 unknown queue
 CREATE OR REPLACE FUNCTION haul.check_submission(
   p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
@@ -129,11 +121,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
-  'What of a submission''s lines contradicts each other or what is there: {"count", "first": [{"line", "path", '
-  '"other_line", "job"}]}. With p_remove these lines are taken out.';
+  'Which lines of a submission contradict each other or existing jobs, before any line becomes a job. p_on_duplicate '
+  'skip or refresh: the same URL for the same path is the same job, another URL is wrong. replace: lines only '
+  'contradict each other, not earlier jobs. error: every path that is taken is wrong. p_remove takes these lines out '
+  'of the submission. Returns {"count", "first": [{"line", "path", "other_line", "job"}]}, the first p_limit of them '
+  'by line: "other_line" is the earlier line with the path, else "job" has it. Raises HA003 for a queue that does not '
+  'exist.';
 
--- The first of a job's options that is not of its kind; NULL where all are. Others than these may be there, with a
--- number, a text or a truth value: whoever reads jobs can show them.
+-- Whoever reads jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options' ELSE (
@@ -151,11 +146,10 @@ RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'ob
     ELSE jsonb_typeof(e.value) IN ('number', 'string', 'boolean') END
   ORDER BY e.key LIMIT 1) END;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
-  'The first of a job''s options, by name, whose value is not of its kind; "options" where they are no object, NULL '
-  'where all is right.';
+  'The first of a job''s options, by name, whose value is not of its kind. "options" where p_options is no object, '
+  'NULL where all are right. Unknown options may have a number, a text or a truth value.';
 
--- Raises HA004 where p_options, or those of a submission's lines up to p_last (NULL: of all), are none that a worker
--- can read: a job with such would stop whoever claims or settles it.
+-- A job with such options would stop whoever claims or settles it.
 CREATE OR REPLACE FUNCTION haul.require_options(
   p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -178,8 +172,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
-  'Raises HA004 for options that no worker can read: those given, or those of a submission''s lines up to p_last '
-  '(NULL = all).';
+  'Raises HA004 for options that no worker can read: p_options, or those of a submission''s lines up to p_last (NULL '
+  '= all lines).';
 
 CREATE OR REPLACE FUNCTION haul.require_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -1,21 +1,15 @@
--- For whoever wants files now, whatever became of earlier jobs for the same paths: a submission's lines
--- take those jobs over. Called before submit(), which makes jobs of the lines that are left.
+-- For users who want files now, whatever became of earlier jobs for the same paths: the lines of a submission take
+-- those jobs over. Call it before submit(), which makes jobs of the remaining lines.
 
--- Whether files that are there already are not what is wanted.
 CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(p_options ->> 'if_exists' IN ('replace', 'rename'), false)
 $$;
 COMMENT ON FUNCTION haul.wants_anew(jsonb) IS
-  'Whether options ask for the file although one is there already: to replace it, or beside it.';
+  'Whether these options ask for the file although one is there already: to replace it, or beside it.';
 
--- Lines of a submission whose path has a completed job with the same URL: whether the file is still
--- there, only the caller can see. `path` is where the file was published, `bytes` its length, `digest` one that it must
--- have by this submission and was not compared with when it came. Each line is looked up by itself (LIMIT keeps the
--- planner from joining): of the size of staging nothing is known.
---
--- Who asks for files to be replaced or renamed wants them anew: then only those count that the same command has brought
--- as long as it has not come to its end, that is, something in their queue waits or runs.
+-- Each line is looked up by itself (LIMIT keeps the planner from joining): the planner does not know the size of
+-- staging.
 CREATE OR REPLACE FUNCTION haul.finished_lines(p_submission uuid, p_queue text, p_options jsonb)
 RETURNS TABLE (line bigint, path text, bytes bigint, digest text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -39,20 +33,13 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
-  'Lines of a submission whose path has a completed job with the same URL, and where its file is; for haul get.';
+  'For haul get: lines of a submission whose path has a completed job with the same URL. Only the caller can see '
+  'whether the file is still there. path is where the file was published, bytes its length; digest is one that the '
+  'submission demands and that was not compared when the file came. Where p_options ask to replace or rename files, '
+  'only jobs of the same command count, while something in their queue waits or runs.';
 
--- Removes the lines p_done from a submission; where files are wanted anew their jobs become this
--- queue's, so that they count for as long as it has not ended. The jobs that other lines meet at their paths become
--- what those lines say, in this queue and batch, and wait anew, with earlier attempts forgiven; what is durable
--- of the same URL is kept, and gone on with. Such lines are removed too.
---
--- p_options  as in submit()
--- Returns    {"taken_over": how many jobs that was, "unfinished": those of them that had not ended, and
---            have the same URL as before}
--- Raises     HA003 unknown queue · HA007 such a job is running
---
 -- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has
--- made: submit() would skip them as somebody's, and their files would be nobody's of the second.
+-- made: submit() would skip them as somebody else's, and their files would not belong to the second.
 CREATE OR REPLACE FUNCTION haul.resubmit(
   p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -104,8 +91,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
-  'Before submit(), for whoever wants files now: removes the lines that are done, and lets others take over the jobs '
-  'that they meet. Returns {"taken_over", "unfinished"}. Raises HA007 for a job that is running.';
+  'Call it before submit(), for users who want files now. Removes the lines p_done; where files are wanted anew their '
+  'jobs move to this queue, so that they count until it has ended. Jobs at the paths of other lines take over what '
+  'these lines say, in this queue and batch, and wait again with earlier attempts forgiven. What is durable of the '
+  'same URL is kept. These lines are removed too. p_options as for submit(). Returns {"taken_over": how many jobs, '
+  '"unfinished": those that had not ended and keep their URL}. Raises HA003 for a queue that does not exist, HA007 '
+  'for a job that is running.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
@@ -131,9 +122,6 @@ COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
   'those (NULL = none), how many had ended and which had completed (likewise); one that is not free runs, or has '
   'just been changed.';
 
--- Makes jobs that are free what the lines that own them say, and removes these lines; the first of several counts.
--- Files of those in p_completed are there, as are those that were asked for again, and are replaced unless their lines
--- want something else. p_priority NULL keeps a job's own.
 CREATE OR REPLACE FUNCTION haul.take_over(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
   p_jobs bigint[], p_completed bigint[]) RETURNS void
@@ -172,9 +160,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
-  'Makes detached jobs what the lines of a submission say that own them, lets them wait, with earlier attempts '
-  'forgiven, and removes the lines. p_priority NULL = their own; p_after NULL or 0 = at once, and their lanes are '
-  'armed.';
+  'Makes detached jobs what the lines say that own them, the first of several, and removes these lines. The jobs wait '
+  'again with earlier attempts forgiven. p_completed: jobs whose files are there; these, and jobs that were '
+  'refreshing, replace the file unless their line says otherwise. p_priority NULL = keep their own. p_after NULL or 0 '
+  '= at once, and their lanes are armed.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -1,11 +1,5 @@
--- Of the first p_limit lines of a submission, those whose paths have jobs take these over, in this queue and batch. A
--- job that runs is asked to stop, and its line put behind all others: it is for a later call, when the lease has ended.
--- So nothing is claimable under the new line while the old one may still be brought, and whatever the old lease's
--- worker says after its end is stale. Called before submit(), which makes jobs of the lines that are left.
---
--- Returns    {"replaced": how many jobs, "skipped": lines that repeat another of this submission, "waiting": lines put
---            behind, "left": lines of these p_limit for submit()}
--- Raises     HA003 unknown queue
+-- So nothing is claimable under the new line while the old file may still be brought, and whatever the old lease's
+-- worker says after its end is stale.
 CREATE OR REPLACE FUNCTION haul.replace(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
     p_limit integer)
@@ -54,4 +48,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer) IS
-  'Before submit(): lines whose paths have jobs take these over. Returns {"replaced", "skipped", "waiting", "left"}.';
+  'Call it before submit(): jobs at the paths of the first p_limit lines take over what these lines say, in this '
+  'queue and batch. A running job is asked to stop, and its line is put behind all others for a later call. Other '
+  'arguments as for submit(). Returns {"replaced": how many jobs, "skipped": lines that repeat another of this '
+  'submission, "waiting": lines put behind, "left": lines of these p_limit for submit()}. Raises HA003 for a queue '
+  'that does not exist.';

@@ -1,7 +1,6 @@
--- What operators do to jobs. Each takes a selector and handles up to p_limit jobs a call, returning how many it changed
--- and whether there may be more: call again while that is so, with the `sweep` of the first reply as p_sweep. Of two
--- who say different things of one whole batch, so, the later one is heard. A selector is {"ids": [..], "batch",
--- "queue", "host", "state", "error"}; what is absent does not narrow. Names that do not exist raise HA003.
+-- What operators do to jobs. Each function takes a selector, see check_selector(), and changes up to p_limit jobs a
+-- call. It returns how many it changed and whether there may be more. Call it again while there may be, with the
+-- `sweep` of the first reply as p_sweep. If two operators steer the same batch, the later command wins.
 
 CREATE OR REPLACE FUNCTION haul.matches(
   p_selector jsonb, p_job bigint, p_state text, p_error text) RETURNS boolean
@@ -19,15 +18,14 @@ $$;
 COMMENT ON FUNCTION haul.matches(jsonb, bigint, text, text) IS
   'Whether a selector means a job that has this state and error (NULL = none), whatever ids it names.';
 
--- The ids a selector names, or NULL: compared before matches(), which looks the job up.
+-- Compared before matches(), which looks the job up.
 CREATE OR REPLACE FUNCTION haul.ids(p_selector jsonb) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_selector ? 'ids' THEN
     ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_selector -> 'ids') AS i) END
 $$;
-COMMENT ON FUNCTION haul.ids(jsonb) IS 'The ids that a selector names; NULL where it does not narrow by them.';
+COMMENT ON FUNCTION haul.ids(jsonb) IS 'The ids that a selector names; NULL where it does not narrow by ids.';
 
--- Also what lists ask before they look, so that a name that does not exist is no empty list.
 CREATE OR REPLACE FUNCTION haul.check_selector(p_selector jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -57,10 +55,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_selector(jsonb) IS
-  'Raises HA003 for a name or an id of a selector that does not exist, HA004 for an empty one. A selector is {"ids": '
-  '[..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow.';
+  'Raises HA003 for a name or an id of a selector that does not exist, HA004 for an empty selector or an unknown key. '
+  'A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow. Lists ask '
+  'here too, so that a name that does not exist is no empty list.';
 
--- Gives running jobs a command; the workers that hold them learn of it at once. Returns those that had not got it yet.
 CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -79,12 +77,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.command_jobs(bigint[], text) IS
-  'Tells running jobs to cancel or pause, and notifies their workers; a cancellation stays one. Returns those that '
-  'had not been told. Locks leases in job order.';
+  'Tells running jobs to cancel or pause, and notifies their workers at once. A cancellation is never replaced. '
+  'Returns the jobs that had not been told. Locks leases in job order.';
 
--- Takes those of p_jobs that wait out of scheduled and ready, the latter in job order, which the plan is pinned to. It
--- waits for a claim that is taking one, as a claim waits for nobody. Lanes are not locked: where jobs are of many hosts
--- that costs more than all the rest. The head of one may so be gone; a claim finds what is behind it. Internal.
+-- It works in job order, to which the plan is pinned. It waits for a claim that is taking a job; a claim never waits.
+-- Locking lanes would cost more than all the rest where jobs are of many hosts. So the head of a lane may be gone; a
+-- claim finds what is behind it.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -104,9 +102,8 @@ COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
   'Takes jobs out of scheduled and ready and returns their rows; run_at NULL = out of ready. Waits for a claim that '
   'is taking one. Locks no lanes.';
 
--- Up to p_limit jobs that the selector means and that wait, or run without having been told p_command. With NULL for
--- that: also held ones, all whose priority is not p_but. One that a claim takes between the look at the leases and the
--- look at the waiting jobs is seen in neither: look again until there is none.
+-- One that a claim takes between the look at the leases and the look at the waiting jobs is seen in neither: callers
+-- look again until there is none.
 CREATE OR REPLACE FUNCTION haul.live_jobs(
   p_selector jsonb, p_command text, p_limit integer, p_but smallint DEFAULT NULL) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -133,10 +130,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
-  'Up to p_limit jobs of a selector that wait, or run and have been told neither p_command nor cancel; for cancel '
-  'also held ones. p_command NULL = all that have not ended and are not of priority p_but. Locks nothing.';
+  'Up to p_limit jobs of a selector that wait, or that run and have been told neither p_command nor cancel; for '
+  'cancel also held jobs. p_command NULL = all jobs that have not ended and do not have the priority p_but. Locks '
+  'nothing.';
 
--- Holds those of p_jobs that wait and asks running ones to stop with their progress kept. Returns which that were.
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -152,8 +149,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hold_jobs(bigint[]) IS
-  'Holds those of these jobs that wait and tells running ones to pause. Returns all that it changed. Locks leases '
-  'first, no lanes.';
+  'Holds those of these jobs that wait, and tells running ones to pause with their progress kept. Returns all jobs '
+  'that it changed. Locks leases first, no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -226,9 +223,6 @@ $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
   'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop; called as pause().';
 
--- What resume() and retry() begin with: takes back p_what, a word on the whole of p_batch. Returns the number of the
--- last word on it so far, for p_sweep of the later steps; NULL where there has been another since p_sweep, which goes
--- before.
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -238,8 +232,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
-  'Where p_sweep is NULL, ends what is being done to the whole of a batch, if it is one of p_what. Returns the '
-  'number of the last word on it, 0 without a batch; NULL where there has been another since p_sweep.';
+  'resume() and retry() begin with this. Where p_sweep is NULL, it ends what is being done to the whole of a batch, '
+  'if that is one of p_what. Returns the number of the last command on the batch, for p_sweep of later steps, and 0 '
+  'without a batch. NULL = there has been another command since p_sweep, and that one wins.';
 
 -- Lets paused jobs wait again where they stood, and takes back a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(

@@ -1,5 +1,3 @@
--- Records a directory's marker under a store's name; makes the store, and a queue of the same name on it (the first
--- store also gets the queue `default`). Repeating it with the same marker only refreshes machine and root.
 CREATE OR REPLACE FUNCTION haul.init_store(p_name text, p_marker uuid, p_machine text, p_root text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -25,8 +23,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.init_store(text, uuid, text, text) IS
-  'Records a directory''s marker under a store''s name; makes the store, and a queue of that name, where they are '
-  'new. Returns the instance''s id. Raises HA004 for a marker of another store.';
+  'Records a directory''s marker under a store''s name. Makes the store, and a queue of the same name on it; the '
+  'first store also gets the queue default. The same marker again only updates machine and root. Returns the '
+  'instance''s id. Raises HA004 for a marker of another store.';
 
 CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -56,9 +55,6 @@ $$;
 COMMENT ON FUNCTION haul.create_queue(text, text) IS
   'Makes a queue on a store. Raises HA003 for a store that does not exist, HA004 for a queue that does.';
 
--- Changes a queue: {"paused", "max_running" (null = no limit), "weight" (1 to 1000), "defaults": options of the jobs
--- submitted from now on, a null takes one away}. What is absent stays. A lower max_running holds for starts from now
--- on.
 CREATE OR REPLACE FUNCTION haul.set_queue(p_name text, p_settings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -86,10 +82,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
-  'Changes what it is given of a queue: {"paused", "max_running", "weight", "defaults"}. Raises HA003 for a queue '
-  'that does not exist.';
+  'Changes a queue: {"paused", "max_running": null = no limit, "weight": 1 to 1000, "defaults": options of jobs '
+  'submitted from now on, null removes one}. What is absent stays. A lower max_running holds for starts from now on. '
+  'Raises HA003 for a queue that does not exist, HA004 for a wrong option.';
 
--- Deletes a queue of which no job waits or runs, and gives its name free. Its finished jobs stay.
 CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -110,11 +106,10 @@ BEGIN
   END IF;
 END
 $$;
-COMMENT ON FUNCTION haul.delete_queue(text) IS 'Deletes a queue; HA004 while jobs of it wait or run.';
+COMMENT ON FUNCTION haul.delete_queue(text) IS
+  'Deletes a queue and frees its name. Finished jobs stay. Raises HA003 for a queue that does not exist, HA004 while '
+  'jobs of it wait or run.';
 
--- How a host may be used, pool-wide: transfers at once, seconds between starts, and how many starts may follow each
--- other at once after a pause. NULL leaves what there is. p_name may be a `*.suffix`, or `*` for any host. A lower cap
--- holds for starts from now on; what runs above it runs out.
 CREATE OR REPLACE FUNCTION haul.set_host(p_name text, p_cap integer, p_interval double precision, p_burst integer)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -132,11 +127,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
-  'Sets the policy of a host, of *.suffix or of *: transfers at once, seconds between starts, starts at once after a '
-  'pause. NULL leaves what there is.';
+  'Sets how a host may be used, pool-wide: concurrent transfers, seconds between starts, and how many starts may '
+  'follow each other at once after a pause. NULL leaves a value as it is. p_name may also be *.suffix, or * for any '
+  'host. A lower cap holds for starts from now on; running transfers go on. Raises HA004 for a name that is no host.';
 
--- Starts nothing on a host for p_for; NULL = until unblock_host(). What runs there runs on. A block at the host's own
--- wish or after failures is not made shorter, an operator's is.
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -151,7 +145,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.block_host(text, interval) IS
-  'Starts nothing on a host for so long; NULL = until unblock_host().';
+  'Starts nothing on a host for p_for; NULL = until unblock_host(). Running transfers go on. Never shortens a block '
+  'that the host asked for or that failures caused; it may shorten an operator''s block. Raises HA004 for a name that '
+  'is no host.';
 
 CREATE OR REPLACE FUNCTION haul.unblock_host(
   p_name text, OUT scheduled integer, OUT next_due double precision, OUT last_due double precision)
@@ -180,8 +176,7 @@ COMMENT ON FUNCTION haul.unblock_host(text) IS
   'their own all the same, and in how many seconds the next and the last are due. Raises HA003 for one that is not '
   'known.';
 
--- Makes the lanes of these hosts, which the caller has locked, be looked at now. A lane goes only to a later place
--- than claims have passed.
+-- A lane goes only to a later place than claims have passed.
 CREATE OR REPLACE FUNCTION haul.wake_lanes(p_hosts integer[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -194,10 +189,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
-  'Makes lanes in which something waits due now, of hosts that have room and that the caller has locked. Locks them '
-  'in key order.';
+  'Makes the waiting lanes of these hosts due now, where the host has free slots. The caller has locked the hosts. '
+  'Locks lanes in key order.';
 
--- Forgets the policy of p_name: hosts that it held for get the next one that fits, or the default.
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -210,7 +204,9 @@ BEGIN
   PERFORM haul.apply_policies(p_name);
 END
 $$;
-COMMENT ON FUNCTION haul.unset_host(text) IS 'Forgets the policy of that pattern. Raises HA003 where there is none.';
+COMMENT ON FUNCTION haul.unset_host(text) IS
+  'Forgets the policy of this pattern. Its hosts get the next policy that fits, or the default. Raises HA003 where '
+  'there is no such policy.';
 
 CREATE OR REPLACE FUNCTION haul.apply_policies(p_pattern text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -69,8 +69,6 @@ $$;
 COMMENT ON FUNCTION haul.serving_workers(integer) IS
   'How many workers that have neither stopped nor died mount the store of this queue and claim from it.';
 
--- Whether one of them would take a job: it neither drains nor has trouble with the store. Work that was interrupted can
--- be gone on with in one instance alone; 0 is any.
 CREATE OR REPLACE FUNCTION haul.is_queue_served(p_queue integer, p_instance integer) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT EXISTS (
@@ -80,7 +78,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
       AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
 $$;
 COMMENT ON FUNCTION haul.is_queue_served(integer, integer) IS
-  'Whether a live worker takes jobs of a queue, or those with a part file in one instance of its store (0 = any).';
+  'Whether a live worker takes jobs of a queue: one that neither drains nor has trouble with the store. p_instance '
+  'narrows to jobs with a part file in that instance of the store; 0 = any.';
 
 CREATE OR REPLACE FUNCTION haul.unserved_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -88,13 +87,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 $$;
 COMMENT ON FUNCTION haul.unserved_queues() IS 'Queues that no live worker takes jobs of.';
 
--- Queues where it may be long until somebody claims: paused, limited or not served. A function for the planner's sake:
--- written into haul.hosts it is taken for something to be done for each host, and the query for one worth compiling.
+-- A function for the planner: written into haul.hosts it is taken for something to be done for each host, and the
+-- query for one worth compiling.
 CREATE OR REPLACE FUNCTION haul.stalled_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT array(SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL) || haul.unserved_queues()
 $$;
-COMMENT ON FUNCTION haul.stalled_queues() IS 'Queues that are paused, limited or served by no worker.';
+COMMENT ON FUNCTION haul.stalled_queues() IS
+  'Queues where no claim may come for long: paused, limited or served by no worker.';
 
 CREATE OR REPLACE VIEW haul.queues AS
 SELECT q.name AS queue, s.name AS store, q.paused,

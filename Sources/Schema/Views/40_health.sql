@@ -88,7 +88,6 @@ COMMENT ON FUNCTION haul.held_snapshots() IS
   'Sessions and prepared transactions that keep dead rows of this database from being cleared away, and for how '
   'long. Of sessions of other users only as many as haul_admin may see: see sees_all_sessions().';
 
--- Whether held_snapshots() sees those of all sessions.
 CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
