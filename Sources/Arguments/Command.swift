@@ -1,7 +1,7 @@
 /// A subcommand: a struct whose properties have defaults, tables that say which options and
 /// operands set them, and what to do then.
 package protocol Command: Sendable {
-  /// As typed: `worker`.
+  /// The command's name as users type it: `worker`.
   static var name: String { get }
   /// One sentence, shown in the list of commands too.
   static var abstract: String { get }

@@ -97,7 +97,7 @@ extension [OptionSpec] {
 }
 
 extension OptionSpec {
-  /// As written on a command line, the short one first.
+  /// The option's forms on a command line, the short one first.
   var spellings: [String] { (short.map { ["-\($0)"] } ?? []) + ["--\(long)"] }
 }
 

@@ -3,7 +3,7 @@ import HaulSystem
 /// A program: its name and version, and the tree of its commands.
 package struct CommandTree: Sendable {
   package let root: CommandNode
-  /// As `--version` prints it after the name, and the lines below that.
+  /// The version that `--version` prints after the name.
   package let version: String
   private let versionLines: @Sendable () -> [String]
 

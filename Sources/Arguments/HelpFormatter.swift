@@ -6,7 +6,7 @@ struct HelpFormatter {
   /// More than these a list of values is not for the help of one option.
   private static let mostValues = 12
 
-  /// As wide as COLUMNS says, at least 40; 80 without it.
+  /// Formats to the width in the environment variable COLUMNS, at least 40; 80 columns without it.
   init(environment: [String: String]) {
     width = max(environment["COLUMNS"].flatMap { Int($0) } ?? 80, 40)
   }

@@ -1,6 +1,6 @@
 /// A page of the manual in the macros of man(7), from the same tables as the help.
 package struct ManualPage: Sendable, Equatable {
-  /// As man(1) looks for it: `haul-store-init.1`.
+  /// The name that man(1) looks for: `haul-store-init.1`.
   package let fileName: String
   package let text: String
 }

@@ -12,7 +12,7 @@ package struct OperandSpec: Sendable, Equatable {
   /// Where values come from that are no short list; for completion.
   package var source: ValueSource?
 
-  /// As in a usage line: `<url>`, `[<dir>]`, `<id> ...`.
+  /// The operand in a usage line: `<url>`, `[<dir>]`, `<id> ...`.
   package var usage: String {
     let name = "<\(name)>" + (repeats ? " ..." : "")
     return isRequired ? name : "[\(name)]"
@@ -33,7 +33,7 @@ package struct Operand<Root>: Sendable {
     self.setter = setter
   }
 
-  /// The same operand, whose values come from `source`.
+  /// This operand with `source` for the completion of its values.
   package func from(_ source: ValueSource) -> Operand {
     var operand = self
     operand.spec.source = source

@@ -50,7 +50,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path))
   }
 
-  /// As `value`, refusing what is outside `range`.
+  /// An option with a value within `range`, to be given once.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value> & Sendable, in range: ClosedRange<Value>,
@@ -61,7 +61,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path, where: .init(range)))
   }
 
-  /// As `value` for a property that is nil until set.
+  /// An option with a value, to be given once, for a property that is nil until set.
   package static func value<Value: OptionValue>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value?> & Sendable, environment: String? = nil,
@@ -72,7 +72,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(optional: path))
   }
 
-  /// As `value` for a property that is nil until set, refusing what is outside `range`.
+  /// An option with a value within `range`, to be given once, for a property that is nil until set.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, short: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value?> & Sendable, in range: ClosedRange<Value>,
@@ -83,7 +83,7 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(optional: path, where: .init(range)))
   }
 
-  /// As `value` for a property that is nil until set, refusing what is neither `none` nor within `range`.
+  /// An option whose value is `none` or within `range`, to be given once, for a property that is nil until set.
   package static func value<Value: OptionValue & Comparable>(
     _ long: String, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Settable<Value>?> & Sendable, in range: ClosedRange<Value>,
@@ -124,28 +124,28 @@ package struct Option<Root>: Sendable {
     return Option(spec, .last(path))
   }
 
-  /// As `flag` for a property that is nil until set; `--name=no` makes it false.
+  /// A flag for a property that is nil until set. `--name=no` makes it false.
   package static func deniableFlag(
     _ long: String, _ path: any WritableKeyPath<Root, Bool?> & Sendable, _ help: String
   ) -> Option {
     Option(OptionSpec(long: long, help: help, isDeniable: true), .last(optional: path))
   }
 
-  /// As `deniableFlag`, where `store` puts the answer where it belongs.
+  /// A flag that `--name=no` denies. `store` puts the answer where it belongs.
   package static func deniableFlag(
     _ long: String, _ help: String, store: @escaping @Sendable (inout Root, Bool) -> Void
   ) -> Option {
     Option(OptionSpec(long: long, help: help, isDeniable: true), .storing(store))
   }
 
-  /// The same option, whose values come from `source`.
+  /// This option with `source` for the completion of its values.
   package func from(_ source: ValueSource) -> Option {
     var option = self
     option.spec.source = source
     return option
   }
 
-  /// The same option of a struct that holds `Root` at `path`.
+  /// This option for a struct that holds `Root` at `path`.
   package func lifted<Outer>(
     to path: any WritableKeyPath<Outer, Root> & Sendable, section: String? = nil
   ) -> Option<Outer> {

@@ -3,7 +3,7 @@ package protocol OptionValue: Sendable {
   /// What is expected, to follow "must be": `a whole number`.
   static var expected: String { get }
 
-  /// The same in answer to `argument`, which is none of these.
+  /// What is expected, in answer to `argument`, which cannot be read as this type.
   static func expected(insteadOf argument: String) -> String
 
   /// Everything the text may be, where that is a short list; for help and completion. Else empty.

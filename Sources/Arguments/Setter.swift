@@ -26,7 +26,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// As `last` for a property that is nil until set.
+  /// Sets a property that is nil until set, as `last` does.
   static func last<Value: OptionValue>(
     optional path: any WritableKeyPath<Root, Value?> & Sendable, where rule: Rule<Value> = Rule()
   ) -> Setter {

@@ -64,7 +64,7 @@ package struct BashLine {
     kept = ShellWords(String(line.dropLast(replaced.count))).words.last?.count ?? 0
   }
 
-  /// As ``ShellWords/words``.
+  /// The words of the line, as ``ShellWords/words`` gives them.
   package var words: [String] { split.words }
 
   /// What bash is to put there so that the last word becomes `text`, and a line end; empty where nothing can.

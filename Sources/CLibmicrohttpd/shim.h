@@ -6,9 +6,9 @@
 
 /// What a daemon may use; see MHD_OPTION_* of the same names.
 struct haul_http_limits {
-  /// Open connections at once, in all.
+  /// Concurrent connections, in all.
   unsigned connections;
-  /// Of these from one address.
+  /// Concurrent connections from one address.
   unsigned connections_per_address;
   /// Seconds without a byte after which a connection is closed.
   unsigned idle_seconds;

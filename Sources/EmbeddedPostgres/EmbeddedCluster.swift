@@ -4,9 +4,9 @@ import Postgres
 
 /// A private PostgreSQL cluster that runs as long as a process of this machine uses it.
 ///
-/// Its server listens on a Unix socket alone and believes the kernel about who connects (peer
-/// authentication); the role is `haul`. Users are counted by shared locks that the kernel drops when a
-/// process dies. A server whose last user was killed runs on, and is taken over by the next.
+/// The server listens on a Unix socket only and trusts the kernel about who connects (peer authentication). The role is
+/// `haul`. Shared locks, which the kernel drops when a process dies, count the users. A server whose last user was killed
+/// runs on, and the next user takes it over.
 package final class EmbeddedCluster: Sendable {
   /// What `open` is doing that may take a while.
   package enum Step: Sendable, Equatable {

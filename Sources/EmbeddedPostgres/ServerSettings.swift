@@ -63,7 +63,7 @@ struct ServerSettings {
     }.joined()
   }
 
-  /// As a value in postgresql.conf (PostgreSQL manual, "Parameter Names and Values").
+  /// `text` as a value in postgresql.conf (PostgreSQL manual, "Parameter Names and Values").
   static func quoted(_ text: String) -> String {
     "'" + text.map { $0 == "'" ? "''" : $0 == "\\" ? "\\\\" : String($0) }.joined() + "'"
   }

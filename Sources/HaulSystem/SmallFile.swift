@@ -4,11 +4,11 @@ import Glibc
 package enum SmallFile {
   private static let limit = 65_536
 
-  /// The content, or its end where it is longer than 64 KiB; nil where it cannot be read. No symbolic
-  /// link is followed, and no pipe waited for.
+  /// The content, or its last 64 KiB where it is longer; nil where it cannot be read. Follows no symbolic link and waits
+  /// for no pipe.
   package static func read(_ path: String) -> String? { try? readable(path) }
 
-  /// As above, where it matters that nothing can be told for lack of a descriptor.
+  /// The content as `read` returns it, but throws where the process or machine has no descriptor to spare.
   ///
   /// - Throws: EMFILE and ENFILE only.
   package static func readable(_ path: String) throws(SystemError) -> String? {
@@ -21,7 +21,7 @@ package enum SmallFile {
     return read(file)
   }
 
-  /// As above, of an open file.
+  /// The content of an open file, or its last 64 KiB where it is longer.
   package static func read(_ file: Int32) -> String {
     let start = max(0, lseek(file, 0, SEEK_END) - limit)
     var bytes = [UInt8](repeating: 0, count: limit)

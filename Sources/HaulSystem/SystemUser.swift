@@ -11,7 +11,7 @@ package struct SystemUser: Sendable, Equatable {
     unsafe self.init { unsafe getpwnam_r(name, $0, $1, $2, $3) }
   }
 
-  /// As ``init(named:)``, by number. (getpwuid_r(3))
+  /// The user with this number; nil where there is none, or the list of users cannot be read. (getpwuid_r(3))
   package init?(id: uid_t) {
     unsafe self.init { unsafe getpwuid_r(id, $0, $1, $2, $3) }
   }

@@ -62,7 +62,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case io
     /// The process or the machine has no open file to spare.
     case openFiles = "open_files"
-    /// It was cancelled or paused.
+    /// The transfer was cancelled or paused.
     case cancelled
   }
 

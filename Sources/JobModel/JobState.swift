@@ -3,21 +3,21 @@ package struct JobState: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// Waits for a worker.
+  /// The job waits for a worker.
   package static let queued = JobState(rawValue: "queued")
-  /// Waits for its time.
+  /// The job waits for its time.
   package static let scheduled = JobState(rawValue: "scheduled")
-  /// A worker holds a lease on it.
+  /// A worker holds a lease on the job.
   package static let running = JobState(rawValue: "running")
-  /// Waits for a worker that has a part of its file.
+  /// The job waits for a worker that mounts the directory of its part file.
   package static let interrupted = JobState(rawValue: "interrupted")
-  /// An operator paused it.
+  /// An operator paused the job.
   package static let paused = JobState(rawValue: "paused")
-  /// Its file is published.
+  /// The job's file is published.
   package static let completed = JobState(rawValue: "completed")
-  /// It ended with an error.
+  /// The job ended with an error.
   package static let failed = JobState(rawValue: "failed")
-  /// An operator cancelled it.
+  /// An operator cancelled the job.
   package static let cancelled = JobState(rawValue: "cancelled")
 
   package static let known: [JobState] = [

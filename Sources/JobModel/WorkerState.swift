@@ -3,15 +3,15 @@ package struct WorkerState: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// Its heartbeats come in time.
+  /// The worker's heartbeats come in time.
   package static let alive = WorkerState(rawValue: "alive")
-  /// Its last heartbeat is late.
+  /// The worker's last heartbeat is late.
   package static let silent = WorkerState(rawValue: "silent")
-  /// It claims nothing more and hands its downloads over.
+  /// The worker claims no more jobs and hands its downloads over.
   package static let draining = WorkerState(rawValue: "draining")
-  /// Its heartbeats stopped, and its jobs were taken back.
+  /// The worker's heartbeats stopped, and its jobs were taken back.
   package static let dead = WorkerState(rawValue: "dead")
-  /// It stopped gracefully.
+  /// The worker stopped gracefully.
   package static let stopped = WorkerState(rawValue: "stopped")
 
   package static let known: [WorkerState] = [.alive, .silent, .draining, .dead, .stopped]

@@ -43,7 +43,7 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
   package struct HeldSnapshot: Sendable, Decodable, Equatable {
     /// nil for a prepared transaction.
     package var pid: Int32?
-    /// Its application's name, or the prepared transaction's.
+    /// The name of the session's application, or of the prepared transaction.
     package var name: String
     package var user: String?
     /// Since its transaction began.

@@ -37,8 +37,8 @@ extension JobQueue {
     }
   }
 
-  /// As `control` with `retry`: jobs that had ended when it begins, each once, even if it fails again meanwhile. Where `ifExists`
-  /// is given (`fail`, `skip`, `replace` or `rename`), a file that stands in such a job's way is met so from now on.
+  /// Queues failed and cancelled jobs again, in steps like `control`. Each job is queued once, even if it fails again
+  /// meanwhile. `ifExists` (`fail`, `skip`, `replace` or `rename`) becomes the jobs' collision policy; nil keeps theirs.
   package func retry(
     _ selector: JobSelector, ifExists: String? = nil, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {

@@ -1,12 +1,12 @@
 import Postgres
 
-/// A line whose file an earlier job has brought already, if it is still there.
+/// A line whose file an earlier job has downloaded. The caller checks whether the file is still there.
 package struct FinishedLine: Sendable, Equatable {
   /// The number of the submitted line.
   package let line: Int
   /// Where it was published, below the store's root.
   package let path: String
-  /// Its length then.
+  /// The file's length in bytes when it was published.
   package let bytes: Int64
   /// One that it must have and was not compared with when it came, as `alg=digest`.
   package let digest: String?
@@ -53,7 +53,7 @@ extension JobQueue {
     }
   }
 
-  /// The same in a transaction that is open.
+  /// Does the work of `resubmit` in a transaction that is open.
   private func resubmitInOne(
     _ submission: Submission, _ lines: [SubmitLine],
     _ isDone: @Sendable (FinishedLine) async -> Bool

@@ -119,7 +119,7 @@ package struct RunningJob: Sendable, Decodable, Equatable {
 
 /// A row of `haul.throughput`.
 package struct EndedInMinute: Sendable, Decodable, Equatable {
-  /// Its beginning.
+  /// The minute's beginning, in seconds since 1970.
   package var minute: Int64
   package var completed: Int64
   package var failed: Int64

@@ -102,7 +102,7 @@ package struct TransferRow: Sendable, Equatable {
 
 /// Jobs that neither run nor have ended.
 package struct PoolWaiting: Sendable, Equatable {
-  /// Those that may start by themselves; of a batch that is not paused as a whole, all.
+  /// Jobs that may start without an operator. Of a batch that is not paused as a whole, all waiting jobs count.
   package var jobs: Int64 = 0
   /// Jobs that start only when somebody says so.
   package var paused: Int64 = 0
@@ -144,7 +144,7 @@ extension JobQueue {
       failed: try row.decode(3), time: try row.decode(4))
   }
 
-  /// Who holds the leader's lock (session_lock(0) in 20_register.sql); nil where nobody does.
+  /// The session that holds the leader's lock (session_lock(0) in 20_register.sql); nil where none does.
   package func poolLeader() async throws -> PoolLeader? {
     let names = try await rows(
       """

@@ -71,7 +71,7 @@ package struct JobQueue: Sendable {
     }
   }
 
-  /// The same for functions that return JSON.
+  /// Calls a function that returns JSON, as ``call`` does, and decodes its reply.
   func callJSON<T: Decodable>(
     _ sql: String, _ parameters: [(any PostgresEncodable)?], as type: T.Type = T.self
   ) async throws -> T {

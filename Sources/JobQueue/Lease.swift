@@ -1,10 +1,10 @@
 package import JobModel
 
-/// What a job has brought before, and is asked for again. The file stays until another is there.
+/// The file that a job downloaded earlier and now asks its source for again. The file stays until a new one replaces it.
 package struct EarlierFile: Sendable, Decodable, Equatable {
   /// Where it was published, below the store's root.
   package let path: String
-  /// Its length then.
+  /// The file's length in bytes when it was published.
   package let bytes: Int64?
   /// Where one was checked or recorded.
   package let digest: String?

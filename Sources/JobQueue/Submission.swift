@@ -30,14 +30,14 @@ package struct SubmitLine: Sendable {
 
 /// What all lines of a submission share.
 package struct Submission: Sendable {
-  /// What a line means whose path an earlier job has.
+  /// What to do with a line whose path an earlier job has.
   package enum OnDuplicate: String, Sendable, CaseIterable {
-    /// The same URL is that job, which is queued again if it had failed; another URL is an error.
+    /// A line with the same URL means that job, which is queued again if it had failed. Another URL is an error.
     case skip
-    /// As `skip`, but of a job that has completed the source is asked whether it still has the same; if not, its file is
-    /// replaced. One that waits or runs brings what the source has then, and is left as it is.
+    /// Like `skip`, but a completed job asks its source whether the file has changed, and replaces the file if so. A job
+    /// that waits or runs is left alone: it downloads what the source has then.
     case refresh
-    /// The line takes the job over; what runs of it is stopped first.
+    /// The line takes the job over. A running job is stopped first.
     case replace
     /// An error, whatever its URL.
     case error
@@ -125,24 +125,24 @@ package struct SubmitReply: Sendable, Equatable {
   }
 
   package internal(set) var submitted = 0
-  /// The same path and URL was there already.
+  /// Lines whose path and URL an earlier job has.
   package internal(set) var skipped = 0
-  /// Was there, had failed or been cancelled, and is queued again.
+  /// Jobs that had failed or been cancelled and are queued again.
   package internal(set) var requeued = 0
-  /// Had completed, and is asked for again.
+  /// Completed jobs that ask their sources again.
   package internal(set) var refreshed = 0
-  /// Was another job, and is the line's now.
+  /// Jobs that a line has taken over.
   package internal(set) var replaced = 0
-  /// Of those skipped, queued again and asked for again, those that are not in the submission's batch, where it has one, and
-  /// those in another queue.
+  /// Skipped, requeued and refreshed jobs that are in another batch than the submission's, if it has one, or in another
+  /// queue.
   package internal(set) var elsewhere: [Elsewhere] = []
-  /// Of those skipped, those whose line demands a digest that neither the job demands nor the file is known to have.
+  /// Skipped jobs whose line demands a digest that the job does not demand and the file is not known to have.
   package internal(set) var unchecked = 0
-  /// Of those skipped, those whose line has options, others than a digest or a length, that the job does not have.
+  /// Skipped jobs that lack an option of their line, other than a digest or a length.
   package internal(set) var unapplied = 0
-  /// Ids of those in another batch, where they are wanted.
+  /// Ids of the jobs in another batch, where the caller asked for them.
   package internal(set) var others: [Int64] = []
-  /// What was left out.
+  /// The lines that were left out.
   package internal(set) var conflicts: SubmitConflicts
 
   mutating func add(_ chunk: SubmitChunkReply) {

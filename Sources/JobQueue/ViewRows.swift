@@ -77,7 +77,7 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   /// Names of the queues it claims from; nil for all of its stores.
   package let queues: [String]?
 
-  /// As messages name it: `worker 45 (host-a, pid 1234)`.
+  /// The worker's name in messages: `worker 45 (host-a, pid 1234)`.
   package var name: String { "worker \(worker) (\(machine), pid \(pid))" }
 }
 
@@ -166,9 +166,9 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let steering: String?
   /// The part of ``bytes`` that belongs to completed jobs.
   package let completedBytes: Int64
-  /// What is there of waiting and paused ones.
+  /// The bytes so far of waiting and paused jobs.
   package let waitingBytes: Int64
-  /// The same as parts of whole files.
+  /// ``waitingBytes`` as fractions of whole files, added up.
   package let waitingParts: Double
   /// Paused jobs; no more than ``mostHeld`` are looked at.
   package let held: Int64
@@ -207,7 +207,7 @@ package struct JobCount: Sendable, Decodable, Equatable {
   package let jobs: Int
   /// Bytes of their files so far.
   package let bytes: Int64
-  /// The same as parts of whole files; nil where no length is known.
+  /// ``bytes`` as fractions of whole files, added up; nil where no length is known.
   package let parts: Double?
 }
 
@@ -238,7 +238,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     case full
     /// The interval between starts on the host `name` is not over.
     case interval
-    /// As many jobs of the queue `name` run as may.
+    /// The queue `name` runs as many jobs as its limit allows.
     case limited
     /// The workers that serve the queue `name` have no room.
     case busy

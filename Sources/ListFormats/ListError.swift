@@ -6,7 +6,7 @@ import HaulSystem
 package enum ListError: Error, Equatable, CustomStringConvertible {
   /// The file could not be opened or read: an `errno`.
   case unreadable(code: Int32)
-  /// It is something else than lines of text, as the clause says.
+  /// The file is not lines of text; the clause says what it is.
   case noText(String)
 
   package var description: String {

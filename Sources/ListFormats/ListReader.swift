@@ -6,7 +6,7 @@ package enum ListSource: Sendable, Equatable {
   /// `-` is standard input.
   package init(argument: String) { self = argument == "-" ? .standardInput : .file(argument) }
 
-  /// As messages have it.
+  /// The source's name in messages.
   package var name: String {
     switch self {
     case .standardInput: "standard input"

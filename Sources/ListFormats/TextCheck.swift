@@ -22,10 +22,11 @@ enum TextCheck {
   private static let utf16 =
     "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
 
-  /// Why what begins with `bytes` is no list, or no text, as a clause without its full stop; nil where it may be.
+  /// Why a file that begins with `bytes` is no list of lines, as a clause without its full stop; nil where it may be one.
   ///
-  /// It is none with a NUL byte, or where more than a third is neither UTF-8 nor printed: a line in Latin-1 is one
-  /// wrong line of a list, and a letter may be cut where the first bytes of a pipe end.
+  /// A file with a NUL byte is no list, nor is one with more than a third of bytes that are neither UTF-8 nor printable.
+  /// A smaller share is accepted: a line in Latin-1 is one wrong line of a list, and the first read of a pipe may end
+  /// within a character.
   static func fault(of bytes: [UInt8]) -> String? {
     let beginning = bytes.prefix(reach)
     if let kind = kinds.first(where: { beginning.starts(with: $0.magic) }) { return kind.clause }

@@ -6,7 +6,7 @@
 struct UpStoreChoice {
   /// A directory that was served before.
   struct Instance: Sendable, Equatable {
-    /// As the database knows it.
+    /// The instance's id in the database.
     let id: Int
     let marker: String
     let directory: String

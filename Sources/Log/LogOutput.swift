@@ -12,7 +12,7 @@ package struct LogOutput: Sendable {
     self.init(event: { _, line in write(line) })
   }
 
-  /// The same for the lines that `isShown` lets through, which is asked once for each; the others are lost.
+  /// This output, limited to the lines that `isShown` accepts. `isShown` is called once for each line; other lines are dropped.
   package func filtered(_ isShown: @escaping @Sendable (LogEvent) -> Bool) -> LogOutput {
     LogOutput(event: { event, line in if isShown(event) { write(event, line) } })
   }
@@ -24,7 +24,7 @@ package struct LogOutput: Sendable {
     try? StandardStream.error.write(line)
   }
 
-  /// The same with `prefix` before each line, as it is, so it must be safe for a terminal.
+  /// Standard error with `prefix` before each line. The prefix is written unchanged, so it must be safe for a terminal.
   package static func standardError(prefix: String) -> LogOutput {
     let prefix = Array(prefix.utf8)
     return LogOutput { line in try? StandardStream.error.write(prefix + line) }

@@ -1,7 +1,7 @@
 /// The terms of this process as leader, from what it is told round by round.
 ///
-/// Who stands in for a leader that stands still is told not to lead right after a round of its own, since house has been kept
-/// just now. That is no end of its term; only later does it mean that somebody else has kept house.
+/// A stand-in for a leader that stands still is told not to lead right after a round of its own, because maintenance has
+/// just run. That does not end its term. A later refusal does: somebody else has run maintenance.
 struct LeaderTerm {
   enum News: Equatable {
     case elected
@@ -15,12 +15,12 @@ struct LeaderTerm {
     case standsBy
   }
 
-  /// Who does not hold the lock is to lead once nobody has kept house for so long (`haul.lead`).
+  /// How long maintenance must not have run before a process without the leader's lock leads (`haul.lead`).
   static let patience = Duration.seconds(2)
 
   private var state = State.unknown
 
-  /// The database was asked at `now` whether to keep house. Returns what is worth saying.
+  /// Takes the database's answer at `now`: whether this process leads. Returns what is worth logging.
   mutating func asked(leads: Bool, now: ContinuousClock.Instant) -> News? {
     switch (state, leads) {
     case (.leads, true), (.standsBy, false): return nil

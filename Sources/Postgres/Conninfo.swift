@@ -18,9 +18,10 @@ enum Conninfo {
     return unsafe values(options)
   }
 
-  /// What `reason`, libpq's, may be told of.
+  /// The part of libpq's `reason` that may be shown.
   ///
-  /// Its option is quoted where it cannot be a piece of a password: none stands before it, nor any user name of a URI.
+  /// The option that it names is quoted only where it cannot be part of a password: no password and no user name of a URI
+  /// stands before it.
   private static func complaint(of reason: String, about string: String) -> String {
     let unknown = reason.firstMatch(
       of: #/^invalid (?:connection option|URI query parameter:) "([a-z_]+)"/#)

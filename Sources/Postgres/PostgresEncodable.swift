@@ -1,6 +1,6 @@
 /// A value that can be bound to `$1`, `$2`… in PostgreSQL's text format.
 package protocol PostgresEncodable: Sendable {
-  /// As the server's input function of the type reads it. Never holds NUL in what reaches it.
+  /// The value as the server's input function for its type reads it. Holds no NUL.
   var postgresText: String { get }
 }
 

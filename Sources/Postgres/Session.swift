@@ -3,9 +3,9 @@ import Synchronization
 
 /// A connection that is made again whenever it is lost.
 ///
-/// It connects when it is first needed and then keeps itself connected until `close()`, which must be
-/// called: the session holds itself until then. It never repeats a call by itself, since it cannot
-/// know whether a lost one took effect.
+/// The session connects when it is first needed and then stays connected until `close()`. Call `close()`: the session
+/// keeps itself alive until then. It never repeats a call by itself, because it cannot know whether a lost call took
+/// effect.
 package final class Session: Sendable {
   /// For logs and for those who must know how long a connection was away.
   package enum Event: Sendable {

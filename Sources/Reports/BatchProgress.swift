@@ -70,7 +70,7 @@ package struct BatchProgress {
     idleSince.map { $0.duration(to: now) >= Self.patience } ?? false
   }
 
-  /// As it is to be shown. Of what nobody has been able to look at for a while nothing is said of rates.
+  /// The progress to show. Without a reading of the database for a while, it shows no rates.
   package func frame(at now: ContinuousClock.Instant) -> ProgressFrame {
     let isKnown = lookedAt.map { $0.duration(to: now) < Self.patience } ?? false
     return ProgressFrame(

@@ -4,10 +4,10 @@ package import Postgres
 import Synchronization
 package import Terminal
 
-/// Waits until jobs have ended, through outages of the database too, and shows how far they are.
+/// Waits until jobs have ended, through outages of the database too, and shows their progress.
 ///
-/// It looks at numbers that are kept up, and at what runs: while that goes on, a batch of a million costs what one of ten does.
-/// It is woken by the leader's word that a batch has ended; where that does not come, the next look sees the end.
+/// Each look reads counts that the database maintains, and the running jobs, so a batch of a million jobs costs no more
+/// than one of ten. The leader notifies that a batch has ended; if that notice is lost, the next look sees the end.
 package struct BatchWait {
   package let jobs: AwaitedJobs
   /// The command as typed, which begins its messages.

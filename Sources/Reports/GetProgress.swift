@@ -30,7 +30,7 @@ package final class GetProgress: Sendable {
     var meter = RateMeter()
     /// The most bytes of the file that it has had.
     var most: Int64 = 0
-    /// It has been said that it begins anew.
+    /// Whether a message has said that the download restarts.
     var isToldAnew = false
   }
 

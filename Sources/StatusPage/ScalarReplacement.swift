@@ -1,6 +1,6 @@
 extension String {
-  /// The same with some scalars replaced, each by itself. Not characters: after a scalar that is drawn together with the next one
-  /// (UAX #29, "Prepend", such as U+0600) a `<` is none.
+  /// The string with some scalars replaced. It compares scalars, not characters: after a scalar that joins the next one
+  /// (UAX #29, "Prepend", such as U+0600) a `<` is no character of its own.
   func replacing(scalars table: [Unicode.Scalar: String]) -> String {
     var text = String.UnicodeScalarView()
     for scalar in unicodeScalars {

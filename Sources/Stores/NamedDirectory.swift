@@ -31,7 +31,7 @@ package struct NamedDirectory: Sendable {
     }
   }
 
-  /// Its path without links. (realpath(3))
+  /// The directory's path without links. (realpath(3))
   ///
   /// - Throws: as ``fault(_:at:)``.
   package func resolved() throws(StoreError) -> String {

@@ -16,7 +16,7 @@ package struct Store: Sendable {
   package let root: FileDescriptor
   package let destination: Destination
   package let commit: GroupCommit
-  /// Its own threads: a disk that hangs holds up no other store.
+  /// The store's own threads, so that a disk that hangs holds up no other store.
   package let io: IOPool
   /// The directories of part files that are open.
   package let shards = PartDirectoryCache()
@@ -56,7 +56,7 @@ package struct Store: Sendable {
     }
   }
 
-  /// Whoever may not read what others have made a store of is not to make another.
+  /// The directory of a mount, with advice for a user who may not read it and must not make another store there.
   package static func directory(of mount: StoreMount) -> NamedDirectory {
     NamedDirectory(mount.directory, advice: "run haul as the user that owns it")
   }

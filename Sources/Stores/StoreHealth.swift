@@ -33,7 +33,7 @@ package struct StoreHealth: Sendable, Equatable {
   /// A store that is open.
   package init() {}
 
-  /// It cannot be written. True where that is news, or what keeps it is.
+  /// Records that the store cannot be written. Returns whether that, or its cause, is new.
   package mutating func close(because trouble: StoreTrouble, now: ContinuousClock.Instant) -> Bool {
     if self.trouble == nil, let opened {
       // Looked well, and was not.
@@ -44,7 +44,7 @@ package struct StoreHealth: Sendable, Equatable {
     return self.trouble != trouble
   }
 
-  /// It can be written. True where that is news.
+  /// Records that the store can be written. Returns whether that is new.
   package mutating func open(now: ContinuousClock.Instant) -> Bool {
     guard trouble != nil else { return false }
     (trouble, opened) = (nil, now)

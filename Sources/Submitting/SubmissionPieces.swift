@@ -18,8 +18,8 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     self.problems = problems
   }
 
-  /// The same with the first piece read, for one iteration: that there is no list, or no line in it, shows before anything
-  /// else is done.
+  /// These pieces with the first one read already, for one iteration. A missing or empty list is thus reported before
+  /// anything else happens.
   package func begin() async throws -> SubmissionPieces {
     var iterator = makeAsyncIterator()
     iterator.pending = try await iterator.next(isolation: nil)

@@ -40,7 +40,7 @@ package struct Listing<Row>: Sendable {
       self.style = style
     }
 
-    /// The same column of a table that fills a screen.
+    /// This column in a table that fills a screen.
     package func column(width: ClosedRange<Int>, rank: Int) -> TableColumn {
       TableColumn(title, alignment, width: width, rank: rank, isName: isName)
     }

@@ -1,10 +1,10 @@
 /// Cuts paths that are in view together so that, as far as there is room, none looks like another.
 ///
-/// Of a path the name is left, and before it as many directories as there is room for; of a name too long for that both ends.
-/// Where names look alike, the words that tell the paths apart come first, and then what they belong to.
+/// A cut path keeps its name, and before it as many directories as fit. A name that is too long keeps both ends. Where names
+/// look alike, the words that tell the paths apart are kept first, and then the text around them.
 struct PathCutter: Sendable {
   private let ellipsis: String
-  /// Of paths whose names look alike: the words that tell each from the others, those first that tell the most.
+  /// For paths whose names look alike: the words that tell each path from the others, the most telling first.
   private let telling: [String: [Range<Int>]]
 
   /// The number of paths that are told apart; nobody sees more of them together.

@@ -16,7 +16,7 @@ struct ProgressBar: Sendable {
     return (full, String(repeating: symbols.rest, count: width - (halves + 1) / 2))
   }
 
-  /// As a piece of a full screen; nothing for nil.
+  /// The bar as a piece of a full screen; empty for nil.
   func line(_ fraction: Double?, _ width: Int) -> StyledLine {
     var line = StyledLine()
     guard let fraction else { return line }

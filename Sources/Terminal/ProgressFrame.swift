@@ -4,7 +4,7 @@ package struct TransferProgress: Sendable, Equatable {
   package var name: String
   /// Bytes of the file so far.
   package var bytes: Int64
-  /// Its complete length in bytes, where known.
+  /// The file's complete length in bytes, where known.
   package var total: Int64?
   /// Bytes a second, lately.
   package var rate: Int64

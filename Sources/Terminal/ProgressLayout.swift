@@ -134,7 +134,7 @@ extension ProgressFrame {
     return (files ?? "\(done) file\(done == 1 ? "" : "s")") + losses
   }
 
-  /// As much of that as has room; that some failed goes last.
+  /// As much of `counts` as fits into `width`. The number of failures is dropped last.
   fileprivate func counts(fitting width: Int) -> String {
     let texts = [counts, "\(shortestCounts)\(losses)", leastCounts]
     let text = texts.first { DisplayWidth.of($0) <= width }

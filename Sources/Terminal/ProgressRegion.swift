@@ -6,7 +6,7 @@
 /// ECMA-48 (cursor up, erase in line, erase in page), and synchronized output (private mode 2026), which
 /// terminals without it ignore.
 struct ProgressRegion {
-  /// As drawn last, without colours.
+  /// The lines drawn last, without colours.
   private var plain: [String] = []
   private var drawn: [String] = []
   private var columns = 0

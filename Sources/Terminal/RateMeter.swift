@@ -38,7 +38,7 @@ package struct RateMeter: Sendable {
     exactRate > 0 ? .seconds(Double(max(rest, 0)) / exactRate) : nil
   }
 
-  /// The same with its fraction.
+  /// ``rate`` with its fraction.
   package var exactRate: Double {
     guard let first = samples.first, let latest else { return 0 }
     let time = first.at.duration(to: latest.at)

@@ -18,7 +18,7 @@ package final class RawTerminal: Sendable {
   }
 
   private struct State {
-    /// As it was before ``enter()``; nil while it is left.
+    /// The terminal's settings before ``enter()``; nil outside of it.
     var before: termios?
   }
 

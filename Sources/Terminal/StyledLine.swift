@@ -39,7 +39,7 @@ package struct StyledLine: Sendable, Equatable {
     if width < columns { append(String(repeating: " ", count: columns - width)) }
   }
 
-  /// The same line, cut to at most `columns`, the last of them `…` where something is missing.
+  /// The line, cut to at most `columns`; ends with `…` where something is missing.
   package func truncated(to columns: Int) -> StyledLine {
     if width <= columns { return self }
     var line = StyledLine()
@@ -56,7 +56,7 @@ package struct StyledLine: Sendable, Equatable {
     return line
   }
 
-  /// Its text without styles.
+  /// The line's text without styles.
   package var text: String { pieces.map(\.text).joined() }
 
   /// With the sequences that style it. Without colours, bold, dim and reversed text stays: these are none (no-color.org).

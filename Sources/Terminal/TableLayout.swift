@@ -34,7 +34,7 @@ package enum TableCell: Sendable, Equatable {
   /// How much of something is there, 0...1, as a bar that fills the column; nil draws none.
   case bar(Double?)
 
-  /// Its text as people search it.
+  /// The cell's text as people search it.
   package var text: String {
     switch self {
     case .text(let text, _): text
@@ -74,7 +74,7 @@ package struct TableLayout: Sendable {
     }
   }
 
-  /// Of columns with these ranks and least widths those that a line of `width` has room for: the highest rank goes first, 0 never.
+  /// The columns that fit into `width`, by their ranks and least widths. The highest rank is dropped first, 0 never.
   static func shown(_ ranks: [Int], least: [Int], in width: Int) -> Set<Int> {
     var shown = ranks.indices.sorted { ranks[$0] < ranks[$1] }
     while Self.width(of: shown.map { least[$0] }) > width, let last = shown.last, ranks[last] > 0 {

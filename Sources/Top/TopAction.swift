@@ -14,7 +14,7 @@ package enum TopSubject: Sendable, Equatable {
   /// All jobs of a host that failed with a class of error.
   case failures(error: ErrorClass, host: String)
 
-  /// As a question names it.
+  /// The target's name in a question.
   package var name: String {
     switch self {
     case .job(let job, let path): "job \(job) (\(path))"
@@ -26,7 +26,7 @@ package enum TopSubject: Sendable, Equatable {
     }
   }
 
-  /// Its jobs as other commands select them; nil for a worker, whose jobs nobody steers.
+  /// The target's jobs, as other commands select them; nil for a worker, whose jobs cannot be steered.
   package var jobs: JobSelector? {
     var selector = JobSelector()
     switch self {

@@ -18,7 +18,7 @@ package struct TopFrame {
     width = model.size.columns
   }
 
-  /// As many lines as the screen has rows, at most.
+  /// The lines to draw, at most as many as the screen has rows.
   package var lines: [StyledLine] {
     if layout.isTooSmall {
       let least = TopLayout.least

@@ -8,7 +8,7 @@ package struct TopList: Sendable {
     var isDescending: Bool
   }
 
-  /// As they were read.
+  /// The rows in the order in which they were read.
   package private(set) var rows: [TopRow] = []
   /// The rows that the filter finds, in their order.
   package private(set) var shown: [TopRow] = []

@@ -104,14 +104,14 @@ package struct TopModel: Sendable {
 
   // MARK: What is done
 
-  /// How many jobs it was so far.
+  /// Shows how many jobs the action has changed so far.
   package mutating func count(_ jobs: Int) {
     if let current {
       message = Message(text: "\(counted(jobs, "job")) \(current.participle) so far")
     }
   }
 
-  /// It is done, or was refused.
+  /// The action is done, or was refused.
   package mutating func finish(_ sentence: String, isError: Bool) {
     current = nil
     isLeaving = false

@@ -86,7 +86,7 @@ package struct TopTable<Row>: Sendable {
     let listing: Listing<Row>.Column
     let width: ClosedRange<Int>
     let rank: Int
-    /// Its value, 0...1, is drawn as a bar.
+    /// Whether the column's value, 0...1, is drawn as a bar.
     let isBar: Bool
 
     init(

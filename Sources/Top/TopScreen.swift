@@ -28,7 +28,7 @@ package struct TopScreen {
   /// The sentence for an error of any kind, for a user who may need the role.
   package typealias Describe = @Sendable (any Error, PoolRole) -> String
 
-  /// So soon a terminal's new size is noticed, and an escape that stands alone is one.
+  /// How long until a new terminal size is noticed, and until a lone escape byte counts as the Escape key.
   private static let pulse = Duration.milliseconds(100)
 
   private let withQueue: WithQueue

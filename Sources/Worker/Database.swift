@@ -51,8 +51,8 @@ struct Database: Sendable {
     }
   }
 
-  /// The same, again and again until it has an answer: for calls that may be repeated. Errors that waiting does
-  /// not mend are logged, and tried again too: somebody may mend them.
+  /// Repeats `body` over a live work connection until it has an answer; for calls that may be repeated. Logs errors that
+  /// waiting does not mend, and goes on: an operator may mend them.
   func persist<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {

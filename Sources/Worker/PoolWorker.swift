@@ -7,9 +7,9 @@ import Postgres
 package import Stores
 import Synchronization
 
-/// One worker process of a pool: claims jobs, transfers, hands over.
+/// One worker process of a pool: claims jobs, downloads them, and hands interrupted ones over.
 ///
-/// It also stands ready to keep house (`Leadership`), so that a pool needs no coordinator.
+/// A worker can also lead the pool and run its maintenance (`Leadership`), so a pool needs no coordinator.
 package final class PoolWorker: Sendable {
   private struct State {
     var loop: WorkLoop?
@@ -47,16 +47,17 @@ package final class PoolWorker: Sendable {
     self.stores = stores
   }
 
-  /// Stops claiming, saves what is durable, gives everything back; ``run()`` then returns. From any thread; again is no error.
+  /// Stops claiming, saves what is durable and gives all jobs back. ``run()`` then returns.
   ///
-  /// It waits for a database that is away as long as the leases may live, and five seconds more.
+  /// Call it from any thread; a second call is no error. If the database is away, the worker waits for it until its leases
+  /// have expired, and five seconds more.
   package func drain() {
     state.withLock { $0.isToldToEnd = true }
     drainAsTold()
     giveUpWhereFenced()
   }
 
-  /// By the database's word it waits for the database too.
+  /// Drains as the database asks; then the worker waits for the database without a limit.
   private func drainAsTold() {
     let (loop, hook) = state.withLock { state in
       defer { state.isDraining = true }
@@ -66,8 +67,8 @@ package final class PoolWorker: Sendable {
     hook?.hurry()
   }
 
-  /// Of a draining worker whose leases may have expired nothing is left to settle. A process that was stopped finds itself so
-  /// too, and the database answers it.
+  /// Ends a draining worker whose leases may have expired: it has nothing left to settle. A process that was stopped and
+  /// continued finds itself in this state too, but the database answers it.
   private func giveUpWhereFenced() {
     guard state.withLock(\.isHopeless) else { return }
     Task {

@@ -54,7 +54,7 @@ package struct WorkerConfiguration: Sendable {
 
 /// A lease that has ended, and what became of its job.
 package struct SettledLease: Sendable {
-  /// As the worker saw it; `path` is there whatever the result.
+  /// The ending as the worker saw it; `path` is there whatever the result.
   package let ending: LeaseEnding
   /// The job's state now.
   package let state: JobState

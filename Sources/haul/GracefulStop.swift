@@ -1,7 +1,8 @@
 import HaulSystem
 
 extension StopSignals {
-  /// As ``handle(_:atOnce:)``, for a command that holds leases: the second signal says what becomes of them.
+  /// Handles stop signals, as ``handle(_:atOnce:)`` does, for a command that holds leases. After a second signal a message says
+  /// what becomes of them.
   static func stopGracefully(
     _ stop: @escaping @Sendable () -> Void, abandon: @escaping @Sendable () -> Void = {}
   ) {

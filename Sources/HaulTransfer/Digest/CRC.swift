@@ -4,7 +4,7 @@
 struct CRC: Sendable {
   /// A polynomial and what follows from it.
   struct Table: Sendable {
-    /// As zlib and Ethernet have it.
+    /// The CRC-32 of zlib and Ethernet.
     static let crc32 = Table(0xEDB8_8320, byteCount: 4)
     /// Castagnoli's (RFC 9260 appendix A).
     static let crc32c = Table(0x82F6_3B78, byteCount: 4)

@@ -2,13 +2,13 @@ import HaulCLibcrypto
 
 /// A checksum that a job may demand or a server state, the one that proves most first.
 public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
-  /// RFC 9530 §5, as are their spellings here.
+  /// SHA-256 (RFC 9530 §5).
   case sha256 = "sha-256"
-  /// As `sha256`.
+  /// SHA-512 (RFC 9530 §5).
   case sha512 = "sha-512"
-  /// Old, still published beside many files; proves nothing against an attacker.
+  /// SHA-1: old, still published beside many files; proves nothing against an attacker.
   case sha1 = "sha-1"
-  /// As `sha1`.
+  /// MD5: old, still published beside many files; proves nothing against an attacker.
   case md5
   /// Against accidents only, as are all that follow.
   case crc64nvme

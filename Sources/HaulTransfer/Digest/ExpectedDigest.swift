@@ -4,7 +4,7 @@ import FoundationEssentials
 public struct ExpectedDigest: Sendable, Hashable {
   /// Which checksum.
   public var algorithm: DigestAlgorithm
-  /// As many as the algorithm gives.
+  /// The digest itself, as long as the algorithm's digests are.
   public var bytes: [UInt8]
 
   /// Reads `algorithm=digest`: the algorithm as in RFC 9530 or without its hyphen, in any case; the

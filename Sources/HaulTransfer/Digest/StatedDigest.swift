@@ -40,14 +40,14 @@ extension ResponseHead {
     }
   }
 
-  /// Of the object as it is stored, which is not what comes where Google decodes it on the way.
+  /// The digests that Google Cloud Storage states of an object as it is stored; none where the response was decoded on the way.
   private var googleDigests: [ExpectedDigest] {
     let stored = value("x-goog-stored-content-encoding")?.lowercased() ?? "identity"
     guard stored == "identity" || stored == contentEncoding else { return [] }
     return digests("x-goog-hash")
   }
 
-  /// Of a composite checksum, which is one of checksums, nothing can be told; its value may end in `-` and the number of parts.
+  /// The checksums that Amazon S3 states; none where they are composite, that is, checksums of the parts' checksums.
   private var amazonDigests: [ExpectedDigest] {
     guard value("x-amz-checksum-type")?.lowercased() != "composite" else { return [] }
     return ["sha256", "sha1", "crc64nvme", "crc32c", "crc32"].flatMap { algorithm in

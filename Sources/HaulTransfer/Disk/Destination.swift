@@ -32,7 +32,7 @@ package struct Destination: Sendable {
     self.init(root: root, renameat2: Self.systemRename)
   }
 
-  /// As `init(root:)`, with another renameat2: file systems that refuse its flags are rare.
+  /// Results go below `root`, renamed by `renameat2`. Tests pass one that refuses its flags, as some file systems do.
   init(root: FileDescriptor, renameat2: @escaping Rename) {
     self.root = root
     self.renameat2 = renameat2
@@ -53,7 +53,7 @@ package struct Destination: Sendable {
       fileprivate let inode: UInt64
     }
 
-    /// The same for two values that stand for the same directory.
+    /// The directory's identity, equal for two values that stand for the same directory.
     package func identity() throws(TransferError) -> Identity {
       try Self.identity(of: directory)
     }
@@ -66,7 +66,7 @@ package struct Destination: Sendable {
     /// Makes the names in this directory, and the directory itself, durable.
     package func sync() throws(TransferError) { try Self.sync([self]) }
 
-    /// As ``sync()``, once for several that stand for the same directory.
+    /// Does what ``sync()`` does for each of `parents`, but syncs each directory once.
     package static func sync(_ parents: [Parent]) throws(TransferError) {
       var synced: Set<Identity> = []
       for directory in parents.prefix(1).map(\.directory) + parents.flatMap(\.unsynced)

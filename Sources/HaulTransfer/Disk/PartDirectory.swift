@@ -22,7 +22,7 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// As ``create(_:)``, but what had the name is removed.
+  /// Makes a part file, and first removes any entry that has its name.
   func createAnew(_ name: String) throws(TransferError) -> PartFile {
     if case .success(let file) = try tryCreate(name) { return file }
     try remove(name)

@@ -5,7 +5,7 @@ import HaulSystem
 /// An incomplete file, open for reading and writing at offsets. Every call blocks: run them on an
 /// ``IOPool``.
 package final class PartFile: Sendable {
-  /// Its name in its directory when it was opened.
+  /// The file's name in its directory when it was opened.
   package let name: String
   /// Tells it from another file that gets its name later.
   package let inode: UInt64
@@ -125,7 +125,7 @@ package final class PartFile: Sendable {
   /// What the kernel knows about it.
   func status() throws(TransferError) -> FileStatus { try translating(try file.status()) }
 
-  /// Its size in bytes, which says nothing about progress.
+  /// The file's size in bytes, which says nothing about progress.
   package func size() throws(TransferError) -> Int64 { try translating(try file.status().size) }
 
   /// The digest of the first `length` bytes, read back in blocks of 1 MiB.

@@ -84,7 +84,7 @@ package enum ExchangeOutcome: Sendable, Equatable {
   case complete
   /// Ended by the peer's close, and no length told where the end is (RFC 9112 §6.3): proof of nothing.
   case closed
-  /// As `closed`, but TLS did not say that it was over (RFC 8446 §6.1): it may have been ended by anybody on the way.
+  /// The peer closed the connection as in `closed`, but TLS announced no end (RFC 8446 §6.1): anybody on the way may have cut it.
   case cut
   /// The body ended early or its framing broke. What came before is valid.
   case truncated(String)

@@ -1,8 +1,8 @@
 /// A request for a file by FTP or SFTP, and the head that HTTP would have answered it with.
 ///
-/// So the decision table judges these files as it does all others. The validator is an entity tag made of size and time: a file is
-/// gone on with where both are what they were. A time of the last minute makes a weak one, since two changes within a
-/// second look the same (RFC 9110 §8.8.2.2), and without either there is none.
+/// With that head, the decision table judges these files like all others. The validator is an entity tag made of size and
+/// time: a download resumes if both are unchanged. A time within the last minute makes a weak tag, since two changes
+/// within a second look the same (RFC 9110 §8.8.2.2). Without size or time there is no tag.
 struct FileRequest: Sendable, Equatable {
   /// What the server says of the file.
   struct Facts: Sendable, Equatable {
@@ -17,7 +17,7 @@ struct FileRequest: Sendable, Equatable {
   enum Refusal: Sendable {
     /// The file ends where the range begins, or before, at ``Facts/length``.
     case beyondEnd
-    /// It does not begin in the middle of files.
+    /// The server does not send files from the middle.
     case noRanges
   }
 

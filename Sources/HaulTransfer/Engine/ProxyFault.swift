@@ -11,7 +11,9 @@ struct ProxyProgress {
 }
 
 extension EasyHandle {
-  /// Of the exchange that has just ended (libcurl: CURLINFO_CONNECT_TIME_T, CURLINFO_HTTP_CONNECTCODE, CURLINFO_PROXY_ERROR).
+  /// How far the exchange that has just ended got with its proxy.
+  ///
+  /// (libcurl: CURLINFO_CONNECT_TIME_T, CURLINFO_HTTP_CONNECTCODE, CURLINFO_PROXY_ERROR)
   var proxyProgress: ProxyProgress {
     var time: curl_off_t = 0
     _ = unsafe haul_easy_get_offset(raw, CURLINFO_CONNECT_TIME_T, &time)

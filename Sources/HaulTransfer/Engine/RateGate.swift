@@ -2,7 +2,7 @@
 /// came. Lives on the engine thread.
 final class RateGate {
   private let limit: RateLimit?
-  /// Who has waited longest comes first.
+  /// The exchanges that wait, the longest wait first.
   private var held: [RunningExchange] = []
 
   /// `limit` is the engine's.

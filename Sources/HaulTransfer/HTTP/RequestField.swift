@@ -1,6 +1,6 @@
 /// A header that a job asks with, besides those that the transfer itself decides on.
 ///
-/// It goes to the origin that the job names and to no other. It holds no secret: the database keeps it and shows it.
+/// The header goes only to the origin that the job names. It must hold no secret: the database keeps and shows it.
 package struct RequestField: Sendable, Hashable {
   package let name: String
   package let value: String
@@ -10,9 +10,9 @@ package struct RequestField: Sendable, Hashable {
     case malformed
     case controlCharacter(String)
     case tooLong(String)
-    /// It would change what is asked for, or how the answer is framed.
+    /// The header would change what is requested, or how the response is framed.
     case reserved(String)
-    /// It proves who asks.
+    /// The header proves the client's identity.
     case secret(String)
     case twice(String)
     case tooMany

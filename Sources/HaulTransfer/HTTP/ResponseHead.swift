@@ -5,7 +5,7 @@
 public struct ResponseHead: Sendable, Equatable {
   /// One header field as received.
   public struct Field: Sendable, Equatable {
-    /// As sent; compare without regard to case.
+    /// The name as sent; compare without regard to case.
     public var name: String
     /// Without leading or trailing white space.
     public var value: String

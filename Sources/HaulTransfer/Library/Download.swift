@@ -39,14 +39,14 @@ public final class Download: Sendable {
     task.withLock { $0 = Task { await self.run() } }
   }
 
-  /// The file, complete and durable under its name. Cancelling who waits does not cancel the download.
+  /// The file, complete and durable under its name. Cancelling the task that waits does not cancel the download.
   ///
   /// - Throws: `cancelled` after ``cancel()``, ``pause()`` or the downloader's end; else why it failed.
   public var value: DownloadedFile {
     get async throws(TransferError) { try await result.get() }
   }
 
-  /// As ``value``, without a throw.
+  /// The file or the error that ``value`` would return or throw.
   var result: Result<DownloadedFile, TransferError> {
     get async {
       guard let task = task.withLock({ $0 }) else {
@@ -56,22 +56,22 @@ public final class Download: Sendable {
     }
   }
 
-  /// Ends it and removes its part file.
+  /// Ends the download and removes its part file.
   public func cancel() {
     stop { _ in }
   }
 
-  /// Ends it in such a way that it can be gone on with, and returns once it has ended.
+  /// Ends the download, keeps what can be resumed, and returns once the download has ended.
   ///
-  /// - Returns: nil where it was complete or had failed before, or cannot be resumed: the server gives
-  ///   no length, or no validator that is strong enough. Nothing is left of it then.
+  /// - Returns: nil where the download was complete or had failed before, or cannot be resumed: the server gives
+  ///   no length, or no validator that is strong enough. Then no part file is left.
   public func pause() async -> ResumeData? {
     beginPause()
     _ = await result
     return resumeData
   }
 
-  /// As ``pause()``, without waiting for its end.
+  /// Begins what ``pause()`` does, and returns without waiting for the end.
   func beginPause() {
     stop { $0.isPaused = true }
   }

@@ -36,9 +36,9 @@ public struct DownloadOptions: Sendable {
 
 /// A file that is complete and durable, as is its name.
 public struct DownloadedFile: Sendable, Hashable {
-  /// Where it stands; differs from what was asked under the collision policy `rename`.
+  /// The file's path; differs from the requested one under the collision policy `rename`.
   public var path: String
-  /// Its length.
+  /// The file's length in bytes.
   public var bytes: Int64
   /// The digest that was checked; nil where none was asked for, or the file was there already.
   public var digest: ExpectedDigest?

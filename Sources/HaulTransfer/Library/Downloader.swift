@@ -57,7 +57,7 @@ public final class Downloader: Sendable {
     Download(DownloadRequest(url, to: path, options: options), engine: engine, io: io)
   }
 
-  /// As ``download(resumingFrom:to:options:)``, returning at once.
+  /// Resumes a download and returns at once. Every error is that of ``Download/value``.
   public func start(
     resumingFrom data: ResumeData, to path: String, options: DownloadOptions = DownloadOptions()
   ) -> Download {

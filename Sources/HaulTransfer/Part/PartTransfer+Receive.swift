@@ -7,7 +7,7 @@ extension PartTransfer {
     let transfer: PartTransfer
     let asked: RequestKind
     let hostKey: String
-    /// As in `SourceRecord`.
+    /// The resource, as ``SourceRecord/resource`` keeps it.
     let resource: String?
 
     init(_ transfer: PartTransfer, asked: RequestKind, hostKey: String, resource: String?) {

@@ -19,9 +19,10 @@ package struct TransferRequest: Sendable {
   /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
   /// left it. Where there are some, the engine's ``Engine/Configuration/netrc`` is not asked for that origin.
   package var credentials: [ResponseHead.Field] = []
-  /// As ``credentials``, for the TLS handshake.
+  /// The client certificate for the TLS handshake, for the origins that ``credentials`` go to.
   package var certificate: ClientCertificate?
-  /// As ``credentials``, in FTP and SFTP. Where there is none, ``Engine/Configuration/netrc`` may have one.
+  /// The login for FTP and SFTP, for the origins that ``credentials`` go to. Without one, ``Engine/Configuration/netrc`` may
+  /// have one.
   package var login: Login?
   /// Which addresses the URL's own origin may have; nil takes the engine's policy. Redirects to other
   /// origins always fall under the engine's.
@@ -109,10 +110,10 @@ package final class PartTransfer: Sendable {
   /// Told of each ruling of the decision table: row and what it led to, for logs.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
-  /// So many broken bodies with less than ``TransferRequest/checkpointBytes`` between one and the next, and
-  /// the rest is left to a later attempt.
+  /// The number of broken bodies, each within ``TransferRequest/checkpointBytes`` of the last, after which the rest is
+  /// left to a later attempt.
   static let maximumBreaks = 8
-  /// A file of at least so many bytes gets its room on the disk before its first byte comes.
+  /// The size in bytes from which a file's space on the disk is reserved before its first byte comes.
   static let reservedFrom: Int64 = 1 << 20
 
   let order: TransferRequest

@@ -4,7 +4,7 @@ enum Framing: Sendable, Hashable, CaseIterable {
   case complete
   /// The connection was closed and nothing had announced a length.
   case closed
-  /// As `closed`, but TLS did not say that it was over.
+  /// The connection was closed as in `closed`, but without the end that TLS announces.
   case cut
   /// The connection broke, a chunk or frame was malformed, or the last chunk is missing.
   case broken
@@ -34,7 +34,7 @@ struct Body: Sendable, Hashable {
 enum BodyEnding: Sendable, Equatable {
   /// Every byte of `length` is there: check the digest, if one is wanted, and publish.
   case verify(length: Int64)
-  /// As `verify`, but the connection sent too much: close it, and let the digest decide.
+  /// Every byte of `length` is there, but the server sent more: close the connection, and let the digest decide.
   case dropExcessAndVerify(length: Int64)
   /// What came is valid; ask for what is missing.
   case askForRest

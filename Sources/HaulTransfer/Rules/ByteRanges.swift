@@ -1,7 +1,7 @@
 /// A set of byte offsets as disjoint, sorted, half-open ranges that never touch.
 ///
-/// Its text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`;
-/// it is encoded as that text too.
+/// The text form is a literal of PostgreSQL's `int8multirange`, such as `{[0,4096),[8192,9000)}`. The set is encoded as
+/// that text too.
 package struct ByteRanges: Sendable, Hashable {
   /// The ranges in ascending order; none is empty, and between two there is a gap.
   package private(set) var ranges: [Range<Int64>] = []

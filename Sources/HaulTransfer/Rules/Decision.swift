@@ -15,13 +15,13 @@ struct Representation: Sendable, Hashable {
   /// In bytes; nil where only the end of the body tells.
   var completeLength: Int64?
   var validator: Validator?
-  /// As `Checkpoint.contentEncoding`.
+  /// The content coding, as ``Checkpoint/contentEncoding`` keeps it.
   var contentEncoding: String?
-  /// As `Checkpoint.mediaType`.
+  /// The media type, as ``Checkpoint/mediaType`` keeps it.
   var mediaType: String?
-  /// As `Checkpoint.digest`.
+  /// The digest that the server states, as ``Checkpoint/digest`` keeps it.
   var digest: ExpectedDigest?
-  /// As `Checkpoint.modified`.
+  /// The source's time of change, as ``Checkpoint/modified`` keeps it.
   var modified: Int64?
 }
 

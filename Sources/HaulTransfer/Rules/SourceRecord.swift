@@ -1,11 +1,11 @@
-/// What a source said of a representation that was brought whole: by it the source can be asked later whether it still has the
-/// same (RFC 9110 §13.1.2, §13.1.3).
+/// What a source said about a file that was downloaded completely. A later request can ask by it whether the source still
+/// has the same file (RFC 9110 §13.1.2, §13.1.3).
 package struct SourceRecord: Sendable, Hashable {
   /// The entity tag as sent, strong or weak; nil where there was none.
   var entityTag: String?
   /// Last-Modified as sent, where ``Validator`` takes it for one.
   var lastModified: String?
-  /// As `Checkpoint.mediaType`.
+  /// The media type, as ``Checkpoint/mediaType`` keeps it.
   var mediaType: String?
   /// The SHA-256 of the URL that answered, in hexadecimal, where redirects had led to another than the job's. A validator
   /// tells representations of one resource apart, not of several.

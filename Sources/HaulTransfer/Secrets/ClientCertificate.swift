@@ -1,8 +1,8 @@
-/// What a client proves with in a TLS handshake who it is: two files in PEM.
+/// The certificate that proves the client's identity in a TLS handshake: two files in PEM.
 package struct ClientCertificate: Sendable, Hashable {
-  /// The certificate, and what leads from it to the authority.
+  /// The file with the certificate, followed by the intermediate certificates.
   package var path: String
-  /// Its private key, without a password.
+  /// The file with the certificate's private key, without a password.
   package var keyPath: String
 
   package init(path: String, keyPath: String) {

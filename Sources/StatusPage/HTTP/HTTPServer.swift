@@ -10,7 +10,7 @@ import Synchronization
 @safe final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
-  /// As many viewers and programs as one page may reasonably have, and what they may use.
+  /// Room for as many viewers and programs as one page may reasonably have.
   private static var limits: haul_http_limits {
     haul_http_limits(
       connections: 128, connections_per_address: 64, idle_seconds: 20, memory: 16 << 10)

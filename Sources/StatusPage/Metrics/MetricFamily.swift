@@ -19,7 +19,7 @@ struct MetricFamily: Sendable, Equatable {
     }
   }
 
-  /// As its samples are called, ending included: `haul_jobs`, `haul_attempts_total`.
+  /// The name of the family's samples, with their ending: `haul_jobs`, `haul_attempts_total`.
   var name: String
   /// One or two sentences.
   var help: String

@@ -1,8 +1,8 @@
 import HaulTransfer
 
-/// What proves who asks, with the origins that it may be sent to.
+/// A proof of the client's identity, with the origins that it may be sent to.
 ///
-/// It is bound to origins because anybody who may submit jobs names both the credential and the host.
+/// A credential is bound to origins because every submitter names both the credential and the host.
 struct Credential: Sendable {
   private(set) var fields: [ResponseHead.Field] = []
   private(set) var certificate: ClientCertificate?

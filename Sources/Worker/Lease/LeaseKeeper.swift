@@ -89,7 +89,7 @@ final class LeaseKeeper: Sendable {
     return false
   }
 
-  /// As ``confirm(_:)`` where that need not wait, else nil. Does not block.
+  /// The answer of ``confirm(_:)`` where it needs no wait, else nil. Does not block.
   func isSure(of token: Int64) -> Bool? {
     guard let run = runningJobs.run(token) else { return false }
     let isSure = state.withLock { state -> Bool? in

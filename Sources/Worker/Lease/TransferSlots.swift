@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Bounds the transfers at once, where more leases are held than that: those without a slot wait, first come first served.
+/// Limits concurrent transfers. A worker holds more leases than that; those without a slot wait, first come first served.
 ///
-/// So the network does not wait for the disk and the database: while some jobs are synced, published and settled, others have
-/// their leases already.
+/// Thus the network does not wait for the disk and the database: while some jobs are synced, published and settled, others
+/// have their leases already.
 final class TransferSlots: Sendable {
   private struct State {
     var free: Int

@@ -12,7 +12,7 @@ struct HostArgument: OptionValue {
   static let unset = HostArgument(argument: "")
 
   let argument: String
-  /// As it was given.
+  /// The argument as it was typed.
   let typed: String
 
   init(argument: String) {
@@ -22,7 +22,7 @@ struct HostArgument: OptionValue {
     self.argument = wildcard + (Self.hostKey(of: name) ?? String(name))
   }
 
-  /// Does it with the host as it was typed, for one that is listed so since earlier versions, else as jobs have it.
+  /// Runs `body` with the host as it was typed, since earlier versions listed some so; if there is none, as jobs have it.
   func orAsTyped<T: Sendable>(_ body: (String) async throws -> T) async throws -> (String, T) {
     do {
       return (typed, try await body(typed))
@@ -31,7 +31,7 @@ struct HostArgument: OptionValue {
     }
   }
 
-  /// As ``WebURL/hostKey`` of a URL that has this host and port, with the scheme whose port that is; otherwise http.
+  /// The ``WebURL/hostKey`` of a URL with this host and port. The port gives the scheme; otherwise it is http.
   private static func hostKey(of name: Substring) -> String? {
     guard !name.contains(where: { "/@?#*% ".contains($0) }) else { return nil }
     let port = name.split(separator: ":").last.flatMap { Int($0) }

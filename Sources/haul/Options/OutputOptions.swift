@@ -27,8 +27,8 @@ struct OutputOptions: OptionGroup {
     try StandardStream.output.write(text)
   }
 
-  /// As ``print(_:_:json:note:)``, of at most `limit` rows. One more was asked for, to know whether there is one: that is said
-  /// on standard error, in the name of the command `label`, and so that there is none.
+  /// Prints at most `limit` rows as ``print(_:_:json:note:)`` does. Pass one row more than the limit if there is one: then a
+  /// message on standard error, which begins with `label`, says that there are more. An empty list is reported there too.
   func print<Row>(
     _ rows: [Row], upTo limit: Int, label: String, _ columns: [Listing<Row>.Column],
     json more: [Listing<Row>.Column] = [],

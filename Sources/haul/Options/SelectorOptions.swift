@@ -44,7 +44,7 @@ struct SelectorOptions: OptionGroup {
     return selector
   }
 
-  /// The same, which must name something.
+  /// The jobs that the options and `ids` select; throws where they select nothing.
   func required(ids: [Int64]) throws(ExitError) -> JobSelector {
     let selector = selector(ids: ids)
     guard selector != JobSelector() else {

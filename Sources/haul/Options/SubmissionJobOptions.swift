@@ -53,7 +53,7 @@ struct GetJobOptions: SubmissionJobOptions {
 }
 
 extension JobOptions {
-  /// As the command line sets them.
+  /// The headers as the command line sets them.
   fileprivate var headerTexts: [String] {
     get { headers ?? [] }
     set { headers = newValue }

@@ -66,7 +66,7 @@ extension QueueSettings {
     defaults.sorted { $0.key < $1.key }.map { .init($0.key, $0.value?.json ?? .null) }
   }
 
-  /// What is changed, by the columns of `haul.queues`; null for what is taken away.
+  /// The changes, by the columns of `haul.queues`; null removes a setting.
   fileprivate var members: [JSONValue.Member] {
     var members: [JSONValue.Member] = []
     if let maxRunning { members.append(.init("max_running", .number(maxRunning))) }
@@ -75,7 +75,7 @@ extension QueueSettings {
     return members
   }
 
-  /// The same for people.
+  /// The changes in words, for people.
   fileprivate var words: [String] {
     let limit = maxRunning.map { limit in
       limit.map { "at most \(counted($0, "job")) at once" } ?? "no limit"
