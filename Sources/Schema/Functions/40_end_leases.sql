@@ -113,17 +113,19 @@ COMMENT ON FUNCTION haul.attempt_history(bigint) IS
   'workers have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in '
   'that time.';
 
--- Part of the statement that calls it, which may not be slower for it: so it may not SET anything. What a row says of
--- the job, its host and its checkpoint is read there, after the leases are locked.
+-- In plpgsql, since the plan of an SQL function is made anew at each call. The caller has pinned it. STABLE: what a row
+-- says of the job, its host and its checkpoint is read as the calling statement sees it, after the leases are locked.
 CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) RETURNS TABLE (
   place tid, job bigint, token bigint, worker bigint, queue integer, host_id integer, priority smallint,
-  attempt integer, started_at timestamptz, result text, error text, message text, status smallint, host text,
+  attempt smallint, started_at timestamptz, result text, error text, message text, status smallint, host text,
   bytes bigint, path text, digest text, source jsonb, changes smallint, range_unsafe text, job_path text,
   host_name text, resumable boolean, wait_instance integer, durable bigint, began_at bigint, seen bigint,
   state haul.job_state, charged boolean, delay interval, host_delay interval, cause text, rescues integer,
   answered boolean)
-LANGUAGE sql STABLE AS $$
-  WITH endings AS MATERIALIZED (
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY WITH endings AS MATERIALIZED (
     SELECT e.* FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
       fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
@@ -172,7 +174,8 @@ LANGUAGE sql STABLE AS $$
       greatest(past.trouble, clock_timestamp() - n.trouble_since),
       coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(),
       past.tries) d
-    WHERE n.result <> 'completed') d
+    WHERE n.result <> 'completed') d;
+END
 $$;
 COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
   'What becomes of jobs whose leases, locked by the caller, end: a row for each, with its ending, the decision of '
