@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HaulCLinux
 import HaulSystem
 
 /// What lies where in the cluster's directory, and that nobody else can change it.
@@ -13,6 +14,8 @@ struct ClusterDirectory: Sendable {
   var path: String { location.directory }
   /// Held by who starts the server or makes the cluster.
   var turnLock: String { "\(path)/lock" }
+  /// Held by the processes of the server, from their start to the end of the last.
+  var serverLock: String { "\(path)/server" }
   /// Held, shared, by each user of the server.
   var usersLock: String { "\(path)/users" }
   /// The log of the server's last start; the log before it is kept beside it.
@@ -26,12 +29,29 @@ struct ClusterDirectory: Sendable {
   func prepare() throws(EmbeddedPostgresError) {
     try makeParents(of: path)
     try makeOwn(path)
+    try requireLocalFileSystem()
     guard user.isForRoot else { return }
     guard let resolved = unsafe realpath(path, nil) else { throw .failed(path, errno) }
     defer { unsafe free(resolved) }
     try requireSafeWay(to: path)
     try requireSafeWay(to: unsafe String(cString: resolved))
   }
+
+  /// Locks on a network file system may mean nothing to another machine, and two servers would ruin the data.
+  private func requireLocalFileSystem() throws(EmbeddedPostgresError) {
+    let root = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard root >= 0 else { throw .failed(path, errno) }
+    defer { close(root) }
+    if let name = Self.networkFileSystems[haul_file_system(root)] {
+      throw .networkFileSystem(path, kind: name)
+    }
+  }
+
+  /// By the magic number of statfs(2).
+  private static let networkFileSystems: [UInt32: String] = [
+    0x6969: "NFS", 0xff53_4d42: "CIFS", 0xfe53_4d42: "SMB", 0x517b: "SMB", 0x00c3_6400: "Ceph",
+    0x5346_414f: "AFS", 0x6b41_4653: "AFS", 0x7373_2f66: "Coda", 0x0bd0_0bd0: "Lustre",
+  ]
 
   /// PostgreSQL's major version that made the data; nil where there is none.
   ///

@@ -13,6 +13,10 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
   case notOurs(String, owner: String)
   /// The system does not permit to make, read or write it.
   case notPermitted(String, reason: String)
+  /// A server runs on the data that is none of this machine's, or of this container's.
+  case runsElsewhere(String)
+  /// The directory is on a network file system.
+  case networkFileSystem(String, kind: String)
   /// There is no space left, or no quota.
   case diskFull(String)
   /// This process, or the machine, has as many files open as it may; holds the one that could not be opened.
@@ -45,6 +49,12 @@ package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConv
         + "HAUL_STATE_DIR"
     case .notPermitted(let path, let reason):
       "cannot use \(path): \(reason); correct its rights, or name another directory in "
+        + "HAUL_STATE_DIR"
+    case .runsElsewhere(let path):
+      "another container or machine runs the database in \(path): stop haul there, or name another directory in "
+        + "HAUL_STATE_DIR"
+    case .networkFileSystem(let path, let kind):
+      "\(path) is on \(kind), where two machines could run the same database: name a directory on a local disk in "
         + "HAUL_STATE_DIR"
     case .diskFull(let path):
       "no space is left for the database in \(path): free some, or name another directory in "

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import HaulCLinux
 
 /// Which processes serve a data directory: the kernel knows, whatever files say.
 ///

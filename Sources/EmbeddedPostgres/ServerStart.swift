@@ -19,6 +19,8 @@ struct ServerStart {
 
   /// How long a server may be ready by its own word and not be heard.
   private static let patience = Duration.seconds(30)
+  /// How long the server's lock may be held by processes that cannot be seen.
+  private static let patienceForLock = Duration.seconds(5)
 
   init(
     _ directory: ClusterDirectory, turn: FileLock, users: FileLock,
@@ -61,6 +63,9 @@ struct ServerStart {
   }
 
   private mutating func start() async throws(EmbeddedPostgresError) {
+    let lock = try await takeServerLock()
+    // The server's processes hold it from here on.
+    defer { lock.release() }
     let major = try directory.major()
     let installation = try ServerInstallation.choose(
       from: try await ServerInstallation.all(in: directory.location, for: directory.user),
@@ -69,7 +74,6 @@ struct ServerStart {
       say(.creating)
       try await ClusterMaker(directory: directory, turn: turn).make(with: installation)
     }
-    try await waitForLeftProcesses()
     say(.starting)
     let socketDirectory = try directory.socketDirectory()
     removeLeftFiles(socketDirectory)
@@ -80,21 +84,30 @@ struct ServerStart {
     users.leave(note: "")
     started = try ServerProgram(
       installation.program("postgres"), settings.arguments, as: directory.user,
-      in: directory.data, output: log)
+      in: directory.data, input: lock.descriptor, output: log)
   }
 
-  /// Processes outlive a killed postmaster for a moment, and hold the shared memory without which no
-  /// new one starts.
-  private mutating func waitForLeftProcesses() async throws(EmbeddedPostgresError) {
+  /// Waits until no process serves the data. Processes outlive a killed postmaster for a moment, and hold the shared memory
+  /// without which no new one starts.
+  ///
+  /// Only the lock knows of a server whose processes cannot be seen from here: without it nothing is removed.
+  private mutating func takeServerLock() async throws(EmbeddedPostgresError) -> FileLock {
+    let lock = try translating(try FileLock(directory.serverLock))
+    let begun = ContinuousClock.now
     var pause = Pause()
-    while let processes = ServerProcesses(directory), processes.isAnyLeft {
+    while true {
+      let isSeen = ServerProcesses(directory)?.isAnyLeft ?? false
+      if !isSeen, try translating(try lock.tryTake(.exclusive)) { return lock }
+      if !isSeen, begun.duration(to: .now) > Self.patienceForLock {
+        throw .runsElsewhere(directory.path)
+      }
       say(.waiting)
       try await pause.next()
     }
   }
 
-  /// What names a process that is gone: its number may be another's by now, and PostgreSQL would then
-  /// believe that a server runs. There is none: the kernel was asked.
+  /// Removes what names a process that is gone: its number may be another's by now, and PostgreSQL would then
+  /// believe that a server runs. There is none, since the caller has the server's lock.
   private func removeLeftFiles(_ socketDirectory: String) {
     let socket = "\(socketDirectory)/.s.PGSQL.\(ServerSettings.port)"
     for path in [directory.postmasterFile, socket, "\(socket).lock"] { unsafe unlink(path) }

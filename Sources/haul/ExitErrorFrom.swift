@@ -198,8 +198,8 @@ extension ExitError {
   private init(_ error: EmbeddedPostgresError) {
     let code: ExitCode =
       switch error {
-      case .programsMissing, .noServerUser, .notCreated, .notStarted: .unavailable
-      case .otherMajor, .noHome: .configuration
+      case .programsMissing, .noServerUser, .notCreated, .notStarted, .runsElsewhere: .unavailable
+      case .otherMajor, .noHome, .networkFileSystem: .configuration
       case .notOurs, .notPermitted: .notPermitted
       case .diskFull, .openFiles, .inputOutput: .inputOutput
       case .cancelled: .tryAgain

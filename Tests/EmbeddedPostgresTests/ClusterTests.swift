@@ -57,6 +57,30 @@ struct ClusterTests {
     try await place.untilStopped()
   }
 
+  /// Both would have written to the same data, and the next start would have found no checkpoint.
+  @Test(.enabled(if: geteuid() == 0, "namespaces take root"))
+  func `no second server starts on data that a server has whose processes cannot be seen`()
+    async throws
+  {
+    let place = try TestPlace()
+    let first = try await place.open()
+    let server = try #require(place.server)
+    let other = try place.startUserElsewhere()
+    let refusal = try await other.first("a refusal", within: .seconds(60)) { output in
+      output.standardOutput.first { $0.hasPrefix("error ") || $0.hasPrefix("ready ") }
+    }
+    #expect(refusal.hasPrefix("error another container or machine runs the database"), "\(refusal)")
+    #expect(place.server == server)
+    #expect(
+      try await ask(first.conninfo(database: "postgres"), "SELECT 'here' AS answer") == "here")
+    first.close()
+    try await place.untilStopped()
+    // Nobody has it any more: the next one starts it.
+    let third = try place.startUserElsewhere()
+    _ = try await third.ready()
+    third.signal(SIGKILL)
+  }
+
   @Test func `who comes while the server stops has it start anew`() async throws {
     let place = try TestPlace()
     let first = try await place.open()

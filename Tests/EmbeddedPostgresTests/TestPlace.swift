@@ -54,6 +54,15 @@ final class TestPlace: Sendable {
     return directory
   }
 
+  /// The program that uses this cluster, where it sees no process of this one's: in another container, as it were.
+  func startUserElsewhere() throws -> ChildProcess {
+    let program =
+      URL(fileURLWithPath: HaulProcess.path).deletingLastPathComponent().path + "/ClusterUser"
+    return try ChildProcess(
+      "unshare", ["--pid", "--fork", "--mount-proc", program],
+      environment: ["HAUL_STATE_DIR": location.directory])
+  }
+
   /// Lets the initdb of such a directory end.
   func release(_ programs: String) throws {
     try "go\n".write(toFile: programs + "/go", atomically: false, encoding: .utf8)
