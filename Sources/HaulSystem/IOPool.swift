@@ -44,7 +44,8 @@ package final class IOPool: Sendable {
 /// First in, first out. A thread that finds nothing sleeps, and only a thread that sleeps is woken.
 private final class IOQueue: Sendable {
   private struct State {
-    var waiting: [@Sendable () -> Void] = []
+    /// nil for what has begun: what it holds is let go when it has run.
+    var waiting: [(@Sendable () -> Void)?] = []
     /// Index of the first that has not begun.
     var head = 0
     /// Threads that sleep and that nobody has woken yet.
@@ -60,15 +61,16 @@ private final class IOQueue: Sendable {
 
     /// What a thread does next; one that is told to sleep counts as sleeping from here on.
     mutating func next() -> Next {
-      guard head < waiting.count else {
+      guard head < waiting.count, let first = waiting[head] else {
         guard !isClosed else { return .end }
         sleeping += 1
         return .sleep
       }
-      let first = waiting[head]
+      waiting[head] = nil
       head += 1
-      if head == waiting.count {
-        waiting.removeAll(keepingCapacity: true)
+      // Half of it is gaps: each entry is moved once for each that has begun, at most.
+      if head * 2 >= waiting.count {
+        waiting.removeFirst(head)
         head = 0
       }
       return .run(first)

@@ -52,7 +52,7 @@ package struct DownloadDirectory: Sendable {
     guard let digest = ExpectedDigest(text), let path = try? RelativePath(line.path) else {
       return false
     }
-    return (try? await verifier.look(at: path, length: line.bytes, digest: digest)) == .right
+    return await verifier.look(at: path, length: line.bytes, digest: digest) == .right
   }
 
   /// What reads files here, on a thread of its own.

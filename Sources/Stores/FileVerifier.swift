@@ -12,6 +12,16 @@ package struct FileVerifier: Sendable {
     case length(Int64)
     /// The file has the right length.
     case digest(ExpectedDigest)
+    /// The file cannot be looked at, as the sentence says. That tells nothing of what it holds.
+    case unreadable(String)
+
+    /// Whether the file is known not to be what was recorded.
+    package var isDamaged: Bool {
+      switch self {
+      case .right, .unreadable: false
+      case .missing, .length, .digest: true
+      }
+    }
   }
 
   private let destination: Destination
@@ -29,10 +39,18 @@ package struct FileVerifier: Sendable {
   }
 
   /// Looks at the file, and reads all of it where a digest was recorded.
-  ///
-  /// - Throws: `io`, `path_conflict` where it cannot be looked at, which says nothing of the file.
   package func look(
     at path: RelativePath, length: Int64, digest: ExpectedDigest?
+  ) async -> Verdict {
+    do throws(TransferError) {
+      return try await verdict(on: path, length, digest)
+    } catch {
+      return .unreadable(error.message)
+    }
+  }
+
+  private func verdict(
+    on path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?
   ) async throws(TransferError) -> Verdict {
     try await io.run { () throws(TransferError) in
       guard let file = try destination.open(path) else { return .missing }

@@ -22,6 +22,7 @@ package final class GroupCommit: Sendable {
   package typealias Naming = @Sendable () throws(TransferError) -> Named?
 
   package typealias SyncAll = @Sendable () throws(TransferError) -> Void
+  package typealias SyncPart = @Sendable (PartFile) throws(TransferError) -> Void
 
   private enum Step {
     case part(PartFile, Naming)
@@ -40,6 +41,9 @@ package final class GroupCommit: Sendable {
     var lastRound: ContinuousClock.Instant?
     /// Until then each is synced apart.
     var apart: ContinuousClock.Instant?
+    /// When a sync of everything last failed. The kernel tells of each failure once, so that a later sync of everything says
+    /// nothing of files that were open then.
+    var failed: ContinuousClock.Instant?
   }
 
   /// From the beginning of one round to that of the next, so that there is a group to wait for.
@@ -52,13 +56,20 @@ package final class GroupCommit: Sendable {
   private static let restraint = Duration.seconds(30)
 
   private let syncAll: SyncAll?
+  private let syncPart: SyncPart
   private let now: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
-  /// - Parameter syncAll: makes all that was written to the file system durable; nil where it is not known to.
-  package init(syncAll: SyncAll?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now })
-  {
+  /// - Parameters:
+  ///   - syncAll: makes all that was written to the file system durable; nil where it is not known to.
+  ///   - syncPart: makes one file durable, by its own descriptor.
+  package init(
+    syncAll: SyncAll?,
+    syncPart: @escaping SyncPart = { (part) throws(TransferError) in try part.sync() },
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
     self.syncAll = syncAll
+    self.syncPart = syncPart
     self.now = now
   }
 
@@ -109,7 +120,7 @@ package final class GroupCommit: Sendable {
       guard mayBeWhole, let syncAll, sync(with: syncAll) else { return syncApart(waiters, io) }
       for waiter in waiters {
         if case .named(let named) = waiter.step { named.parent.isDurable() }
-        advance(waiter, after: nil)
+        advance(waiter, after: lostWrite(of: waiter))
       }
       guard hasMore() else { return }
     }
@@ -143,10 +154,25 @@ package final class GroupCommit: Sendable {
     let began = now()
     let isDone = (try? syncAll()) != nil
     let ended = now()
-    if !isDone || ended - began > Self.patience {
-      state.withLock { $0.apart = ended + Self.restraint }
+    state.withLock { state in
+      if !isDone || ended - began > Self.patience { state.apart = ended + Self.restraint }
+      if !isDone { state.failed = ended }
     }
     return isDone
+  }
+
+  /// Why a file that a sync of everything has covered is not durable all the same; nil where it is. A file that was open
+  /// when one failed may have lost what it wrote then, and only its own descriptor tells.
+  private func lostWrite(of waiter: Waiter) -> TransferError? {
+    guard case .part(let part, _) = waiter.step, let failed = state.withLock({ $0.failed }),
+      part.openedAt <= failed
+    else { return nil }
+    do throws(TransferError) {
+      try syncPart(part)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   /// A sync for each file and each directory, at the same time as far as there are threads; whoever is last goes on.
@@ -166,7 +192,7 @@ package final class GroupCommit: Sendable {
     let open = Countdown(groups.count)
     for group in groups {
       io.submit {
-        let error = Self.sync(group)
+        let error = self.sync(group)
         for waiter in group { self.advance(waiter, after: error) }
         if open.isLast(), self.hasMore() { self.rounds(io) }
       }
@@ -174,12 +200,12 @@ package final class GroupCommit: Sendable {
   }
 
   /// Syncs a file, or the directory that all of `group` are in.
-  private static func sync(_ group: [Waiter]) -> TransferError? {
+  private func sync(_ group: [Waiter]) -> TransferError? {
     do throws(TransferError) {
       var parents: [Destination.Parent] = []
       for waiter in group {
         switch waiter.step {
-        case .part(let part, _): try part.sync()
+        case .part(let part, _): try syncPart(part)
         case .named(let named): parents.append(named.parent)
         }
       }

@@ -111,14 +111,24 @@ package struct NamedDirectory: Sendable {
     unsafe faccessat(AT_FDCWD, path, right, AT_EACCESS) == 0
   }
 
-  /// 0, or the error number. (mkdir(2))
+  /// 0, or the error number. What is made is durable, as are its parents' entries. (mkdir(2), fsync(2))
   private static func failure(making path: String) -> Int32 {
-    if unsafe mkdir(path, 0o777) == 0 { return 0 }
+    if unsafe mkdir(path, 0o777) == 0 { return failure(syncing: parent(of: path)) }
     if errno == EEXIST { return may(F_OK, "\(path)/") ? 0 : ENOTDIR }
     guard errno == ENOENT, parent(of: path) != path else { return errno }
     let number = failure(making: parent(of: path))
     if number != 0 { return number }
-    return unsafe mkdir(path, 0o777) == 0 || errno == EEXIST ? 0 : errno
+    guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else { return errno }
+    return failure(syncing: parent(of: path))
+  }
+
+  /// 0, or the error number. A file system that does not sync directories is no failure.
+  private static func failure(syncing path: String) -> Int32 {
+    let directory = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    // One that may be written in and not read.
+    guard directory >= 0 else { return errno == EACCES ? 0 : errno }
+    defer { close(directory) }
+    return fsync(directory) == 0 || errno == EINVAL ? 0 : errno
   }
 
   /// The parent of an absolute path.

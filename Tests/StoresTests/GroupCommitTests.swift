@@ -33,9 +33,11 @@ struct GroupCommitTests {
 
     func pass(_ time: Duration) { clock.withLock { $0 += time } }
 
-    func commit() -> GroupCommit {
+    func commit(
+      syncPart: @escaping GroupCommit.SyncPart = { (part) throws(TransferError) in try part.sync() }
+    ) -> GroupCommit {
       GroupCommit(
-        syncAll: { () throws(TransferError) in try self.sync() },
+        syncAll: { () throws(TransferError) in try self.sync() }, syncPart: syncPart,
         now: { self.clock.withLock { $0 } })
     }
   }
@@ -124,6 +126,47 @@ struct GroupCommitTests {
     disk.pass(.seconds(31))
     _ = try await together(8, commit, named, from: 8)
     #expect(disk.begun.value == 2)
+  }
+
+  /// The kernel has told of the failure once. A file that was open then has lost what it wrote, and a sync of everything that
+  /// works says nothing of it.
+  @Test func `a file that was open while a sync failed is synced by its own descriptor`()
+    async throws
+  {
+    let disk = SlowDisk(failing: [0])
+    disk.gates.forEach { $0.open() }
+    let synced = Watched<[String]>([])
+    let commit = disk.commit { (part) throws(TransferError) in
+      synced.update { $0.append(part.name) }
+      if part.name == "lost" { throw TransferError(.io, "writes of \(part.name) were lost") }
+    }
+    let (lost, whole) = (try parts.create("lost"), try parts.create("whole"))
+    disk.clock.withLock { $0 = .now }
+    _ = try await together(8, commit, Watched<[String]>([]))
+    disk.pass(.seconds(31))
+    synced.update { $0 = [] }
+    try await withThrowingTaskGroup(of: Published?.self) { group in
+      let gate = Gate("holder")
+      try await hold(commit, until: gate, in: &group)
+      for part in [lost, whole] {
+        group.addTask {
+          do {
+            return try await commit.publish(part, on: io) { nil }?.published
+          } catch {
+            #expect(part.name == "lost" && (error as? TransferError)?.errorClass == .io)
+            return nil
+          }
+        }
+      }
+      for name in ["new1", "new2"] {
+        group.addTask { try await publish(name, by: commit, noting: Watched<[String]>([])) }
+      }
+      try await eventually("four to wait") { commit.waitingCount == 4 }
+      synced.update { $0 = [] }
+      gate.open()
+      try await group.waitForAll()
+    }
+    #expect(Set(synced.value) == ["lost", "whole"])
   }
 
   @Test func `without a sync of everything each is synced apart`() async throws {

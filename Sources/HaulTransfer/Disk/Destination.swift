@@ -220,7 +220,7 @@ package struct Destination: Sendable {
   package func setAside(_ path: RelativePath) throws(TransferError) {
     let parent = try makeParent(of: path)
     let error = renameat2(
-      parent.directory, path.name, parent.directory, path.name + ".damaged", 0)
+      parent.directory, path.name, parent.directory, path.damagedName, 0)
     if error != 0 && error != ENOENT { throw .file(error, "cannot set \(path) aside") }
     try parent.sync()
   }

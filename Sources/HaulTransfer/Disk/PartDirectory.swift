@@ -86,12 +86,16 @@ package struct PartDirectory: Sendable {
     }
     defer { unsafe closedir(stream) }
     var names: [String] = []
-    while let entry = unsafe readdir(stream) {
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else { break }
       let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
         unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
       }
       if name.hasPrefix(prefix), name != ".", name != ".." { names.append(name) }
     }
+    // The end and a failure look the same but for that. (readdir(3))
+    guard errno == 0 else { throw .file(errno, "cannot list the partial files") }
     return names
   }
 }

@@ -9,6 +9,8 @@ package final class PartFile: Sendable {
   package let name: String
   /// Tells it from another file that gets its name later.
   package let inode: UInt64
+  /// When it was opened: fsync(2) reports what fails to be written from then on.
+  package let openedAt = ContinuousClock.now
   private let file: FileDescriptor
 
   init(name: String, inode: UInt64, file: FileDescriptor) {

@@ -58,9 +58,19 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// that would become longer than 255 bytes loses the end of its stem.
   func numbered(_ number: Int) -> RelativePath {
     let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
-    var stem = name[..<dot]
-    let rest = ".\(number)\(name[dot...])"
-    while stem.utf8.count + rest.utf8.count > 255, stem.count > 1 { stem.removeLast() }
-    return RelativePath(components: components.dropLast() + [stem + rest])
+    // What is that long is no extension.
+    let end = name[dot...].utf8.count > 64 ? name.endIndex : dot
+    let name = Self.shortened(name[..<end], ".\(number)\(name[end...])")
+    return RelativePath(components: components.dropLast() + [name])
+  }
+
+  /// The name that a damaged file gets: `a.txt.damaged`.
+  var damagedName: String { Self.shortened(name[...], ".damaged") }
+
+  /// `stem` and `rest`, where need be without the end of the stem: a name has at most 255 bytes.
+  private static func shortened(_ stem: Substring, _ rest: String) -> String {
+    var stem = stem.unicodeScalars
+    while String(stem).utf8.count + rest.utf8.count > 255 { stem.removeLast() }
+    return String(stem) + rest
   }
 }

@@ -106,16 +106,20 @@ struct VerifyCommand: HaulCommand {
         }
         guard let path = try? RelativePath(job.path) else { continue }
         let digest = job.digest.flatMap { ExpectedDigest($0) }
-        let verdict = try await verifier.look(at: path, length: job.bytes, digest: digest)
+        let verdict = await verifier.look(at: path, length: job.bytes, digest: digest)
         tally.add(job, verdict, hasDigest: digest != nil, isAlone: isAlone)
-        if requeue, tally.damaged.last?.job == job.job {
-          guard queues.contains(job.queue) else {
-            tally.queueless += 1
-            continue
-          }
-          try await verifier.setAside(path)
-          tally.requeued += try await queue.redo([job.job])
+        guard requeue, verdict.isDamaged, tally.damaged.last?.job == job.job else { continue }
+        guard queues.contains(job.queue) else {
+          tally.queueless += 1
+          continue
         }
+        do {
+          try await verifier.setAside(path)
+        } catch {
+          tally.addFault("\(error.message), so its job is not queued again")
+          continue
+        }
+        tally.requeued += try await queue.redo([job.job])
       }
     }
   }
@@ -185,8 +189,15 @@ struct VerifyTally: Sendable {
     case .missing: fault = "missing"
     case .length(let length): fault = "\(length) bytes long, not \(job.bytes)"
     case .digest(let found): fault = "\(found), not \(job.digest ?? "")"
+    case .unreadable(let why): fault = "unreadable: \(why)"
     }
     damaged.append(DamagedFile(job: job.job, path: job.path, fault: fault))
+  }
+
+  /// Says more about the last file that is not as recorded.
+  mutating func addFault(_ fault: String) {
+    guard let last = damaged.popLast() else { return }
+    damaged.append(DamagedFile(job: last.job, path: last.path, fault: "\(last.fault); \(fault)"))
   }
 
   mutating func addOther(_ store: String) { others[store, default: 0] += 1 }

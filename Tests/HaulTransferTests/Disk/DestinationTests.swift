@@ -209,6 +209,9 @@ import Testing
     ("a", "a.1"), ("d/a.txt", "d/a.1.txt"), ("a.tar.gz", "a.tar.1.gz"), (".profile", ".profile.1"),
     ("a.", "a.1."),
     (String(repeating: "x", count: 251) + ".txt", String(repeating: "x", count: 249) + ".1.txt"),
+    // What is longer than any extension is none.
+    ("a." + String(repeating: "x", count: 253), "a." + String(repeating: "x", count: 251) + ".1"),
+    (String(repeating: "ü", count: 127), String(repeating: "ü", count: 126) + ".1"),
   ])
   func `numbers go before the extension`(_ text: String, _ numbered: String) throws {
     #expect(try RelativePath(text).numbered(1).description == numbered)
