@@ -1,3 +1,4 @@
+import HaulSystem
 package import JobQueue
 
 extension CheckVerdicts {
@@ -16,7 +17,8 @@ extension CheckVerdicts {
   private static func detail(_ row: VitalRow) -> String {
     let value = row.value ?? 0
     let unit = value == 1 && row.unit.hasSuffix("s") ? String(row.unit.dropLast()) : row.unit
-    let amount = row.unit == "of 1" ? "\(Int(value * 100))%" : "\(Int64(value)) \(unit)"
+    let amount =
+      row.unit == "of 1" ? "\(Int(clamped: value * 100))%" : "\(Int64(clamped: value)) \(unit)"
     let subject = row.subject.map { " (\($0))" } ?? ""
     return "\(row.vital.replacing("_", with: " "))\(subject): \(amount); \(row.meaning)"
   }

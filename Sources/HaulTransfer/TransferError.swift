@@ -14,13 +14,14 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case timeout
     /// The connection broke, or the body ended early, again and again.
     case interrupted
-    /// A 4xx answer but 408, 425 and 429: the server does not give this file.
+    /// A 4xx answer without a time to come back, but 408, 425 and 429: the server does not give this file.
     case http4xx = "http_4xx"
-    /// A 5xx answer, 408 or 425: the server has trouble with this file.
+    /// A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot give this file now.
     case http5xx = "http_5xx"
     /// An FTP or SFTP server has no such file, or does not give it.
     case noFile = "no_file"
-    /// 429, or 503 with Retry-After: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4); 421 in FTP.
+    /// 429, or 403 or 503 with Retry-After or no requests left: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4);
+    /// 421 in FTP.
     case rateLimited = "rate_limited"
     /// The answer breaks HTTP.
     case `protocol`
@@ -28,7 +29,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case range
     /// The source was another one each time it was read.
     case sourceChanged = "source_changed"
-    /// A page in HTML came where a file used to be, such as a log-in form.
+    /// What came looks like an error page or a log-in form, and not like the file that is there.
     case suspectPage = "suspect_page"
     /// The file does not have the digest that it should have.
     case digest
@@ -48,7 +49,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case credential
     /// An FTP or SFTP server wants a user, and there is none to name.
     case noCredential = "no_credential"
-    /// The proxy that all connections go through does not answer, or refuses.
+    /// The proxy that all connections go through does not answer, or refuses; or a network on the way wants a log-in (511).
     case proxy
     /// The server redirects again and again.
     case redirects

@@ -1,3 +1,4 @@
+import HaulSystem
 package import JobQueue
 package import Terminal
 
@@ -25,7 +26,7 @@ extension BatchRow {
       value: { $0.secondsLeft.map(JSONValue.double) ?? .null },
       text: {
         $0.end ?? ($0.isPaused ? "paused" : nil)
-          ?? $0.secondsLeft.flatMap { HumanFormat.timeLeft(.seconds($0)) } ?? "-"
+          ?? $0.secondsLeft.flatMap { HumanFormat.timeLeft(.clamped(seconds: $0)) } ?? "-"
       }, style: { $0.isPaused ? .yellow : nil }),
   ]
 

@@ -1,3 +1,4 @@
+import HaulSystem
 import JobModel
 import JobQueue
 import LocalPool
@@ -87,7 +88,7 @@ package struct GetTally: Sendable {
       if fetched > 0 && (completed == 0 || size != amount) { part += "; \(amount) fetched" }
       part += " in \(HumanFormat.duration(elapsed))"
       if fetched > 0 {
-        let rate = Int64(Double(fetched) / max(elapsed / .seconds(1), 0.001))
+        let rate = Int64(clamped: Double(fetched) / max(elapsed / .seconds(1), 0.001))
         part += " (\(HumanFormat.rate(rate)))"
       }
       parts.append(part)

@@ -1,3 +1,4 @@
+import HaulSystem
 package import JobQueue
 
 /// Which obstacles somebody who waits has been told of.
@@ -14,7 +15,7 @@ package struct ObstacleThrottle {
   package mutating func isNews(_ obstacle: Obstacle, at now: ContinuousClock.Instant) -> Bool {
     let key = Key(kind: obstacle.kind, name: obstacle.name)
     if let until = told[key], until.map({ now < $0 }) ?? true { return false }
-    told[key] = .some(obstacle.seconds.map { now + .seconds($0) })
+    told[key] = .some(obstacle.seconds.map { now + .clamped(seconds: $0) })
     return true
   }
 }

@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// Amounts as people read them. Programs get plain numbers of bytes and seconds instead.
 package enum HumanFormat {
   private static let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
@@ -68,7 +70,7 @@ package enum HumanFormat {
   }
 
   private static func short(_ value: Double) -> String {
-    let tenths = Int64((value * 10).rounded())
+    let tenths = Int64(clamped: (value * 10).rounded())
     if tenths.magnitude >= 1000 { return String(Int64(value.rounded())) }
     let sign = tenths < 0 ? "-" : ""
     return "\(sign)\(tenths.magnitude / 10).\(tenths.magnitude % 10)"

@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// A bar of some width: how much of something is there.
 struct ProgressBar: Sendable {
   private let symbols: Symbols
@@ -10,7 +12,7 @@ struct ProgressBar: Sendable {
 
   /// What is there of `fraction`, 0...1, and the rest, `width` columns together.
   func parts(_ fraction: Double, _ width: Int) -> (full: String, rest: String) {
-    let halves = Int(fraction * Double(2 * width))
+    let halves = Int(clamped: fraction * Double(2 * width))
     let full =
       String(repeating: symbols.full, count: halves / 2) + (halves % 2 == 1 ? symbols.half : "")
     return (full, String(repeating: symbols.rest, count: width - (halves + 1) / 2))

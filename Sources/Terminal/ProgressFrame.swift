@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// One running download as shown.
 package struct TransferProgress: Sendable, Equatable {
   /// What the user knows it by: a path or a file's name; may hold anything.
@@ -22,7 +24,7 @@ package struct TransferProgress: Sendable, Equatable {
   /// At the rate of late; nil while that is 0 or the length is unknown.
   package var timeLeft: Duration? {
     guard let total, rate > 0 else { return nil }
-    return .seconds(Double(max(total - bytes, 0)) / Double(rate))
+    return .clamped(seconds: Double(max(total - bytes, 0)) / Double(rate))
   }
 }
 

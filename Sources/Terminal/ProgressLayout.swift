@@ -88,7 +88,7 @@ package struct ProgressLayout: Sendable {
     _ row: Row, _ widths: ProgressColumns, label: (_ width: Int) -> String
   ) -> String {
     let gap = String(repeating: " ", count: widths.gap)
-    var measure = row.fraction.map { "\(Int($0 * 100))%" } ?? ""
+    var measure = row.fraction.map { "\(Int(clamped: $0 * 100))%" } ?? ""
     var labelWidth = widths.name
     if !widths.hasBytes && row.fraction == nil {
       // How much came is all that can be said: it takes what it needs from the name.

@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// How fast an amount grows, over the last seconds, for callers that know only the amount: bytes, or files.
 ///
 /// The mean over a window of time, so that one pause or burst shows but does not make the figure jump.
@@ -31,11 +33,11 @@ package struct RateMeter: Sendable {
   }
 
   /// Per second over the last 10 s, or since the first sample; 0 until a quarter of a second is known.
-  package var rate: Int64 { Int64(exactRate) }
+  package var rate: Int64 { Int64(clamped: exactRate) }
 
   /// Until `rest` more has come at that rate; nil when nothing comes.
   package func timeLeft(for rest: Int64) -> Duration? {
-    exactRate > 0 ? .seconds(Double(max(rest, 0)) / exactRate) : nil
+    exactRate > 0 ? .clamped(seconds: Double(max(rest, 0)) / exactRate) : nil
   }
 
   /// ``rate`` with its fraction.

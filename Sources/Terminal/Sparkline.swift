@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// Amounts as columns of blocks, `▁▂▅█`, over one or more rows.
 package struct Sparkline: Sendable {
   private static let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
@@ -15,7 +17,7 @@ package struct Sparkline: Sendable {
     let greatest = shown.max() ?? 0
     let heights = shown.map { value -> Int in
       guard value > 0, greatest > 0 else { return 0 }
-      return max(Int((value / greatest * Double(rows * steps.count)).rounded()), 1)
+      return max(Int(clamped: (value / greatest * Double(rows * steps.count)).rounded()), 1)
     }
     let blank = String(repeating: " ", count: max(columns - shown.count, 0))
     return (0..<rows).reversed().map { row in

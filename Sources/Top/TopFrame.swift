@@ -1,3 +1,4 @@
+import HaulSystem
 import JobQueue
 package import Terminal
 
@@ -96,7 +97,7 @@ package struct TopFrame {
 
   /// `0.4`, `12.3`, `240`.
   package static func decimal(_ value: Double) -> String {
-    let tenths = Int((value * 10).rounded())
+    let tenths = Int(clamped: (value * 10).rounded())
     return tenths >= 1000 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
   }
 

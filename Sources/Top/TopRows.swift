@@ -22,7 +22,7 @@ extension TransferRow {
       Column(
         "%", key: "percent", .right,
         value: { $0.progress.fraction.map(JSONValue.double) ?? .null },
-        text: { $0.progress.fraction.map { "\(Int($0 * 100))%" } ?? "" }), 4...4, 0),
+        text: { $0.progress.fraction.map { "\(Int(clamped: $0 * 100))%" } ?? "" }), 4...4, 0),
     .init(
       Column(
         "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
@@ -53,7 +53,8 @@ extension TransferRow {
       detail: [
         "job \(job)", path, command.map { "asked to \($0)" }, "from \(host)",
         "worker \(worker) on \(machine)", batch.map { "batch \($0)" },
-        attempt > 1 ? "attempt \(attempt)" : nil, "for " + HumanFormat.duration(.seconds(seconds)),
+        attempt > 1 ? "attempt \(attempt)" : nil,
+        "for " + HumanFormat.duration(.clamped(seconds: seconds)),
         durable.map { "\(HumanFormat.bytes($0)) safe" },
       ])
   }

@@ -167,7 +167,7 @@ final class WorkLoop: Sendable {
         state.wait = .milliseconds(Int64.random(in: 5...40))
       } else {
         let jitter = Double.random(in: 0.75...1.25)
-        let known = reply.wait.map { Duration.seconds($0) } ?? Self.pollTime
+        let known = reply.wait.map { Duration.clamped(seconds: $0) } ?? Self.pollTime
         state.wait = min(known, Self.pollTime * jitter)
       }
     }
@@ -184,7 +184,7 @@ final class WorkLoop: Sendable {
       onSettled(
         SettledLease(
           ending: ending, state: settled.state, cause: settled.cause,
-          delay: settled.delay.map { .seconds($0) }))
+          delay: settled.delay.map { .clamped(seconds: $0) }))
     }
   }
 

@@ -16,8 +16,8 @@ private let now = HTTPDate(seconds: 784_111_777)
 }
 
 @Sendable func fuzzValidator(_ bytes: [UInt8]) {
-  guard let validator = Validator(ifRangeValue: text(bytes)) else { return }
-  precondition(Validator(ifRangeValue: validator.ifRangeValue) == validator)
+  guard let validator = Validator(text: text(bytes)) else { return }
+  precondition(Validator(text: validator.text) == validator)
   guard case .strongETag(let tag) = validator else { return }
   let head = ResponseHead(status: 200, fields: [.init("ETag", tag)])
   precondition(validator.compared(with: head) == .same)

@@ -4,7 +4,8 @@ internal import HaulCLibcurl
 /// A URL as libcurl understands it, so that what is checked is what is fetched.
 ///
 /// Spaces and bytes beyond ASCII are percent-encoded, numeric IPv4 hosts are written in the usual way, the
-/// fragment is dropped; otherwise path and query stay as submitted, dot segments included.
+/// fragment is dropped; otherwise path and query stay as submitted, dot segments and an empty query included. ``wire`` is what
+/// a request has.
 package struct WebURL: Sendable, Hashable {
   /// The whole URL as it is fetched, with credentials if there are any. Do not show: ``redacted``.
   package let text: String
@@ -39,7 +40,13 @@ package struct WebURL: Sendable, Hashable {
     guard !rest.hasPrefix(":/") || rest.hasPrefix("://") else { throw .noSlash }
     let parser = try URLParser()
     try parser.set(text, UInt32(CURLU_PATH_AS_IS))
-    try self.init(parser, schemes: schemes)
+    try self.init(parser, hasEmptyQuery: Self.hasEmptyQuery(text), schemes: schemes)
+  }
+
+  /// Whether `?` ends a URL or reference: libcurl drops it, though it makes another URL (RFC 3986 §6.2.3).
+  private static func hasEmptyQuery(_ text: String) -> Bool {
+    let reference = text.prefix { $0 != "#" }
+    return reference.firstIndex(of: "?") == reference.indices.last
   }
 
   /// The URL a Location field means (RFC 9110 §10.2.2, RFC 3986 §5).
@@ -57,10 +64,14 @@ package struct WebURL: Sendable, Hashable {
     let reference = location.prefix { $0 != "#" }
     // libcurl 7.88 takes an empty reference for the directory; RFC 3986 §5.2.2 for the same document.
     if !reference.isEmpty { try parser.set(String(reference), 0) }
-    return try WebURL(parser, schemes: schemes)
+    return try WebURL(
+      parser, hasEmptyQuery: !reference.isEmpty && Self.hasEmptyQuery(String(reference)),
+      schemes: schemes)
   }
 
-  private init(_ parser: borrowing URLParser, schemes: Set<String>) throws(TransferError) {
+  private init(
+    _ parser: borrowing URLParser, hasEmptyQuery: Bool, schemes: Set<String>
+  ) throws(TransferError) {
     parser.clear(CURLUPART_FRAGMENT)
     scheme = (parser.get(CURLUPART_SCHEME) ?? "").lowercased()
     guard schemes.contains(scheme) else {
@@ -76,7 +87,7 @@ package struct WebURL: Sendable, Hashable {
     guard port > 0 else {
       throw TransferError(.blockedURL, "the URL's port is 0, where no server can be")
     }
-    self.text = text
+    self.text = hasEmptyQuery && !text.hasSuffix("?") ? text + "?" : text
     self.host = host.lowercased()
     self.port = port
     path = parser.get(CURLUPART_PATH) ?? "/"
@@ -95,37 +106,6 @@ package struct WebURL: Sendable, Hashable {
   package func isSameOrigin(as other: WebURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port
   }
-
-  /// For people and logs: no user, no password, and `***` for the values that sign or grant.
-  package var redacted: String {
-    var shown = "\(scheme)://\(hostKey)\(path)"
-    if let query {
-      let pairs = query.split(separator: "&", omittingEmptySubsequences: false)
-      shown += "?" + pairs.map(Self.redact).joined(separator: "&")
-    }
-    return shown
-  }
-
-  private static func redact(_ pair: Substring) -> Substring {
-    guard let equals = pair.firstIndex(of: "=") else { return pair }
-    let name = pair[..<equals].lowercased()
-    let isSecret =
-      secretNames.contains(name) || secretPrefixes.contains { name.hasPrefix($0) }
-      || secretParts.contains { name.contains($0) }
-    return isSecret ? pair[...equals] + "***" : pair
-  }
-
-  /// Parameters of signed URLs (S3, GCS, Azure SAS, CloudFront, nginx, Akamai, Dropbox) and usual names of keys, in lower case.
-  private static let secretNames: Set<String> = [
-    "sig", "sign", "key", "auth", "authorization", "code", "expires", "policy", "pwd", "pass", "se",
-    "sp", "sv", "sr", "st", "skoid", "sktid", "key-pair-id", "googleaccessid", "awsaccesskeyid",
-    "hmac", "jwt", "sid", "session", "md5", "hdnts", "hdnea", "hdntl", "rlkey", "resourcekey",
-    "verify", "ticket",
-  ]
-  private static let secretPrefixes = ["x-amz-", "x-goog-", "x-oss-", "x-cos-"]
-  private static let secretParts = [
-    "signature", "token", "secret", "password", "apikey", "api_key", "api-key", "credential",
-  ]
 }
 
 /// A `CURLU` handle.

@@ -1,9 +1,14 @@
+import HaulSystem
+
 extension Engine.Configuration {
-  /// With the limits that a request has of its own.
+  /// With the limits that a request has of its own, none longer than ``Duration/longest``.
   func overridden(by request: ExchangeRequest) -> Self {
     var limits = self
     if let time = request.connectTimeout { limits.connectTimeout = time }
     if let time = request.stallTimeout { (limits.responseTimeout, limits.stallTime) = (time, time) }
+    limits.connectTimeout = limits.connectTimeout.clamped
+    limits.responseTimeout = limits.responseTimeout.clamped
+    limits.stallTime = limits.stallTime.clamped
     return limits
   }
 }

@@ -9,7 +9,7 @@ let receiveHeader:
   @convention(c) (
     UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
   ) -> Int = { bytes, size, count, context in
-    let line = unsafe headerText(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    let line = unsafe HeaderText.text(UnsafeRawBufferPointer(start: bytes, count: size * count))
     return unsafe exchange(context).receiveHeader(line) ? size * count : 0
   }
 
@@ -78,10 +78,4 @@ private func exchange(_ context: UnsafeMutableRawPointer?) -> RunningExchange {
     preconditionFailure("every handle is joined with its exchange")
   }
   return unsafe Unmanaged<RunningExchange>.fromOpaque(context).takeUnretainedValue()
-}
-
-/// UTF-8 where it is, else ISO 8859-1: no two different field values may become equal.
-private func headerText(_ bytes: UnsafeRawBufferPointer) -> String {
-  if let text = unsafe String(validating: bytes, as: UTF8.self) { return text }
-  return unsafe String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
 }

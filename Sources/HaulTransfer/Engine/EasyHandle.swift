@@ -1,4 +1,5 @@
 internal import HaulCLibcurl
+import HaulSystem
 
 /// A `CURL` handle, set up once for an engine and used for one exchange after another.
 ///
@@ -87,7 +88,9 @@ internal import HaulCLibcurl
       (CURLOPT_SSH_AUTH_TYPES, Int(authentication)),
       // For the end of an SFTP file libcurl 7.88 waits itself, and without these for ever (`ssh_block_statemach`). Not while paused.
       (CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1),
-      (CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : max(1, stallTime.milliseconds / 1000)),
+      (
+        CURLOPT_LOW_SPEED_TIME, file == nil ? 0 : min(max(1, stallTime.milliseconds / 1000), 65_535)
+      ),
     ]
     for (option, value) in numbers {
       try unsafe check(haul_easy_set_long(raw, option, value), option)
@@ -120,7 +123,9 @@ internal import HaulCLibcurl
     }
     // libcurl: `Name:` would remove the field, `Name;` sends it empty.
     let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
-    guard let longer = unsafe curl_slist_append(fields, line) else {
+    // A validator goes back byte for byte as it came.
+    let bytes = HeaderText.bytes(line).map { CChar(bitPattern: $0) } + [0]
+    guard let longer = unsafe curl_slist_append(fields, bytes) else {
       throw TransferError(.io, "out of memory while making a request")
     }
     unsafe fields = unsafe longer
@@ -205,6 +210,6 @@ internal import HaulCLibcurl
 }
 
 extension Duration {
-  /// Whole milliseconds, rounded down.
-  var milliseconds: Int { Int(self / .milliseconds(1)) }
+  /// Whole milliseconds, rounded down; as many as libcurl takes.
+  var milliseconds: Int { Int(Int32(clamped: max(self, .zero) / .milliseconds(1))) }
 }

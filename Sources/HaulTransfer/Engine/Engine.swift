@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// Fetches over HTTP: one thread, one `curl_multi`. Where FTP or SFTP is allowed, these have another thread: at the end of a transfer
 /// libcurl 7.88 waits there for the server's word, and would hold up all others.
 ///
@@ -16,7 +18,7 @@ public final class Engine: Sendable {
     /// Bytes a second. Below what any line brings, and enough that an origin which trickles holds no place for ever.
     public var stallFloor: Int64 = 100
     /// Bytes that a body must bring in each ``stallTime``.
-    var stallQuota: Int64 { Int64(stallTime / .seconds(1)) * stallFloor }
+    var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
     /// The most idle connections kept for reuse.
     public var maxConnections = 128
     /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk.

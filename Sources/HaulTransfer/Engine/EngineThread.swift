@@ -45,7 +45,7 @@ import HaulSystem
     }
     do throws(TransferError) {
       // A handle made here shows at once whether libcurl knows all options.
-      let watch = EngineWatchdog(limit: configuration.stallTime * 2)
+      let watch = EngineWatchdog(limit: configuration.stallTime.clamped * 2)
       let first = try EasyHandle(configuration, watch)
       let mailbox = unsafe EngineMailbox(multi)
       unsafe haul_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))

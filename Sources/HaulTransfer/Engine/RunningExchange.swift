@@ -16,8 +16,10 @@ final class RunningExchange {
   let limits: Engine.Configuration
   /// What is asked in FTP or SFTP; nil in HTTP.
   let file: FileRequest?
-  /// Bytes of the body that are still wanted, where that is not all of it.
+  /// Bytes of the body that are still wanted, where libcurl would read more.
   private var wanted: Int64?
+  /// Where libcurl does not see that the body is chunked.
+  private var chunks: ChunkDecoder?
   private var parser: HeadParser
   private var parsed: HeadParser.Parsed?
   private var buffer: GatherBuffer?
@@ -29,7 +31,7 @@ final class RunningExchange {
   private var bytes: Int64 = 0
   private var openedSockets: [Int32] = []
   /// Why the system gave no socket, the last time it did not.
-  private var socketError: Int32 = 0
+  private(set) var socketError: Int32 = 0
   private var connectedTo: String?
   /// Where nothing but the end of a TLS connection ends the body.
   private var tlsEnd: TLSEnd?
@@ -117,8 +119,19 @@ final class RunningExchange {
     }
     guard isAccepted() else { return false }
     if parsed?.framing == .untilClose { tlsEnd = TLSEnd(of: easy) }
+    if let parsed, parsed.isRaw { frameRaw(parsed.framing) }
     startWatch(limit: limits.stallTime, quota: limits.stallQuota)
-    return true
+    return ending == nil
+  }
+
+  /// Finds the end of a body itself, since libcurl would read until the connection closes.
+  private func frameRaw(_ framing: BodyFraming) {
+    switch framing {
+    case .length(0): ending = .complete
+    case .length(let length): wanted = length
+    case .chunked: chunks = ChunkDecoder()
+    case .noBody, .stream, .untilClose: break
+    }
   }
 
   /// Whether the sink takes the head, and what comes after it.
@@ -163,15 +176,28 @@ final class RunningExchange {
       brake(.pool, true)
       return .pause
     }
-    unsafe buffer.append(piece)
     hasTurn = false
     gate.consume(piece.count, by: self, now: now)
     watch.received(piece.count, now: now)
+    unsafe gather(piece, in: buffer)
     if let rest = wanted {
       wanted = rest - Int64(piece.count)
       if wanted == 0 { ending = .complete }
     }
-    return .taken
+    return ending == nil || ending == .complete ? .taken : .end
+  }
+
+  /// Adds the content of a piece to the buffer, which has room for all of it.
+  private func gather(_ piece: UnsafeRawBufferPointer, in buffer: GatherBuffer) {
+    guard chunks != nil else { return unsafe buffer.append(piece) }
+    do throws(ChunkDecoder.Malformed) {
+      for range in try unsafe chunks?.take(piece) ?? [] {
+        unsafe buffer.append(UnsafeRawBufferPointer(rebasing: piece[range]))
+      }
+      if chunks?.isDone == true { ending = .complete }
+    } catch {
+      ending = .truncated("a chunk of the body is malformed")
+    }
   }
 
   // MARK: - What the engine tells
@@ -234,8 +260,6 @@ final class RunningExchange {
       refusedAddresses: refused.map(\.description))
   }
 
-  // MARK: - Parts
-
   /// Whether the end of an exchange in FTP or SFTP, of which no byte came, tells what a head would have told.
   private func isAnswer(_ finished: CurlEnd) -> Bool {
     file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
@@ -293,31 +317,10 @@ final class RunningExchange {
     case .untilClose: return tlsEnd?.isSaid == false ? .cut : .closed
     case .length(let length) where length != bytes:
       return .truncated("\(bytes) bytes came of \(length)")
+    case .chunked where chunks?.isDone == false:
+      return .truncated("the connection closed before the last chunk")
     case .length, .chunked, .stream, .noBody: return .complete
     }
-  }
-
-  /// Whether no descriptor was to be had for a socket, or fewer are now than an exchange may have open on its way to an answer:
-  /// resolving and TLS open files too, and libcurl does not tell why they failed.
-  private var lacksDescriptors: Bool {
-    if TransferError.file(socketError, "").errorClass == .openFiles { return true }
-    var taken: [FileDescriptor] = []
-    do throws(SystemError) {
-      while taken.count < 8 { taken.append(try FileDescriptor.directory("/")) }
-      return false
-    } catch {
-      return TransferError(error).errorClass == .openFiles
-    }
-  }
-
-  private var hostKey: String? {
-    (try? WebURL(order.request.url, schemes: WebURL.knownSchemes))?.hostKey
-  }
-
-  private func failure(
-    _ errorClass: TransferError.Class, _ message: String, remedy: TransferError.Remedy? = nil
-  ) -> TransferError {
-    TransferError(errorClass, message, remedy: remedy, host: hostKey)
   }
 
   private func deliver() {

@@ -1,4 +1,5 @@
 import Glibc
+internal import HaulCLibcurl
 
 /// A moment to the second, as header fields tell it (RFC 9110 §5.6.7).
 struct HTTPDate: Sendable, Hashable, Comparable {
@@ -17,17 +18,24 @@ struct HTTPDate: Sendable, Hashable, Comparable {
 
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
 
-  /// Reads the three forms that a recipient must understand: IMF-fixdate, RFC 850, asctime.
+  /// Reads the three forms that a recipient must understand (IMF-fixdate, RFC 850, asctime), and what curl_getdate(3) reads
+  /// besides, such as `Sun, 6 Nov 1994 08:49:37 +0000`.
   ///
-  /// Case matters. The name of the day must be one but need not fit the date. `now` gives two-digit
+  /// In the three forms case matters. The name of the day must be one but need not fit the date. `now` gives two-digit
   /// years of RFC 850 their century: more than 50 years ahead means the past.
   init?(_ text: String, now: HTTPDate) {
-    guard
-      let fields = CalendarFields(fixdate: text) ?? CalendarFields(asctime: text)
-        ?? CalendarFields(rfc850: text, currentYear: CalendarFields.year(of: now)),
-      let seconds = fields.secondsSinceEpoch
-    else { return nil }
-    self.seconds = seconds
+    if let fields = CalendarFields(fixdate: text) ?? CalendarFields(asctime: text)
+      ?? CalendarFields(rfc850: text, currentYear: CalendarFields.year(of: now))
+    {
+      guard let seconds = fields.secondsSinceEpoch else { return nil }
+      self.seconds = seconds
+      return
+    }
+    // It takes words and numbers in any order, and a date without a time.
+    guard text.contains(":"), text.utf8.count < 64 else { return nil }
+    let seconds = unsafe curl_getdate(text, nil)
+    guard seconds >= 0 else { return nil }
+    self.seconds = Int64(seconds)
   }
 }
 

@@ -11,15 +11,20 @@ enum BodyFraming: Sendable, Equatable {
   case untilClose
 }
 
-/// Gathers the header lines libcurl hands over into the final head, and refuses what may not be believed.
+/// Gathers the header lines that libcurl hands over into the final head, and refuses what may not be believed.
 ///
 /// libcurl 7.88 takes the last of several Content-Length fields, ignores a malformed one, and lets
-/// those of a 1xx answer stand for the final one; here each is a broken answer.
+/// those of a 1xx response stand for the final one. Here each of these is a broken response. It also frames the body by
+/// lines as they came: folded fields and names with a space before the colon mean nothing to it. ``FramingByLine`` follows
+/// what it does, so that the engine can finish what libcurl leaves undone.
 struct HeadParser {
-  /// A final head and what it says of its body.
+  /// A final head and what it says about its body.
   struct Parsed: Equatable {
     var head: ResponseHead
     var framing: BodyFraming
+    /// Whether libcurl frames the body in another way: then it hands over the raw bytes until the connection closes, and
+    /// the engine must find the end.
+    var isRaw = false
   }
 
   private enum State {
@@ -41,6 +46,7 @@ struct HeadParser {
   private var fields: [ResponseHead.Field] = []
   private var byteCount = 0
   private var fieldCount = 0
+  private var byLine = FramingByLine()
 
   /// - Parameter isSecure: HTTP/2 is spoken over TLS only; elsewhere a status line that claims it lies.
   init(isSecure: Bool) {
@@ -63,6 +69,7 @@ struct HeadParser {
       return nil
     case .fields(let status, let isHTTP2):
       if !text.isEmpty {
+        byLine.take(text)
         try field(text)
         return nil
       }
@@ -74,7 +81,7 @@ struct HeadParser {
 
   private func statusLine(_ text: Substring) throws(TransferError) -> State {
     let words = text.utf8.split(
-      separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false
+      separator: UInt8(ascii: " "), maxSplits: 2
     ).map { Substring($0) }
     guard words.count >= 2, ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].contains(words[0]),
       words[1].utf8.count == 3, let status = Int(words[1]), (100...599).contains(status)
@@ -96,11 +103,12 @@ struct HeadParser {
     if text.utf8.first?.isBlank == true {
       // obs-fold (RFC 9112 §5.2): a continued value, joined by one space.
       guard let last = fields.indices.last else { return }
-      fields[last].value += " " + text.trimmed()
+      fields[last].value = String("\(fields[last].value) \(text.trimmed())".trimmed())
       return
     }
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
-    let name = text[..<colon]
+    // Space before the colon must not be sent (RFC 9112 §5.1), and some servers send it.
+    let name = text[..<colon].trimmingEnd()
     guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else { return }
     fields.append(.init(String(name), String(text[text.utf8.index(after: colon)...].trimmed())))
   }
@@ -113,11 +121,13 @@ struct HeadParser {
         throw TransferError(.protocol, "a 1xx answer announces a body", status: status)
       }
       state = .statusLine
+      byLine = FramingByLine()
       return nil
     }
     state = .done
     let framing = try Self.settleFraming(of: &head, isHTTP2: isHTTP2)
-    return Parsed(head: head, framing: framing)
+    return Parsed(
+      head: head, framing: framing, isRaw: !isHTTP2 && !byLine.agrees(with: framing))
   }
 
   /// Also leaves at most one Content-Length in the head, and none that Transfer-Encoding overrides.
@@ -125,10 +135,11 @@ struct HeadParser {
     of head: inout ResponseHead, isHTTP2: Bool
   ) throws(TransferError) -> BodyFraming {
     let length = try contentLength(head)
+    // `identity` is none (RFC 2616 §3.6): it overrides no Content-Length, and nothing that comes before it.
     let codings = head.values("Transfer-Encoding").flatMap { $0.split(separator: ",") }
-      .map { $0.trimmed().lowercased() }.filter { !$0.isEmpty }
+      .map { $0.trimmed().lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
     // We send no TE, so nothing else may be applied (RFC 9110 §10.1.4), and libcurl would leave it on.
-    guard head.status >= 300 || codings.allSatisfy({ ["chunked", "identity"].contains($0) }) else {
+    guard head.status >= 300 || codings.allSatisfy({ $0 == "chunked" }) else {
       throw TransferError(
         .protocol, "the answer has a transfer coding that nobody asked for", status: head.status)
     }
@@ -155,13 +166,11 @@ struct HeadParser {
     var lengths: Set<Int64> = []
     for value in values {
       let digits = value.trimmed()
-      guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }),
-        let length = Int64(digits)
-      else {
+      guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit) else {
         throw TransferError(
           .protocol, "the answer's Content-Length is not a number", status: head.status)
       }
-      guard length <= FileLength.limit else {
+      guard let length = Int64(digits), length <= FileLength.limit else {
         throw TransferError(
           .protocol, "the answer's Content-Length is more than 1 PiB", status: head.status)
       }
@@ -172,6 +181,33 @@ struct HeadParser {
         .protocol, "the answer has Content-Length fields that differ", status: head.status)
     }
     return lengths.first
+  }
+}
+
+/// How libcurl 7.88 frames a body, line by line: it looks at the start of each line for `Name:`, without folds.
+private struct FramingByLine {
+  private var hasCoding = false
+  private var isChunked = false
+  private var length: Int64?
+
+  mutating func take(_ line: Substring) {
+    let lower = line.lowercased()
+    if lower.hasPrefix("transfer-encoding:") {
+      hasCoding = true
+      let codings = lower.dropFirst("transfer-encoding:".count).split(separator: ",")
+      isChunked = isChunked || codings.contains { $0.trimmed() == "chunked" }
+    } else if lower.hasPrefix("content-length:") {
+      length = Int64(lower.dropFirst("content-length:".count).trimmed())
+    }
+  }
+
+  /// Whether libcurl ends the body where `framing` says. Any Transfer-Encoding makes it ignore the length.
+  func agrees(with framing: BodyFraming) -> Bool {
+    switch framing {
+    case .noBody, .stream, .untilClose: true
+    case .chunked: isChunked
+    case .length(let expected): !hasCoding && length == expected
+    }
   }
 }
 

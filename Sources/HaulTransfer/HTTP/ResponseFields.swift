@@ -23,7 +23,7 @@ extension ResponseHead {
 
   /// What an answer says about the length of its body.
   enum BodyLength: Equatable {
-    /// No Content-Length, or a Transfer-Encoding that overrides it (RFC 9112 §6.3).
+    /// No Content-Length, or a Transfer-Encoding other than `identity`, which overrides it (RFC 9112 §6.3).
     case unknown
     /// In bytes. The same number written more than once is one number (RFC 9110 §8.6).
     case bytes(Int64)
@@ -33,9 +33,8 @@ extension ResponseHead {
 
   /// The length of the body to come.
   var bodyLength: BodyLength {
-    guard values("Transfer-Encoding").isEmpty, !values("Content-Length").isEmpty else {
-      return .unknown
-    }
+    let isCoded = listMembers("Transfer-Encoding").contains { $0.lowercased() != "identity" }
+    guard !isCoded, !values("Content-Length").isEmpty else { return .unknown }
     let numbers = values("Content-Length").flatMap {
       $0.split(separator: ",", omittingEmptySubsequences: false)
     }

@@ -1,3 +1,5 @@
+import HaulSystem
+
 /// A URL, where its file goes, and what is asked of it.
 public struct DownloadRequest: Sendable {
   /// Absolute.
@@ -61,7 +63,7 @@ public struct DownloadProgress: Sendable, Hashable {
   /// What is missing at the present rate; nil while the length is not known or nothing comes.
   public var estimatedTimeRemaining: Duration? {
     guard let expected, rate > 0 else { return nil }
-    return .seconds(Double(expected - bytes) / rate)
+    return .clamped(seconds: Double(max(0, expected - bytes)) / rate)
   }
 }
 

@@ -49,9 +49,10 @@ extension PartTransfer {
     let begun = shared.withLock { shared -> (FileWriter, Checkpoint, Int)? in
       guard !shared.isLost, let body = shared.body, let writer = body.writer,
         let record = body.record, record.validator != nil,
-        shared.report.fetched > shared.savedFetched
+        shared.report.fetched > shared.savedFetched || shared.isRecordNew
       else { return nil }
       shared.savedFetched = shared.report.fetched
+      shared.isRecordNew = false
       return (writer, record, body.generation)
     }
     guard let (writer, template, generation) = begun else { return }

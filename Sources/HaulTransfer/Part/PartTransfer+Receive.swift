@@ -34,6 +34,7 @@ extension PartTransfer {
       case .accept(let start, let compareUntil, let end):
         shared.body?.begin(start: start, compareUntil: compareUntil, end: end)
         shared.body?.record?.digest = shared.state.stated
+        shared.body?.record?.refusal = nil
         shared.body?.writer?.catchUp()
         if shared.report.source == nil, let record = shared.state.checkpoint {
           shared.report.source = SourceRecord(
@@ -48,8 +49,16 @@ extension PartTransfer {
           validator: representation.validator, mediaType: representation.mediaType, head: head,
           resource: sink.resource)
         return (ruling, .accept)
+      case .suspect(let page, let error):
+        shared.preview = ResponsePreview(error)
+        shared.change { $0.suspect = page }
+        shared.report.source = shared.state.present
+        return (ruling, .accept)
       // It has no body: the connection stays good.
       case .unchanged: return (ruling, .accept)
+      case .fail:
+        let refusal = shared.state.checkpoint?.refusal
+        if refusal != shared.body?.record?.refusal { shared.change { $0.refusal = refusal } }
       case .changedRestart:
         shared.report.changes += 1
       case .restart(markRangeUnsafe: true):
@@ -65,6 +74,8 @@ extension PartTransfer {
 
   /// Starts a body from 0: into a part file of its own, or, the second of two, into a digest.
   private func begin(_ new: Representation, _ shared: inout Shared) {
+    // A second download that states its length proves itself.
+    if !shared.state.attempts.secondDownload { shared.first = nil }
     // The first download's digest was computed by the same algorithm, so this one is there.
     if shared.state.attempts.secondDownload, let context = try? DigestContext(.sha256) {
       shared.body = PartBody(
@@ -90,7 +101,9 @@ extension PartTransfer {
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     let record = new.completeLength.map {
       Checkpoint(
-        completeLength: $0, validator: new.validator, contentEncoding: new.contentEncoding,
+        completeLength: $0,
+        validator: new.validator ?? (shared.state.policy.digest == nil ? nil : .jobDigest),
+        contentEncoding: new.contentEncoding,
         mediaType: new.mediaType, digest: new.digest, modified: new.modified, durable: ByteRanges(),
         part: name, inode: 0,
         changes: shared.state.attempts.changes)
@@ -112,6 +125,10 @@ extension PartTransfer {
   /// Hands a buffer to the disk, or adds it to the digest of a second download.
   private func received(_ buffer: GatherBuffer) -> BodyVerdict {
     let (verdict, isDue) = shared.withLock { shared -> (BodyVerdict, Bool) in
+      if shared.preview != nil {
+        let isFull = unsafe buffer.withBytes { unsafe shared.preview?.take($0) ?? true }
+        return (isFull ? .stop : .more, false)
+      }
       guard !shared.isLost, var body = shared.body else { return (.stop, false) }
       let (offset, wanted) = body.take(buffer.count)
       shared.body = body
@@ -149,7 +166,9 @@ extension Action {
     case .wholeBody: "whole"
     case .changedUseBody, .changedRestart: "changed"
     case .restart: "restart"
-    case .oncePlainRange: "once_more"
+    case .oncePlainRange, .onceWhole, .askAgain: "once_more"
+    case .startOver: "restart"
+    case .suspect: "suspect"
     case .probe: "probe"
     case .askForRest: "rest"
     case .verify: "verify"

@@ -82,6 +82,7 @@ extension PartTransfer {
         shared -> (Bool, Bool, ResponseHead.Field?) in
         if !shared.isHeld { shared.handle = handle }
         shared.ruling = nil
+        shared.preview = nil
         return (
           shared.isHeld, shared.isEnded,
           asked == .whole ? shared.state.condition(at: resource) : nil
@@ -129,7 +130,7 @@ extension PartTransfer {
       fields.append(field)
     }
     var request = ExchangeRequest(
-      url: url.text, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
+      url: url.wire, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
       rateLimit: order.rateLimit)
     request.certificate = isHome ? order.certificate : nil
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
@@ -164,6 +165,9 @@ extension PartTransfer {
       return .end(.failed(error))
     }
     if ruling == .unchanged, result.outcome == .complete { return .end(.unchanged) }
+    if let preview = shared.withLock({ $0.preview }), result.outcome != .cancelled {
+      return failed(preview.error)
+    }
     switch result.outcome {
     case .failed(let error): return failed(error)
     case .cancelled: return .end(.stopped)

@@ -160,6 +160,18 @@ package final class PartTransfer: Sendable {
     var saving: Task<Void, Never>?
     /// Bytes fetched when progress was last saved.
     var savedFetched: Int64 = 0
+    /// The record holds something besides bytes that is not saved yet.
+    var isRecordNew = false
+    /// The beginning of a response that may be an error page; nil where the body is the file's.
+    var preview: ResponsePreview?
+
+    /// Changes the record of what is durable, which is then saved even without a new byte.
+    mutating func change(_ body: (inout Checkpoint) -> Void) {
+      guard var record = self.body?.record else { return }
+      body(&record)
+      self.body?.record = record
+      isRecordNew = true
+    }
   }
 
   /// A transfer that has not begun.
@@ -177,6 +189,7 @@ package final class PartTransfer: Sendable {
     policy.expectedLength = order.expectedLength
     policy.digest = order.digest
     policy.acceptUnverifiedLength = order.acceptUnverifiedLength
+    policy.mayBePages = !order.url.isFile
     var checkpoint = order.resuming?.checkpoint
     if let earlier = checkpoint?.changes { checkpoint?.changes = max(earlier, order.changes) }
     checkpoint?.part = order.partName

@@ -9,6 +9,9 @@ struct Attempts: Sendable, Hashable {
   /// Haul stops resuming after this many range answers in a row without a new byte.
   static let maximumZeroProgress = 3
 
+  /// Haul gives up a part after this many answers in a row that contradict its record.
+  static let maximumContradictions = 3
+
   /// What to ask for next.
   enum Mode: Sendable, Hashable {
     /// The rest with If-Range, where there is something to resume. To: any other.
@@ -17,6 +20,8 @@ struct Attempts: Sendable, Hashable {
     case plainRange
     /// One byte, to learn the complete length and validator. To: `resume`, `plainRange`, `restart`.
     case probe
+    /// Everything, in one answer, with the part file kept until then. To: `resume`, once the new body begins.
+    case whole
     /// Everything, in one answer. To: `resume`, once the new body begins.
     case restart
   }
@@ -29,6 +34,12 @@ struct Attempts: Sendable, Hashable {
   var zeroProgress = 0
   /// Row 7 or 10 has been answered by a Range without If-Range.
   var askedPlainRange = false
+  /// Row 12 or 27 has been answered by a request without Range.
+  var askedWhole = false
+  /// Answers in a row that contradicted the record (row 11).
+  var contradictions = 0
+  /// The next whole answer is compared with nothing: the record was contradicted too often.
+  var judgesAlone = false
   /// Row 15 has been answered by a probe.
   var probed = false
   /// Row 18 has been answered by starting at the original URL once more.
@@ -66,8 +77,11 @@ struct Attempts: Sendable, Hashable {
     switch action {
     case .accept:
       spliced = true
-    case .wholeBody(_, let resumable):
+      contradictions = 0
+    case .wholeBody(let new, let resumable):
       beginBody(resumable: resumable)
+      // It states its length, and needs no first download to equal.
+      if new.completeLength != nil { secondDownload = false }
     case .changedUseBody:
       noteChange()
       beginBody(resumable: true)
@@ -79,6 +93,14 @@ struct Attempts: Sendable, Hashable {
     case .oncePlainRange:
       askedPlainRange = true
       mode = .plainRange
+    case .onceWhole:
+      askedWhole = true
+      mode = .whole
+    case .askAgain:
+      contradictions += 1
+    case .startOver:
+      judgesAlone = true
+      giveUpRanges()
     case .probe:
       probed = true
       mode = .probe
@@ -89,7 +111,7 @@ struct Attempts: Sendable, Hashable {
     case .fromOriginal:
       askedOriginal = true
       redirects = 0
-    case .verify, .unchanged, .fail:
+    case .verify, .unchanged, .suspect, .fail:
       break
     }
   }
@@ -113,7 +135,8 @@ struct Attempts: Sendable, Hashable {
     mode = .resume
     zeroProgress = 0
     spliced = false
-    if !resumable { wholeOnly = true }
+    // Whoever was asked without a range had refused one.
+    if !resumable || askedWhole { wholeOnly = true }
   }
 
   private mutating func noteChange() {

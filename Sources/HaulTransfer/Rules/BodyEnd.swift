@@ -75,6 +75,9 @@ func decideEnd(_ state: TransferState, body: Body) -> TableDecision<BodyEnding> 
     return rest(state, progress: body.progress, row: shortRow(body.framing))
 
   case (.whole(nil), .complete):
+    if !state.isValidated, let error = state.lostLength(body.end) {
+      return TableDecision(23, .fail(error))
+    }
     return TableDecision(nil, .verify(length: body.end))
   // Row 22: the last chunk is missing, so nobody knows how much is.
   case (.whole(nil), .broken):
@@ -98,7 +101,21 @@ private func decideClosed(_ state: TransferState, body: Body) -> TableDecision<B
   if state.wantedDigest != nil || state.policy.acceptUnverifiedLength {
     return TableDecision(23, .verify(length: body.end))
   }
+  if let error = state.lostLength(body.end) { return TableDecision(23, .fail(error)) }
   return TableDecision(23, state.attempts.secondDownload ? .compareWithFirst : .secondDownload)
+}
+
+extension TransferState {
+  /// Why a body of `length` bytes, which stated no length, is not the file; nil where nothing says so.
+  fileprivate func lostLength(_ length: Int64) -> TransferError? {
+    guard let earlierLength, earlierLength != length, wantedDigest == nil,
+      !policy.acceptUnverifiedLength
+    else { return nil }
+    return TransferError(
+      .unverifiedLength,
+      "the server now gives no length, and sent \(length) bytes of a file that had \(earlierLength) before",
+      remedy: .acceptUnverifiedLength)
+  }
 }
 
 /// Row 20 and its kin: the rest, where it can be asked for and asking has not been in vain.

@@ -31,6 +31,16 @@ package struct Checkpoint: Sendable, Hashable {
   /// The intent to publish: the final path, set just before the rename and only when all is
   /// durable.
   package var publishing: String?
+  /// A response that came instead of the rest, see ``SuspectPage``.
+  var suspect: SuspectPage?
+  /// How the server last refused a range; nil where it did not.
+  var refusal: RangeRefusal?
+
+  /// The same refusals of a range in a row.
+  struct RangeRefusal: Sendable, Hashable, Codable {
+    var status: Int
+    var count: Int
+  }
 
   /// Progress made of its parts.
   package init(
@@ -59,7 +69,9 @@ package struct Checkpoint: Sendable, Hashable {
   /// Whether the rest may be asked for: some bytes are durable, a validator guards them, and the
   /// source did not change three times. That the part file is there is for the disk to say.
   package var isResumable: Bool {
-    validator != nil && !durable.isEmpty && changes < Attempts.maximumChanges
+    guard let validator, changes < Attempts.maximumChanges else { return false }
+    if case .weakETag = validator { return durable.prefixEnd >= validator.overlap }
+    return !durable.isEmpty
   }
 }
 
@@ -69,7 +81,7 @@ extension Checkpoint: Codable {
 
   private enum CodingKeys: String, CodingKey {
     case version, url, completeLength, validator, contentEncoding, mediaType, digest, modified
-    case durable, part, inode, changes, publishing
+    case durable, part, inode, changes, publishing, suspect, refusal
   }
 
   /// The JSON form.
@@ -119,6 +131,8 @@ extension Checkpoint: Codable {
     inode = try values.decode(UInt64.self, forKey: .inode)
     changes = try values.decode(Int.self, forKey: .changes)
     publishing = try values.decodeIfPresent(String.self, forKey: .publishing)
+    suspect = try values.decodeIfPresent(SuspectPage.self, forKey: .suspect)
+    refusal = try values.decodeIfPresent(RangeRefusal.self, forKey: .refusal)
     guard completeLength >= 0, durable.end <= completeLength, changes >= 0 else {
       throw DecodingError.dataCorruptedError(
         forKey: .durable, in: values, debugDescription: "durable bytes beyond the length")
@@ -141,5 +155,7 @@ extension Checkpoint: Codable {
     try values.encode(inode, forKey: .inode)
     try values.encode(changes, forKey: .changes)
     try values.encodeIfPresent(publishing, forKey: .publishing)
+    try values.encodeIfPresent(suspect, forKey: .suspect)
+    try values.encodeIfPresent(refusal, forKey: .refusal)
   }
 }

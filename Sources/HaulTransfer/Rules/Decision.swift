@@ -1,6 +1,6 @@
 /// A verdict and the row of the table that gave it, for logs and tests.
 struct TableDecision<Verdict: Sendable & Equatable>: Sendable, Equatable {
-  /// 1 to 25; nil for an ordinary answer that no row is about.
+  /// 1 to 28; nil for an ordinary answer that no row is about.
   var row: Int?
   var verdict: Verdict
 
@@ -23,6 +23,8 @@ struct Representation: Sendable, Hashable {
   var digest: ExpectedDigest?
   /// The source's time of change, as ``Checkpoint/modified`` keeps it.
   var modified: Int64?
+  /// Whether the head has a tag or date that tells versions apart, though not well enough to resume by.
+  var hasWeakValidator = false
 }
 
 /// What to do with an answer, decided from its head, before a byte of its body is written.
@@ -40,6 +42,14 @@ enum Action: Sendable, Equatable {
   case restart(markRangeUnsafe: Bool)
   /// Ask for the same range without If-Range.
   case oncePlainRange
+  /// Ask for everything once, and keep the part file until that answer is accepted.
+  case onceWhole
+  /// The answer contradicts what was recorded: ask the same again.
+  case askAgain
+  /// The answer contradicts what was recorded, again and again: ask for everything, and judge that answer alone.
+  case startOver
+  /// The answer may be an error page: read its beginning for the message, then fail. What is there stays.
+  case suspect(SuspectPage, TransferError)
   /// Ask for one byte, to learn what the source is.
   case probe
   /// The source is what was recorded: ask for what is missing.
@@ -64,7 +74,8 @@ func decide(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
   switch head.status {
-  case 200:
+  // 203 is 200 changed by a proxy (RFC 9110 §15.3.4).
+  case 200, 203:
     return decideWhole(state, asked: asked, head: head, now: now)
   case 206:
     return decidePart(state, asked: asked, head: head)
@@ -86,43 +97,25 @@ func decide(
   // Row 25.
   case 301, 302, 303, 307, 308:
     return decideRedirect(state, head: head)
+  case 300 where !head.values("Location").isEmpty:
+    return decideRedirect(state, head: head)
 
-  // Row 18: behind a redirect the address may have expired, so once more from the start.
-  case let status where state.attempts.redirects > 0 && [401, 403, 404, 410].contains(status):
-    if !state.attempts.askedOriginal { return TableDecision(18, .fromOriginal) }
-    return failure(
-      18, .http4xx, "the server answered \(head.status) behind a redirect, twice", head)
-
-  // Row 19: the host asks for less, or has trouble of its own.
-  case 429:
-    return failure(
-      19, .rateLimited, "the server asks for fewer requests (429)", head,
-      retryAfter: head.retryAfter(now: now))
-  case 503 where head.retryAfter(now: now) != nil:
-    return failure(
-      19, .rateLimited, "the server asks to come back later (503)", head,
-      retryAfter: head.retryAfter(now: now))
-  case 408, 425, 500...599:
-    return failure(
-      19, .http5xx, "the server answered \(head.status)", head,
-      retryAfter: head.retryAfter(now: now))
-
-  case 400...499:
-    return failure(nil, .http4xx, "the server answered \(head.status)", head)
   default:
-    return failure(nil, .protocol, "status \(head.status) carries no representation", head)
+    return decideRefused(state, asked: asked, head: head, now: now)
   }
 }
 
 private func decideRedirect(_ state: TransferState, head: ResponseHead) -> TableDecision<Action> {
-  guard let location = head.value("Location"), !location.isEmpty else {
+  // The same field twice says it once.
+  let locations = Set(head.values("Location"))
+  guard locations.count == 1, let location = locations.first, !location.isEmpty else {
     return failure(25, .protocol, "status \(head.status) without one Location", head)
   }
   guard state.attempts.redirects < state.policy.maximumRedirects else {
     return failure(
       25, .redirects, "more than \(state.policy.maximumRedirects) redirects in a row", head)
   }
-  return TableDecision(25, .redirect(to: location))
+  return TableDecision(25, .redirect(to: HeaderText.percentEncoded(location)))
 }
 
 /// A ruling that ends the transfer.

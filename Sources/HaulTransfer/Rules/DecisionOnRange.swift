@@ -33,7 +33,7 @@ func decidePart(_ state: TransferState, asked: RequestKind, head: ResponseHead) 
     return TableDecision(8, .restart(markRangeUnsafe: false))
   }
   // Row 6: without a length the validator alone speaks.
-  if total == nil, comparison != .same {
+  if total == nil, comparison != .same || validator.ifRangeValue == nil {
     return TableDecision(6, .restart(markRangeUnsafe: false))
   }
   // Row 7: the validator is not repeated. Under If-Range it need not be, but whether the server knows If-Range nobody can tell: once

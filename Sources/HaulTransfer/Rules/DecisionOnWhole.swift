@@ -1,8 +1,15 @@
-/// Rows 10 to 12, and the ordinary answer to an ordinary request: 200 OK.
+/// Rows 10 to 12 and 26, and the ordinary answer to an ordinary request: 200 OK.
 func decideWhole(
   _ state: TransferState, asked: RequestKind, head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action> {
   let new = Representation(head, now: now)
+  // Row 26: it says that it carries a part, and is judged as what it says.
+  if let first = head.partClaim(for: state) {
+    if asked.isRange { return decidePart(state, asked: asked, head: head) }
+    return failure(
+      26, .protocol, "the server sent a part of the file, from byte \(first), instead of the whole",
+      head)
+  }
   if head.bodyLength == .malformed {
     return failure(nil, .protocol, "Content-Length is no number, or several", head)
   }
@@ -13,25 +20,20 @@ func decideWhole(
   if let error = state.policy.refusal(ofLength: new.completeLength) {
     return failure(nil, error.errorClass, error.message, head)
   }
+  if let ruling = decideSuspect(state, asked: asked, new, head, now: now) { return ruling }
   guard let record = state.checkpoint else {
-    // Row 12 for a file that is there.
-    if new.mediaType == "text/html", let old = state.present?.mediaType, old != "text/html" {
-      return failure(
-        12, .suspectPage,
-        "the server sent a page in HTML where \(old) used to be; the file is kept", head)
-    }
     return TableDecision(nil, .wholeBody(new, resumable: true))
   }
-  // Row 12: a log-in page where a file used to be. A file of no known type may be a page, where its validator says so.
   let isSame = record.validator?.compared(with: head) == .same
-  if new.mediaType == "text/html", record.mediaType.map({ $0 != "text/html" }) ?? !isSame {
-    let old = record.mediaType ?? "a file of no type"
-    return failure(
-      12, .suspectPage,
-      "the server sent a page in HTML where \(old) used to be; the partial file is kept", head)
-  }
   guard asked.isRange else { return TableDecision(nil, .wholeBody(new, resumable: true)) }
+  // Nothing but the digest is there to compare with.
+  if record.validator == .jobDigest { return TableDecision(10, .wholeBody(new, resumable: false)) }
 
+  // Row 11: the same validator and another length contradict each other. It may be the rest, sent as if it were the whole.
+  if isSame, let length = new.completeLength, length != record.completeLength {
+    let isFinal = state.attempts.contradictions + 1 >= Attempts.maximumContradictions
+    return TableDecision(11, isFinal ? .startOver : .askAgain)
+  }
   // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
   guard isSame,
     new.contentEncoding == record.contentEncoding,
@@ -49,6 +51,62 @@ func decideWhole(
   return TableDecision(10, .wholeBody(new, resumable: false))
 }
 
+/// Row 12: what looks like an error page replaces neither a part nor a finished file.
+private func decideSuspect(
+  _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
+  now: HTTPDate
+) -> TableDecision<Action>? {
+  let isSame = state.checkpoint?.validator?.compared(with: head) == .same
+  guard !state.attempts.judgesAlone, let known = state.knownFile,
+    let why = known.suspicion(of: new, isSame: isSame)
+  else { return nil }
+  if state.suspect?.confirms(new, type: known.mediaType, now: now) == true {
+    return TableDecision(12, .changedUseBody(new))
+  }
+  // The range may be why. A response to a plain request is judged by itself.
+  if asked.isRange, !state.attempts.askedWhole { return TableDecision(12, .onceWhole) }
+  let page = state.suspect?.next(new, now: now) ?? SuspectPage(new, now: now)
+  let kept = state.checkpoint == nil ? "the file" : "the partial file"
+  let length = new.completeLength.map { ", \($0) bytes" } ?? ""
+  var error = TransferError(
+    .suspectPage,
+    "the server sent \(why) (\(new.mediaType ?? "no media type")\(length)) instead of the file; \(kept) is kept",
+    status: head.status, retryAfter: .seconds(SuspectPage.patience))
+  // A length that an earlier answer stated, and this one does not.
+  if new.completeLength == nil, new.mediaType == nil || new.mediaType == known.mediaType {
+    if state.policy.acceptUnverifiedLength { return nil }
+    error.errorClass = .unverifiedLength
+    error.remedy = .acceptUnverifiedLength
+  }
+  return TableDecision(12, .suspect(page, error))
+}
+
+extension ResponseHead {
+  /// The first byte of the part that a 200 says it carries; nil where it says nothing of the kind, or carries the whole.
+  fileprivate func partClaim(for state: TransferState) -> Int64? {
+    guard values("Content-Range").contains(where: { $0.lowercased().hasPrefix("bytes") }) else {
+      return nil
+    }
+    do throws(ContentRange.Malformed) {
+      guard case .part(let first, let last, let total) = try ContentRange(self) else { return nil }
+      if first > 0 { return first }
+      let length = if case .bytes(let length) = bodyLength { length } else { last + 1 }
+      let whole = total ?? state.policy.expectedLength
+      return length == whole || whole == nil && state.wantedDigest != nil ? nil : first
+    } catch {
+      guard error != .otherUnit else { return nil }
+      // Repeated or beyond the grammar: nobody can tell which bytes these are, unless all say that they begin at 0.
+      let starts = values("Content-Range").map { value in
+        var scanner = TextScanner(value)
+        _ = scanner.takeWhile { !$0.isDigit }
+        guard let first = scanner.integer(), scanner.take("-") else { return Int64(0) }
+        return first
+      }
+      return starts.allSatisfy { $0 == 0 } ? nil : starts.compactMap(\.self).max() ?? 0
+    }
+  }
+}
+
 extension Representation {
   /// What the head of a 200 says.
   init(_ head: ResponseHead, now: HTTPDate) {
@@ -58,5 +116,7 @@ extension Representation {
     mediaType = head.mediaType
     digest = head.statedDigest
     modified = head.modified(now: now)?.seconds
+    hasWeakValidator =
+      validator == nil && !(head.values("ETag") + head.values("Last-Modified")).isEmpty
   }
 }

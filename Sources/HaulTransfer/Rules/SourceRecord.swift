@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// What a source said about a file that was downloaded completely. A later request can ask by it whether the source still
 /// has the same file (RFC 9110 §13.1.2, §13.1.3).
 package struct SourceRecord: Sendable, Hashable {
@@ -10,6 +12,10 @@ package struct SourceRecord: Sendable, Hashable {
   /// The SHA-256 of the URL that answered, in hexadecimal, where redirects had led to another than the job's. A validator
   /// tells representations of one resource apart, not of several.
   var resource: String?
+  /// The file's length in bytes, where it is known.
+  package var length: Int64?
+  /// A response that came instead of the file's next content, see ``SuspectPage``.
+  package var suspect: SuspectPage?
 
   /// The record of the answer that carried the file, or of a 206 that continued it.
   init(
@@ -18,7 +24,8 @@ package struct SourceRecord: Sendable, Hashable {
     switch validator {
     case .strongETag(let tag): entityTag = tag
     case .lastModified(let date): lastModified = date
-    case nil: entityTag = head.value("ETag").flatMap { Self.opaqueTag($0) == nil ? nil : $0 }
+    case .weakETag, .unquotedETag, .jobDigest, nil:
+      entityTag = head.value("ETag").flatMap { Self.opaqueTag($0) == nil ? nil : $0 }
     }
     self.mediaType = mediaType
     self.resource = resource
@@ -38,20 +45,25 @@ package struct SourceRecord: Sendable, Hashable {
       let tags = head.values("ETag")
       return tags.allSatisfy { Self.opaqueTag($0) == Self.opaqueTag(entityTag) }
     }
-    return head.values("Last-Modified").allSatisfy { $0 == lastModified }
+    return head.values("Last-Modified").allSatisfy {
+      Array($0.utf8) == lastModified.map { Array($0.utf8) }
+    }
   }
 
-  /// A tag without what makes it a weak one; nil where it is none.
-  private static func opaqueTag(_ text: String) -> Substring? {
+  /// The bytes of a tag without what makes it a weak one; nil where it is none.
+  private static func opaqueTag(_ text: String) -> [UInt8]? {
     let tag = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]
-    return Validator.isStrongTag(String(tag)) ? tag : nil
+    return Validator.isStrongTag(String(tag)) ? Array(tag.utf8) : nil
   }
 }
 
 extension SourceRecord {
   /// What is kept, by name.
   package var fields: [String: String] {
-    let all = ["etag": entityTag, "modified": lastModified, "type": mediaType, "url": resource]
+    let all = [
+      "etag": entityTag, "modified": lastModified, "type": mediaType, "url": resource,
+      "length": length.map { "\($0)" }, "suspect": suspect.flatMap(Self.text),
+    ]
     return all.compactMapValues(\.self)
   }
 
@@ -61,6 +73,16 @@ extension SourceRecord {
     lastModified = fields["modified"]
     mediaType = fields["type"]
     resource = fields["url"]
+    length = fields["length"].flatMap { Int64($0) }
+    suspect = fields["suspect"].flatMap {
+      try? JSONDecoder().decode(SuspectPage.self, from: Data($0.utf8))
+    }
+  }
+
+  private static func text(_ suspect: SuspectPage) -> String? {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return (try? encoder.encode(suspect)).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

@@ -28,9 +28,6 @@ enum Step: Sendable, Equatable {
 
 /// Everything the decisions rest on.
 struct TransferState: Sendable, Hashable {
-  /// How far a new range reaches back into what is durable, to be compared with the disk.
-  static let overlap: Int64 = 4096
-
   /// What the job demands or tolerates.
   struct Policy: Sendable, Hashable {
     /// A longer representation fails; nil for no limit. In bytes.
@@ -41,6 +38,8 @@ struct TransferState: Sendable, Hashable {
     var digest: ExpectedDigest?
     /// A body without length, ended by the closing of the connection, counts as complete.
     var acceptUnverifiedLength = false
+    /// Whether what comes may be an error page, as over HTTP it may.
+    var mayBePages = true
     /// More redirects in a row fail.
     var maximumRedirects = 10
 
@@ -58,6 +57,10 @@ struct TransferState: Sendable, Hashable {
   var present: SourceRecord?
   /// The digest that the server states of the representation under way.
   var stated: ExpectedDigest?
+  /// The length that an earlier answer stated, where a later one may state none.
+  var earlierLength: Int64?
+  /// Whether the answer under way has a validator.
+  var isValidated = true
   /// What has been tried.
   var attempts: Attempts
   /// What the job demands.
@@ -69,6 +72,7 @@ struct TransferState: Sendable, Hashable {
     attempts = Attempts(checkpoint: checkpoint, rangeUnsafe: rangeUnsafe)
     self.policy = policy
     stated = checkpoint?.digest
+    earlierLength = checkpoint?.completeLength
   }
 
   /// What the file's digest must be. The job's own counts before the server's: whoever gave it knows better.
@@ -81,7 +85,7 @@ struct TransferState: Sendable, Hashable {
   mutating func next() -> Step {
     attempts.redirects = 0
     var fields = [ResponseHead.Field("Accept-Encoding", "identity")]
-    guard let checkpoint, attempts.mode != .restart else {
+    guard let checkpoint, attempts.mode != .restart, attempts.mode != .whole else {
       return .request(fields: fields, asked: .whole)
     }
     if attempts.mode == .probe {
@@ -94,10 +98,11 @@ struct TransferState: Sendable, Hashable {
     guard !attempts.wholeOnly, checkpoint.isResumable, let validator = checkpoint.validator else {
       return .request(fields: fields, asked: .whole)
     }
-    let range = max(0, gap.lowerBound - Self.overlap)..<gap.upperBound
+    let range = max(0, gap.lowerBound - validator.overlap)..<gap.upperBound
     fields.append(.init("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
-    let ifRange = attempts.mode != .plainRange
-    if ifRange { fields.append(.init("If-Range", validator.ifRangeValue)) }
+    let condition = attempts.mode == .plainRange ? nil : validator.ifRangeValue
+    let ifRange = condition != nil
+    if let condition { fields.append(.init("If-Range", condition)) }
     return .request(
       fields: fields, asked: .part(range: range, fresh: gap.lowerBound, ifRange: ifRange))
   }
@@ -117,13 +122,26 @@ struct TransferState: Sendable, Hashable {
     let ruling = decide(self, asked: asked, head: head, now: now)
     attempts.note(ruling.verdict)
     switch ruling.verdict {
-    case .wholeBody(let new, _), .changedUseBody(let new): stated = new.digest
+    case .wholeBody(let new, _), .changedUseBody(let new):
+      stated = new.digest
+      isValidated = new.validator != nil || new.hasWeakValidator
+      earlierLength = new.completeLength ?? earlierLength
+    case .suspect(let page, _):
+      checkpoint?.suspect = page
+      present?.suspect = page
+    case .startOver: checkpoint = nil
+    case .fail where asked.isRange && TransferState.passing.contains(head.status):
+      let count = checkpoint?.refusal.map { $0.status == head.status ? $0.count : 0 } ?? 0
+      checkpoint?.refusal = .init(status: head.status, count: count + 1)
     case .accept:
       stated = [stated, head.statedDigest].compactMap(\.self).min { $0.provesMore(than: $1) }
     default: break
     }
     return ruling
   }
+
+  /// Statuses that may pass by themselves; a range that gets one is asked for again before it is given up.
+  private static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
   /// The overlap of an accepted range differs from the disk: row 5, reached late.
   mutating func overlapDiffered() -> TableDecision<Action> {

@@ -39,6 +39,9 @@ BEGIN
   ), refreshed AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (ARRAY(
       SELECT d.job FROM decided d WHERE d.state = 'completed' AND d.attempt > 1))
+  ), doubted AS (
+    UPDATE haul.refresh f SET source = d.source
+    FROM decided d WHERE f.job = d.job AND d.attempt > 1 AND d.state <> 'completed' AND d.source IS NOT NULL
   ), later AS (
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
     SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay

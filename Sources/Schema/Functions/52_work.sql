@@ -25,7 +25,7 @@ BEGIN
           SELECT jsonb_build_object('path', f.path, 'bytes', f.bytes, 'digest', f.digest, 'source', f.source)
           FROM haul.refresh f WHERE f.job = l.job) END,
         'changes', CASE WHEN l.attempt > 1 THEN
-          (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job) END,
+          (SELECT sum(a.changes) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven) END,
         'rescued', CASE WHEN l.attempt > 1 AND EXISTS (
           SELECT FROM haul.attempt a WHERE a.job = l.job AND a.result IN ('rescued', 'paused', 'cancelled')) THEN true
             END)) END ORDER BY l.token), '[]')

@@ -144,7 +144,7 @@ BEGIN
     SELECT DISTINCT ON (f.owner) f.* FROM haul.staging f
     WHERE f.submission = p_submission AND f.owner = ANY (p_jobs) ORDER BY f.owner, f.line) s
   WHERE j.id = s.owner;
-  UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (p_jobs) AND NOT a.forgiven;
+  PERFORM haul.forgive(p_jobs);
   IF p_after > '0' THEN
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
     SELECT j.id, j.queue, j.host, 0, j.priority, clock_timestamp() + p_after FROM haul.job j

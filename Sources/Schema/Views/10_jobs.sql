@@ -8,10 +8,13 @@
 CREATE OR REPLACE FUNCTION haul.redacted(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT
 RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]*@', '\1'),
-  '([?&][^=&#]*(?:sig|token|key|secret|pass|pwd|credential|auth|expires|policy|code|hmac|jwt|'
-  'sid|session|md5|hdn|verify|ticket)[^=&#]*=)[^&#]*', '\1…', 'gi');
+  '([?&;#/](?:[^=&;#?/]*(?:sig|token|key|secret|pass|pwd|credential|auth|expire|policy|code|hmac|hash|jwt|'
+  'sid|session|md5|sha1|sha256|hdn|verify|ticket|grant|access|x-amz-|x-goog-|x-oss-|x-cos-|x-ms-|skoid|sktid|'
+  '%[0-9a-f]{2})[^=&;#?/]*|se|sp|sv|sr|st|si|ss|spr|sip|ske|sks|skt|skv|e|s|h|ex|is|hm|pw|p)=)[^&;#]*',
+  '\1…', 'gi');
 COMMENT ON FUNCTION haul.redacted(text) IS
-  'A URL for people: without userinfo, and values of parameters that sign or authorise blanked.';
+  'A URL for people: without userinfo, and with … for the values of parameters that sign or authorise. A name that is '
+  'percent-encoded counts as one of them.';
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,

@@ -45,6 +45,8 @@ extension JobRun {
     // Should somebody have taken a directory of part files away, the next attempt makes it anew.
     if error.errorClass == .io { environment.stores[lease.store]?.shards.forget() }
     ending.retryAfter = error.retryAfter.map { $0 / .seconds(1) }
+    // The record of the file that is there, with what came instead of a new one, for the next attempt to compare.
+    if let source = report.source, source.suspect != nil { ending.source = source.fields }
     if let host = error.host, host != lease.host { ending.host = host }
     return ending
   }

@@ -195,7 +195,10 @@ final class JobRun: Sendable {
     let size = try await store.io.run { () throws(TransferError) in
       try store.destination.open(path)?.size()
     }
-    return size == bytes ? SourceRecord(fields: source) : nil
+    guard size == bytes else { return nil }
+    var record = SourceRecord(fields: source)
+    record.length = bytes
+    return record
   }
 
   /// What the job asks with, and what it names to prove who asks.

@@ -1,3 +1,4 @@
+import HaulSystem
 import JobQueue
 
 /// Measures what a worker receives for each queue and batch, from one heartbeat to the next: also of files that end between two.
@@ -37,6 +38,6 @@ struct ReceiveMeter: Sendable {
   static func rate(_ last: Int64?, _ bytes: Int64, _ seconds: Double) -> Int64 {
     let present = Double(bytes) / seconds
     guard let last, last > 0 else { return Int64(present) }
-    return Int64(0.5 * present + 0.5 * Double(last))
+    return Int64(clamped: 0.5 * present + 0.5 * Double(last))
   }
 }

@@ -1,4 +1,5 @@
 import Arguments
+import HaulSystem
 import HaulTransfer
 import JobModel
 
@@ -129,7 +130,7 @@ struct TimeoutArgument: OptionValue {
   var argument: String { duration.argument }
 
   /// Rounded up.
-  var seconds: Int64 { Int64((duration / .seconds(1)).rounded(.up)) }
+  var seconds: Int64 { Int64(clamped: (duration / .seconds(1)).rounded(.up)) }
 }
 
 extension JobOption {

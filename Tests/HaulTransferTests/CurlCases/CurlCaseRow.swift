@@ -54,8 +54,9 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
       requests: 2),
     Self(
       38, resuming: Start(durable: 78, length: 200),
-      gives: .complete,
-      "200 without validator is a new file; without a length it is fetched twice", requests: 2),
+      gives: .refused(.unverifiedLength, kept: 78),
+      "200 without validator and length, where both were known", requests: 2,
+      retryAfter: .seconds(60)),
     Self(92, gives: .refused(.http4xx), "416 though no range was asked for"),
     Self(
       92, resuming: Start(durable: 87, length: 100),
@@ -68,15 +69,17 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
       requests: 3),
     Self(
       99, resuming: Start(durable: 5000, length: 9_999_999_999),
-      gives: .refused(.http4xx, kept: 5000), "404 to a resume keeps what is there"),
+      gives: .refused(.http4xx, kept: 5000),
+      "404 to a range, then to a whole request, keeps what is there", requests: 2),
     Self(
       188, "data", "data1", resuming: Start(durable: 50, length: 65),
-      gives: .complete,
-      "200 behind a redirect is whole, whatever its Content-Range says (RFC 9110 §14.4)"),
+      gives: .refused(.protocol, kept: 50),
+      "200 behind a redirect says twice that it carries a part", requests: 3),
     Self(
       189, "data", "data1", resuming: Start(durable: 50, length: 65),
-      gives: .complete,
-      "200 behind a redirect without validator is a new file"),
+      gives: .refused(.suspectPage, kept: 50),
+      "200 behind a redirect without validator is suspect, and so is the whole", requests: 3,
+      retryAfter: .seconds(60)),
     Self(
       194, resuming: Start(durable: 87, length: 100),
       gives: .refused(.http4xx, kept: 87), "as 92, and the connection closes", requests: 2),
@@ -86,8 +89,9 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
       "416 without Content-Range: a probe, then the whole", requests: 3),
     Self(
       1042, resuming: Start(durable: 200, length: 300),
-      gives: .complete,
-      "200 shorter than what is there is a new file"),
+      gives: .refused(.suspectPage, kept: 200),
+      "200 without validator, shorter than what is there, is suspect", requests: 2,
+      retryAfter: .seconds(60)),
     Self(
       1043, resuming: Start(durable: 40, length: 100),
       gives: .refused(.protocol, kept: 40), "206 starts after what was asked for, then 206 unasked",
@@ -100,7 +104,7 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
       gives: .refused(.protocol, kept: 10),
       "206 whose range and length differ", requests: 2),
     Self(1156, gives: .complete, "200 is whole"),
-    Self(1156, "data1", gives: .complete, "200 is whole, whatever its Content-Range says"),
+    Self(1156, "data1", gives: .complete, "200 is whole where its Content-Range is no range"),
     Self(
       1156, "data2", resuming: Start(durable: 3, length: 7),
       gives: .refused(.http4xx, kept: 3),
@@ -115,8 +119,9 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
       "416 without Content-Range: a probe, then the whole", requests: 3),
     Self(
       1434, resuming: Start(durable: 100, length: 120),
-      gives: .complete,
-      "200 as long as what is there does not make that complete"),
+      gives: .refused(.suspectPage, kept: 100),
+      "200 as long as what is there does not make that complete", requests: 2,
+      retryAfter: .seconds(60)),
     Self(
       1475, resuming: Start(durable: 100, length: 120),
       gives: .refused(.http4xx, kept: 100),
@@ -145,8 +150,7 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
     Self(1483, gives: .complete, "chunked named in two fields, chunked once"),
     Self(1493, gives: .complete, "identity before chunked"),
     Self(
-      1494, gives: .refused(.timeout),
-      "identity twice: the length does not count (RFC 9112 §6.3), and the connection stays open"),
+      1494, gives: .complete, "identity twice, which is none: the length counts"),
     Self(1495, gives: .refused(.interrupted), "chunked is not the last coding"),
     Self(1722, gives: .refused(.protocol), "a coding that nobody knows behind chunked"),
     Self(1723, gives: .refused(.protocol), "the same behind chunked twice"),

@@ -95,7 +95,7 @@ struct CurlCaseTests {
     try Pattern(seed: 7).write(to: part, length: start.durable)
     let attributes = try FileManager.default.attributesOfItem(atPath: part)
     let checkpoint = Checkpoint(
-      url: url, completeLength: start.length, validator: Validator(ifRangeValue: validator),
+      url: url, completeLength: start.length, validator: Validator(text: validator),
       durable: ByteRanges(0..<start.durable), part: ".file.haul-part-1",
       inode: (attributes[.systemFileNumber] as? UInt64) ?? 0)
     return try ResumeData(json: checkpoint.resumeData())

@@ -54,6 +54,8 @@ extension Engine.Configuration {
   /// Loopback is allowed, and waits are short enough for a test to see their end.
   static var test: Self {
     var configuration = Self()
+    // A machine that runs many tests may take its time.
+    configuration.connectTimeout = .seconds(120)
     configuration.addressPolicy = AddressPolicy(allowing: [CIDR("127.0.0.0/8")].compactMap(\.self))
     return configuration
   }

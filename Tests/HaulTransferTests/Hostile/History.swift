@@ -208,7 +208,7 @@ final class History: Sendable {
       if !state.isDead || Bool.random(using: &state.random) {
         state.checkpoint = checkpoint
         let durable = checkpoint.durable.description
-        state.story.append("saved \(durable) of \(checkpoint.validator?.ifRangeValue ?? "")")
+        state.story.append("saved \(durable) of \(checkpoint.validator?.text ?? "")")
       }
       return !state.isDead
     }

@@ -30,10 +30,10 @@ struct HostileResumeTests {
   }
 
   @Test func `a page to log in leaves the part for the day when the file is back`() async throws {
-    let origin = try origin(
-      Self.source,
-      { _, reply in try reply.answer("Content-Type: text/html\nContent-Length: 5", "login") },
-      Self.source.handler)
+    let page: OriginServer.Handler = { _, reply in
+      try reply.answer("Content-Type: text/html\nContent-Length: 5", "login")
+    }
+    let origin = try origin(Self.source, page, page, Self.source.handler)
     let bench = try DownloadBench()
     let download = bench.downloader.start(origin.url("/"), to: bench.directory.path("a"))
     #expect(try await bench.settled(download) == .failure(.suspectPage))
@@ -41,7 +41,7 @@ struct HostileResumeTests {
     #expect(data.bytes == 10_000)
     let again = bench.downloader.start(resumingFrom: data, to: bench.directory.path("a"))
     #expect(try await bench.settled(again) == Self.source.result)
-    #expect(origin.asked == ["whole", Self.rest, Self.rest])
+    #expect(origin.asked == ["whole", Self.rest, "whole", Self.rest])
   }
 
   @Test func `a body that stops is gone on with where it stopped`() async throws {
@@ -65,14 +65,14 @@ struct HostileResumeTests {
 
   /// What an origin says of a version of its file, and whether that is enough to go on.
   private static let validators: [(tag: String?, modified: Int64?, isEnough: Bool)] = [
-    ("\"strong\"", nil, true), ("W/\"weak\"", nil, false), ("unquoted", nil, false),
+    ("\"strong\"", nil, true), ("W/\"weak\"", nil, false), ("unquoted", nil, true),
     (nil, 1_000_000_000, true), ("W/\"weak\"", 1_000_000_000, false),
     // Not yet a minute old: it may change again within the second.
     (nil, 4_000_000_000, false), (nil, nil, false),
   ]
 
   @Test(arguments: validators.indices)
-  func `only a strong validator is gone on by`(_ index: Int) async throws {
+  func `only what tells versions apart is gone on by`(_ index: Int) async throws {
     let (tag, modified, isEnough) = Self.validators[index]
     var source = Self.source
     (source.entityTag, source.lastModified) = (tag, modified)
@@ -81,11 +81,13 @@ struct HostileResumeTests {
     let download = bench.downloader.start(origin.url("/"), to: bench.directory.path("a"))
     let result = try await bench.settled(download)
     #expect(result == (isEnough ? source.result : .failure(.interrupted)))
-    #expect(origin.asked == (isEnough ? ["whole", Self.rest] : ["whole"]))
+    let rest = tag == "unquoted" ? Self.rest.replacing(" if", with: "") : Self.rest
+    #expect(origin.asked == (isEnough ? ["whole", rest] : ["whole"]))
     #expect(download.resumeData == nil)
     guard isEnough else { return }
     let condition = origin.log.value.exchanges[1].request[field: "If-Range"]
-    #expect(condition == tag ?? modified.map(httpDate))
+    // No condition can be made of what is no entity tag.
+    #expect(condition == (tag == "unquoted" ? nil : tag ?? modified.map(httpDate)))
   }
 
   @Test func `a tag that is new each time is not gone on by, and does not stand in the way`()

@@ -14,5 +14,13 @@ struct DownloadProgressTests {
     #expect(progress(25, of: nil, rate: 50).fractionCompleted == nil)
     #expect(progress(25, of: nil, rate: 50).estimatedTimeRemaining == nil)
     #expect(progress(25, of: 100, rate: 0).estimatedTimeRemaining == nil)
+    // A rate that decays towards zero: the time is bounded, whatever it comes to.
+    let longest = Duration.seconds(100 * 365 * 86_400)
+    for rate in [1e-300, .leastNonzeroMagnitude, 1e-9] {
+      #expect(progress(1 << 20, of: 10 << 30, rate: rate).estimatedTimeRemaining == longest)
+    }
+    #expect(progress(25, of: 100, rate: .infinity).estimatedTimeRemaining == .zero)
+    #expect(progress(25, of: 100, rate: .nan).estimatedTimeRemaining == nil)
+    #expect(progress(100, of: 25, rate: 1).estimatedTimeRemaining == .zero)
   }
 }

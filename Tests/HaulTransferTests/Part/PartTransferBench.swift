@@ -77,7 +77,7 @@ final class PartTransferBench: Sendable {
 extension Source {
   /// What a resume of it is conditional on.
   var validator: Validator? {
-    (entityTag ?? lastModified.map(httpDate)).flatMap { Validator(ifRangeValue: $0) }
+    (entityTag ?? lastModified.map(httpDate)).flatMap { Validator(text: $0) }
   }
 
   /// A 206 with these bytes, told as `contentRange`, with `fields` besides.

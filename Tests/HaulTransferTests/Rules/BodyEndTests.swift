@@ -92,10 +92,15 @@ import Testing
 
   @Test func `no length and closed is complete only with a proof`() {
     let body = whole(nil, .closed, 9)
-    #expect(decideEnd(state(), body: body) == TableDecision(23, .secondDownload))
-    #expect(
-      decideEnd(state { $0.attempts.secondDownload = true }, body: body)
-        == TableDecision(23, .compareWithFirst))
+    // Another length was stated before.
+    expect(decideEnd(state(), body: body), 23, .unverifiedLength)
+    let unsized = state { $0.earlierLength = nil }
+    #expect(decideEnd(unsized, body: body) == TableDecision(23, .secondDownload))
+    let second = state {
+      $0.earlierLength = nil
+      $0.attempts.secondDownload = true
+    }
+    #expect(decideEnd(second, body: body) == TableDecision(23, .compareWithFirst))
     #expect(
       decideEnd(state { $0.policy.digest = Self.wanted }, body: body)
         == TableDecision(23, .verify(length: 9)))

@@ -93,7 +93,7 @@ import Testing
     -> [Node?]
   {
     switch action {
-    case .fail: return [nil]
+    case .fail, .suspect: return [nil]
     case .verify: return afterVerify(state)
     case .redirect: return [Node(state: state, asked: asked)]
     case .accept(_, _, let end):

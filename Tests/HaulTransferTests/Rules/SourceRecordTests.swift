@@ -22,8 +22,8 @@ struct SourceRecordTests {
       (["Last-Modified: \(date)", later], "If-Modified-Since: \(date)"),
       // A second change within the same minute would hide behind the first.
       (["Last-Modified: \(date)", soon], nil), (["Last-Modified: \(date)"], nil),
-      // A tag that is none, or two of them: the date does not stand in for it.
-      (["ETag: v", "Last-Modified: \(date)", later], nil),
+      // For a tag that is none the date stands in; for two it does not.
+      (["ETag: v", "Last-Modified: \(date)", later], "If-Modified-Since: \(date)"),
       (["ETag: \"v\"", "ETag: \"w\"", "Last-Modified: \(date)", later], nil),
       (["ETag: w/\"v\""], nil), ([], nil),
     ] as [([String], String?)])
@@ -72,17 +72,20 @@ struct SourceRecordTests {
     arguments: [
       ("application/zip", "Content-Type: text/html", true),
       ("text/html", "Content-Type: text/html", false),
-      (nil, "Content-Type: text/html", false),
-      ("application/zip", "Content-Type: image/png", false),
+      (nil, "Content-Type: text/html", true),
+      ("application/zip", "Content-Type: image/png", true),
+      ("application/zip", "Content-Type: application/zip", false),
+      ("application/zip", "X: y", false),
     ] as [(String?, String, Bool)])
-  func `row 12: a page in HTML does not replace a file of another type`(
+  func `row 12: what has another type does not replace a file`(
     old: String?, line: String, isSuspect: Bool
   ) {
     var state = TransferState(checkpoint: nil)
     state.present = SourceRecord(fields: ["etag": "\"v\"", "type": old].compactMapValues(\.self))
-    let ruling = decide(state, asked: .ifChanged, head: head(200, line), now: HTTPDate.now)
+    let ruling = decide(
+      state, asked: .ifChanged, head: head(200, line, "ETag: \"w\""), now: HTTPDate.now)
     #expect((ruling.row == 12) == isSuspect)
-    if case .fail(let error) = ruling.verdict { #expect(error.errorClass == .suspectPage) }
+    if case .suspect(_, let error) = ruling.verdict { #expect(error.errorClass == .suspectPage) }
   }
 
   @Test func `a 412 and a 416 say nothing of a question without a range`() {

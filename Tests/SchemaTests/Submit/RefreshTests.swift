@@ -6,10 +6,10 @@ import Testing
 
 /// Completed jobs whose sources are asked again.
 struct RefreshTests {
-  private static let line = Pool.line(1, "https://a.test/1", "a.test/1")
-  private static let source = ["etag": "\"v\"", "type": "application/zip"]
+  static let line = Pool.line(1, "https://a.test/1", "a.test/1")
+  static let source = ["etag": "\"v\"", "type": "application/zip"]
 
-  private static func refresh(
+  static func refresh(
     _ lines: [SubmitLine] = [line], on session: Connection, options: JobOptions = JobOptions()
   ) async throws -> SubmitReply {
     var submission = Submission(queue: Pool.name, options: options)
@@ -28,7 +28,7 @@ struct RefreshTests {
 
   /// Ends a lease with a file that the source has spoken of.
   @discardableResult
-  private static func complete(
+  static func complete(
     _ lease: Lease, by worker: TestWorker, bytes: Int64 = 10, path: String? = nil
   ) async throws -> JobState? {
     var ending = LeaseEnding(job: lease.job, token: lease.token, result: .completed)

@@ -1,0 +1,36 @@
+/// Fields that say how many requests a server still takes. Servers such as GitHub send them with every answer.
+extension ResponseHead {
+  /// Whether the server takes no more requests now, by its own word.
+  var hasNoRequestsLeft: Bool { remainingRequests == 0 }
+
+  /// How long until the server takes requests again, at most a day; nil where it does not say.
+  func requestsReturn(now: HTTPDate) -> Duration? {
+    let day: Int64 = 86_400
+    guard
+      let reset = number(
+        ["X-RateLimit-Reset", "X-Rate-Limit-Reset", "RateLimit-Reset"], "reset", "t")
+    else { return nil }
+    // Some tell a moment, in seconds since 1970, others a time from now.
+    let seconds = reset > 1_000_000_000 ? reset - now.seconds : reset
+    return .seconds(min(max(seconds, 1), day))
+  }
+
+  private var remainingRequests: Int64? {
+    number(
+      ["X-RateLimit-Remaining", "X-Rate-Limit-Remaining", "RateLimit-Remaining"], "remaining", "r")
+  }
+
+  /// The number in the first of the fields `names` that is there, or in the parameter `long` or `short` of `RateLimit`
+  /// (draft-ietf-httpapi-ratelimit-headers).
+  private func number(_ names: [String], _ long: String, _ short: String) -> Int64? {
+    for name in names {
+      if let value = value(name), let number = Int64(value) { return number }
+    }
+    let parameters = values("RateLimit").flatMap { $0.split { ",; ".contains($0) } }
+    return parameters.lazy.compactMap { parameter -> Int64? in
+      let parts = parameter.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, [long, short].contains(parts[0].lowercased()) else { return nil }
+      return Int64(parts[1])
+    }.first
+  }
+}

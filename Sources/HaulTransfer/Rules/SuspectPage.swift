@@ -1,0 +1,95 @@
+/// A complete response that may be an error page in place of the file, as it was first seen.
+///
+/// The same response again, at least ``patience`` later, counts as the file's new content if it has a validator of its own
+/// and the file's media type. Error texts repeat too, so nothing else does.
+package struct SuspectPage: Sendable, Hashable, Codable {
+  /// Seconds until the response's repetition says something.
+  static let patience: Int64 = 60
+
+  /// As ``Validator/text``; nil where it had none.
+  var validator: String?
+  /// Type and subtype in lower case; nil where it had none.
+  var mediaType: String?
+  /// In bytes; nil where it stated none.
+  var length: Int64?
+  /// When it came first, in seconds since 1970.
+  var firstSeen: Int64
+
+  init(_ new: Representation, now: HTTPDate) {
+    validator = new.validator?.text
+    mediaType = new.mediaType
+    length = new.completeLength
+    firstSeen = now.seconds
+  }
+
+  /// Whether `new` is this response again.
+  private func isRepeated(by new: Representation) -> Bool {
+    validator == new.validator?.text && mediaType == new.mediaType
+      && length == new.completeLength
+  }
+
+  /// Whether `new` may replace a file of `type`, since it came before.
+  func confirms(_ new: Representation, type: String?, now: HTTPDate) -> Bool {
+    isRepeated(by: new) && new.validator != nil && new.mediaType == type
+      && now.seconds - firstSeen >= Self.patience
+  }
+
+  /// The page to remember after `new`: this one where it came again, so that its time counts.
+  func next(_ new: Representation, now: HTTPDate) -> SuspectPage {
+    isRepeated(by: new) ? self : SuspectPage(new, now: now)
+  }
+}
+
+/// What is known of the file that a complete response may replace: of a part, or of a finished file.
+struct KnownFile: Sendable {
+  var hasValidator: Bool
+  var mediaType: String?
+  /// The length of the whole in bytes; nil where it is not known.
+  var length: Int64?
+  /// Bytes that would be lost.
+  var saved: Int64
+
+  /// Why `new` looks like an error page, as a clause; nil where it does not. `isSame`: its validator is the file's.
+  func suspicion(of new: Representation, isSame: Bool) -> String? {
+    let isPage = new.mediaType == "text/html"
+    if isPage, mediaType.map({ $0 != new.mediaType }) ?? !isSame {
+      return "a page in HTML"
+    }
+    // No error page happens to have the file's length.
+    if let length, new.completeLength == length { return nil }
+    if hasValidator, new.validator == nil, !new.hasWeakValidator {
+      return "a response without the validator that the file had"
+    }
+    if let type = new.mediaType, let mediaType, type != mediaType {
+      return "a response of type \(type)"
+    }
+    if let short = new.completeLength, short < saved / 2, saved - short >= Self.leastLoss {
+      return "a much shorter response"
+    }
+    return nil
+  }
+
+  /// Fewer bytes than these are not worth a doubt.
+  private static let leastLoss: Int64 = 16_384
+}
+
+extension TransferState {
+  /// What a complete response would replace; nil for nothing.
+  var knownFile: KnownFile? {
+    guard policy.mayBePages else { return nil }
+    if let checkpoint {
+      guard !checkpoint.durable.isEmpty else { return nil }
+      return KnownFile(
+        hasValidator: checkpoint.validator != nil && checkpoint.validator != .jobDigest,
+        mediaType: checkpoint.mediaType,
+        length: checkpoint.completeLength, saved: checkpoint.durable.count)
+    }
+    guard let present else { return nil }
+    return KnownFile(
+      hasValidator: present.condition != nil, mediaType: present.mediaType, length: present.length,
+      saved: present.length ?? 0)
+  }
+
+  /// The suspect that came before, whatever the file.
+  var suspect: SuspectPage? { checkpoint?.suspect ?? present?.suspect }
+}

@@ -1,0 +1,75 @@
+-- Jobs that have ended wait again.
+
+CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false,
+  p_queue integer DEFAULT NULL)
+RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_jobs bigint[];
+  v_orphan bigint;
+BEGIN
+  SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
+    SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
+    ORDER BY o.job FOR UPDATE) t;
+  -- None of their queues is deleted before this commits, unless it has been already.
+  PERFORM FROM haul.queue q WHERE q.id IN (SELECT j.queue FROM haul.job j WHERE j.id = ANY (v_jobs)) ORDER BY q.id
+    FOR KEY SHARE;
+  UPDATE haul.job j SET queue = p_queue WHERE j.id = ANY (v_jobs) AND p_queue IS NOT NULL
+    AND (SELECT q.deleted_at FROM haul.queue q WHERE q.id = j.queue) IS NOT NULL;
+  SELECT j.id INTO v_orphan FROM haul.job j JOIN haul.queue q ON q.id = j.queue AND q.deleted_at IS NOT NULL
+  WHERE j.id = ANY (v_jobs) LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'the queue of job % has been deleted', v_orphan USING ERRCODE = 'HA004',
+      HINT = 'Submit its URL again, to a queue that is there.';
+  END IF;
+  PERFORM haul.forgive(v_jobs);
+  WITH gone AS (
+    DELETE FROM haul.outcome o WHERE o.job = ANY (v_jobs)
+  )
+  INSERT INTO haul.ready (queue, host, instance, priority, job)
+  SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
+  RETURN v_jobs;
+END
+$$;
+COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
+  'Puts failed and cancelled jobs, with p_completed also completed ones, back into ready, with earlier attempts '
+  'forgiven; out of a deleted queue to p_queue, HA004 where that is NULL. Returns those; the caller arms their lanes. '
+  'Locks outcomes in job order.';
+
+CREATE OR REPLACE FUNCTION haul.forgive(p_jobs bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  UPDATE haul.attempt a SET forgiven = true WHERE a.job = ANY (p_jobs) AND NOT a.forgiven;
+  UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{changes}', '0')
+  WHERE c.job = ANY (p_jobs) AND c.resume -> 'changes' <> '0';
+END
+$$;
+COMMENT ON FUNCTION haul.forgive(bigint[]) IS
+  'Lets jobs begin anew: earlier attempts no longer count against max_attempts, and changes of the source seen in them '
+  'no longer keep the job from resuming. For jobs that the caller queues again.';
+
+-- A job that waits or runs brings what its source has then. So nothing is claimable that a lease may still be about:
+-- an outcome is there only when no lease is. A file that stood there before its job, which was told to skip it, may
+-- belong to somebody else.
+CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_jobs bigint[];
+BEGIN
+  -- In one pass all that the caller will queue again besides.
+  PERFORM FROM haul.outcome o WHERE o.job = ANY (p_jobs) ORDER BY o.job FOR UPDATE;
+  WITH kept AS (
+    INSERT INTO haul.refresh (job, path, bytes, digest, source)
+    SELECT o.job, o.path, o.bytes, o.digest, o.source FROM haul.outcome o JOIN haul.job j ON j.id = o.job
+    WHERE o.job = ANY (p_jobs) AND o.state = 'completed' AND o.finished_at < p_since
+      AND (o.source IS NOT NULL OR j.options ->> 'if_exists' IS DISTINCT FROM 'skip')
+    RETURNING job)
+  SELECT coalesce(array_agg(k.job), '{}') INTO v_jobs FROM kept k;
+  RETURN haul.requeue(v_jobs, true, p_queue);
+END
+$$;
+COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
+  'Queues jobs again that completed before p_since, so that their sources are asked whether the files have changed. '
+  'Keeps what the jobs brought: files stay until new ones replace them. Leaves jobs that wait or run, and jobs that '
+  'only skipped a file. Returns the queued jobs; the caller arms their lanes as its last step. Locks the outcomes of '
+  'all in job order.';
