@@ -87,7 +87,8 @@ extension ErrorTable {
       )
     case .http5xx:
       .init(
-        errorClass.retry, "A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot give this file now.",
+        errorClass.retry,
+        "A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot give this file now.",
         "Wait, or ask whoever runs the server; then 'haul retry'.")
     case .noFile:
       .init(
@@ -95,7 +96,8 @@ extension ErrorTable {
         "Compare the URL with what the server lists, and submit the right one.")
     case .rateLimited:
       .init(
-        errorClass.retry, "429, or 403 or 503 with Retry-After or no requests left, or 421 in FTP: the host asks for less.",
+        errorClass.retry,
+        "429, or 403 or 503 with Retry-After or no requests left, or 421 in FTP: the host asks for less.",
         "Nothing; or lower its cap with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
@@ -112,8 +114,10 @@ extension ErrorTable {
         "Wait until it is no longer written to; then 'haul retry'.")
     case .suspectPage:
       .init(
-        errorClass.retry, "What came looks like an error page or a log-in form, and not like the file that is there.",
-        "Open the URL in a browser; the message shows what came. Once the file is back, 'haul retry'.")
+        errorClass.retry,
+        "What came looks like an error page or a log-in form, and not like the file that is there.",
+        "Open the URL in a browser; the message shows what came. Once the file is back, 'haul retry'."
+      )
     case .digest:
       .init(
         errorClass.retry, "The file does not have the digest that it should have.",
@@ -162,7 +166,8 @@ extension ErrorTable {
       )
     case .proxy:
       .init(
-        errorClass.retry, "The worker's proxy does not answer, or refuses; or a network on the way wants a log-in (511).",
+        errorClass.retry,
+        "The worker's proxy does not answer, or refuses; or a network on the way wants a log-in (511).",
         "Look at the proxy, and at the worker's --proxy and --netrc; the job then goes on by itself."
       )
     case .redirects:
