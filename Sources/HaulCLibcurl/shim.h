@@ -4,6 +4,9 @@
 #define CURL_DISABLE_TYPECHECK 1
 #include <curl/curl.h>
 
+/// TLS 1.2 or newer.
+static const long haul_tls_1_2 = CURL_SSLVERSION_TLSv1_2;
+
 /// curl_easy_setopt(3) for options that take a long.
 static inline CURLcode haul_easy_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -62,6 +65,11 @@ static inline CURLcode haul_easy_get_string(CURL *easy, CURLINFO info, const cha
 
 /// curl_easy_getinfo(3) for information that is a pointer.
 static inline CURLcode haul_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
+  return curl_easy_getinfo(easy, info, value);
+}
+
+/// curl_easy_getinfo(3) for information that is a list, which the caller frees.
+static inline CURLcode haul_easy_get_list(CURL *easy, CURLINFO info, struct curl_slist **value) {
   return curl_easy_getinfo(easy, info, value);
 }
 

@@ -1,7 +1,8 @@
 import Glibc
 
-/// Standard output or standard error, written with `write(2)` at once and whole, without stdio's
-/// buffer. Blocks while the reader does not read.
+/// Standard output or standard error, written whole and without stdio's buffer.
+///
+/// Output blocks while its reader does not read. Errors and logs never block: see ``ErrorQueue``.
 package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
@@ -10,10 +11,14 @@ package enum StandardStream: Int32, Sendable {
   /// to be told, and that is no error.
   package static func say(_ text: String) { try? error.write(text) }
 
+  /// Waits until standard error has all that was written to it, at most a second: to be called before the process ends.
+  package static func flush() { ErrorQueue.shared.flush(within: .seconds(1)) }
+
   /// Writes all of `bytes`; one system call unless a signal or a full disk cuts it short.
-  /// - Throws: the first failure other than EINTR. A closed pipe raises SIGPIPE before that, unless
-  ///   the process ignores it.
+  /// - Throws: the first failure other than EINTR, for standard output alone. A closed pipe raises SIGPIPE before that,
+  ///   unless the process ignores it.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
+    if self == .error { return ErrorQueue.shared.append(bytes) }
     var written = 0
     while written < bytes.count {
       let count = unsafe bytes.withUnsafeBytes { buffer in

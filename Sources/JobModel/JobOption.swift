@@ -4,6 +4,7 @@
 package enum JobOption: String, CaseIterable, Sendable {
   case digest, length
   case ifExists = "if_exists"
+  case expectType = "expect_type"
   case maxAttempts = "max_attempts"
   case maxBytes = "max_bytes"
   case maxRate = "max_rate"
@@ -30,6 +31,7 @@ package enum JobOption: String, CaseIterable, Sendable {
     case .digest: .text(\.digest)
     case .length: .bytes(\.length)
     case .ifExists: .text(\.ifExists)
+    case .expectType: .text(\.expectType)
     case .maxAttempts: .whole(\.maxAttempts)
     case .maxBytes: .bytes(\.maxBytes)
     case .maxRate: .bytes(\.maxRate)

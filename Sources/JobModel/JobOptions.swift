@@ -8,6 +8,8 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var length: Int64?
   /// What to do when a file stands under the final name: `fail`, `skip`, `replace` or `rename`.
   package var ifExists: String?
+  /// The media type that the response must have, such as `application/zip` or `video/*`.
+  package var expectType: String?
   /// The job fails after this many charged failures. Default: 5.
   package var maxAttempts: Int?
   /// The job fails if its file is larger than this many bytes.

@@ -3,30 +3,26 @@ import JobModel
 
 /// What a URL and a path must be before they become a job. Pure; nothing is looked up on disk.
 package enum SubmissionCheck {
-  /// Bytes of UTF-8 that a Linux file system takes for one name.
-  static let longestComponent = 255
-  /// PATH_MAX without its NUL.
-  static let longestPath = 4095
-  /// The store's own directory.
-  static let reserved = ".haul"
-
   /// Accepts a path relative to a store that names one file below it and cannot leave it.
   package static func path(_ path: String) throws(SubmissionProblem) {
-    if path.isEmpty { throw .emptyPath }
-    if path.utf8.first == UInt8(ascii: "/") { throw .absolutePath(path) }
-    if path.utf8.count > longestPath { throw .pathTooLong(bytes: path.utf8.count) }
-    if hasControlCharacter(path) { throw .controlCharacterInPath(path) }
-    let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    for component in components {
-      if component.isEmpty || component.elementsEqual(".".utf8)
-        || component.elementsEqual("..".utf8)
-      {
-        throw .unresolvedPath(path)
-      }
-      if component.count > longestComponent { throw .componentTooLong(path) }
+    do throws(RelativePath.Invalid) {
+      _ = try RelativePath(path)
+    } catch {
+      throw problem(of: path, error)
     }
-    if components.first.map({ $0.elementsEqual(reserved.utf8) }) == true {
-      throw .reservedPath(path)
+  }
+
+  private static func problem(of path: String, _ invalid: RelativePath.Invalid) -> SubmissionProblem
+  {
+    switch invalid {
+    case .empty: path.isEmpty ? .emptyPath : .absolutePath(path)
+    case .absolute: .absolutePath(path)
+    case .emptyComponent, .dots: .unresolvedPath(path)
+    case .controlCharacter: .controlCharacterInPath(path)
+    case .tooLong:
+      path.utf8.count > RelativePath.longest
+        ? .pathTooLong(bytes: path.utf8.count) : .componentTooLong(path)
+    case .reserved: .reservedPath(path)
     }
   }
 
@@ -46,6 +42,7 @@ package enum SubmissionCheck {
     if let policy = entry.options.ifExists, CollisionPolicy(rawValue: policy) == nil {
       throw .unknownPolicy(policy)
     }
+    if let type = entry.options.expectType, ExpectedType(type) == nil { throw .mediaType(type) }
     if let attempts = entry.options.maxAttempts, !(1...1000).contains(attempts) {
       throw .maxAttempts(attempts)
     }

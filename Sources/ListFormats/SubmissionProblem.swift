@@ -11,7 +11,7 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case controlCharacterInPath(String)
   /// A component of more than 255 bytes of UTF-8.
   case componentTooLong(String)
-  /// More than 4095 bytes of UTF-8.
+  /// More than 4000 bytes of UTF-8.
   case pathTooLong(bytes: Int)
   /// Below `.haul`, where a store keeps part files.
   case reservedPath(String)
@@ -20,6 +20,7 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case unknownDigest(String)
   case priority(Int)
   case unknownPolicy(String)
+  case mediaType(String)
   case maxAttempts(Int)
   case header(RequestField.Problem)
   case credentialName(String)
@@ -35,7 +36,7 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "the path '\(SafeText.visible(path))' has a control character"
     case .componentTooLong(let path):
       "the path '\(SafeText.visible(path))' has a component of more than 255 bytes"
-    case .pathTooLong(let bytes): "the path has \(bytes) bytes, more than 4095"
+    case .pathTooLong(let bytes): "the path has \(bytes) bytes, more than 4000"
     case .reservedPath(let path):
       "the path '\(SafeText.visible(path))' is in .haul, which belongs to the store"
     case .controlCharacterInURL: "the URL has a control character"
@@ -46,6 +47,8 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
     case .priority(let priority): "the priority is \(priority), and must be from 0 to 9"
     case .unknownPolicy(let policy):
       "if_exists is '\(SafeText.visible(policy))', and must be fail, skip, replace or rename"
+    case .mediaType(let type):
+      "expect_type is '\(SafeText.visible(type))', and must be a media type such as application/zip or video/*"
     case .maxAttempts(let attempts):
       "max_attempts is \(attempts), and must be from 1 to 1000"
     case .header(let problem): "\(problem)"

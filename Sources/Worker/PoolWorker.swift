@@ -114,9 +114,9 @@ package final class PoolWorker: Sendable {
     state.withLock { $0.work = work }
     let (ended, isEmpty) = await Self.serve(parts, until: work)
     let hasGivenUp = state.withLock { $0.hasGivenUp }
-    if case .failure(let error) = ended, !hasGivenUp { throw error }
     await parts.engine.shutdown()
     await parts.hook?.finish()
+    if case .failure(let error) = ended, !hasGivenUp { throw error }
     parts.logger.info(.workerStopped)
     if case .failure = ended, !isEmpty { throw DrainTimeout() }
   }

@@ -79,10 +79,11 @@ enum Haul {
     unsafe setenv("PGTZ", "UTC", 1)
     let signals = StopSignals.block()
     Task.detached {
-      exit(
-        await tree.run(
-          arguments: Array(CommandLine.arguments.dropFirst()),
-          environment: ProcessInfo.processInfo.environment))
+      let code = await tree.run(
+        arguments: Array(CommandLine.arguments.dropFirst()),
+        environment: ProcessInfo.processInfo.environment)
+      StandardStream.flush()
+      exit(code)
     }
     signals.deliver()
   }

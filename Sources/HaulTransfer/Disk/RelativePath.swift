@@ -12,11 +12,14 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
     case dots
     /// A control character: C0 with NUL, DEL or C1.
     case controlCharacter
-    /// A component of more than 255 bytes, or more than 4,000 bytes in all.
+    /// A component of more than 255 bytes, or more than ``longest`` bytes in all.
     case tooLong
     /// Begins with `.haul`, where a store keeps its own files.
     case reserved
   }
+
+  /// Bytes in all; the store's root goes before them (PATH_MAX).
+  package static let longest = 4000
 
   /// At least one; the last is the file's name.
   package let components: [String]
@@ -24,8 +27,8 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// Reads a path with `/` between its components. Nothing is repaired.
   package init(_ text: String) throws(Invalid) {
     guard !text.utf8.allSatisfy({ $0 == UInt8(ascii: "/") }) else { throw .empty }
-    guard !text.hasPrefix("/") else { throw .absolute }
-    guard text.utf8.count <= 4000 else { throw .tooLong }
+    guard text.utf8.first != UInt8(ascii: "/") else { throw .absolute }
+    guard text.utf8.count <= Self.longest else { throw .tooLong }
     let isControl = { (scalar: Unicode.Scalar) in
       scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
     }

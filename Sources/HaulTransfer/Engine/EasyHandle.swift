@@ -46,7 +46,9 @@ import HaulSystem
   ) throws(TransferError) {
     unsafe curl_slist_free_all(fields)
     unsafe fields = nil
-    for field in request.fields { try append(field) }
+    // libcurl makes one field of it and the cookies that it has.
+    let cookies = request.fields.filter { $0.isNamed("cookie") }.map(\.value)
+    for field in request.fields where !field.isNamed("cookie") { try append(field) }
     unsafe sentence.pointee = 0
     try unsafe check(haul_easy_set_string(raw, CURLOPT_URL, request.url), CURLOPT_URL)
     try unsafe check(haul_easy_set_list(raw, CURLOPT_HTTPHEADER, fields), CURLOPT_HTTPHEADER)
@@ -59,6 +61,12 @@ import HaulSystem
       haul_easy_set_string(raw, CURLOPT_SSLCERT, request.certificate?.path), CURLOPT_SSLCERT)
     try unsafe check(
       haul_easy_set_string(raw, CURLOPT_SSLKEY, request.certificate?.keyPath), CURLOPT_SSLKEY)
+    let cookie = cookies.isEmpty ? nil : cookies.joined(separator: "; ")
+    try unsafe check(haul_easy_set_string(raw, CURLOPT_COOKIE, cookie), CURLOPT_COOKIE)
+    // Those of an earlier exchange are another job's.
+    for cookie in ["ALL"] + request.cookies {
+      try unsafe check(haul_easy_set_string(raw, CURLOPT_COOKIELIST, cookie), CURLOPT_COOKIELIST)
+    }
     try prepare(file, request, stallTime: limits.stallTime)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
@@ -107,6 +115,20 @@ import HaulSystem
     return unsafe context
   }
 
+  /// The cookies that the handle has now, each a line of the Netscape format. (libcurl: CURLINFO_COOKIELIST)
+  var cookies: [String] {
+    var list: UnsafeMutablePointer<curl_slist>?
+    _ = unsafe haul_easy_get_list(raw, CURLINFO_COOKIELIST, &list)
+    defer { unsafe curl_slist_free_all(list) }
+    var lines: [String] = []
+    var next = unsafe list
+    while let item = unsafe next {
+      lines.append(unsafe String(cString: item.pointee.data))
+      unsafe next = unsafe item.pointee.next
+    }
+    return lines
+  }
+
   /// Lets a paused exchange receive again; libcurl may call back before this returns.
   func unpause() {
     // It fails when there is no connection yet, and then there is nothing to lift, or when the
@@ -142,6 +164,8 @@ import HaulSystem
       // Nothing from the environment, no credentials but the caller's.
       (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
       (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+      // Whatever OpenSSL is set to.
+      (CURLOPT_SSLVERSION, haul_tls_1_2), (CURLOPT_PROXY_SSLVERSION, haul_tls_1_2),
       // What is for the origin is not for the proxy, nor the other way round.
       (CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE)), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
       // Of a file its time; its bytes from the address that the control connection has.
@@ -157,6 +181,8 @@ import HaulSystem
       (CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.sorted().joined(separator: ",")),
       (CURLOPT_PROXY, configuration.proxy?.url ?? ""), (CURLOPT_NOPROXY, ""),
       (CURLOPT_USERAGENT, configuration.userAgent),
+      // No file: cookies are kept in memory.
+      (CURLOPT_COOKIEFILE, ""),
       (CURLOPT_SSH_KNOWNHOSTS, configuration.knownHosts),
     ]
     if let proxy = configuration.proxy, let entry = configuration.netrc?.entry(of: proxy.host) {

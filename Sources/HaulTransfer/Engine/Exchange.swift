@@ -9,6 +9,9 @@ package struct ExchangeRequest: Sendable {
   package var addressPolicy: AddressPolicy?
   /// The most bytes a second that are read of the body, besides what the engine allows; nil for no limit.
   package var rateLimit: RateLimit?
+  /// The cookies that libcurl may send, each a line of the Netscape format; it chooses by host, path, scheme and expiry, and
+  /// adds to them what the server sets.
+  package var cookies: [String] = []
   /// What proves who asks, where the server wants to know it in the TLS handshake.
   package var certificate: ClientCertificate?
   /// The login for FTP and SFTP; nil is anonymous.
@@ -72,6 +75,8 @@ package struct ExchangeResult: Sendable {
   package var outcome: ExchangeOutcome
   /// Body bytes handed to the sink.
   package var bytes: Int64
+  /// The request's cookies and those that the server has set, without what has expired.
+  package var cookies: [String] = []
   /// The address the connection went to; nil if there was none.
   package var primaryAddress: String?
   /// The addresses that the policy refused, even if another one answered.

@@ -256,8 +256,8 @@ final class RunningExchange {
     if ending != .stopped && ending != .rejected { deliver() }
     let outcome = ending ?? finished.map(judge) ?? .cancelled
     return ExchangeResult(
-      head: parsed?.head, outcome: outcome, bytes: bytes, primaryAddress: connectedTo,
-      refusedAddresses: refused.map(\.description))
+      head: parsed?.head, outcome: outcome, bytes: bytes, cookies: easy.cookies,
+      primaryAddress: connectedTo, refusedAddresses: refused.map(\.description))
   }
 
   /// Whether the end of an exchange in FTP or SFTP, of which no byte came, tells what a head would have told.

@@ -100,6 +100,7 @@ extension PartTransfer {
           resource: resource), handle: handle)
       let ruling = shared.withLock { shared in
         shared.handle = nil
+        shared.cookies = result.cookies
         return shared.ruling
       }
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
@@ -111,7 +112,7 @@ extension PartTransfer {
         }
         continue
       }
-      return await judge(result, ruling, hostKey: url.hostKey)
+      return await judge(result, ruling, of: url, isHome: isHome)
     }
   }
 
@@ -126,13 +127,12 @@ extension PartTransfer {
     {
       fields.append(field)
     }
-    if let field = engine.configuration.cookies?.field(for: url, now: HTTPDate.now.seconds) {
-      fields.append(field)
-    }
     var request = ExchangeRequest(
       url: url.wire, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
       rateLimit: order.rateLimit)
     request.certificate = isHome ? order.certificate : nil
+    let set = shared.withLock { $0.cookies }
+    request.cookies = set.isEmpty ? engine.configuration.cookies?.lines ?? [] : set
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
     request.connectTimeout = order.connectTimeout
     request.stallTimeout = order.stallTimeout
@@ -157,10 +157,17 @@ extension PartTransfer {
   }
 
   /// What an exchange's outcome means.
-  private func judge(_ result: ExchangeResult, _ ruling: Action?, hostKey: String) async -> Turn {
+  private func judge(
+    _ result: ExchangeResult, _ ruling: Action?, of url: WebURL, isHome: Bool
+  ) async -> Turn {
     func failed(_ error: TransferError) -> Turn {
       var error = error
-      error.host = error.host ?? hostKey
+      error.host = error.host ?? url.hostKey
+      if result.head?.status == 401,
+        let misfit = engine.configuration.netrc?.misfit(for: url, isHome: isHome)
+      {
+        error.message += "; \(misfit)"
+      }
       error.status = error.status ?? result.head?.status
       return .end(.failed(error))
     }

@@ -31,6 +31,8 @@ package struct TransferRequest: Sendable {
   package var rangeUnsafe = false
   /// How often the source changed before; at three there is no more resuming.
   package var changes = 0
+  /// The media type that the response must have, over HTTP.
+  package var expectedType: ExpectedType?
   /// Checked before the transfer counts as complete.
   package var digest: ExpectedDigest?
   /// The file's SHA-256 is computed, whether or not a digest is checked.
@@ -129,6 +131,9 @@ package final class PartTransfer: Sendable {
     /// The body under way, or the last one; nil before the first.
     var body: PartBody?
     var report = TransferReport()
+    /// Cookies that servers have set, each a line of the Netscape format. They follow the job over all its requests, and no
+    /// other job has them.
+    var cookies: [String] = []
     /// The exchange under way.
     var handle: ExchangeHandle?
     /// Part files begun so far, for their names.
@@ -188,6 +193,7 @@ package final class PartTransfer: Sendable {
     policy.maximumLength = order.maximumLength
     policy.expectedLength = order.expectedLength
     policy.digest = order.digest
+    policy.expectedType = order.url.isFile ? nil : order.expectedType
     policy.acceptUnverifiedLength = order.acceptUnverifiedLength
     policy.mayBePages = !order.url.isFile
     var checkpoint = order.resuming?.checkpoint

@@ -20,6 +20,13 @@ func decideWhole(
   if let error = state.policy.refusal(ofLength: new.completeLength) {
     return failure(nil, error.errorClass, error.message, head)
   }
+  if let expected = state.policy.expectedType, !expected.allows(new.mediaType) {
+    let error = TransferError(
+      .suspectPage,
+      "the server sent \(new.mediaType ?? "no media type") and not \(expected) as demanded",
+      status: head.status)
+    return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
+  }
   if let ruling = decideSuspect(state, asked: asked, new, head, now: now) { return ruling }
   guard let record = state.checkpoint else {
     return TableDecision(nil, .wholeBody(new, resumable: true))
@@ -71,7 +78,9 @@ private func decideSuspect(
   var error = TransferError(
     .suspectPage,
     "the server sent \(why) (\(new.mediaType ?? "no media type")\(length)) instead of the file; \(kept) is kept",
-    status: head.status, retryAfter: .seconds(SuspectPage.patience))
+    status: head.status,
+    // Only what may be confirmed is worth the wait.
+    retryAfter: page.isConfirmable(for: known.mediaType) ? .seconds(SuspectPage.patience) : nil)
   // A length that an earlier answer stated, and this one does not.
   if new.completeLength == nil, new.mediaType == nil || new.mediaType == known.mediaType {
     if state.policy.acceptUnverifiedLength { return nil }

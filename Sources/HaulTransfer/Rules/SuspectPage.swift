@@ -28,10 +28,12 @@ package struct SuspectPage: Sendable, Hashable, Codable {
       && length == new.completeLength
   }
 
+  /// Whether its repetition would make it the new content of a file of `type`.
+  func isConfirmable(for type: String?) -> Bool { validator != nil && mediaType == type }
+
   /// Whether `new` may replace a file of `type`, since it came before.
   func confirms(_ new: Representation, type: String?, now: HTTPDate) -> Bool {
-    isRepeated(by: new) && new.validator != nil && new.mediaType == type
-      && now.seconds - firstSeen >= Self.patience
+    isRepeated(by: new) && isConfirmable(for: type) && now.seconds - firstSeen >= Self.patience
   }
 
   /// The page to remember after `new`: this one where it came again, so that its time counts.

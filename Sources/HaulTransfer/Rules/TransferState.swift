@@ -34,6 +34,8 @@ struct TransferState: Sendable, Hashable {
     var maximumLength: Int64?
     /// The length that the job names, in bytes.
     var expectedLength: Int64?
+    /// The media type that the job demands.
+    var expectedType: ExpectedType?
     /// The digest that the job demands.
     var digest: ExpectedDigest?
     /// A body without length, ended by the closing of the connection, counts as complete.

@@ -1,5 +1,7 @@
-/// Cookies by host and path, as browsers and curl write them (curl, "The Netscape cookie file format"). Nothing that a server
-/// sets is added.
+import HaulSystem
+
+/// Cookies by host and path, as browsers and curl write them (curl, "The Netscape cookie file format"). libcurl chooses
+/// which of them a request has. Nothing that a server sets is written to the file.
 package struct CookieFile: Sendable {
   struct Cookie: Sendable, Hashable {
     /// In lower case, without a leading dot.
@@ -16,61 +18,57 @@ package struct CookieFile: Sendable {
   }
 
   let cookies: [Cookie]
+  /// The numbers of lines that are no cookies and are left out, from 1 on.
+  package let badLines: [Int]
 
   /// Reads a file that only its owner may read. Blocks.
   package init(path: String) throws(SecretFile.Problem) {
-    try self.init(try SecretFile.read(path), name: path)
+    self.init(try SecretFile.read(path))
   }
 
-  init(_ text: String, name: String) throws(SecretFile.Problem) {
-    var cookies: [Cookie] = []
+  init(_ text: String) {
+    var (cookies, badLines): ([Cookie], [Int]) = ([], [])
     let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
+      // A byte order mark, which some editors put there.
+      let line = index == 0 && line.unicodeScalars.first == "\u{FEFF}" ? line.dropFirst() : line
       let isHidden = line.hasPrefix("#HttpOnly_")
       if line.allSatisfy(\.isWhitespace) || line.hasPrefix("#") && !isHidden { continue }
-      let content = isHidden ? line.dropFirst("#HttpOnly_".count) : line
-      guard let cookie = Self.cookie(content) else {
-        throw SecretFile.Problem(
-          "\(name):\(index + 1): no cookie in the format of Netscape: seven fields with a tab between"
-        )
+      if let cookie = Self.cookie(isHidden ? line.dropFirst("#HttpOnly_".count) : line) {
+        cookies.append(cookie)
+      } else {
+        badLines.append(index + 1)
       }
-      cookies.append(cookie)
     }
     self.cookies = cookies
+    self.badLines = badLines
   }
 
+  /// Seven fields; the last, the value, may be missing where it is empty. Some programs write the expiry with a fraction.
   private static func cookie(_ line: Substring) -> Cookie? {
-    let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-    guard fields.count == 7, let expires = Int64(fields[4]), !fields[0].isEmpty,
+    var fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+    if fields.count == 6 { fields.append("") }
+    guard fields.count == 7, let expires = Double(fields[4]), !fields[0].isEmpty,
       fields[2].hasPrefix("/"), !fields[5].isEmpty,
-      (fields[5] + fields[6]).utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f && $0 != 0x3b })
+      (fields[5] + fields[6]).utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
     else { return nil }
     let domain = fields[0].lowercased()
     return Cookie(
       domain: domain.hasPrefix(".") ? String(domain.dropFirst()) : domain,
       isForSubdomains: fields[1].uppercased() == "TRUE", path: fields[2],
-      isSecure: fields[3].uppercased() == "TRUE", expires: expires, name: fields[5],
+      isSecure: fields[3].uppercased() == "TRUE", expires: Int64(clamped: expires), name: fields[5],
       value: fields[6])
   }
 
-  /// The field that takes the cookies of `url` along (RFC 6265 §5.4); nil for none. `now` in seconds since 1970.
-  func field(for url: WebURL, now: Int64) -> ResponseHead.Field? {
-    let fitting = cookies.filter { $0.fits(url, now: now) }
-      .sorted { $0.path.utf8.count > $1.path.utf8.count }
-    if fitting.isEmpty { return nil }
-    return ResponseHead.Field(
-      "Cookie", fitting.map { "\($0.name)=\($0.value)" }.joined(separator: "; "))
-  }
+  /// The cookies as libcurl reads them, a line each.
+  var lines: [String] { cookies.map(\.line) }
 }
 
 extension CookieFile.Cookie {
-  fileprivate func fits(_ url: WebURL, now: Int64) -> Bool {
-    if isSecure && url.scheme != "https" { return false }
-    if expires != 0 && expires <= now { return false }
-    guard url.host == domain || isForSubdomains && url.host.hasSuffix(".\(domain)") else {
-      return false
-    }
-    // RFC 6265 §5.1.4.
-    return url.path == path || url.path.hasPrefix(path.hasSuffix("/") ? path : path + "/")
+  fileprivate var line: String {
+    [
+      (isForSubdomains ? "." : "") + domain, isForSubdomains ? "TRUE" : "FALSE", path,
+      isSecure ? "TRUE" : "FALSE", "\(expires)", name, value,
+    ].joined(separator: "\t")
   }
 }

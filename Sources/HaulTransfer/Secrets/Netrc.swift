@@ -1,7 +1,8 @@
 /// Users and passwords by host, as `.netrc` has them (curl(1), "--netrc").
 ///
-/// Stricter than elsewhere, since anybody who submits a job names its host: `machine example.org` is the host on its scheme's
-/// own port, `machine example.org:8443` the one on that port, and a `default` entry is left out.
+/// `machine example.org` is the host on its scheme's own port, and `machine example.org:8443` the one on that port. Over http
+/// only an entry that names the port counts. A pool's worker is that strict because everybody who submits a job chooses its
+/// host and its scheme. For URLs that the user of this program has typed, see ``isForTypedURLs``.
 package struct Netrc: Sendable {
   struct Entry: Sendable, Hashable {
     var machine: String
@@ -10,6 +11,11 @@ package struct Netrc: Sendable {
   }
 
   let entries: [Entry]
+  /// The entry for all other hosts.
+  let fallback: Entry?
+  /// Whether the jobs' own URLs are those that the owner of the file has typed. To their origins go entries without a port
+  /// over http too, and the `default` entry; never after a redirect.
+  package var isForTypedURLs = false
 
   /// Reads a file that only its owner may read. Blocks.
   package init(path: String) throws(SecretFile.Problem) {
@@ -18,38 +24,58 @@ package struct Netrc: Sendable {
 
   init(_ text: String, name: String) throws(SecretFile.Problem) {
     var entries: [Entry] = []
-    /// Whether what follows belongs to the last entry; not after `default`.
-    var isOpen = false
+    /// The index of the `default` entry, which has no machine.
+    var fallback: Int?
     var words = Words(text)
     while let word = try words.next(name) {
       switch word {
       case "machine":
         guard let machine = try words.next(name) else { throw Self.lacks(word, name) }
         entries.append(Entry(machine: machine.lowercased()))
-        isOpen = true
-      case "default": isOpen = false
+      case "default":
+        fallback = fallback ?? entries.count
+        entries.append(Entry(machine: ""))
       case "macdef": words.skipMacro()
       case "login", "password", "account":
         guard let value = try words.next(name) else { throw Self.lacks(word, name) }
-        guard isOpen else { continue }
+        guard !entries.isEmpty else { continue }
         if word == "login" { entries[entries.count - 1].login = value }
         if word == "password" { entries[entries.count - 1].password = value }
       default:
         throw SecretFile.Problem("\(name) is no netrc file: it has a word that is none of its own")
       }
     }
-    self.entries = entries
+    self.fallback = fallback.map { entries[$0] }
+    self.entries = entries.filter { !$0.machine.isEmpty }
   }
 
   /// The first entry of a machine, by its host as ``WebURL/hostKey`` spells it.
   func entry(of machine: String) -> Entry? { entries.first { $0.machine == machine } }
 
-  /// What goes along to `url`: Basic, as RFC 7617 has it. `isHome`: the URL is of the origin that the job names. Over http only
-  /// there, and to a port that the entry names: whoever submits jobs writes the scheme.
+  /// What goes along to `url`: Basic, as RFC 7617 has it. `isHome`: the URL is of the origin that the job names, and no
+  /// redirect has left it.
   func authorization(for url: WebURL, isHome: Bool) -> ResponseHead.Field? {
-    guard url.scheme == "https" || isHome && url.port != 80, let entry = entry(of: url.hostKey)
+    let named = entry(of: "\(url.host):\(url.port)")
+    let entry =
+      if isForTypedURLs && isHome {
+        named ?? self.entry(of: url.hostKey) ?? fallback
+      } else if url.scheme == "https" {
+        named ?? self.entry(of: url.hostKey)
+      } else {
+        named
+      }
+    return entry.map { .basic(user: $0.login, password: $0.password) }
+  }
+
+  /// Why the file has nothing for `url` though it knows the host, as a clause; nil where it has something, or does not.
+  func misfit(for url: WebURL, isHome: Bool) -> String? {
+    guard authorization(for: url, isHome: isHome) == nil,
+      let near = entries.first(where: {
+        $0.machine == url.host || $0.machine.hasPrefix("\(url.host):")
+      })
     else { return nil }
-    return .basic(user: entry.login, password: entry.password)
+    return
+      "the netrc file has 'machine \(near.machine)', and this needs 'machine \(url.host):\(url.port)'"
   }
 
   /// The login for FTP and SFTP URLs whose password is not sent in the clear.

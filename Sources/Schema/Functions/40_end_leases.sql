@@ -215,7 +215,7 @@ BEGIN
     PERFORM haul.block_hosts(p_done, v_now);
   END IF;
   IF v_unsafe IS NOT NULL THEN
-    UPDATE haul.host h SET range_unsafe_until = v_now + interval '1 day'
+    UPDATE haul.host h SET range_unsafe_until = v_now + interval '1 hour'
     FROM haul.host_name n CROSS JOIN LATERAL haul.host_now(n.id) k
     WHERE n.name = ANY (v_unsafe) AND h.ctid = k.place;
   END IF;

@@ -240,6 +240,12 @@ final class JobRun: Sendable {
     order.takesRemoteTime = lease.options.remoteTime ?? false
     order.connectTimeout = lease.options.connectTimeout.map { .seconds(max($0, 1)) }
     order.stallTimeout = lease.options.stallTimeout.map { .seconds(max($0, 1)) }
+    if let text = lease.options.expectType {
+      guard let type = ExpectedType(text) else {
+        throw TransferError(.suspectPage, "the job's expect_type \(text) is no media type")
+      }
+      order.expectedType = type
+    }
     if environment.allowsOwnOrigins { order.addressPolicy = .unrestricted }
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {

@@ -65,6 +65,10 @@ enum JobOptionTable {
       .ifExists, "<policy>", CollisionPolicy.self,
       "What to do if a file with the final name exists. Default: fail."
     ) { .text($0.rawValue) },
+    .value(
+      .expectType, "<type>", MediaTypeArgument.self,
+      "Fail if the server sends another media type, such as an error page. Example: application/zip or video/*."
+    ) { .text($0.argument) },
     .flag(
       .acceptUnverifiedLength,
       "Accept a response without Content-Length even if nothing else confirms that it is complete."),
@@ -112,6 +116,18 @@ struct AttemptCount: OptionValue {
   }
 
   var argument: String { count.argument }
+}
+
+/// A media type, or `type/*` for all of its subtypes.
+struct MediaTypeArgument: OptionValue {
+  static let expected = "a media type such as application/zip or video/*"
+
+  let argument: String
+
+  init?(argument: String) {
+    guard ExpectedType(argument) != nil else { return nil }
+    self.argument = argument.lowercased()
+  }
 }
 
 /// A time limit. Shorter ones than a second would fail a source that is only slow to begin.

@@ -23,7 +23,10 @@ struct RequestOptions: OptionGroup {
   static let options: [Option<Self>] = [
     .value(
       "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
-      "Users and passwords by host, as ~/.netrc has them; 'machine HOST:PORT' for another port than the scheme's own."
+      """
+      Users and passwords by host, as ~/.netrc has them. Over http an entry must name the port, as 'machine HOST:80' does; \
+      'haul get' also uses other entries, and 'default', for the hosts that you type.
+      """
     ).from(.files),
     .value(
       "cookies", "<file>", \.cookies, environment: "HAUL_COOKIES",
@@ -72,7 +75,9 @@ struct RequestOptions: OptionGroup {
     }
     settings.netrc = try netrc.map { path throws(SecretFile.Problem) in try Netrc(path: path) }
     settings.cookies = try cookies.map { path throws(SecretFile.Problem) in
-      try CookieFile(path: path)
+      let file = try CookieFile(path: path)
+      Self.warn(of: file.badLines, in: path)
+      return file
     }
     do throws(ProxyAddress.Problem) {
       if let proxy { settings.proxy = try ProxyAddress(proxy) }
@@ -85,6 +90,15 @@ struct RequestOptions: OptionGroup {
     settings.knownHosts = try readableKnownHosts()
     settings.contact = contact?.argument
     return settings
+  }
+
+  /// Says which lines of a cookie file are of no use; the others are.
+  private static func warn(of badLines: [Int], in path: String) {
+    guard !badLines.isEmpty else { return }
+    let shown = badLines.prefix(5).map { "\($0)" }.joined(separator: ", ")
+    let more = badLines.count > 5 ? " and \(badLines.count - 5) more" : ""
+    StandardStream.say(
+      "haul: \(path): line \(shown)\(more): not a cookie in the Netscape format; ignored\n")
   }
 
   /// Without the keys sftp speaks with nobody: that is to show at once.

@@ -10,6 +10,7 @@ import Log
 import Reports
 import Submitting
 import Terminal
+import Worker
 
 struct GetCommand: HaulCommand {
   static let name = "get"
@@ -100,7 +101,8 @@ struct GetCommand: HaulCommand {
 
   func perform() async throws {
     try checkUsage()
-    let settings = try requests.settings()
+    var settings = try requests.settings()
+    settings.netrc?.isForTypedURLs = true
     var options = try choices.options()
     let display = progress.display(label: "haul get")
     let lines = try await readLines(display)

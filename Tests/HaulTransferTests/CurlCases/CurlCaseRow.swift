@@ -55,8 +55,7 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
     Self(
       38, resuming: Start(durable: 78, length: 200),
       gives: .refused(.unverifiedLength, kept: 78),
-      "200 without validator and length, where both were known", requests: 2,
-      retryAfter: .seconds(60)),
+      "200 without validator and length, where both were known", requests: 2),
     Self(92, gives: .refused(.http4xx), "416 though no range was asked for"),
     Self(
       92, resuming: Start(durable: 87, length: 100),
@@ -78,8 +77,7 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
     Self(
       189, "data", "data1", resuming: Start(durable: 50, length: 65),
       gives: .refused(.suspectPage, kept: 50),
-      "200 behind a redirect without validator is suspect, and so is the whole", requests: 3,
-      retryAfter: .seconds(60)),
+      "200 behind a redirect without validator is suspect, and so is the whole", requests: 3),
     Self(
       194, resuming: Start(durable: 87, length: 100),
       gives: .refused(.http4xx, kept: 87), "as 92, and the connection closes", requests: 2),
@@ -90,8 +88,7 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
     Self(
       1042, resuming: Start(durable: 200, length: 300),
       gives: .refused(.suspectPage, kept: 200),
-      "200 without validator, shorter than what is there, is suspect", requests: 2,
-      retryAfter: .seconds(60)),
+      "200 without validator, shorter than what is there, is suspect", requests: 2),
     Self(
       1043, resuming: Start(durable: 40, length: 100),
       gives: .refused(.protocol, kept: 40), "206 starts after what was asked for, then 206 unasked",
@@ -120,8 +117,7 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
     Self(
       1434, resuming: Start(durable: 100, length: 120),
       gives: .refused(.suspectPage, kept: 100),
-      "200 as long as what is there does not make that complete", requests: 2,
-      retryAfter: .seconds(60)),
+      "200 as long as what is there does not make that complete", requests: 2),
     Self(
       1475, resuming: Start(durable: 100, length: 120),
       gives: .refused(.http4xx, kept: 100),

@@ -20,17 +20,32 @@ struct IdentityTests {
     configuration.netrc = try Netrc(
       "machine \(home.host) login a password home machine \(there.host) login b password there",
       name: "N")
-    configuration.cookies = try CookieFile(
-      "127.0.0.1\tFALSE\t/\tFALSE\t0\tid\thome\n127.0.0.2\tFALSE\t/\tFALSE\t0\tid\tthere", name: "C"
-    )
+    configuration.cookies = CookieFile(
+      "127.0.0.1\tFALSE\t/\tFALSE\t0\tid\thome\n127.0.0.2\tFALSE\t/\tFALSE\t0\tid\tthere")
     #expect(try await DownloadBench(configuration).download(home.url("/")) == .text("12345"))
     let first = home.log.value.exchanges[0].request
     #expect(first[field: "Authorization"] == "Basic YTpob21l")
     #expect(first[field: "Cookie"] == "id=home")
     let second = there.log.value.exchanges[0].request
-    // Its own, but over plain HTTP and at another's word.
-    #expect(second[field: "Authorization"] == nil)
+    // Its own: the entry names the port.
+    #expect(second[field: "Authorization"] == "Basic Yjp0aGVyZQ==")
     #expect(second[field: "Cookie"] == "id=there")
+  }
+
+  @Test func `a 401 says that the netrc file knows the host under another port`() async throws {
+    let home = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 401 Who\nContent-Length: 0")
+    }
+    var configuration = Engine.Configuration.test
+    configuration.netrc = try Netrc("machine 127.0.0.1:1 login a password b", name: "N")
+    let bench = try DownloadBench(configuration)
+    let error = await #expect(throws: TransferError.self) {
+      try await bench.downloader.download(home.url("/"), to: bench.directory.path("a"))
+    }
+    #expect(
+      error?.message.hasSuffix(
+        "; the netrc file has 'machine 127.0.0.1:1', and this needs 'machine \(home.host)'") == true
+    )
   }
 
   @Test func `credentials of a request go before those of a netrc`() async throws {

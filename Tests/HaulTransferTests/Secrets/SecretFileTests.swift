@@ -58,6 +58,7 @@ struct SecretFileTests {
       machine last.example.org password only
       """
     let netrc = try Netrc(text, name: "netrc")
+    #expect(netrc.fallback == .init(machine: "", login: "anonymous", password: "me@"))
     #expect(
       netrc.entries == [
         .init(machine: "example.org", login: "me", password: "a \"b"),
@@ -77,7 +78,8 @@ struct SecretFileTests {
       ("http://h/", true, nil), ("https://h/", true, "h"), ("https://h:443/a", true, "h"),
       ("http://h:81/", true, nil), ("https://h:80/", true, nil), ("https://h:8443/", true, "h2"),
       ("http://h/", false, nil), ("https://h/", false, "h"), ("https://other/", true, nil),
-      ("https://sub.h/", true, nil), ("http://h:8443/", true, "h2"), ("http://h:8443/", false, nil),
+      ("https://sub.h/", true, nil), ("http://h:8443/", true, "h2"),
+      ("http://h:8443/", false, "h2"),
     ] as [(String, Bool, String?)])
   func `a password goes to its host and port, over http only to a port that is named`(
     url: String, isHome: Bool, user: String?
@@ -89,36 +91,49 @@ struct SecretFileTests {
     #expect(netrc.authorization(for: try self.url(url), isHome: isHome) == expected)
   }
 
-  // MARK: - Cookies
-
-  private static let cookies = """
-    # Netscape HTTP Cookie File
-
-    h\tFALSE\t/\tFALSE\t0\ta\t1
-    .example.org\tTRUE\t/\tTRUE\t2000\tb\t2
-    #HttpOnly_example.org\tTRUE\t/deep\tFALSE\t0\tc\t3
-    old.example.org\tFALSE\t/\tFALSE\t1000\td\t4
-    """
-
+  /// A user who types a URL means the origin that it names, and no other.
   @Test(
     arguments: [
-      ("http://h/x", "a=1"), ("https://h:8443/", "a=1"), ("http://sub.h/", nil),
-      ("https://example.org/", "b=2"), ("http://example.org/", nil),
-      ("https://www.example.org/deep", "c=3; b=2"), ("http://www.example.org/deep/x", "c=3"),
-      ("http://www.example.org/deeper", nil), ("http://xexample.org/deep", nil),
-      ("http://old.example.org/", nil),
-    ] as [(String, String?)])
-  func `cookies go where they are meant for`(url: String, cookies: String?) throws {
-    let file = try CookieFile(Self.cookies, name: "C")
-    #expect(file.field(for: try self.url(url), now: 1000)?.value == cookies)
+      ("http://h/", true, "h"), ("http://h/", false, nil), ("https://h/", false, "h"),
+      ("http://h:8443/", true, "h2"), ("http://other/", true, "d"), ("http://other/", false, nil),
+      ("https://other/", false, nil), ("http://p/", true, "p"), ("http://p/", false, "p"),
+    ] as [(String, Bool, String?)])
+  func `for a typed URL the host's entry counts over http, and the default`(
+    url: String, isHome: Bool, user: String?
+  ) throws {
+    var netrc = try Netrc(
+      """
+      machine h login h password p machine h:8443 login h2 password p default login d password p
+      machine p:80 login p password p
+      """, name: "N")
+    netrc.isForTypedURLs = true
+    let expected = user.map { ResponseHead.Field.basic(user: $0, password: "p") }
+    #expect(netrc.authorization(for: try self.url(url), isHome: isHome) == expected)
   }
 
-  @Test(arguments: [
-    "h\tFALSE\t/\tFALSE\t0\ta", "h FALSE / FALSE 0 a 1", "h\tFALSE\t/\tFALSE\t0\ta\tb;c",
-  ])
-  func `a line that is no cookie is told by its number alone`(line: String) {
-    let error = #expect(throws: SecretFile.Problem.self) { try CookieFile("\n" + line, name: "C") }
-    #expect(error?.description.hasPrefix("C:2: no cookie") == true)
+  // MARK: - Cookies
+
+  @Test func `cookies are read as browsers write them`() {
+    let text = """
+      \u{FEFF}# Netscape HTTP Cookie File
+
+      h\tFALSE\t/\tFALSE\t0\ta\t1
+      .example.org\tTRUE\t/\tTRUE\t2000.75\tb\t2;x y
+      #HttpOnly_example.org\tTRUE\t/deep\tFALSE\t0\tc
+      """
+    let file = CookieFile(text)
+    #expect(
+      file.lines == [
+        "h\tFALSE\t/\tFALSE\t0\ta\t1", ".example.org\tTRUE\t/\tTRUE\t2000\tb\t2;x y",
+        ".example.org\tTRUE\t/deep\tFALSE\t0\tc\t",
+      ])
+    #expect(file.badLines == [])
+  }
+
+  @Test(arguments: ["h FALSE / FALSE 0 a 1", "h\tFALSE\t/", "h\tFALSE\tx\tFALSE\t0\ta\tb"])
+  func `a line that is no cookie is left out, and told by its number alone`(line: String) {
+    let file = CookieFile("h\tFALSE\t/\tFALSE\t0\ta\t1\n\(line)\n")
+    #expect(file.badLines == [2] && file.lines.count == 1)
   }
 
   // MARK: - Proxies and origins

@@ -11,7 +11,8 @@ struct JobOptionTests {
       (#"{"max_attempts": "3"}"#, "max_attempts"), (#"{"max_rescues": 1.5}"#, "max_rescues"),
       (#"{"max_host_wait": 1e300}"#, "max_host_wait"), (#"{"length": -1}"#, "length"),
       (#"{"headers": "A: b"}"#, "headers"), (#"{"headers": [1]}"#, "headers"),
-      (#"{"credential": 7}"#, "credential"), (#"{"record_digest": "yes"}"#, "record_digest"),
+      (#"{"credential": 7}"#, "credential"), (#"{"expect_type": true}"#, "expect_type"),
+      (#"{"record_digest": "yes"}"#, "record_digest"),
       (#"{"mine": {}}"#, "mine"), ("[]", "options"), ("7", "options"),
     ] as [(String, String?)])
   func `an option that no worker could read is found`(options: String, wrong: String?) async throws

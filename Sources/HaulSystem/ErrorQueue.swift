@@ -1,0 +1,98 @@
+import Glibc
+import Synchronization
+
+/// What goes to standard error, so that a reader that does not read holds nobody up.
+///
+/// As long as the reader keeps up, a piece is written before ``append(_:)`` returns: a killed process has said all it said.
+/// Otherwise pieces wait for a thread of their own, up to ``limit`` bytes; what comes then is lost and counted.
+final class ErrorQueue: Sendable {
+  private struct State {
+    var waiting: [[UInt8]] = []
+    var bytes = 0
+    /// Pieces lost since the reader last read.
+    var lost = 0
+    /// The thread writes, or is about to.
+    var isWriting = false
+  }
+
+  static let shared = ErrorQueue(STDERR_FILENO)
+
+  private static let limit = 1 << 20
+  /// A pipe that can be written to takes as much at once. (pipe(7): PIPE_BUF)
+  private static let atOnce = 4096
+
+  private let file: Int32
+  private let state = Mutex(State())
+
+  init(_ file: Int32) {
+    self.file = file
+  }
+
+  /// Writes `bytes` now or later. Never blocks.
+  func append(_ bytes: [UInt8]) {
+    let begins = state.withLock { state -> Bool in
+      if !state.isWriting, bytes.count <= Self.atOnce, takesMore {
+        write(bytes)
+        return false
+      }
+      guard state.bytes + bytes.count <= Self.limit else {
+        state.lost += 1
+        return false
+      }
+      state.waiting.append(bytes)
+      state.bytes += bytes.count
+      defer { state.isWriting = true }
+      return !state.isWriting
+    }
+    // Without a thread the caller has to wait, as it would have without this queue.
+    if begins, !DetachedThread.start({ self.drain() }) { drain() }
+  }
+
+  /// Returns when all is written, or after `time`.
+  func flush(within time: Duration) {
+    let end = ContinuousClock.now + time
+    while state.withLock(\.isWriting), ContinuousClock.now < end { usleep(1000) }
+  }
+
+  /// Writes what waits, until nothing does.
+  private func drain() {
+    while let bytes = next() { write(bytes) }
+  }
+
+  private func next() -> [UInt8]? {
+    state.withLock { state in
+      if state.waiting.isEmpty {
+        guard state.lost > 0 else {
+          state.isWriting = false
+          return nil
+        }
+        defer { state.lost = 0 }
+        return Array(
+          "haul: \(state.lost) messages were lost because nobody read standard error\n".utf8)
+      }
+      let bytes = state.waiting.removeFirst()
+      state.bytes -= bytes.count
+      return bytes
+    }
+  }
+
+  /// (poll(2))
+  private var takesMore: Bool {
+    var entry = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+    return unsafe poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLOUT) != 0
+  }
+
+  /// What cannot be written is lost: nobody is left to be told.
+  private func write(_ bytes: [UInt8]) {
+    var written = 0
+    while written < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { buffer in
+        unsafe Glibc.write(
+          file, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+      }
+      if count < 0 && errno == EINTR { continue }
+      if count <= 0 { return }
+      written += count
+    }
+  }
+}

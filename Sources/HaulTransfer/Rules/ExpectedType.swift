@@ -1,0 +1,24 @@
+/// The media type that a response must have: `application/zip`, or `video/*` for every subtype.
+package struct ExpectedType: Sendable, Hashable, CustomStringConvertible {
+  private let type: String
+  /// nil for every subtype.
+  private let subtype: String?
+
+  /// Reads a type without parameters; nil for anything else.
+  package init?(_ text: String) {
+    let parts = text.lowercased().split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2,
+      parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isTokenCharacter) }), parts[0] != "*"
+    else { return nil }
+    type = String(parts[0])
+    subtype = parts[1] == "*" ? nil : String(parts[1])
+  }
+
+  package var description: String { "\(type)/\(subtype ?? "*")" }
+
+  /// Whether a response of `mediaType` may be the file; one without a type may not.
+  func allows(_ mediaType: String?) -> Bool {
+    guard let mediaType else { return false }
+    return subtype == nil ? mediaType.hasPrefix("\(type)/") : mediaType == description
+  }
+}

@@ -1,0 +1,84 @@
+"""Cases of scripts/resume-matrix that come from public bug reports of downloaders."""
+
+from origin import CUT, OLD, SIZE, Case, correct, held, odd_range, once
+
+ERROR = b'{"error": "the quota of this bucket is used up"}'
+UNQUOTED = OLD.but(etag="unquoted", modified="")
+WEAK = OLD.but(etag='W/"one"')
+
+
+def part_as_whole(exchange):
+    """The right part, told by Content-Range, under the wrong status."""
+    end = exchange.end_of(OLD)
+    exchange.answer(
+        "200 OK", OLD.body[exchange.start : end], f"Content-Range: bytes {exchange.start}-{end - 1}/{SIZE}",
+        *OLD.fields)
+
+
+def rest_as_whole(exchange):
+    """The right part, as if it were the file."""
+    exchange.answer("200 OK", OLD.body[exchange.start :], *OLD.fields)
+
+
+def error(kind):
+    return lambda exchange: exchange.answer("200 OK", ERROR, *([f"Content-Type: {kind}"] if kind else []))
+
+
+def status(line):
+    return lambda exchange: exchange.answer(line, b"" if line.startswith("204") else b"no ranges here\n")
+
+
+def folded(end):
+    """`Transfer-Encoding` over two lines (RFC 9112 §5.2)."""
+
+    def answer(exchange):
+        exchange.has(OLD)
+        exchange.head("200 OK", "Transfer-Encoding:\r\n chunked", *OLD.fields)
+        for first in range(0, end, 65536):
+            exchange.body(b"10000\r\n" + OLD.body[first : first + 65536] + b"\r\n")
+        if end == SIZE:
+            exchange.body(b"0\r\n\r\n")
+
+    return answer
+
+
+def identity(exchange):
+    """A length beside a coding that is none; the body breaks off."""
+    exchange.has(OLD)
+    exchange.head("200 OK", "Transfer-Encoding: identity", f"Content-Length: {SIZE}", *OLD.fields)
+    exchange.body(OLD.body[:CUT])
+
+
+def length_forgotten(exchange):
+    """As a proxy may have it: no length and no validator, and the end comes at the same byte each time."""
+    exchange.has(OLD)
+    exchange.head("200 OK", "Content-Type: application/octet-stream")
+    exchange.body(OLD.body[: SIZE * 3 // 4])
+
+
+def round_trip(exchange):
+    """Visitors without a cookie are sent to fetch one, at the same address."""
+    if "visited=yes" in exchange.fields.get("cookie", ""):
+        return correct(OLD)(exchange)
+    exchange.answer("302 Found", b"", "Location: /f.bin", "Set-Cookie: visited=yes; Path=/")
+
+
+CASES = [
+    odd_range("the rest as 200, with its Content-Range", part_as_whole),
+    odd_range("the rest as 200, under the tag of the whole", rest_as_whole),
+    Case("an error in JSON for the file", held(OLD), error("application/json")),
+    Case("an error in plain text for the file", held(OLD), error("text/plain")),
+    Case("an error without a type for the file", held(OLD), error("application/octet-stream")),
+    odd_range("an error in JSON for the rest", error("application/json")),
+    odd_range("ranges are refused with 404", status("404 Not Found")),
+    odd_range("ranges are refused with 403", status("403 Forbidden")),
+    odd_range("ranges are refused with 501", status("501 Not Implemented")),
+    odd_range("ranges are refused with 204", status("204 No Content")),
+    Case("no length after a cut, at the same byte each time", held(OLD), length_forgotten),
+    Case("Transfer-Encoding folded", folded(SIZE)),
+    Case("Transfer-Encoding folded, cut once", once(folded(CUT), folded(SIZE))),
+    Case("Content-Length beside identity, cut once", once(identity, correct(OLD))),
+    Case("an ETag without quotes", held(UNQUOTED), correct(UNQUOTED)),
+    Case("a weak ETag and an old date", held(WEAK), correct(WEAK)),
+    Case("sent round with a cookie", round_trip),
+]
