@@ -21,9 +21,12 @@ package struct CookieFile: Sendable {
   /// The numbers of lines that are no cookies and are left out, from 1 on.
   package let badLines: [Int]
 
-  /// Reads a file that only its owner may read. Blocks.
+  /// Reads a file that only its owner may read. A file with bad lines and no good one is a problem. Blocks.
   package init(path: String) throws(SecretFile.Problem) {
     self.init(try SecretFile.read(path))
+    if let bad = badLines.first, cookies.isEmpty {
+      throw SecretFile.Problem("\(path), line \(bad): no cookie in the Netscape format")
+    }
   }
 
   init(_ text: String) {

@@ -19,9 +19,11 @@ COMMENT ON FUNCTION haul.disposition(text) IS
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
-RETURN coalesce(haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
+RETURN coalesce(p_error IN ('http_4xx', 'redirects', 'unverified_length')
+  OR haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
-  'Whether what is durable of a job that has failed so stays, for a retry to go on with.';
+  'Whether what is durable of a job that has failed so stays, for a retry to go on with: unless the error is about the '
+  'bytes themselves or the disk is full. A refused request, as under a signed URL that has expired, is not.';
 
 CREATE OR REPLACE FUNCTION haul.host_backoff(p_failures integer, p_dice double precision, p_longest interval)
 RETURNS interval

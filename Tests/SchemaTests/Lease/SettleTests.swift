@@ -164,8 +164,9 @@ struct SettleTests {
   /// What a failure leaves of a job's progress: nothing where no retry can help.
   @Test(
     arguments: [
-      ("http_4xx", false), ("digest", false), ("disk_full", false), ("timeout", true),
-      ("blocked_address", true), ("connect", true),
+      ("http_4xx", true), ("redirects", true), ("unverified_length", true), ("digest", false),
+      ("length", false), ("disk_full", false), ("timeout", true), ("blocked_address", true),
+      ("connect", true),
     ] as [(ErrorClass, Bool)])
   func `a failure that a retry may mend keeps what is durable`(
     _ error: ErrorClass, _ isKept: Bool
