@@ -39,7 +39,7 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let resumeToken: Int64?
   /// The final name an earlier lease was about to give the part file.
   package let intent: String?
-  /// True while the host is known to answer range requests wrongly.
+  /// True while the host is known to answer range requests for files of this directory wrongly.
   package let rangeUnsafe: Bool?
   /// The file of a job that had completed and is asked for again.
   package let earlier: EarlierFile?
@@ -85,8 +85,8 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var isAnew: Bool?
   /// How often the source changed in this attempt.
   package var changes: Int?
-  /// The host that answered a range request wrongly.
-  package var rangeUnsafe: String?
+  /// True where a range request was answered wrongly.
+  package var rangeUnsafe: Bool?
 
   /// An ending with nothing else known of it.
   package init(job: Int64, token: Int64, result: Result) {

@@ -1,7 +1,7 @@
 import HaulSystem
 
 extension Engine.Configuration {
-  /// With the limits that a request has of its own, none longer than ``Duration/longest``.
+  /// With the limits that a request has of its own, none longer than ``Duration/longest``, and the proxy that it takes.
   func overridden(by request: ExchangeRequest) -> Self {
     var limits = self
     if let time = request.connectTimeout { limits.connectTimeout = time }
@@ -9,6 +9,9 @@ extension Engine.Configuration {
     limits.connectTimeout = limits.connectTimeout.clamped
     limits.responseTimeout = limits.responseTimeout.clamped
     limits.stallTime = limits.stallTime.clamped
+    if proxy == nil, let proxyRules, let url = try? WebURL(request.url, schemes: allowedSchemes) {
+      limits.proxy = proxyRules.proxy(for: url)
+    }
     return limits
   }
 }

@@ -67,12 +67,25 @@ import HaulSystem
     for cookie in ["ALL"] + request.cookies {
       try unsafe check(haul_easy_set_string(raw, CURLOPT_COOKIELIST, cookie), CURLOPT_COOKIELIST)
     }
+    try prepare(proxy: limits)
     try prepare(file, request, stallTime: limits.stallTime)
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_OPENSOCKETDATA,
       CURLOPT_PREREQDATA,
     ] {
       try unsafe check(haul_easy_set_pointer(raw, option, context), option)
+    }
+  }
+
+  private func prepare(proxy limits: Engine.Configuration) throws(TransferError) {
+    let entry = limits.proxy.flatMap { limits.netrc?.entry(of: $0.host) }
+    let login = limits.proxy?.login
+    let strings: [(CURLoption, String?)] = [
+      (CURLOPT_PROXY, limits.proxy?.url ?? ""), (CURLOPT_PROXYUSERNAME, login?.user ?? entry?.login),
+      (CURLOPT_PROXYPASSWORD, login?.password ?? entry?.password),
+    ]
+    for (option, value) in strings {
+      try unsafe check(haul_easy_set_string(raw, option, value), option)
     }
   }
 
@@ -179,15 +192,12 @@ import HaulSystem
     // An empty proxy, and an empty list of exceptions: else libcurl asks the environment.
     var strings: [(CURLoption, String?)] = [
       (CURLOPT_PROTOCOLS_STR, configuration.allowedSchemes.sorted().joined(separator: ",")),
-      (CURLOPT_PROXY, configuration.proxy?.url ?? ""), (CURLOPT_NOPROXY, ""),
+      (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, ""),
       (CURLOPT_USERAGENT, configuration.userAgent),
       // No file: cookies are kept in memory.
       (CURLOPT_COOKIEFILE, ""),
       (CURLOPT_SSH_KNOWNHOSTS, configuration.knownHosts),
     ]
-    if let proxy = configuration.proxy, let entry = configuration.netrc?.entry(of: proxy.host) {
-      strings += [(CURLOPT_PROXYUSERNAME, entry.login), (CURLOPT_PROXYPASSWORD, entry.password)]
-    }
     if let caFile = configuration.caFile {
       // The directory of the system's certificates would count besides.
       strings += [

@@ -34,6 +34,8 @@ public final class Engine: Sendable {
     /// What all connections go through; nothing of the environment counts. Then the address policy judges the addresses that
     /// URLs spell out; of names only the proxy knows where they lead.
     package var proxy: ProxyAddress?
+    /// Where ``proxy`` is nil: which requests go through which proxy.
+    package var proxyRules: ProxyRules?
     /// Users and passwords by host, that of ``proxy`` among them.
     package var netrc: Netrc?
     /// Cookies by host.

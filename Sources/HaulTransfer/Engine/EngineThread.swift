@@ -96,7 +96,7 @@ import HaulSystem
 
   private func start(_ order: PendingExchange, isFresh: Bool = false) {
     do throws(TransferError) {
-      try configuration.requireAllowedHost(of: order.request)
+      try configuration.overridden(by: order.request).requireAllowedHost(of: order.request)
       try configuration.requireFile(of: order.request)
       let easy: EasyHandle
       if let used = idle.popLast() {

@@ -35,6 +35,21 @@ enum HeaderText {
     }
   }
 
+  /// The text with each `%` and two hexadecimal digits as the byte that they stand for (RFC 3986 §2.1); any other `%` stays.
+  static func percentDecoded(_ text: some StringProtocol) -> String {
+    var (bytes, rest) = ([UInt8](), text.utf8[...])
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+      if byte == UInt8(ascii: "%"), digits.count == 2 {
+        bytes.append(UInt8(digits[0] * 16 + digits[1]))
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
   private static func rawByte(_ scalar: Unicode.Scalar) -> UInt8? {
     scalars.contains(scalar.value) ? UInt8(scalar.value - base) : nil
   }

@@ -6,14 +6,12 @@ extension PartTransfer {
   final class Sink: BodySink {
     let transfer: PartTransfer
     let asked: RequestKind
-    let hostKey: String
     /// The resource, as ``SourceRecord/resource`` keeps it.
     let resource: String?
 
-    init(_ transfer: PartTransfer, asked: RequestKind, hostKey: String, resource: String?) {
+    init(_ transfer: PartTransfer, asked: RequestKind, resource: String?) {
       self.transfer = transfer
       self.asked = asked
-      self.hostKey = hostKey
       self.resource = resource
     }
 
@@ -62,7 +60,7 @@ extension PartTransfer {
       case .changedRestart:
         shared.report.changes += 1
       case .restart(markRangeUnsafe: true):
-        shared.report.rangeUnsafeHost = sink.hostKey
+        shared.report.isRangeUnsafe = true
       default:
         break
       }

@@ -96,8 +96,7 @@ extension PartTransfer {
       let result = await engine.perform(
         request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields),
         sink: Sink(
-          self, asked: condition == nil ? asked : .ifChanged, hostKey: url.hostKey,
-          resource: resource), handle: handle)
+          self, asked: condition == nil ? asked : .ifChanged, resource: resource), handle: handle)
       let ruling = shared.withLock { shared in
         shared.handle = nil
         shared.cookies = result.cookies

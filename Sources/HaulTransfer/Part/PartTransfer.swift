@@ -90,8 +90,8 @@ package struct TransferReport: Sendable, Equatable {
   package var resumedAt: Int64 = 0
   /// How often the source turned out to have changed.
   package var changes = 0
-  /// The host that answered a range wrongly.
-  package var rangeUnsafeHost: String?
+  /// Whether a range was answered wrongly.
+  package var isRangeUnsafe = false
   /// Status of the last answer.
   package var status: Int?
   /// What the source said of the complete file; nil where nothing of use to ``TransferRequest/present`` is known.

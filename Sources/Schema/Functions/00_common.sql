@@ -113,6 +113,12 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION haul.successes_to_grow() IS
   'How many completed jobs, without a block in between, give a host below its policy''s cap one transfer more.';
 
+CREATE OR REPLACE FUNCTION haul.url_directory(p_url text) RETURNS uuid
+LANGUAGE sql IMMUTABLE
+RETURN md5(regexp_replace(regexp_replace(p_url, '[?#].*', ''), '[^/]*$', ''))::uuid;
+COMMENT ON FUNCTION haul.url_directory(text) IS
+  'A digest of the URL without query and last path segment: the same for files of one directory.';
+
 -- As long as any transaction keeps an old snapshot, the versions that a busy row has had stay, and `id = …` meets
 -- them all, the oldest first. From the end of the same range the newest comes first, and LIMIT stops there. Written
 -- out in the statement that calls it, so it may not SET anything.

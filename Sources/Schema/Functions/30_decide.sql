@@ -52,7 +52,7 @@ CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
   p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
   p_retry_after interval, p_host_failures integer, p_trouble interval, p_max_host_wait interval,
-  p_dice double precision, p_tries integer DEFAULT 0,
+  p_dice double precision, p_tries integer DEFAULT 0, p_busy integer DEFAULT NULL,
   OUT state haul.job_state, OUT charged boolean, OUT delay interval, OUT error text, OUT host_delay interval)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -96,6 +96,10 @@ BEGIN
         state := v_later;
         delay := haul.worker_backoff(p_trouble, p_dice);
       END IF;
+    -- The host serves others meanwhile, and may serve this one when it is alone.
+    WHEN p_busy < 5 THEN
+      state := v_later;
+      delay := haul.job_backoff(p_busy + 1, p_dice);
     ELSE
       charged := true;
       IF p_failures + 1 >= p_max_attempts THEN
@@ -108,12 +112,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
-  integer, interval, interval, double precision, integer) IS
+  integer, interval, interval, double precision, integer, integer) IS
   'Decides what becomes of a job when its lease ends. Depends on its arguments alone. p_result is completed, failed, '
   'released (by the worker) or rescued (from a dead worker); p_command is what the operator asked for meanwhile: '
   'cancel, pause or NULL. p_failures and p_rescues count the charged ones before this attempt. p_progressed: this '
   'attempt made durable progress. p_resumable: there is a checkpoint. p_trouble: for how long the host, or the '
   'workers that tried, have been in trouble; NULL = they are not. p_max_host_wait: a job waits no longer than this '
   'for a host or a worker, and fails if the host itself asks for more. p_tries: how often in a row this job has asked '
-  'its host in vain. p_dice is in [0, 1). Returns the job''s state and error, whether the attempt is charged, after '
+  'its host in vain. p_busy: how often before it was refused while other transfers of the host went on, as it is now; '
+  'NULL = it is not. p_dice is in [0, 1). Returns the job''s state and error, whether the attempt is charged, after '
   'which delay the job is tried again, and for how long its host is left alone (NULL = not).';

@@ -30,7 +30,9 @@ BEGIN
       CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
       d.digest, d.source, CASE WHEN d.state = 'failed' THEN d.cause END,
       CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
-        THEN format('its workers died %s times without any progress', d.rescues + 1) ELSE d.message END, 2000) END
+        THEN format('its workers died %s times without any progress', d.rescues + 1)
+        WHEN d.cause = 'host_unreachable' THEN haul.waited_in_vain(d.message, d.trouble, d.asked_wait)
+        ELSE d.message END, 2000) END
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
   ), no_checkpoint AS (
     DELETE FROM haul.checkpoint c WHERE c.job = ANY (ARRAY(
@@ -62,7 +64,9 @@ BEGIN
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
       coalesce(d.host, d.host_name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
-      max(extract(epoch FROM d.host_delay)) AS delay
+      max(extract(epoch FROM d.host_delay)) AS delay,
+      -- Only by a job's first try: an address that is always refused says nothing of the host.
+      count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many
     FROM decided d
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) g;
   PERFORM haul.settle_hosts(v_alike);
@@ -72,9 +76,23 @@ $$;
 COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'Ends leases of a worker, or of any worker where p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
   'failed, released or rescued, and what is known of "error", "message", "status", "retry_after": seconds, "host": the '
-  'host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": a host''s name, '
-  '"source": as in outcome}]. Returns [{"job", "token", "state", "delay": seconds, "cause": error class}]. A stale '
+  'host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": there where a range '
+  'request was answered wrongly, "source": as in outcome}]. Returns [{"job", "token", "state", "delay": seconds, "cause": error class}]. A stale '
   'token changes nothing and is not in the reply. Locks leases in job order.';
+
+CREATE OR REPLACE FUNCTION haul.waited_in_vain(p_message text, p_trouble interval, p_asked interval) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN concat_ws('; ', p_message,
+    CASE WHEN p_trouble >= interval '1 second'
+      THEN format('the host has been in trouble for %s s', round(extract(epoch FROM p_trouble))) END,
+    CASE WHEN p_asked > interval '0'
+      THEN format('it asks to be left alone for %s s', round(extract(epoch FROM p_asked))) END);
+END
+$$;
+COMMENT ON FUNCTION haul.waited_in_vain(text, interval, interval) IS
+  'The message of a job that has waited for its host long enough: how long the host has been in trouble, and how long '
+  'it asks to be left alone.';
 
 CREATE OR REPLACE FUNCTION haul.lock_leases(p_worker bigint, p_endings jsonb) RETURNS tid[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -123,6 +141,7 @@ CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) 
   attempt smallint, started_at timestamptz, result text, error text, message text, status smallint, host text,
   bytes bigint, path text, digest text, source jsonb, changes smallint, range_unsafe text, job_path text,
   host_name text, resumable boolean, wait_instance integer, durable bigint, began_at bigint, seen bigint,
+  busy integer, trouble interval, asked_wait interval,
   state haul.job_state, charged boolean, delay interval, host_delay interval, cause text, rescues integer,
   answered boolean)
 LANGUAGE plpgsql STABLE AS $$
@@ -140,7 +159,11 @@ BEGIN
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- Of a dead worker: what it had reported or made durable.
       coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen,
-      j.options, j.path AS job_path, h.name AS host_name, h.failures AS host_failures,
+      -- Refused for now, and others of the host go on.
+      CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
+        THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
+          AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
+      j.options, j.url, j.path AS job_path, h.name AS host_name, h.failures AS host_failures,
       -- Old trouble that nobody has looked into since says nothing about now. And a job has waited for its host no
       -- longer than the job exists.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
@@ -156,8 +179,10 @@ BEGIN
     LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
     ORDER BY l.job)
   SELECT n.place, n.job, n.token, n.worker, n.queue, n.host_id, n.priority, n.attempt, n.started_at, n.result, n.error,
-    n.message, n.status, n.host, n.bytes, n.path, n.digest, n.source, n.changes, n.range_unsafe, n.job_path,
+    n.message, n.status, n.host, n.bytes, n.path, n.digest, n.source, n.changes,
+    CASE WHEN n.range_unsafe IS NOT NULL THEN haul.url_directory(n.url)::text END, n.job_path,
     n.host_name, n.resumable, n.wait_instance, n.durable, n.began_at, n.seen,
+    n.busy, d.trouble, make_interval(secs => least(greatest(n.retry_after, 0), 86400)),
     d.state, d.charged, d.delay, d.host_delay, d.error, d.rescues,
     -- Its own host has answered, whatever it said.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
@@ -166,17 +191,20 @@ BEGIN
   -- A completed job needs no decision: two function calls less a row.
   CROSS JOIN LATERAL (
     SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error,
-      NULL::interval AS host_delay, 0 AS rescues
+      NULL::interval AS host_delay, 0 AS rescues, NULL::interval AS trouble
     WHERE n.result = 'completed'
     UNION ALL
-    SELECT d.state, d.charged, d.delay, d.error, d.host_delay, past.rescues
-    FROM haul.attempt_history(n.job) past CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
+    SELECT d.state, d.charged, d.delay, d.error, d.host_delay, past.rescues, past.trouble
+    FROM (
+      SELECT a.failures, a.rescues, a.tries, greatest(a.trouble, clock_timestamp() - n.trouble_since) AS trouble
+      FROM haul.attempt_history(n.job) a) past
+    CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
       past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues,
       coalesce((n.options ->> 'max_rescues')::integer, 3),
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
-      greatest(past.trouble, clock_timestamp() - n.trouble_since),
+      past.trouble,
       coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(),
-      past.tries) d
+      past.tries, n.busy) d
     WHERE n.result <> 'completed') d;
 END
 $$;
@@ -184,28 +212,48 @@ COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
   'What becomes of jobs whose leases, locked by the caller, end: a row for each, with its ending, the decision of '
   'decide(), and wait_instance: where it waits (0 = anywhere). Changes and locks nothing.';
 
+CREATE OR REPLACE FUNCTION haul.distrust_ranges(p_done jsonb, p_until timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_hosts integer[] := (SELECT array_agg(DISTINCT d.host_id)
+    FROM jsonb_to_recordset(p_done) AS d(host_id integer, range_unsafe uuid) WHERE d.range_unsafe IS NOT NULL);
+BEGIN
+  IF v_hosts IS NULL THEN
+    RETURN;
+  END IF;
+  DELETE FROM haul.range_unsafe u WHERE u.host = ANY (v_hosts) AND u.until < clock_timestamp();
+  INSERT INTO haul.range_unsafe (host, directory, until)
+  SELECT DISTINCT d.host_id, d.range_unsafe, p_until
+  FROM jsonb_to_recordset(p_done) AS d(host_id integer, range_unsafe uuid) WHERE d.range_unsafe IS NOT NULL
+  ON CONFLICT (host, directory) DO UPDATE SET until = excluded.until;
+  UPDATE haul.host h SET range_unsafe_until = p_until
+  FROM unnest(v_hosts) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) k WHERE h.ctid = k.place;
+END
+$$;
+COMMENT ON FUNCTION haul.distrust_ranges(jsonb, timestamptz) IS
+  'No ranges are requested until p_until from the directories that these endings, as in settle_hosts(), name. The '
+  'caller has locked their hosts.';
+
 CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_ids integer[];
   v_blocked text[];
-  v_unsafe text[];
   v_freed integer[];
   v_queues text;
 BEGIN
   SELECT array_agg(DISTINCT d.host_id),
     array_agg(DISTINCT d.blocks) FILTER (WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host'),
-    array_agg(DISTINCT d.range_unsafe) FILTER (WHERE d.range_unsafe IS NOT NULL),
     string_agg(DISTINCT d.queue::text, ',') FILTER (WHERE d.state IN ('queued', 'interrupted'))
-  INTO v_ids, v_blocked, v_unsafe, v_queues
+  INTO v_ids, v_blocked, v_queues
   FROM jsonb_to_recordset(p_done)
-    AS d(host_id integer, state haul.job_state, error text, blocks text, range_unsafe text, queue integer);
+    AS d(host_id integer, state haul.job_state, error text, blocks text, queue integer);
 
-  IF v_blocked IS NOT NULL OR v_unsafe IS NOT NULL THEN
-    PERFORM haul.ensure_hosts(v_blocked || v_unsafe);  -- a redirect's target may be new here
+  IF v_blocked IS NOT NULL THEN
+    PERFORM haul.ensure_hosts(v_blocked);  -- a redirect's target may be new here
     SELECT v_ids || array_agg(n.id) INTO v_ids FROM haul.host_name n
-    WHERE n.name = ANY (v_blocked || v_unsafe) AND n.id <> ALL (v_ids);
+    WHERE n.name = ANY (v_blocked) AND n.id <> ALL (v_ids);
   END IF;
   PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
   ORDER BY u.id FOR UPDATE OF h;  -- those that have changed meanwhile as well, returned or not
@@ -214,11 +262,7 @@ BEGIN
   IF v_blocked IS NOT NULL THEN
     PERFORM haul.block_hosts(p_done, v_now);
   END IF;
-  IF v_unsafe IS NOT NULL THEN
-    UPDATE haul.host h SET range_unsafe_until = v_now + interval '1 hour'
-    FROM haul.host_name n CROSS JOIN LATERAL haul.host_now(n.id) k
-    WHERE n.name = ANY (v_unsafe) AND h.ctid = k.place;
-  END IF;
+  PERFORM haul.distrust_ranges(p_done, v_now + interval '1 hour');
 
   IF v_freed IS NOT NULL OR v_queues IS NOT NULL THEN
     PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
@@ -252,16 +296,18 @@ DECLARE
 BEGIN
   WITH ended AS (
     SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.answered) AS answered,
-      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed
-    FROM jsonb_to_recordset(p_done) AS d(host_id integer, result text, ended integer, answered boolean)
+      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed, sum(d.too_many) AS too_many
+    FROM jsonb_to_recordset(p_done)
+      AS d(host_id integer, result text, ended integer, answered boolean, too_many integer)
     GROUP BY d.host_id
   ), back AS (
     UPDATE haul.host h SET
       in_flight = h.in_flight - e.ended,
       failures = CASE WHEN e.answered THEN 0 ELSE h.failures END,
       trouble_since = CASE WHEN NOT e.answered THEN h.trouble_since END,
-      cap = h.cap + CASE WHEN e.grows THEN 1 ELSE 0 END,
-      successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows THEN h.successes + e.completed ELSE 0 END
+      cap = CASE WHEN e.too_many > 0 THEN least(h.cap, greatest(1, h.in_flight - e.too_many))
+        WHEN e.grows THEN h.cap + 1 ELSE h.cap END,
+      successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows AND e.too_many = 0 THEN h.successes + e.completed ELSE 0 END
     FROM (
       SELECT k.place, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
         k.cap < k.policy_cap AND k.successes + n.completed >= haul.successes_to_grow() AS grows
@@ -274,7 +320,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
   'Gives hosts, which the caller has locked, the places of ended leases back; p_done as for settle_hosts(). A host '
-  'that answers has no failures any more, and its cap grows by one after successes_to_grow() completed jobs. Returns '
+  'that answers has no failures any more, and its cap grows by one after successes_to_grow() completed jobs; where it '
+  'has refused some because others were running, it is lowered to so many as it served. Returns '
   'the hosts that were full and are not any more; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void

@@ -20,7 +20,9 @@ BEGIN
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
       ELSE jsonb_strip_nulls(jsonb_build_object(
         'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
-        'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN true END,
+        'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN (
+          SELECT true FROM haul.range_unsafe u
+          WHERE u.host = h.id AND u.directory = haul.url_directory(j.url) AND u.until > clock_timestamp()) END,
         'earlier', CASE WHEN l.attempt > 1 THEN (
           SELECT jsonb_build_object('path', f.path, 'bytes', f.bytes, 'digest', f.digest, 'source', f.source)
           FROM haul.refresh f WHERE f.job = l.job) END,

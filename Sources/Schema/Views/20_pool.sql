@@ -213,7 +213,7 @@ COMMENT ON COLUMN haul.hosts.failures IS
   'Failures to reach it in a row; until it has answered, one job at a time tries.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for it was last claimed.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
-  'It answered a range request wrongly within the last hour; no ranges are requested from it.';
+  'It answered a range request wrongly within the last hour; no ranges are requested from that directory.';
 COMMENT ON COLUMN haul.hosts.block_reason IS 'Why it is blocked: the error class of the failure, or operator.';
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'How many may run at once by its policy.';
 COMMENT ON COLUMN haul.hosts.min_interval IS 'The least time between starts, by its policy.';

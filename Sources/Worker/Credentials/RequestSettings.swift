@@ -10,6 +10,8 @@ package struct RequestSettings: Sendable {
   package var cookies: CookieFile?
   /// What all connections go through.
   package var proxy: ProxyAddress?
+  /// Without ``proxy``: what the environment says.
+  package var proxyRules: ProxyRules?
   /// Certificates to trust instead of the system's (PEM).
   package var caFile: String?
   /// Schemes that are fetched besides http and https: of ftp, ftps and sftp.
@@ -27,6 +29,7 @@ package struct RequestSettings: Sendable {
     engine.netrc = netrc
     engine.cookies = cookies
     engine.proxy = proxy
+    engine.proxyRules = proxyRules
     engine.caFile = caFile
     engine.allowedSchemes.formUnion(schemes)
     engine.knownHosts = knownHosts

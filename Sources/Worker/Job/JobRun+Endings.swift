@@ -56,7 +56,7 @@ extension JobRun {
     ending.resumedAt = report.resumedAt
     if snapshot.kept > 0, report.resumedAt == 0, report.fetched > 0 { ending.isAnew = true }
     ending.changes = report.changes
-    ending.rangeUnsafe = report.rangeUnsafeHost
+    if report.isRangeUnsafe { ending.rangeUnsafe = true }
     ending.status = report.status
   }
 }

@@ -37,7 +37,7 @@ struct RequestOptions: OptionGroup {
       """
       Connect through this proxy alone: http, https, socks5 or socks5h, with its port. Its user and password \
       are in the file of --netrc. Private addresses are refused only where a URL spells one out: where a name leads, the proxy \
-      decides.
+      decides. Without it 'haul get' uses http_proxy, https_proxy, all_proxy and no_proxy of the environment.
       """),
     .value(
       "ca-file", "<file>", \.caFile, environment: "HAUL_CA_FILE",
@@ -90,6 +90,20 @@ struct RequestOptions: OptionGroup {
     settings.knownHosts = try readableKnownHosts()
     settings.contact = contact?.argument
     return settings
+  }
+
+  /// Adds the proxies that the environment names, unless an option does.
+  ///
+  /// - Throws: `ExitError` for a variable that names none.
+  func takeProxies(
+    into settings: inout RequestSettings, from environment: [String: String]
+  ) throws(ExitError) {
+    guard proxy == nil else { return }
+    do throws(ProxyRules.Problem) {
+      settings.proxyRules = try ProxyRules(environment: environment)
+    } catch {
+      throw ExitError(.configuration, "\(error).")
+    }
   }
 
   /// Says which lines of a cookie file are of no use; the others are.

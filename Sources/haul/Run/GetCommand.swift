@@ -103,6 +103,7 @@ struct GetCommand: HaulCommand {
     try checkUsage()
     var settings = try requests.settings()
     settings.netrc?.isForTypedURLs = true
+    try requests.takeProxies(into: &settings, from: ProcessInfo.processInfo.environment)
     var options = try choices.options()
     let display = progress.display(label: "haul get")
     let lines = try await readLines(display)

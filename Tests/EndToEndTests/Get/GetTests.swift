@@ -26,7 +26,9 @@ struct GetOrigin {
 
 extension ChildProcess.Output {
   /// Standard error without the lines that say how far a run is, which come when it takes long.
-  var said: [String] { standardError.filter { !$0.contains(" running, ") } }
+  var said: [String] {
+    standardError.filter { !$0.contains(" running, ") && $0.firstMatch(of: #/^haul get: \d+ of \d+ files, /#) == nil }
+  }
 }
 
 extension GetPlace {

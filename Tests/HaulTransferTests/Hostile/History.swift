@@ -133,7 +133,7 @@ final class History: Sendable {
       state.account.changes += report.changes
       guard !state.isDead else { return true }
       state.changes += report.changes
-      state.isRangeUnsafe = report.rangeUnsafeHost != nil && Bool.random(using: &state.random)
+      state.isRangeUnsafe = report.isRangeUnsafe && Bool.random(using: &state.random)
       return false
     }
     tell("\(isDead ? "died: " : "")\(outcome.word)")

@@ -16,6 +16,8 @@ struct Decision: Sendable, CustomTestStringConvertible {
   var hostFailures = 0
   /// Seconds; nil = the host was in no trouble for this job so far.
   var trouble: Double?
+  /// How often before it was refused beside others, as it is now.
+  var busy: Int?
   var dice = 0.0
 
   var state: String
@@ -102,6 +104,16 @@ struct Decision: Sendable, CustomTestStringConvertible {
     ]
 
   private static let hosts = [
+    Decision(
+      error: "http_5xx", busy: 0, dice: 0.5, state: "scheduled", delay: 2, cause: "http_5xx"),
+    Decision(
+      error: "http_5xx", failures: 99, busy: 4, dice: 0.5, state: "scheduled", delay: 32,
+      cause: "http_5xx"),
+    Decision(
+      error: "http_5xx", busy: 5, state: "scheduled", charged: true, delay: 0, cause: "http_5xx"),
+    Decision(
+      command: "pause", error: "http_5xx", busy: 1, state: "paused", delay: 0, cause: "http_5xx"),
+    Decision(command: "cancel", error: "http_5xx", busy: 1, state: "cancelled", cause: "http_5xx"),
     Decision(error: "dns", state: "scheduled", delay: 0.5, cause: "dns"),
     Decision(error: "connect", dice: 0.999, state: "scheduled", delay: 0.9995, cause: "connect"),
     Decision(
@@ -162,11 +174,13 @@ struct DecideTests {
         """
         SELECT state, charged, extract(epoch FROM delay)::float8, error
         FROM haul.decide($1, $2, $3, $4::int, $5::int, $6::int, 3, $7::boolean, $8::boolean,
-          make_interval(secs => $9::float8), $10::int, make_interval(secs => $11::float8), '1 day', $12::float8)
+          make_interval(secs => $9::float8), $10::int, make_interval(secs => $11::float8), '1 day', $12::float8,
+          p_busy => $13::int)
         """,
         [
           row.result, row.command, row.error, row.failures, maxAttempts, row.rescues,
           row.progressed, row.resumable, row.retryAfter, row.hostFailures, row.trouble, row.dice,
+          row.busy,
         ])
       #expect(try rows[0].decode("state", as: String.self) == row.state)
       #expect(try rows[0].decode("charged", as: Bool.self) == row.charged)

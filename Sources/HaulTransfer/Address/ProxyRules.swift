@@ -1,0 +1,62 @@
+/// The proxies that environment variables name, as curl reads them (curl(1), ENVIRONMENT).
+///
+/// `http_proxy`, `https_proxy` or `HTTPS_PROXY`, else `all_proxy` or `ALL_PROXY`; none for the hosts of `no_proxy` or
+/// `NO_PROXY`. `HTTP_PROXY` does not count: a web server sets it from a request's field.
+package struct ProxyRules: Sendable, Hashable {
+  private var proxies: [String: ProxyAddress] = [:]
+  private let exceptions: [Substring]
+
+  /// Why a variable is of no use.
+  package struct Problem: Error, CustomStringConvertible {
+    let variable: String
+    /// A clause without its full stop; it holds no password.
+    package var description: String {
+      "the environment variable \(variable) names no proxy: write it such as http://proxy.example.org:3128"
+    }
+  }
+
+  /// The rules of these variables; nil where they name no proxy.
+  package init?(environment: [String: String]) throws(Problem) {
+    let all = ["all_proxy", "ALL_PROXY"]
+    for (scheme, names) in [
+      ("http", ["http_proxy"] + all), ("https", ["https_proxy", "HTTPS_PROXY"] + all),
+    ] {
+      // A variable that is set to nothing says: no proxy.
+      guard let name = names.first(where: { environment[$0] != nil }),
+        let text = environment[name], !text.isEmpty
+      else { continue }
+      guard let proxy = ProxyAddress(environment: text) else { throw Problem(variable: name) }
+      proxies[scheme] = proxy
+    }
+    if proxies.isEmpty { return nil }
+    let list = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+    exceptions = list.lowercased().split { $0 == "," || $0.isWhitespace }
+  }
+
+  /// The proxy for a URL; nil where it is asked directly.
+  func proxy(for url: WebURL) -> ProxyAddress? {
+    guard let proxy = proxies[url.scheme], !exceptions.contains(where: { Self.covers($0, url) })
+    else { return nil }
+    return proxy
+  }
+
+  /// Whether an entry of `no_proxy` means this host: `*`, a domain with all below it, an address, a block of addresses.
+  private static func covers(_ entry: Substring, _ url: WebURL) -> Bool {
+    if entry == "*" { return true }
+    var host = url.host.filter { $0 != "[" && $0 != "]" }[...]
+    if host.hasSuffix(".") { host.removeLast() }
+    var entry = entry
+    if let address = IPAddress(String(host)) {
+      let text = String(entry.filter { $0 != "[" && $0 != "]" })
+      return CIDR(text)?.contains(address) == true
+    }
+    if let colon = entry.lastIndex(of: ":") {
+      guard entry[colon...].dropFirst() == "\(url.port)" else { return false }
+      entry = entry[..<colon]
+    }
+    if entry.hasPrefix("*.") { entry = entry.dropFirst() }
+    if entry.hasPrefix(".") { entry = entry.dropFirst() }
+    if entry.hasSuffix(".") { entry = entry.dropLast() }
+    return !entry.isEmpty && (host == entry || host.hasSuffix(".\(entry)"))
+  }
+}
