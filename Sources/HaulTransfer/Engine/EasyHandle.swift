@@ -81,7 +81,8 @@ import HaulSystem
     let entry = limits.proxy.flatMap { limits.netrc?.entry(of: $0.host) }
     let login = limits.proxy?.login
     let strings: [(CURLoption, String?)] = [
-      (CURLOPT_PROXY, limits.proxy?.url ?? ""), (CURLOPT_PROXYUSERNAME, login?.user ?? entry?.login),
+      (CURLOPT_PROXY, limits.proxy?.url ?? ""),
+      (CURLOPT_PROXYUSERNAME, login?.user ?? entry?.login),
       (CURLOPT_PROXYPASSWORD, login?.password ?? entry?.password),
     ]
     for (option, value) in strings {

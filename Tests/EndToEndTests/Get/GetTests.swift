@@ -27,7 +27,9 @@ struct GetOrigin {
 extension ChildProcess.Output {
   /// Standard error without the lines that say how far a run is, which come when it takes long.
   var said: [String] {
-    standardError.filter { !$0.contains(" running, ") && $0.firstMatch(of: #/^haul get: \d+ of \d+ files, /#) == nil }
+    standardError.filter {
+      !$0.contains(" running, ") && $0.firstMatch(of: #/^haul get: \d+ of \d+ files, /#) == nil
+    }
   }
 }
 

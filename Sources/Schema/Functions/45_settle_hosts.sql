@@ -1,0 +1,141 @@
+-- What the ends of leases mean for the hosts.
+
+CREATE OR REPLACE FUNCTION haul.distrust_ranges(p_done jsonb, p_until timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_hosts integer[] := (SELECT array_agg(DISTINCT d.host_id)
+    FROM jsonb_to_recordset(p_done) AS d(host_id integer, range_unsafe uuid) WHERE d.range_unsafe IS NOT NULL);
+BEGIN
+  IF v_hosts IS NULL THEN
+    RETURN;
+  END IF;
+  DELETE FROM haul.range_unsafe u WHERE u.host = ANY (v_hosts) AND u.until < clock_timestamp();
+  INSERT INTO haul.range_unsafe (host, directory, until)
+  SELECT DISTINCT d.host_id, d.range_unsafe, p_until
+  FROM jsonb_to_recordset(p_done) AS d(host_id integer, range_unsafe uuid) WHERE d.range_unsafe IS NOT NULL
+  ON CONFLICT (host, directory) DO UPDATE SET until = excluded.until;
+  UPDATE haul.host h SET range_unsafe_until = p_until
+  FROM unnest(v_hosts) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) k WHERE h.ctid = k.place;
+END
+$$;
+COMMENT ON FUNCTION haul.distrust_ranges(jsonb, timestamptz) IS
+  'No ranges are requested until p_until from the directories that these endings, as in settle_hosts(), name. The '
+  'caller has locked their hosts.';
+
+CREATE OR REPLACE FUNCTION haul.settle_hosts(p_done jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_ids integer[];
+  v_blocked text[];
+  v_freed integer[];
+  v_queues text;
+BEGIN
+  SELECT array_agg(DISTINCT d.host_id),
+    array_agg(DISTINCT d.blocks) FILTER (WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host'),
+    string_agg(DISTINCT d.queue::text, ',') FILTER (WHERE d.state IN ('queued', 'interrupted'))
+  INTO v_ids, v_blocked, v_queues
+  FROM jsonb_to_recordset(p_done)
+    AS d(host_id integer, state haul.job_state, error text, blocks text, queue integer);
+
+  IF v_blocked IS NOT NULL THEN
+    PERFORM haul.ensure_hosts(v_blocked);  -- a redirect's target may be new here
+    SELECT v_ids || array_agg(n.id) INTO v_ids FROM haul.host_name n
+    WHERE n.name = ANY (v_blocked) AND n.id <> ALL (v_ids);
+  END IF;
+  PERFORM FROM unnest(v_ids) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n JOIN haul.host h ON h.ctid = n.place
+  ORDER BY u.id FOR UPDATE OF h;  -- those that have changed meanwhile as well, returned or not
+
+  v_freed := haul.give_back_places(p_done);
+  IF v_blocked IS NOT NULL THEN
+    PERFORM haul.block_hosts(p_done, v_now);
+  END IF;
+  PERFORM haul.distrust_ranges(p_done, v_now + interval '1 hour');
+
+  IF v_freed IS NOT NULL OR v_queues IS NOT NULL THEN
+    PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
+      array_agg(a.head))
+    FROM (
+      SELECT d.host_id AS host, d.queue, d.instance, d.priority, d.head
+      FROM jsonb_to_recordset(p_done) AS d(host_id integer, queue integer, instance integer,
+        priority smallint, head bigint, state haul.job_state)
+      WHERE d.state IN ('queued', 'interrupted')
+      UNION ALL
+      -- Their hosts are locked, so nobody parks or unparks these meanwhile.
+      SELECT k.host, k.queue, k.instance, l.priority, l.head
+      FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) l
+      WHERE k.host = ANY (v_freed) AND l.next_at IS NULL AND l.head IS NOT NULL) a;
+  END IF;
+  IF v_queues IS NOT NULL THEN
+    PERFORM pg_notify('haul', 'queues:' || v_queues);
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.settle_hosts(jsonb) IS
+  'The second half of end_leases(): gives hosts the places of ended leases back, blocks hosts in trouble, and arms the '
+  'lanes of jobs that wait again and of hosts that are no longer full. In p_done, leases that ended alike are one '
+  'element, with their number ("ended"), the first job ("head") and the longest "delay" of a host. Locks hosts by id, '
+  'then lanes.';
+
+CREATE OR REPLACE FUNCTION haul.give_back_places(p_done jsonb) RETURNS integer[]
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_freed integer[];
+BEGIN
+  WITH ended AS (
+    SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.answered) AS answered,
+      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed, sum(d.too_many) AS too_many
+    FROM jsonb_to_recordset(p_done)
+      AS d(host_id integer, result text, ended integer, answered boolean, too_many integer)
+    GROUP BY d.host_id
+  ), back AS (
+    UPDATE haul.host h SET
+      in_flight = h.in_flight - e.ended,
+      failures = CASE WHEN e.answered THEN 0 ELSE h.failures END,
+      trouble_since = CASE WHEN NOT e.answered THEN h.trouble_since END,
+      cap = CASE WHEN e.too_many > 0 THEN least(h.cap, greatest(1, h.in_flight - e.too_many))
+        WHEN e.grows THEN h.cap + 1 ELSE h.cap END,
+      successes = CASE WHEN h.cap < h.policy_cap AND NOT e.grows AND e.too_many = 0
+        THEN h.successes + e.completed ELSE 0 END
+    FROM (
+      SELECT k.place, k.in_flight >= haul.places(k.cap, k.failures) AS was_full, n.*,
+        k.cap < k.policy_cap AND k.successes + n.completed >= haul.successes_to_grow() AS grows
+      FROM ended n CROSS JOIN LATERAL haul.host_now(n.host_id) k) e
+    WHERE h.ctid = e.place
+    RETURNING h.id, e.was_full AND h.in_flight < haul.places(h.cap, h.failures) AS freed)
+  SELECT array_agg(b.id) FILTER (WHERE b.freed) INTO v_freed FROM back b;
+  RETURN v_freed;
+END
+$$;
+COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
+  'Gives hosts, which the caller has locked, the places of ended leases back; p_done as for settle_hosts(). A host '
+  'that answers has no failures any more, and its cap grows by one after successes_to_grow() completed jobs; where it '
+  'has refused some because others were running, it is lowered to so many as it served. Returns the hosts that were '
+  'full and are not any more; NULL = none.';
+
+CREATE OR REPLACE FUNCTION haul.block_hosts(p_done jsonb, p_now timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  UPDATE haul.host h SET
+    blocked_until = greatest(h.blocked_until, p_now + make_interval(secs => b.delay)),
+    block_reason = CASE WHEN h.blocked_until > p_now THEN h.block_reason ELSE b.error END,
+    -- Several transfers that fail together are one failure. A host that says that it is asked too much is asked half
+    -- as much.
+    failures = h.failures + CASE WHEN h.blocked_until > p_now THEN 0 ELSE 1 END,
+    cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > p_now) IS NOT TRUE
+      THEN greatest(1, h.cap / 2) ELSE h.cap END,
+    successes = 0,
+    trouble_since = CASE WHEN h.blocked_until > p_now - haul.trouble_memory()
+      THEN coalesce(h.trouble_since, p_now) ELSE p_now END
+  FROM (
+    SELECT d.blocks AS name, max(d.delay) AS delay, max(d.error) AS error
+    FROM jsonb_to_recordset(p_done)
+      AS d(blocks text, delay double precision, state haul.job_state, error text)
+    WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host' GROUP BY d.blocks) b
+  JOIN haul.host_name n ON n.name = b.name CROSS JOIN LATERAL haul.host_now(n.id) k
+  WHERE h.ctid = k.place;
+END
+$$;
+COMMENT ON FUNCTION haul.block_hosts(jsonb, timestamptz) IS
+  'Blocks the hosts, which the caller has locked, whose transfers failed by the host''s trouble, from p_now for the '
+  'longest delay of each; p_done as for settle_hosts().';
