@@ -1,3 +1,4 @@
+import HaulSystem
 internal import HaulTransfer
 import JobModel
 
@@ -41,9 +42,26 @@ struct Aria2Lines: ListParser {
       let reason = "an indented line is an option, such as out=NAME"
       return begin(.failure(Fault(line: line.number, reason: reason)))
     }
-    let urls = content.split(separator: "\t")
+    do throws(ListFault) {
+      return begin(.success(try entry(content, line: line.number)))
+    } catch {
+      return begin(.failure(Fault(line: line.number, reason: error.reason)))
+    }
+  }
+
+  /// The entry that a line of URLs with tabs between begins.
+  private mutating func entry(_ content: Substring, line: Int) throws(ListFault) -> ListEntry {
+    var urls = content.split(separator: "\t")
+    if let comment = urls.firstIndex(where: { $0.hasPrefix("#") }) {
+      urls.removeSubrange(comment...)
+    }
+    if let other = urls.dropFirst().first(where: { !ListURL.beginning($0) }) {
+      throw ListFault(
+        "behind the tab '\(SafeText.visible(String(other)))' is no URL; --url-column 1 reads the list as a table"
+      )
+    }
     if urls.count > 1 { mirrored += 1 }
-    return begin(.success(ListEntry(line: line.number, url: String(urls[0]))))
+    return ListEntry(line: line, url: String(try ListURL.alone(in: urls.first ?? content)))
   }
 
   mutating func finish() -> ListItem? {
@@ -106,26 +124,34 @@ struct Aria2Lines: ListParser {
     }
     switch key {
     case "out": name = String(value)
+    case "dir" where value.hasPrefix("/"): leaveOut("dir with a path from the root")
     case "dir": directory = Self.relative(value)
     case "checksum":
       entry.options.digest = String(value)
       open = .success(entry)
-    case "header":
-      do throws(RequestField.Problem) {
-        entry.options.headers =
-          (entry.options.headers ?? []) + [try RequestField(String(value)).text]
-        open = .success(entry)
-      } catch {
-        fail(line, "\(error)")
-      }
-    case let key where Self.holdsSecret(key):
+    case "header": add(String(value), to: &entry, line: line)
+    case "referer": add("Referer: \(value)", to: &entry, line: line)
+    case "user-agent": add("User-Agent: \(value)", to: &entry, line: line)
+    case let key where Self.holdsSecret(key, value):
       fail(
         line,
         "\(key) holds a secret, which the database would keep; leave it out, and name a credential instead"
       )
     default:
-      let key = String(key)
-      if !unknown.contains(key) { unknown.append(key) }
+      leaveOut(String(key))
+    }
+  }
+
+  private mutating func leaveOut(_ option: String) {
+    if !unknown.contains(option) { unknown.append(option) }
+  }
+
+  private mutating func add(_ header: String, to entry: inout ListEntry, line: Int) {
+    do throws(RequestField.Problem) {
+      entry.options.headers = (entry.options.headers ?? []) + [try RequestField(header).text]
+      open = .success(entry)
+    } catch {
+      fail(line, "\(error)")
     }
   }
 
@@ -141,7 +167,8 @@ struct Aria2Lines: ListParser {
     return rest.isEmpty || rest == "." ? nil : String(rest)
   }
 
-  private static func holdsSecret(_ key: Substring) -> Bool {
-    key.hasSuffix("passwd") || key.hasSuffix("-proxy") || key == "load-cookies"
+  private static func holdsSecret(_ key: Substring, _ value: Substring) -> Bool {
+    key.hasSuffix("passwd") || key.hasSuffix("-proxy") && value.contains("@")
+      || key == "load-cookies"
   }
 }

@@ -1,23 +1,72 @@
 import FoundationEssentials
+import HaulSystem
 
-/// `ListFormat.jsonl`: an object a line; blank lines are skipped.
+/// `ListFormat.jsonl`: an object a line, or the elements of an array that ``JSONSplitter`` cut out; each an object or the
+/// text of a URL. Blank lines are skipped.
 struct JSONLines: ListParser {
-  func parse(_ line: ListLine) -> ListItem? {
-    line.item { text throws(ListFault) in
+  private let choices: ListColumns
+  /// Names of members that mean nothing here, in the order of their first use.
+  private var leftOut: [String] = []
+
+  init(_ choices: ListColumns = ListColumns()) { self.choices = choices }
+
+  mutating func parse(_ line: ListLine) -> ListItem? {
+    do throws(ListFault) {
+      let text = try line.text.get()
       if PlainLines.trimmed(text).isEmpty { return nil }
-      let object: JSONEntry
-      do {
-        object = try JSONDecoder().decode(JSONEntry.self, from: Data(text.utf8))
-      } catch {
+      if let url = try? JSONDecoder().decode(String.self, from: Data(text.utf8)) {
+        return .entry(ListEntry(line: line.number, url: url))
+      }
+      guard let object = try? JSONDecoder().decode(JSONObject.self, from: Data(text.utf8)) else {
         throw ListFault("it is no object in JSON")
       }
-      return try object.entry(line: line.number)
+      return .entry(try entry(object, line: line.number))
+    } catch {
+      return .problem(line: line.number, error.reason)
     }
+  }
+
+  private mutating func entry(_ object: JSONObject, line: Int) throws(ListFault) -> ListEntry {
+    var entry = ListEntry(line: line, url: "")
+    for (name, value) in object.members {
+      guard let member = try member(called: name) else {
+        if leftOut.count < 13, !leftOut.contains(name) { leftOut.append(name) }
+        continue
+      }
+      switch value {
+      case .null: break
+      case .text(let text): try member.put(text, into: &entry)
+      case .texts(let texts): try member.field.put(texts, into: &entry)
+      case .other: throw member.field.noSuchValue
+      }
+    }
+    if entry.url.isEmpty { throw ListFault("the object has no url") }
+    return entry
+  }
+
+  /// What is read from the member of this name; nil for one that is left out.
+  private func member(called name: String) throws(ListFault) -> ListMember? {
+    if choices.isEmpty { return try ListMember.certain(name) }
+    for (column, field) in choices.chosen {
+      guard case .named(let chosen) = column else {
+        throw ListFault("members of JSON objects have names and no numbers such as \(column)")
+      }
+      if chosen.lowercased() == name.lowercased() { return ListMember(field, called: name) }
+    }
+    let known = ListMember.known(name)
+    return choices.chosen.contains { $0.field == known?.field } ? nil : known
+  }
+
+  mutating func finish() -> ListItem? {
+    if leftOut.isEmpty { return nil }
+    defer { leftOut = [] }
+    let shown = leftOut.prefix(12).map { SafeText.visible($0) }.joined(separator: ", ")
+    return .notice("members that are left out: \(shown)\(leftOut.count > 12 ? " and others" : "")")
   }
 }
 
 /// The members of an object, their values as texts.
-private struct JSONEntry: Decodable {
+struct JSONObject: Decodable {
   private struct Key: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -25,7 +74,7 @@ private struct JSONEntry: Decodable {
     init?(intValue: Int) { nil }
   }
 
-  private enum Value {
+  enum Value {
     case text(String)
     case texts([String])
     case null
@@ -33,7 +82,19 @@ private struct JSONEntry: Decodable {
     case other
   }
 
-  private let members: [(name: String, value: Value)]
+  let members: [(name: String, value: Value)]
+
+  /// Whether it names no URL, and has exactly one array or object, which may be a list of them.
+  func isListAlone(_ choices: ListColumns) -> Bool {
+    let lists = members.count {
+      switch $0.value {
+      case .texts, .other: true
+      case .text, .null: false
+      }
+    }
+    let url = choices.url?.description ?? ListField.url.name
+    return lists == 1 && !members.contains { $0.name.lowercased() == url.lowercased() }
+  }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
@@ -55,19 +116,5 @@ private struct JSONEntry: Decodable {
       }
       return (key.stringValue, value)
     }
-  }
-
-  func entry(line: Int) throws(ListFault) -> ListEntry {
-    var entry = ListEntry(line: line, url: "")
-    for (field, value) in zip(try ListField.named(members.map(\.0)), members.map(\.1)) {
-      switch value {
-      case .null: break
-      case .text(let text): try field.put(text, into: &entry)
-      case .texts(let texts): try field.put(texts, into: &entry)
-      case .other: throw field.noSuchValue
-      }
-    }
-    if entry.url.isEmpty { throw ListFault("the object has no url") }
-    return entry
   }
 }

@@ -16,12 +16,27 @@ struct ListLine: Equatable {
   }
 }
 
+/// Cuts the bytes of a list, which arrive piece by piece, into what a parser takes.
+protocol ListSplitter: Sendable {
+  /// The next piece.
+  mutating func append(_ bytes: [UInt8])
+
+  /// No more pieces follow.
+  mutating func end()
+
+  /// The next line, or what stands for one; nil when the next piece is needed first, or after the last.
+  mutating func next() -> ListLine?
+}
+
 /// Cuts bytes that arrive piece by piece into lines. Holds the piece being cut and at most one
 /// unfinished line. Lines end in LF or CR LF, the last one perhaps in nothing; a byte order mark
 /// at the very start is dropped.
-struct LineSplitter {
-  /// Bytes of a line without its end.
+struct LineSplitter: ListSplitter {
+  /// Bytes of a line without its end, in most lists.
   static let longestLine = 64 << 10
+
+  /// Bytes of a line without its end.
+  private let longest: Int
 
   private var buffer: [UInt8] = []
   /// Where the next line starts in `buffer`.
@@ -31,21 +46,20 @@ struct LineSplitter {
   private var isSkipping = false
   private var isEnded = false
 
-  /// The next piece.
+  init(longestLine: Int = Self.longestLine) { longest = longestLine }
+
   mutating func append(_ bytes: [UInt8]) {
     buffer.removeFirst(start)
     start = 0
     buffer += bytes
   }
 
-  /// No more pieces follow.
   mutating func end() { isEnded = true }
 
-  /// The next whole line; nil when the next piece is needed first, or after the last line.
   mutating func next() -> ListLine? {
     let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n"))
     // An unfinished line may still lack its CR LF.
-    if end == nil, !isEnded, buffer.count - start > Self.longestLine + 1 {
+    if end == nil, !isEnded, buffer.count - start > longest + 1 {
       isSkipping = true
       start = buffer.count
     }
@@ -58,8 +72,8 @@ struct LineSplitter {
     if number == 1, line.starts(with: [0xef, 0xbb, 0xbf]) { line = line.dropFirst(3) }
     if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
     defer { isSkipping = false }
-    if isSkipping || line.count > Self.longestLine {
-      return ListLine(number: number, fault: "the line is longer than 64 KiB")
+    if isSkipping || line.count > longest {
+      return ListLine(number: number, fault: "the line is longer than \(longest >> 10) KiB")
     }
     guard let text = String(validating: line, as: UTF8.self) else {
       return ListLine(number: number, fault: "the line is not UTF-8")

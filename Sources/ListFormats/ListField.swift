@@ -91,24 +91,16 @@ package enum ListField: Equatable, Sendable {
     }
   }
 
-  /// The fields of these names.
-  static func named(_ names: [String]) throws(ListFault) -> [ListField] {
-    let fields = names.compactMap { byName[$0] }
-    if fields.count == names.count { return fields }
-    let known = self.names.joined(separator: ", ")
-    let unknown = names.filter { byName[$0] == nil }
-    let shown = unknown.map { "'\(SafeText.visible($0))'" }
-    let meant = unknown.map { foreign[$0.lowercased()] }
-    if unknown.count == 1 {
-      let question = meant[0].map { ": did you mean '\($0.name)'? There" }
-      throw ListFault("\(shown[0]) is no name of a field\(question ?? "; there") are \(known)")
-    }
-    let list = zip(shown, meant).map { name, field in
-      field.map { "\(name) (did you mean '\($0.name)'?)" } ?? name
-    }
-    throw ListFault(
-      "\(list.dropLast().joined(separator: ", ")) and \(list.last ?? "") are no names of fields; there are \(known)"
-    )
+  /// The field of exactly this name.
+  static func named(_ name: String) -> ListField? { byName[name] }
+
+  /// The field that a name in lower case, which is none's, may be meant for.
+  static func meant(by name: String) -> ListField? {
+    if let field = foreign[name] { return field }
+    // Short names are near to many words that mean something else.
+    guard name.utf8.count > 4 else { return nil }
+    let near = Suggestion.nearest(to: name, among: names + ["checksum"])
+    return near.flatMap { byName[$0] ?? foreign[$0] }
   }
 
   /// What other programs' lists call some of them.

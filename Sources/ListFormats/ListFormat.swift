@@ -4,34 +4,13 @@ package enum ListFormat: String, CaseIterable, Sendable {
   case plain
   /// Lines of URLs, each followed by indented lines with its options (aria2 manual, "Input File").
   case aria2
-  /// `TsvHttpData-1.0` (Storage Transfer Service, "Create a URL list"): URL, length, MD5 in base64.
+  /// `TsvHttpData-1.0` (Storage Transfer Service, "Create a URL list"): URL, length, MD5 in base64; or another table with
+  /// tabs.
   case tsv
-  /// A JSON object a line, with the names of ``ListField``.
+  /// A JSON object a line, with the names of ``ListField``; or an array of those, or of URLs.
   case jsonl
-  /// Comma-separated values (RFC 4180), the first line names the fields.
+  /// Comma-separated values (RFC 4180) or another table, whose first line names the fields.
   case csv
-
-  /// The format of the list called `name` whose first line that is neither blank nor a comment is `line`.
-  ///
-  /// By its ending, else by that line: `TsvHttpData-1.0`, an object, or a header that names `url`. nil: lines of
-  /// URLs, perhaps with options of aria2's.
-  static func recognised(name: String, line: String) -> ListFormat? {
-    let ending = name.lastIndex(of: ".").map { name[$0...].dropFirst().lowercased() }
-    switch ending {
-    case "jsonl", "ndjson": return .jsonl
-    case "csv": return .csv
-    case "tsv": return .tsv
-    default: break
-    }
-    if line == TSVLines.heading { return .tsv }
-    if line.drop(while: { $0 == " " || $0 == "\t" }).first == "{" { return .jsonl }
-    if let fields = try? CSVLines.fields(of: line),
-      (try? CSVLines.header(fields))?.contains(.url) == true
-    {
-      return .csv
-    }
-    return nil
-  }
 
   /// What a list in this format is called in a sentence.
   var title: String {
@@ -42,43 +21,6 @@ package enum ListFormat: String, CaseIterable, Sendable {
     case .jsonl: "JSON lines"
     case .csv: "CSV"
     }
-  }
-
-  func makeParser() -> any ListParser {
-    switch self {
-    case .plain: PlainLines()
-    case .aria2: Aria2Lines(isCertain: true)
-    case .tsv: TSVLines()
-    case .jsonl: JSONLines()
-    case .csv: CSVLines()
-    }
-  }
-}
-
-/// Chooses the parser by the first line that says something, and tells at the end which that was.
-struct AnyLines: ListParser {
-  let name: String
-  private var parser: (any ListParser)?
-  private var notice: String?
-
-  init(name: String) { self.name = name }
-
-  mutating func parse(_ line: ListLine) -> ListItem? {
-    if parser == nil {
-      guard let text = try? line.text.get() else { return line.item { _ in nil } }
-      let isBlank = text.allSatisfy { $0 == " " || $0 == "\t" }
-      if isBlank || text.hasPrefix("#") { return nil }
-      let format = ListFormat.recognised(name: name, line: text)
-      parser = format?.makeParser() ?? Aria2Lines(isCertain: false)
-      notice = format.map { "read as \($0.title)" }
-    }
-    return parser?.parse(line)
-  }
-
-  mutating func finish() -> ListItem? {
-    if let item = parser?.finish() { return item }
-    defer { notice = nil }
-    return notice.map { .notice($0) }
   }
 }
 
@@ -91,7 +33,7 @@ struct PlainLines: ListParser {
       if Aria2Lines.option(url) != nil, url.count < text.count {
         throw ListFault("an option of aria2's in lines of URLs; --format aria2 reads it")
       }
-      return ListEntry(line: line.number, url: String(url))
+      return ListEntry(line: line.number, url: String(try ListURL.alone(in: url)))
     }
   }
 

@@ -13,11 +13,15 @@ protocol ListParser: Sendable {
   /// Takes the next line; returns the item that it completes.
   mutating func parse(_ line: ListLine) -> ListItem?
 
+  /// The next of several items that the last line completes; called until there is none.
+  mutating func pending() -> ListItem?
+
   /// No line follows; called until nothing is left to tell.
   mutating func finish() -> ListItem?
 }
 
 extension ListParser {
+  mutating func pending() -> ListItem? { nil }
   mutating func finish() -> ListItem? { nil }
 }
 

@@ -25,17 +25,17 @@ package struct ListReader: AsyncSequence, Sendable {
   package typealias Failure = ListError
 
   private let source: ListSource
-  private let format: ListFormat?
+  private let choices: ListChoices
 
-  /// Opens nothing yet. Without a format it is told by the list's name and first line.
-  package init(_ source: ListSource, format: ListFormat? = nil) {
+  /// Opens nothing yet.
+  package init(_ source: ListSource, _ choices: ListChoices = ListChoices()) {
     self.source = source
-    self.format = format
+    self.choices = choices
   }
 
   /// Opens nothing yet.
   package func makeAsyncIterator() -> Iterator {
-    Iterator(source: source, parser: format?.makeParser() ?? AnyLines(name: source.name))
+    Iterator(source: source, choices: choices)
   }
 
   /// One pass over a list.
@@ -52,13 +52,12 @@ package struct ListReader: AsyncSequence, Sendable {
     private static let pieceSize = 256 << 10
 
     private let source: ListSource
-    private var parser: any ListParser
-    private var splitter = LineSplitter()
+    private var cutter: ListCutter
     private var stage = Stage.unopened
 
-    init(source: ListSource, parser: any ListParser) {
+    init(source: ListSource, choices: ListChoices) {
       self.source = source
-      self.parser = parser
+      cutter = ListCutter(name: source.name, choices)
     }
 
     /// The next item, nil at the end. Stays on the caller's actor: a hop for every line would cost
@@ -67,9 +66,7 @@ package struct ListReader: AsyncSequence, Sendable {
       isolation actor: isolated (any Actor)?
     ) async throws(ListError) -> ListItem? {
       while true {
-        while let line = splitter.next() {
-          if let item = parser.parse(line) { return item }
-        }
+        if let item = cutter.next() { return item }
         switch stage {
         case .unopened:
           let file = try await BlockingFile.open(source)
@@ -78,7 +75,7 @@ package struct ListReader: AsyncSequence, Sendable {
           take(piece, of: file)
         case .reading(let file): take(try await file.read(atMost: Self.pieceSize), of: file)
         case .ended:
-          if let item = parser.finish() { return item }
+          if let item = cutter.last() { return item }
           stage = .finished
         case .finished: return nil
         }
@@ -87,10 +84,10 @@ package struct ListReader: AsyncSequence, Sendable {
 
     private mutating func take(_ piece: [UInt8], of file: BlockingFile) {
       if piece.isEmpty {
-        splitter.end()
+        cutter.end()
         stage = .ended
       } else {
-        splitter.append(piece)
+        cutter.append(piece)
         stage = .reading(file)
       }
     }

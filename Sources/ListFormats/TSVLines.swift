@@ -1,26 +1,30 @@
 import JobModel
 
 /// `ListFormat.tsv`: after the heading URL, length and MD5 in base64, separated by tabs; the last two may be missing.
+/// Without that heading it is a table.
 struct TSVLines: ListParser {
   static let heading = "TsvHttpData-1.0"
 
+  private let choices: ListColumns
   private var isBegun = false
-  private var isBroken = false
+  /// What reads a list without the heading.
+  private var table: TableLines?
+
+  init(_ choices: ListColumns) { self.choices = choices }
 
   mutating func parse(_ line: ListLine) -> ListItem? {
-    if isBroken { return nil }
-    let isFirst = !isBegun
-    isBegun = true
-    let item = line.item { text throws(ListFault) in
-      if isFirst {
-        if text == Self.heading { return nil }
-        throw ListFault("the first line of this format must be \(Self.heading)")
-      }
-      return text.isEmpty ? nil : try Self.entry(text, line: line.number)
+    if !isBegun {
+      isBegun = true
+      if (try? line.text.get()) == Self.heading { return nil }
+      table = TableLines(choices, fields: .tab)
     }
-    isBroken = isFirst && item != nil
-    return item
+    if table != nil { return table?.parse(line) }
+    return line.item { text throws(ListFault) in
+      text.isEmpty ? nil : try Self.entry(text, line: line.number)
+    }
   }
+
+  mutating func finish() -> ListItem? { table?.finish() }
 
   private static func entry(_ text: String, line: Int) throws(ListFault) -> ListEntry {
     let fields = text.split(separator: "\t", omittingEmptySubsequences: false)

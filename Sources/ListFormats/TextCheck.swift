@@ -14,13 +14,13 @@ enum TextCheck {
       "it is a ZIP archive, as spreadsheets are too: unpack it, or save the sheet as CSV"
     ),
     ([0xff, 0xfe], utf16), ([0xfe, 0xff], utf16),
-    (
-      Array("[".utf8),
-      "it is an array of JSON: JSON lines have one object a line, as jq -c '.[]' makes them"
-    ),
+    (Array("%PDF-".utf8), "it is a PDF document: pdftotext makes a text of it, for --extract"),
   ]
   private static let utf16 =
     "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
+
+  private static let metalink =
+    "it is a Metalink document, which names files with their mirrors and digests: aria2c -M reads it, and haul a list with one URL for each file"
 
   /// Why a file that begins with `bytes` is no list of lines, as a clause without its full stop; nil where it may be one.
   ///
@@ -30,6 +30,9 @@ enum TextCheck {
   static func fault(of bytes: [UInt8]) -> String? {
     let beginning = bytes.prefix(reach)
     if let kind = kinds.first(where: { beginning.starts(with: $0.magic) }) { return kind.clause }
+    if String(decoding: beginning.prefix(1 << 10), as: UTF8.self).contains("<metalink") {
+      return metalink
+    }
     if let nul = beginning.firstIndex(of: 0) {
       let line = beginning[..<nul].count { $0 == UInt8(ascii: "\n") } + 1
       return "it is no text: line \(line) has a NUL byte"

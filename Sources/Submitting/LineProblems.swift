@@ -2,17 +2,40 @@ package import Arguments
 import Synchronization
 package import Terminal
 
-/// Lines that are wrong: all are counted, the first are kept to be shown.
+/// Lines that are wrong: all are counted, the first of each kind are kept to be shown.
 package final class LineProblems: Sendable {
-  /// A line and what is wrong with it, as it is shown.
-  package typealias Problem = (line: Int, sentence: String)
+  /// A line and what is wrong with it.
+  package struct Problem: Sendable {
+    let line: Int
+    /// Names the line, to lead the sentence; empty where nothing needs to be named.
+    let place: String
+    /// A sentence.
+    let reason: String
+    /// The number of other lines that the same is wrong with.
+    var others = 0
+
+    package init(_ line: Int, at place: String, _ reason: String, others: Int = 0) {
+      self.line = line
+      self.place = place
+      self.reason = reason
+      self.others = others
+    }
+
+    var text: String {
+      switch others {
+      case 0: place + reason
+      case 1: "\(place)\(reason) 1 more is wrong in the same way."
+      default: "\(place)\(reason) \(others) more are wrong in the same way."
+      }
+    }
+  }
 
   /// The number of problems that are shown.
   private static let shown = 20
 
   private struct State {
     var count = 0
-    /// In the order of the lines.
+    /// In the order of the lines; none has the reason of another.
     var first: [Problem] = []
   }
 
@@ -20,13 +43,18 @@ package final class LineProblems: Sendable {
 
   package init() {}
 
+  /// The number of lines that are wrong.
   package var count: Int { state.withLock { $0.count } }
 
-  /// `sentence` says which line is wrong and why. In the order of the lines.
-  package func add(_ line: Int, _ sentence: String) {
+  /// Adds a problem, in the order of the lines.
+  package func add(_ problem: Problem) {
     state.withLock { state in
-      state.count += 1
-      if state.count <= Self.shown { state.first.append((line, sentence)) }
+      state.count += 1 + problem.others
+      if let like = state.first.firstIndex(where: { $0.reason == problem.reason }) {
+        state.first[like].others += 1 + problem.others
+      } else if state.first.count < Self.shown {
+        state.first.append(problem)
+      }
     }
   }
 
@@ -42,8 +70,8 @@ package final class LineProblems: Sendable {
   /// Shows the first, a line each, and how many there are besides.
   package func list(on display: ProgressDisplay) {
     let state = state.withLock { $0 }
-    for problem in state.first { display.say(problem.sentence, as: .error) }
-    let rest = state.count - state.first.count
+    for problem in state.first { display.say(problem.text, as: .error) }
+    let rest = state.count - state.first.reduce(0) { $0 + 1 + $1.others }
     if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
   }
 
@@ -54,12 +82,12 @@ package final class LineProblems: Sendable {
     display.say("\(label): \(counted(count, "line")) left out", as: .error)
   }
 
-  /// What ends a command that needs every line: of a single wrong one all there is to say, several are listed first. nil
-  /// where none is wrong. `nothing` says what has not happened.
+  /// What ends a command that needs every line: of a single problem all there is to say, several are listed first. nil
+  /// where nothing is wrong. `nothing` says what has not happened.
   package func error(listedOn display: ProgressDisplay, nothing: String) -> ExitError? {
     let state = state.withLock { $0 }
-    if state.count <= 1 {
-      return state.first.first.map { ExitError(.badInput, "\($0.sentence) \(nothing)") }
+    if state.first.count <= 1 {
+      return state.first.first.map { ExitError(.badInput, "\($0.text) \(nothing)") }
     }
     list(on: display)
     return ExitError(.badInput, "\(counted(state.count, "line")) are wrong. \(nothing)")

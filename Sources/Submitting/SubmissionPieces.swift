@@ -34,7 +34,7 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
   package func makeAsyncIterator() -> Iterator {
     begun
       ?? Iterator(
-        items: ListReader(list, format: reader.format).makeAsyncIterator(), reader: reader,
+        items: ListReader(list, reader.choices).makeAsyncIterator(), reader: reader,
         name: list.name, problems: problems)
   }
 
@@ -71,7 +71,8 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
             if let line = reader.line(entry, place: "\(name):\(entry.line): ", problems) {
               lines.append(line)
             }
-          case .problem(let line, let reason): problems.add(line, "\(name):\(line): \(reason).")
+          case .problem(let line, let reason):
+            problems.add(.init(line, at: "\(name):\(line): ", "\(reason)."))
           case .notice(let text): reader.display.say("\(name): \(text)")
           }
         }

@@ -23,10 +23,11 @@ package struct SubmissionReader {
   package var participle = "submitted"
   /// Whether two URLs for one path are found here, and not by the database.
   package var findsDoublePaths = false
+  /// Whether the second URL of one path is numbered, and not refused.
+  package var numbersDoubleNames = false
   /// What a URL may begin with.
   package var schemes = WebURL.knownSchemes
-  /// nil: by the list's name and first line.
-  package var format: ListFormat?
+  package var choices = ListChoices()
   /// Gets notices about a list, and what is wrong with it.
   package let display: ProgressDisplay
   /// The sentence for an error of any kind.
@@ -111,35 +112,26 @@ package struct SubmissionReader {
     ExitError(error.exitCode, "\(list): \(describe(error)) \(nothing)")
   }
 
-  /// Without lines whose file would get the path of another's, which go to `problems`.
+  /// Without lines whose file would be in the way of another's, which go to `problems`.
   private func distinct(
     _ lines: [SubmitLine], called word: String, _ problems: LineProblems, _ place: (Int) -> String
   ) -> [SubmitLine] {
     guard findsDoublePaths else { return lines }
-    // By bytes, as the file system tells names apart: String holds equivalent spellings of a letter for one.
-    var first: [[UInt8]: SubmitLine] = [:]
-    var wrong: [LineProblems.Problem] = []
-    let right = lines.filter { line in
-      let name = Array(line.path.utf8)
-      guard let other = first[name] else {
-        first[name] = line
-        return true
+    var paths = PathCollisions(lines)
+    let lines = numbersDoubleNames ? paths.numbered(lines) : paths.distinct(lines)
+    let wayOut =
+      switch naming {
+      case .tree: "A list in JSON lines can give it another path."
+      case .flat:
+        "With --tree each keeps its host and directories, and with --rename it gets a number."
       }
-      if other.url.utf8.elementsEqual(line.url.utf8) { return true }
-      let sentence = "\(word) \(other.line) would become \"\(line.path)\" too"
-      wrong.append((line.line, "\(place(line.line))\(sentence)\(wayOut)"))
-      return false
+    for (collisions, reason) in paths.collisions(word) {
+      guard let first = collisions.first else { continue }
+      problems.add(
+        [.init(first, at: place(first), "\(reason) \(wayOut)", others: collisions.count - 1)],
+        of: collisions.count)
     }
-    problems.add(wrong, of: wrong.count)
-    return right
-  }
-
-  /// What helps against one path for two URLs.
-  private var wayOut: String {
-    switch naming {
-    case .tree: ". A list in JSON lines can give it another path."
-    case .flat: "; with --tree each keeps its host and directories."
-    }
+    return lines
   }
 
   /// The line that an entry makes; nil for a wrong one, which `problems` gets, led by `place`.
@@ -149,7 +141,7 @@ package struct SubmissionReader {
     do {
       return try line(entry)
     } catch {
-      problems.add(entry.line, place() + sentence(error, entry))
+      problems.add(.init(entry.line, at: place(), sentence(error, entry)))
       return nil
     }
   }

@@ -7,25 +7,26 @@ import Testing
 
 /// All items of a list whose bytes arrive in pieces of `size`.
 func items(
-  _ bytes: [UInt8], as format: ListFormat? = .plain, name: String = "list", piece size: Int = 1000
+  _ bytes: [UInt8], _ choices: ListChoices, name: String = "list", piece size: Int = 1000
 ) -> [ListItem] {
-  var splitter = LineSplitter()
-  var parser: any ListParser = format?.makeParser() ?? AnyLines(name: name)
+  var cutter = ListCutter(name: name, choices)
   var items: [ListItem] = []
   func take() {
-    while let line = splitter.next() {
-      if let item = parser.parse(line) { items.append(item) }
-    }
+    while let item = cutter.next() { items.append(item) }
   }
   for start in stride(from: 0, to: bytes.count, by: size) {
-    splitter.append(Array(bytes[start..<min(start + size, bytes.count)]))
+    cutter.append(Array(bytes[start..<min(start + size, bytes.count)]))
     take()
   }
-  splitter.end()
+  cutter.end()
   take()
-  while let item = parser.finish() { items.append(item) }
+  while let item = cutter.last() { items.append(item) }
   return items
 }
+
+func items(
+  _ bytes: [UInt8], as format: ListFormat? = .plain, name: String = "list", piece: Int = 1000
+) -> [ListItem] { items(bytes, ListChoices(format: format), name: name, piece: piece) }
 
 func items(
   _ text: String, as format: ListFormat? = .plain, name: String = "list"

@@ -52,7 +52,7 @@ struct ListTests {
     arguments: [
       ("http://h/a\n", .none), ("TsvHttpData-1.0\n", .tsv), ("TsvHttpData-1.0\r\n", .tsv),
       ("\n# x\n {\"url\":\"http://h/\"}\n", .jsonl), ("url\n", .csv), ("path, url\n", .csv),
-      ("\"url\",\"length\"\r\n", .csv), ("url;path\n", .none), ("path\n", .none),
+      ("\"url\",\"length\"\r\n", .csv), ("URL;path\n", .csv), ("path\n", .none),
     ] as [(String, ListFormat?)])
   func `a format is told by its first line`(text: String, format: ListFormat?) {
     let notices = items(text, as: nil).filter { if case .notice = $0 { true } else { false } }
@@ -61,11 +61,11 @@ struct ListTests {
 
   @Test(
     arguments: [
-      ("a.jsonl", .jsonl), ("a.NDJSON", .jsonl), ("a.csv", .csv), ("a.tsv", .tsv),
+      ("a.jsonl", .jsonl), ("a.NDJSON", .jsonl), ("a.csv", .csv), ("a.tsv", .none),
       ("a.txt", .none), ("csv", .none),
     ] as [(String, ListFormat?)])
   func `a format is told by its name's ending`(name: String, format: ListFormat?) {
-    #expect(ListFormat.recognised(name: name, line: "http://h/") == format)
+    #expect(ListFormat.recognised(name: name, line: "http://h/")?.title == format?.title)
   }
 
   // MARK: - aria2
@@ -110,6 +110,7 @@ struct ListTests {
     ("http://h/\n  header=Referer\n", "a header is written 'Name: value'"),
     ("http://h/\n  http-passwd=x\n", "http-passwd holds a secret"),
     ("http://h/\n  all-proxy=http://u:p@h\n", "all-proxy holds a secret"),
+    ("http://h/\n  referer=\u{1}\n", "the header Referer has a control character"),
   ])
   func `what holds a secret or cannot be sent is refused by its line`(
     text: String, reason: String
@@ -155,10 +156,6 @@ struct ListTests {
         .problem(line: 2, "length is '-1', and no whole number"),
         .problem(line: 3, "4 fields where there are at most 3: URL, length and MD5"),
       ])
-    #expect(
-      items("http://h/a\t1\nhttp://h/b\t1\n", as: .tsv) == [
-        .problem(line: 1, "the first line of this format must be TsvHttpData-1.0")
-      ])
   }
 
   // MARK: - JSON lines
@@ -196,9 +193,16 @@ struct ListTests {
   @Test(arguments: [
     (
       "{\"url\":\"h\",\"out\":\"x\"}",
-      "'out' is no name of a field: did you mean 'path'? There are url, path"
+      "'out' is no name of a field (did you mean 'path'?); --name-column 'out' reads it so"
     ),
-    ("{\"url\":\"h\",\"cheksum\":\"x\"}", "'cheksum' is no name of a field; there are url, path"),
+    (
+      "{\"url\":\"h\",\"cheksum\":\"x\"}",
+      "'cheksum' is no name of a field (did you mean 'digest'?); --digest-column 'cheksum' reads it so"
+    ),
+    (
+      "{\"url\":\"h\",\"max_atempts\":\"x\"}",
+      "'max_atempts' is no name of a field (did you mean 'max_attempts'?); with --url-column it is left out"
+    ),
     ("{\"url\":\"h\",\"length\":1.5}", "length is no text, whole number, true or false"),
     ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', and no whole number"),
     (
@@ -212,7 +216,7 @@ struct ListTests {
     ("{\"url\":\"h\",\"remote_time\":1}", "remote_time is '1', and neither true nor false"),
     ("{\"url\":[\"h\"]}", "url is no text"), ("{\"url\":5}", "url is no text"),
     ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "it is no object in JSON"),
-    ("{", "it is no object in JSON"), ("http://h/", "it is no object in JSON"),
+    ("{", "the JSON ends in the middle"), ("http://h/", "it is no object in JSON"),
   ])
   func `a wrong line of JSON is told`(text: String, reason: String) {
     guard case .problem(line: 1, let found)? = items(text, as: .jsonl).first else {
@@ -245,15 +249,12 @@ struct ListTests {
       ("url,path\n,b\n", 2, "the url is empty"),
       (
         "url,Size\nx,1\n", 1,
-        "'Size' is no name of a field: did you mean 'length'? There are "
-          + ListField.names.joined(separator: ", ")
+        "'Size' is no name of a field (did you mean 'length'?); with --url-column it is left out"
       ),
       (
-        "url,out,x,Size\nx,1,2,3\n", 1,
-        "'out' (did you mean 'path'?), 'x' and 'Size' (did you mean 'length'?) are no names of fields; there are "
-          + ListField.names.joined(separator: ", ")
+        "path\nx\n", 1,
+        "no column is called url: of 'path', --url-column says which holds the URLs"
       ),
-      ("path\nx\n", 1, "the header does not name url"),
       ("url,url\nx\n", 1, "the header names url twice"),
     ] as [(String, Int, String)])
   func `a wrong line of CSV is told`(text: String, line: Int, reason: String) {
@@ -308,7 +309,7 @@ struct ListTests {
     // Opened for reading too, so that opening does not wait for the reader.
     let writer = open(path, O_RDWR)
     defer { close(writer) }
-    var iterator = ListReader(.file(path), format: .plain).makeAsyncIterator()
+    var iterator = ListReader(.file(path), ListChoices(format: .plain)).makeAsyncIterator()
     for (line, text) in ["http://h/1\n", "http://h/2\nhttp", "://h/3\n"].enumerated() {
       try #require(write(writer, text, text.utf8.count) == text.utf8.count)
       let item = try await iterator.next(isolation: nil)

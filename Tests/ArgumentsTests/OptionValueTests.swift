@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Arguments
+@testable import HaulSystem
 
 struct OptionValueTests {
   @Test(arguments: [

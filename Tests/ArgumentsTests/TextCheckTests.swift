@@ -20,8 +20,12 @@ struct TextCheckTests {
         "it is a ZIP archive, as spreadsheets are too: unpack it, or save the sheet as CSV"
       ),
       (
-        Array(#"[{"url": "http://h/a"}]"#.utf8),
-        "it is an array of JSON: JSON lines have one object a line, as jq -c '.[]' makes them"
+        Array("%PDF-1.7".utf8),
+        "it is a PDF document: pdftotext makes a text of it, for --extract"
+      ),
+      (
+        Array("<?xml version=\"1.0\"?>\n<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\">".utf8),
+        "it is a Metalink document, which names files with their mirrors and digests: aria2c -M reads it, and haul a list with one URL for each file"
       ),
       (
         [0xff, 0xfe, 0x68, 0],

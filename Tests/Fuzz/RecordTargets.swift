@@ -70,21 +70,16 @@ private func checkWritten(_ entry: ListEntry) {
 private func items(
   of bytes: [UInt8], as format: ListFormat?, pieceSize: Int
 ) -> [ListItem] {
-  var splitter = LineSplitter()
-  var parser: any ListParser = format?.makeParser() ?? AnyLines(name: "list")
+  var cutter = ListCutter(name: "list", ListChoices(format: format))
   var items: [ListItem] = []
   var rest = bytes[...]
   while !rest.isEmpty {
-    splitter.append(Array(rest.prefix(pieceSize)))
+    cutter.append(Array(rest.prefix(pieceSize)))
     rest = rest.dropFirst(pieceSize)
-    while let line = splitter.next() {
-      if let item = parser.parse(line) { items.append(item) }
-    }
+    while let item = cutter.next() { items.append(item) }
   }
-  splitter.end()
-  while let line = splitter.next() {
-    if let item = parser.parse(line) { items.append(item) }
-  }
-  while let item = parser.finish() { items.append(item) }
+  cutter.end()
+  while let item = cutter.next() { items.append(item) }
+  while let item = cutter.last() { items.append(item) }
   return items
 }

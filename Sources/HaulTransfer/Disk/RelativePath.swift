@@ -59,7 +59,7 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
 
   /// The path in the same directory with `.number` before the name's extension: `a.1.txt`. A name
   /// that would become longer than 255 bytes loses the end of its stem.
-  func numbered(_ number: Int) -> RelativePath {
+  package func numbered(_ number: Int) -> RelativePath {
     let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
     // What is that long is no extension.
     let end = name[dot...].utf8.count > 64 ? name.endIndex : dot

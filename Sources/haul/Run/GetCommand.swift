@@ -37,14 +37,16 @@ struct GetCommand: HaulCommand {
       "haul get -i list.txt -o films -j 4",
       "A list, one URL a line, into the directory films, four at once."),
     Example(
+      "haul get -i list.csv --url-column link --digest-column sha256",
+      "A table from elsewhere, of which two columns count."),
+    Example(
+      "haul get -i page.html --extract -o films", "Every URL that a page or another text names."),
+    Example(
       "haul get -i list.txt --tree --if-exists skip",
       "Under host/path/name, and what is there already is left as it is."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
-        .from(.files),
-      .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
       .value(
         "output", short: "o", "<dir>", \.output, "The directory files go to; made if it is missing."
       ).from(.directories),
@@ -58,10 +60,14 @@ struct GetCommand: HaulCommand {
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
+      .flag(
+        "rename", \.rename,
+        "Number the names of files that another one of the list has: a.iso, a.1.iso."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
-    ] + group(\.progress) + group(\.result) + group(\.choices) + group(\.requests) + group(\.log)
+    ] + group(\.progress) + group(\.result) + group(\.list) + group(\.choices) + group(\.requests)
+    + group(\.log)
   static let operands: [Operand<Self>] = [
     .repeated(
       "url", \.urls, isRequired: false, "http or https URLs; ftp, ftps or sftp with --allow-scheme."
@@ -81,14 +87,14 @@ struct GetCommand: HaulCommand {
   private static let ofRedirects = "nothing is needed to follow redirects."
 
   var urls: [String] = []
-  var input: String?
-  var skipBad = false
   var output = "."
   var name: String?
   var concurrency = 8
   var limitRate: RateArgument?
   var checksum: ExpectedDigest?
   var tree = false
+  var rename = false
+  var list = ListOptions()
   var networks: [CIDR] = []
   var progress = ProgressOptions()
   var result = OutputOptions()
@@ -133,15 +139,7 @@ struct GetCommand: HaulCommand {
   }
 
   private func checkUsage() throws(ExitError) {
-    if urls.isEmpty && input == nil {
-      throw ExitError(.usage, "no URL is given: name some, or a list with --input.")
-    }
-    if !urls.isEmpty && input != nil {
-      throw ExitError(.usage, "URLs and --input do not go together.")
-    }
-    if input == nil && skipBad {
-      throw ExitError(.usage, "--skip-bad is for a list with --input.")
-    }
+    try list.check(beside: urls)
     let single = [name.map { _ in "--name" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
     if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
     if tree && name != nil { throw ExitError(.usage, "--name and --tree do not go together.") }
@@ -188,7 +186,11 @@ struct GetCommand: HaulCommand {
       findsDoublePaths: true, display: display,
       describe: { ExitError(from: $0).message ?? "" })
     reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
-    if let input { return try await reader.lines(ofList: input, skipsWrong: skipBad) }
+    reader.choices = list.choices
+    reader.numbersDoubleNames = rename
+    if let input = list.input {
+      return try await reader.lines(ofList: input, skipsWrong: list.skipBad)
+    }
     return try reader.lines(ofURLs: urls, path: name, digest: checksum)
   }
 

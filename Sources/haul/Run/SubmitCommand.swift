@@ -23,11 +23,12 @@ struct SubmitCommand: HaulCommand {
     that are not given again stay as they were, a digest and a length excepted. What waits or runs brings what its \
     source has then. A damaged file is fetched anew by 'haul verify --requeue JOB'.
 
-    A list has one URL a line; blank lines and lines that start with # are skipped. It may also be an input file \
-    of aria2 (out, dir, checksum and header count), TsvHttpData-1.0, JSON lines, or CSV with a header. The last two \
-    know the fields \(ListField.names.joined(separator: ", ")); headers is a list of texts in JSON, and \
-    with a tab between in CSV. Without --format the name's ending \
-    (.jsonl, .ndjson, .csv, .tsv) or the first line tells. A file of another length or digest than \
+    A list has one URL a line; blank lines and lines that start with # are skipped. It may also be an input file of \
+    aria2 (out, dir, checksum, header, referer and user-agent count), TsvHttpData-1.0, a table with commas, semicolons or \
+    tabs, JSON lines or a JSON array: its content tells. Tables and JSON know the fields \
+    \(ListField.names.joined(separator: ", ")); headers is a list of texts in JSON, and with a tab between in a table. \
+    --url-column, --name-column and --digest-column read columns of other names, and --extract reads any text. \
+    A file of another length or digest than \
     the list says fails. No user name, password or token may be in a list, a URL or a header: the database would keep it. \
     Name a credential instead, which is a file of the workers'.
     """
@@ -48,10 +49,6 @@ struct SubmitCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [
-      .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
-        .from(.files),
-      .value("format", "<format>", \.format, "How to read the list."),
-      .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
       .value(
         "on-duplicate", "<policy>", \.onDuplicate,
         """
@@ -72,7 +69,7 @@ struct SubmitCommand: HaulCommand {
         "wait", \.wait,
         "Wait until these jobs have ended, those that were in the queue already too; with --batch the whole batch."
       ),
-    ] + group(\.progress) + group(\.output) + group(\.choices) + group(\.database)
+    ] + group(\.progress) + group(\.output) + group(\.list) + group(\.choices) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(
       "url", \.urls, isRequired: false,
@@ -80,9 +77,7 @@ struct SubmitCommand: HaulCommand {
   ]
 
   var urls: [String] = []
-  var input: String?
-  var format: ListFormat?
-  var skipBad = false
+  var list = ListOptions()
   var onDuplicate = Submission.OnDuplicate.skip
   var queue = "default"
   var batch: BatchName?
@@ -111,7 +106,7 @@ struct SubmitCommand: HaulCommand {
           queue: self.queue, batch: batch, priority: priority ?? 5, options: options,
           after: try await delay(queue))
         submission.onDuplicate = onDuplicate
-        submission.skipsConflicts = skipBad
+        submission.skipsConflicts = list.skipBad
         submission.wantsOthers = wait
         return try await submit(submission, lines, queue, problems, display)
       }
@@ -142,12 +137,12 @@ struct SubmitCommand: HaulCommand {
   ) async throws -> Lines {
     var reader = SubmissionReader(
       label: "haul submit", display: display, describe: { ExitError(from: $0).message ?? "" })
-    guard let input else {
+    guard let input = list.input else {
       return .given(try reader.lines(ofURLs: urls, path: out, digest: checksum))
     }
-    reader.format = format
+    reader.choices = list.choices
     let pieces = try await reader.pieces(ofList: input, problems: problems).begin()
-    try reader.requireLine(in: pieces, skipsWrong: skipBad)
+    try reader.requireLine(in: pieces, skipsWrong: list.skipBad)
     return .list(pieces)
   }
 
@@ -160,20 +155,21 @@ struct SubmitCommand: HaulCommand {
     case .list(let pieces):
       let progress = SubmitProgress(on: display)
       return try await queue.submit(
-        submission, pieces, isRefused: { !skipBad && problems.count > 0 },
+        submission, pieces, isRefused: { !list.skipBad && problems.count > 0 },
         observe: { progress.take($0) })
     }
   }
 
   /// Names a line of what is being submitted, to lead a sentence.
   private func place(_ line: Int) -> String {
-    if let input { return "\(ListSource(argument: input).name):\(line): " }
+    if let input = list.input { return "\(ListSource(argument: input).name):\(line): " }
     return urls.count == 1 ? "" : "URL \(line): "
   }
 
   private func add(_ conflicts: SubmitConflicts, to problems: LineProblems) {
     let first = conflicts.first.map { conflict in
-      (line: conflict.line, sentence: place(conflict.line) + conflict.sentence(onDuplicate))
+      LineProblems.Problem(
+        conflict.line, at: place(conflict.line), conflict.sentence(onDuplicate))
     }
     problems.add(first, of: conflicts.count)
   }
@@ -193,7 +189,7 @@ struct SubmitCommand: HaulCommand {
       return ExitError(
         .badInput, "somebody has submitted the same path just now: \(reason) \(so); try again.")
     default:
-      if !skipBad { problems.list(on: display) }
+      if !list.skipBad { problems.list(on: display) }
       return error
     }
   }
@@ -204,15 +200,7 @@ struct SubmitCommand: HaulCommand {
   }
 
   private func checkUsage() throws(ExitError) {
-    if urls.isEmpty && input == nil {
-      throw ExitError(.usage, "no URL is given: name some, or a list with --input.")
-    }
-    if !urls.isEmpty && input != nil {
-      throw ExitError(.usage, "URLs and --input do not go together.")
-    }
-    if input == nil && (format != nil || skipBad) {
-      throw ExitError(.usage, "--format and --skip-bad are for a list with --input.")
-    }
+    try list.check(beside: urls)
     let single = [out.map { _ in "--out" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
     if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
   }
@@ -272,7 +260,6 @@ struct SubmitCommand: HaulCommand {
   }
 }
 
-extension ListFormat: OptionValue {}
 extension Submission.OnDuplicate: OptionValue {}
 
 extension AsyncStream where Element == [SubmitLine] {

@@ -18,11 +18,39 @@ import Testing
     #expect(
       refused.said == [
         "\(list):2: the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks.",
-        "\(list):4: line 1 would become \"one\" too; with --tree each keeps its host and directories.",
+        "\(list):4: line 1 would become \"one\" too. With --tree each keeps its host and directories, and with --rename it gets a number.",
         "haul get: 2 lines are wrong. Nothing was downloaded.",
       ])
     #expect(origin.requests == 0)
     #expect(!FileManager.default.fileExists(atPath: place.directory))
+  }
+
+  @Test func `many files of one name are told in one sentence, or numbered`() async throws {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let urls = (1...5).map { origin.server.url("/v\($0)/one") }
+    let list = try place.list(urls)
+    let refused = try await place.get("-i", list)
+    #expect(refused.exit == .code(65))
+    #expect(
+      refused.said == [
+        "haul get: \(list):2: line 1 would become \"one\" too. With --tree each keeps its host and directories, and with --rename it gets a number. 3 more are wrong in the same way. Nothing was downloaded."
+      ])
+    #expect(try await place.get("--rename", "-i", list).exit == .code(0))
+    #expect(try place.files() == ["one", "one.1", "one.2", "one.3", "one.4"])
+    #expect(
+      Set(origin.server.log.value.exchanges.map(\.request.path)).count == 5)
+  }
+
+  @Test func `a file where another needs a directory is told before anything is fetched`()
+    async throws
+  {
+    let (place, origin) = (try await GetPlace(), try GetOrigin())
+    let list = try place.list(origin.urls("one", "one/x", "two", "one/y/z"))
+    let refused = try await place.get("--tree", "-i", list)
+    #expect(refused.exit == .code(65))
+    #expect(refused.said.count == 1 && refused.said[0].contains("list.txt:2: the file of line 1, "))
+    #expect(refused.said[0].contains("1 more is wrong in the same way"))
+    #expect(origin.requests == 0)
   }
 
   @Test func `lines that are wrong can be left out`() async throws {

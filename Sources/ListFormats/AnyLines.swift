@@ -1,0 +1,74 @@
+/// Chooses the parser by the list's name and its first line that says something, and tells at the end which that was.
+struct AnyLines: ListParser {
+  let name: String
+  let columns: ListColumns
+  private var parser: (any ListParser)?
+  private var notice: String?
+
+  init(name: String, columns: ListColumns = ListColumns()) {
+    self.name = name
+    self.columns = columns
+  }
+
+  mutating func parse(_ line: ListLine) -> ListItem? {
+    if parser == nil {
+      guard let text = try? line.text.get() else { return line.item { _ in nil } }
+      let content = PlainLines.trimmed(text)
+      if content.isEmpty { return nil }
+      if content.first == "#", !isHeading(content.dropFirst()) { return nil }
+      let format = ListFormat.recognised(name: name, line: text, columns)
+      parser = format?.parser ?? Aria2Lines(isCertain: false)
+      notice = format.map { "read as \($0.title)" }
+    }
+    return parser?.parse(line)
+  }
+
+  /// Whether a comment has the names of columns.
+  private func isHeading(_ comment: Substring) -> Bool {
+    let text = String(PlainLines.trimmed(String(comment)))
+    let fields = TableFields.shown(by: text, orBlanks: !columns.isEmpty)
+    return text.utf8.contains { $0 == fields.separator }
+      && TableLines.isHeader(text, fields, columns)
+  }
+
+  mutating func pending() -> ListItem? { parser?.pending() }
+
+  mutating func finish() -> ListItem? {
+    if let item = parser?.finish() { return item }
+    defer { notice = nil }
+    return notice.map { .notice($0) }
+  }
+}
+
+extension ListFormat {
+  /// How the list called `name` is read whose first line that is neither blank nor a comment is `line`; nil: as lines of
+  /// URLs, perhaps with options of aria2's.
+  ///
+  /// What the line shows counts; the name's ending decides where that leaves a choice.
+  static func recognised(
+    name: String, line: String, _ columns: ListColumns = ListColumns()
+  ) -> (title: String, parser: any ListParser)? {
+    let ending = name.lastIndex(of: ".").map { name[$0...].dropFirst().lowercased() }
+    if line == TSVLines.heading { return (ListFormat.tsv.title, TSVLines(columns)) }
+    if ["jsonl", "ndjson"].contains(ending) || PlainLines.trimmed(line).first == "{" {
+      return (ListFormat.jsonl.title, JSONLines(columns))
+    }
+    let fields = TableFields.shown(by: line, orBlanks: !columns.isEmpty)
+    let isTable =
+      !columns.isEmpty || TableFields.stated(by: line) != nil || ending == "csv"
+      || TableLines.isHeader(line.hasPrefix("#") ? String(line.dropFirst()) : line, fields, columns)
+      || isRow(line, fields) || (ending == "tsv" && fields == .tab && !ListURL.beginning(line[...]))
+    if !isTable { return nil }
+    let title = fields == .tab ? "a table with tabs" : ListFormat.csv.title
+    return (title, TableLines(columns))
+  }
+
+  /// Whether a line is a row of a table, with a URL among other fields. What starts with a URL and has no tab is a URL with
+  /// a comma, and URLs with tabs between are mirrors.
+  private static func isRow(_ line: String, _ fields: TableFields) -> Bool {
+    guard fields == .tab || !ListURL.beginning(line[...]), let cells = try? fields.fields(of: line)
+    else { return false }
+    let urls = cells.count { ListURL.isOne(String(PlainLines.trimmed($0))) }
+    return urls > 0 && urls < cells.count
+  }
+}

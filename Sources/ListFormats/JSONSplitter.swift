@@ -1,0 +1,144 @@
+import FoundationEssentials
+
+/// Cuts a JSON document that arrives piece by piece into the elements of its list, each as a line: an array, or an object
+/// with one array in it. Holds one element, and looks into none.
+struct JSONSplitter: ListSplitter {
+  /// Bytes of an element.
+  private static let longestElement = LineSplitter.longestLine
+
+  /// Lines that are cut, from `first` on.
+  private var ready: [ListLine] = []
+  private var first = 0
+  private var number = 1
+  /// Brackets that are open.
+  private var depth = 0
+  private var isInText = false
+  private var isEscaped = false
+  /// The depth of the list's elements, within it.
+  private var listDepth: Int?
+  private var lists = 0
+  private var element: [UInt8] = []
+  /// Where the element starts.
+  private var elementLine = 1
+  private var isBroken = false
+
+  /// Whether a list that begins with these bytes is a document, and no lines of JSON; nil where more bytes tell, which do
+  /// not follow if it `isWhole`.
+  static func isDocument(_ bytes: [UInt8], isWhole: Bool, name: String, _ choices: ListColumns)
+    -> Bool?
+  {
+    let isBlank = { (byte: UInt8) in byte <= UInt8(ascii: " ") }
+    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+    if !isWhole, bytes.count < 3, mark.starts(with: bytes) { return nil }
+    let text = bytes.dropFirst(bytes.starts(with: mark) ? 3 : 0).drop(while: isBlank)
+    guard let first = text.first else { return isWhole ? false : nil }
+    if first == UInt8(ascii: "[") { return true }
+    let isNamedLines = ["jsonl", "ndjson"].contains { name.lowercased().hasSuffix(".\($0)") }
+    if first != UInt8(ascii: "{") || isNamedLines { return false }
+    let line = text.prefix { $0 != UInt8(ascii: "\n") }
+    if !isWhole, line.endIndex == text.endIndex {
+      return line.count > LineSplitter.longestLine ? true : nil
+    }
+    let next = text[line.endIndex...].drop(while: isBlank).first
+    if let object = try? JSONDecoder().decode(JSONObject.self, from: Data(line)) {
+      if !object.isListAlone(choices) { return false }
+      return next == nil ? (isWhole ? true : nil) : false
+    }
+    // A line of JSON with a fault has another below it; the line of an object that goes on has none.
+    return next == nil && !isWhole ? nil : next != UInt8(ascii: "{")
+  }
+
+  mutating func append(_ bytes: [UInt8]) {
+    ready.removeFirst(first)
+    first = 0
+    for byte in bytes where !isBroken { take(byte) }
+  }
+
+  mutating func end() {
+    if isBroken { return }
+    if depth > 0 {
+      fail("the JSON ends in the middle")
+    } else if lists == 0 {
+      fail("the JSON holds no list: it may be an array, or an object with one array in it")
+    }
+  }
+
+  mutating func next() -> ListLine? {
+    guard first < ready.count else { return nil }
+    first += 1
+    return ready[first - 1]
+  }
+
+  private mutating func take(_ byte: UInt8) {
+    if byte == UInt8(ascii: "\n") { number += 1 }
+    if isInText {
+      keep(byte)
+      if isEscaped {
+        isEscaped = false
+      } else if byte == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else if byte == UInt8(ascii: "\"") {
+        isInText = false
+      }
+      return
+    }
+    switch byte {
+    case UInt8(ascii: "\""):
+      isInText = true
+      keep(byte)
+    case UInt8(ascii: "["), UInt8(ascii: "{"): open(byte)
+    case UInt8(ascii: "]"), UInt8(ascii: "}"): close(byte)
+    case UInt8(ascii: ",") where depth == listDepth: emit()
+    default: keep(byte)
+    }
+  }
+
+  private mutating func open(_ byte: UInt8) {
+    if listDepth != nil {
+      keep(byte)
+    } else if byte == UInt8(ascii: "["), depth < 2 {
+      lists += 1
+      if lists > 1 { return fail("the JSON holds more than one list; jq takes one of them out") }
+      listDepth = depth + 1
+    }
+    depth += 1
+  }
+
+  private mutating func close(_ byte: UInt8) {
+    if depth == listDepth {
+      emit()
+      listDepth = nil
+    } else {
+      keep(byte)
+    }
+    depth -= 1
+    if depth < 0 { fail("it is no JSON") }
+  }
+
+  private mutating func keep(_ byte: UInt8) {
+    guard listDepth != nil else { return }
+    if element.isEmpty {
+      if byte <= UInt8(ascii: " ") { return }
+      elementLine = number
+    }
+    // One byte more tells that it is too long.
+    if element.count <= Self.longestElement { element.append(byte) }
+  }
+
+  private mutating func emit() {
+    defer { element = [] }
+    if element.isEmpty { return }
+    if element.count > Self.longestElement {
+      ready.append(ListLine(number: elementLine, fault: "the element is longer than 64 KiB"))
+    } else if let text = String(validating: element, as: UTF8.self) {
+      ready.append(ListLine(number: elementLine, text: text))
+    } else {
+      ready.append(ListLine(number: elementLine, fault: "the element is not UTF-8"))
+    }
+  }
+
+  private mutating func fail(_ reason: String) {
+    isBroken = true
+    ready.append(ListLine(number: number, fault: reason))
+  }
+}

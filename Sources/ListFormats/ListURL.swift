@@ -1,0 +1,126 @@
+internal import HaulTransfer
+
+/// URLs as texts have them.
+enum ListURL {
+  /// Whether a text is a URL of a kind that haul knows, and nothing besides.
+  static func isOne(_ text: String) -> Bool {
+    beginning(text[...]) && !text.contains(where: isBlank)
+      && (try? WebURL(text, schemes: WebURL.knownSchemes)) != nil
+  }
+
+  /// The URL of a line that should hold nothing else, without a comment behind it.
+  ///
+  /// What is no URL at all is returned as it is, for whoever reads URLs to refuse.
+  static func alone(in line: Substring) throws(ListFault) -> Substring {
+    guard beginning(line) else {
+      if !all(in: line).isEmpty { throw .holdsMore }
+      if isDigest(line.prefix { !isBlank($0) }) || isTagged(line) { throw .listOfDigests }
+      if line.first == "<" { throw .markup }
+      return line
+    }
+    guard let blank = line.firstIndex(where: isBlank) else { return line }
+    let rest = line[blank...].drop(while: isBlank)
+    if rest.first == "#" { return line[..<blank] }
+    if rest.contains("://") { throw .holdsMore }
+    // A name with its ending is a whole one; a space behind any other may well belong to it.
+    let name = line[..<blank].split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+    if line[..<blank].count(where: { $0 == "/" }) > 2, name.contains("."), !name.contains("?") {
+      throw .spaceBehind
+    }
+    return line
+  }
+
+  private static func isBlank(_ character: Character) -> Bool {
+    character == " " || character == "\t"
+  }
+
+  private static func isDigest(_ word: Substring) -> Bool {
+    [32, 40, 56, 64, 96, 128].contains(word.utf8.count) && word.allSatisfy(\.isHexDigit)
+  }
+
+  /// `SHA256 (name) = …`, as the tools of BSD write digests.
+  private static func isTagged(_ line: Substring) -> Bool {
+    line.last == ")"
+      ? false : line.split(separator: " ").last.map(isDigest) == true && line.contains(") = ")
+  }
+
+  private static let beginnings: [[UInt8]] = WebURL.knownSchemes.sorted().map {
+    Array("\($0)://".utf8)
+  }
+
+  /// Whether a text starts as a URL does.
+  static func beginning(_ text: Substring) -> Bool {
+    let start = text.utf8.prefix(8).map { $0 | 0x20 }
+    return beginnings.contains { start.starts(with: $0.map { $0 | 0x20 }) }
+  }
+
+  /// Every URL in a text of any kind: of Markdown, HTML, a command or a sentence.
+  static func all(in text: Substring) -> [String] {
+    guard text.utf8.contains(UInt8(ascii: ":")) else { return [] }
+    // Scripts write a slash with a backslash before it.
+    if text.contains(#":\/\/"#) { return all(in: text.replacing(#"\/"#, with: "/")[...]) }
+    var (urls, rest) = ([String](), text)
+    while let mark = rest.firstRange(of: "://") {
+      let before = rest[..<mark.lowerBound]
+      let scheme = String(before.suffix(while: { $0.isASCII && $0.isLetter }))
+      guard WebURL.knownSchemes.contains(scheme.lowercased()) else {
+        rest = rest[mark.upperBound...]
+        continue
+      }
+      let start = rest.index(mark.lowerBound, offsetBy: -scheme.count)
+      let opening = start > text.startIndex ? text[text.index(before: start)] : " "
+      let end = rest[mark.upperBound...].firstIndex { ends($0, after: opening) } ?? rest.endIndex
+      let url = trimmed(rest[start..<end])
+      if isOne(url) { urls.append(url) }
+      rest = rest[end...]
+    }
+    return urls
+  }
+
+  /// Whether no URL that `opening` stands before goes on with `character`.
+  private static func ends(_ character: Character, after opening: Character) -> Bool {
+    character.isWhitespace || "<>\"`".contains(character) || opening == "'" && character == "'"
+      || opening == "|" && character == "|"
+  }
+
+  /// Without what a sentence puts behind a URL, and with `&` for HTML's `&amp;`.
+  private static func trimmed(_ text: Substring) -> String {
+    var text = text
+    // The address of a link in Markdown ends where its brackets do.
+    var depth = 0
+    for index in text.indices {
+      if text[index] == "(" { depth += 1 }
+      if text[index] == ")" { depth -= 1 }
+      if depth < 0 {
+        text = text[..<index]
+        break
+      }
+    }
+    while let last = text.last, ".,;:!?'*_]}\\".contains(last) {
+      if last == "]" || last == "}", text.contains(last == "]" ? "[" : "{") { break }
+      text = text.dropLast()
+    }
+    return text.replacing("&amp;", with: "&").description
+  }
+}
+
+extension StringProtocol {
+  fileprivate func suffix(while holds: (Character) -> Bool) -> SubSequence {
+    var start = endIndex
+    while start > startIndex, holds(self[index(before: start)]) { start = index(before: start) }
+    return self[start...]
+  }
+}
+
+extension ListFault {
+  fileprivate static let holdsMore = ListFault(
+    "it holds more than a URL; --extract takes every URL out of the list")
+  fileprivate static let spaceBehind = ListFault(
+    "a space follows the URL; --url-column 1 --name-column 2 takes what follows for the file's name, and %20 is a space of the URL's own"
+  )
+  fileprivate static let listOfDigests = ListFault(
+    #"it is a line of digests such as SHA256SUMS has, and names a file but no URL; lines such as {"url": "https://example.org/name", "digest": "sha-256=…"} hold both"#
+  )
+  fileprivate static let markup = ListFault(
+    "it is HTML or XML; --extract takes every URL out of it")
+}

@@ -1,0 +1,91 @@
+import HaulSystem
+
+/// What the columns of a table hold.
+struct TableHeader: Sendable, Equatable {
+  /// What is read from each column; nil for one that is left out.
+  private(set) var columns: [ListMember?]
+  /// The columns that are left out, by name or number.
+  let leftOut: [String]
+  /// Whether the line that told this is the table's first entry, and no header.
+  let isEntry: Bool
+  /// Whether each line must have as many fields as the header.
+  private let isStrict: Bool
+
+  /// Tells it from the first line of a table: that has the columns' names, or else exactly one URL.
+  ///
+  /// What `choices` name counts before the names; only without any may no name be mistaken.
+  init(first fields: [String], _ choices: ListColumns) throws(ListFault) {
+    let cells = fields.map { String(PlainLines.trimmed($0)) }
+    let urls = cells.indices.filter { ListURL.isOne(cells[$0]) }
+    isEntry = !urls.isEmpty && !choices.hasNames
+    isStrict = !isEntry && choices.isEmpty
+    columns = cells.map { _ in nil }
+    if !isEntry {
+      for (index, cell) in cells.enumerated() {
+        columns[index] = choices.isEmpty ? try ListMember.certain(cell) : ListMember.known(cell)
+      }
+    }
+    for (column, field) in choices.chosen {
+      let index = try Self.index(of: column, in: cells)
+      columns = columns.map { $0?.field == field ? nil : $0 }
+      while columns.count <= index { columns.append(nil) }
+      columns[index] = ListMember(field, called: index < cells.count ? cells[index] : "")
+    }
+    if isEntry, choices.url == nil {
+      guard urls.count == 1 else {
+        let numbers = urls.map { String($0 + 1) }
+        throw ListFault(
+          "columns \(numbers.dropLast().joined(separator: ", ")) and \(numbers.last ?? "") hold URLs: --url-column says which is meant"
+        )
+      }
+      columns[urls[0]] = ListMember(.url)
+    }
+    let names = isEntry ? cells.indices.map { String($0 + 1) } : cells
+    leftOut = zip(names, columns).filter { $0.1 == nil && !$0.0.isEmpty }.map(\.0)
+    try checkColumns(cells)
+  }
+
+  private static func index(of column: ListColumn, in cells: [String]) throws(ListFault) -> Int {
+    switch column {
+    case .number(let number): return number - 1
+    case .named(let name):
+      if let index = cells.firstIndex(where: { $0.lowercased() == name.lowercased() }) {
+        return index
+      }
+      throw ListFault("no column is called '\(SafeText.visible(name))': there are \(listed(cells))")
+    }
+  }
+
+  private func checkColumns(_ cells: [String]) throws(ListFault) {
+    let fields = columns.compactMap { $0?.field }
+    for (index, field) in fields.enumerated() where fields[..<index].contains(field) {
+      throw ListFault("the header names \(field.name) twice")
+    }
+    guard fields.contains(.url) else {
+      throw ListFault(
+        "no column is called url: of \(Self.listed(cells)), --url-column says which holds the URLs")
+    }
+  }
+
+  private static func listed(_ cells: [String]) -> String {
+    let shown = cells.prefix(12).map { "'\(SafeText.visible($0))'" }.joined(separator: ", ")
+    return cells.count > 12 ? "\(shown) and others" : shown
+  }
+
+  /// The entry that a line makes.
+  func entry(_ fields: [String], line: Int) throws(ListFault) -> ListEntry {
+    if isStrict, fields.count != columns.count {
+      throw ListFault(
+        "\(fields.count) \(fields.count == 1 ? "field" : "fields") where the header has \(columns.count)"
+      )
+    }
+    var entry = ListEntry(line: line, url: "")
+    for (member, field) in zip(columns, fields) {
+      guard let member else { continue }
+      let value = isStrict ? field : String(PlainLines.trimmed(field))
+      if !value.isEmpty { try member.put(value, into: &entry) }
+    }
+    if entry.url.isEmpty { throw ListFault("the url is empty") }
+    return entry
+  }
+}

@@ -1,0 +1,77 @@
+import Arguments
+import ListFormats
+import Submitting
+
+/// Where a list of URLs is and how it is read.
+struct ListOptions: OptionGroup {
+  static let title: String? = "LIST OPTIONS"
+  static let options: [Option<Self>] = [
+    .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
+      .from(.files),
+    .value("format", "<format>", \.format, "How to read the list; otherwise its content tells."),
+    .value(
+      "url-column", "<column>", \.url,
+      "The column of the URLs, by name or number, in a table of any kind or in JSON."),
+    .value("name-column", "<column>", \.name, "The column of the files' names."),
+    .value("digest-column", "<column>", \.digest, "The column of the files' digests."),
+    .flag(
+      "extract", \.extracts, "Take every URL out of a text of any kind, such as HTML or Markdown."),
+    .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
+  ]
+
+  var input: String?
+  var format: ListFormat?
+  var url: ListColumn?
+  var name: ListColumn?
+  var digest: ListColumn?
+  var extracts = false
+  var skipBad = false
+
+  /// How the list is read.
+  var choices: ListChoices {
+    var choices = ListChoices(format: format)
+    choices.columns.url = url
+    choices.columns.name = name
+    choices.columns.digest = digest
+    choices.extractsURLs = extracts
+    return choices
+  }
+
+  /// Checks these options beside the URLs of the command line.
+  func check(beside urls: [String]) throws(ExitError) {
+    if urls.isEmpty && input == nil {
+      throw ExitError(.usage, "no URL is given: name some, or a list with --input.")
+    }
+    if !urls.isEmpty && input != nil {
+      throw ExitError(.usage, "URLs and --input do not go together.")
+    }
+    let given =
+      [
+        ("--format", format != nil), ("--extract", extracts), ("--skip-bad", skipBad),
+      ] + columnOptions
+    if input == nil, let option = given.first(where: \.1)?.0 {
+      throw ExitError(.usage, "\(option) is for a list with --input.")
+    }
+    guard let column = columnOptions.first(where: \.1)?.0 else { return }
+    if extracts { throw ExitError(.usage, "--extract and \(column) do not go together.") }
+    if format == .plain || format == .aria2 {
+      throw ExitError(
+        .usage, "\(column) is for tables and JSON, not for --format \(format?.rawValue ?? "").")
+    }
+  }
+
+  private var columnOptions: [(String, Bool)] {
+    [
+      ("--url-column", url != nil), ("--name-column", name != nil),
+      ("--digest-column", digest != nil),
+    ]
+  }
+}
+
+extension ListFormat: OptionValue {}
+
+extension ListColumn: OptionValue {
+  static var expected: String { "the name of a column, or its number from 1" }
+  init?(argument: String) { self.init(argument) }
+  var argument: String { description }
+}

@@ -1,0 +1,297 @@
+import HaulTransfer
+import JobModel
+import Testing
+
+@testable import ListFormats
+
+/// Lists in the shapes that people keep them in.
+struct ListShapesTests {
+  /// The entries of a list as `line url > path # digest`, its problems as `line! reason`, and its notices.
+  private func read(
+    _ text: String, name: String = "list", _ change: (inout ListChoices) -> Void = { _ in }
+  ) -> [String] {
+    var choices = ListChoices()
+    change(&choices)
+    return items(Array(text.utf8), choices, name: name).map { item in
+      switch item {
+      case .entry(let entry):
+        "\(entry.line) \(entry.url)" + (entry.path.map { " > \($0)" } ?? "")
+          + (entry.options.digest.map { " # \($0)" } ?? "")
+      case .problem(let line, let reason): "\(line)! \(reason)"
+      case .notice(let text): text
+      }
+    }
+  }
+
+  private static let sha256 = String(repeating: "0a", count: 32)
+
+  // MARK: - Tables
+
+  @Test(
+    arguments: [
+      (
+        "urls.tsv", "https://h/a.bin\nhttps://h/b.bin\n",
+        ["1 https://h/a.bin", "2 https://h/b.bin"]
+      ),
+      (
+        "urls.csv", "https://h/a.bin\nhttps://h/b.bin\n",
+        ["1 https://h/a.bin", "2 https://h/b.bin", "read as CSV"]
+      ),
+      (
+        "list", "URL,Title\nhttps://h/a,\"x, y\"\n",
+        ["2 https://h/a", "columns that are left out: Title", "read as CSV"]
+      ),
+      (
+        "list", "sep=;\nname2;Url\nx;https://h/a\n",
+        ["3 https://h/a", "columns that are left out: name2", "read as CSV"]
+      ),
+      (
+        "list", "\"title\";\"url\"\r\n\"x; y\";\"https://h/a\"\r\n",
+        ["2 https://h/a", "columns that are left out: title", "read as CSV"]
+      ),
+      (
+        "list", "x, https://h/a\ny,https://h/b\n",
+        ["1 https://h/a", "2 https://h/b", "columns that are left out: 1", "read as CSV"]
+      ),
+      (
+        "list", "\"https://h/a\",\n\"https://h/b\",\n",
+        ["1 https://h/a", "2 https://h/b", "columns that are left out: 2", "read as CSV"]
+      ),
+      ("list", "https://h/a,b.bin\n", ["1 https://h/a,b.bin"]),
+      (
+        "list",
+        "#Id\tVersion\tUrl\tsha256\nx\t1\thttps://h/a\t\(sha256)\n# y\nz\t2\thttps://h/b\t\n",
+        [
+          "2 https://h/a # sha-256=\(sha256)", "4 https://h/b",
+          "columns that are left out: Id, Version", "read as a table with tabs",
+        ]
+      ),
+      (
+        "list.tsv", "id\tlink2\nx\thttps://h/a\n",
+        [
+          "1! no column is called url: of 'id', 'link2', --url-column says which holds the URLs",
+          "read as a table with tabs",
+        ]
+      ),
+      (
+        "list", "x\thttps://h/a\thttps://h/b\n",
+        [
+          "1! columns 2 and 3 hold URLs: --url-column says which is meant",
+          "read as a table with tabs",
+        ]
+      ),
+      (
+        "list", "https://h/a\ta.bin\nhttps://h/b\tb.bin\n",
+        [
+          "1 https://h/a", "2 https://h/b", "columns that are left out: 2",
+          "read as a table with tabs",
+        ]
+      ),
+      (
+        "list", "https://h/a\nhttps://h/b\tb.bin\n",
+        [
+          "1 https://h/a",
+          "2! behind the tab 'b.bin' is no URL; --url-column 1 reads the list as a table",
+        ]
+      ),
+    ] as [(String, String, [String])])
+  func `a table shows what it is`(name: String, text: String, expected: [String]) {
+    #expect(read(text, name: name) == expected)
+  }
+
+  @Test(
+    arguments: [
+      ("a\tb\nx\thttps://h/a\n", "b", nil, nil, ["2 https://h/a"]),
+      ("a\tB\nx\thttps://h/a\n", "b", "A", nil, ["2 https://h/a > x"]),
+      ("x\thttps://h/a\n", "2", "1", nil, ["1 https://h/a > x"]),
+      ("id\tlink\nx\thttps://h/a\n", "2", "1", nil, ["2 https://h/a > x"]),
+      (
+        "https://h/a a2.bin\nhttps://h/b b2.bin\n", "1", "2", nil,
+        ["1 https://h/a > a2.bin", "2 https://h/b > b2.bin"]
+      ),
+      ("\(sha256)  https://h/a\n", "2", nil, "1", ["1 https://h/a # sha-256=\(sha256)"]),
+      (
+        "url,sha\nhttps://h/a,sha256:\(sha256)\nhttps://h/b,NA\n", nil, nil, "sha",
+        ["2 https://h/a # sha256=\(sha256)", "3 https://h/b"]
+      ),
+      (
+        "url,MD5\nhttps://h/a,wHENa08V36iPYAsOa2JAdw==\n", nil, nil, "md5",
+        ["2 https://h/a # md5=wHENa08V36iPYAsOa2JAdw=="]
+      ),
+      ("url,size\nhttps://h/a,1.5 GB\n", "url", nil, nil, ["2 https://h/a"]),
+      (
+        "url,size\nhttps://h/a,1.5 GB\n", "adress", nil, nil,
+        ["1! no column is called 'adress': there are 'url', 'size'"]
+      ),
+      ("x,https://h/a,https://h/b\n", "3", nil, nil, ["1 https://h/b"]),
+      (
+        "{\"a\":\"https://h/a\",\"n\":\"x\",\"z\":[{}]}\n", "a", "n", nil,
+        ["1 https://h/a > x"]
+      ),
+      (
+        "[{\"a\":\"https://h/a\"}]", "2", nil, nil,
+        ["1! members of JSON objects have names and no numbers such as 2"]
+      ),
+    ] as [(String, String?, String?, String?, [String])])
+  func `columns are chosen by name or number`(
+    text: String, url: String?, name: String?, digest: String?, expected: [String]
+  ) {
+    let found = read(text) {
+      $0.columns.url = url.flatMap { ListColumn($0) }
+      $0.columns.name = name.flatMap { ListColumn($0) }
+      $0.columns.digest = digest.flatMap { ListColumn($0) }
+    }
+    #expect(
+      found.filter {
+        !$0.hasPrefix("columns that") && !$0.hasPrefix("read as") && !$0.hasPrefix("members that")
+      } == expected)
+  }
+
+  @Test func `a column is a name or a number from 1`() {
+    #expect(ListColumn("3") == .number(3) && ListColumn(" a b ") == .named("a b"))
+    #expect(ListColumn("") == nil && ListColumn("0") == nil && ListColumn("99999") == nil)
+  }
+
+  // MARK: - JSON
+
+  @Test(
+    arguments: [
+      ("[\"https://h/a\",\"https://h/b\"]", ["1 https://h/a", "1 https://h/b"]),
+      (
+        "[\n  \"https://h/a\",\n  {\"url\": \"https://h/b\",\n \"path\": \"x,]\"}\n]\n",
+        ["2 https://h/a", "3 https://h/b > x,]"]
+      ),
+      (
+        "\u{feff}\n{\n\"n\": 2,\n\"files\": [{\"url\":\"https://h/\\u0061\"}]\n}\n",
+        ["4 https://h/a"]
+      ),
+      ("{\"files\":[\"https://h/a\"],\"n\":{}}", ["1! the object has no url"]),
+      ("{\"n\":1,\"files\":[\"https://h/a\"]}\n", ["1 https://h/a"]),
+      ("[]", []), ("[\n]\n", []),
+      ("[\"https://h/a\"", ["1! the JSON ends in the middle"]),
+      (
+        "[\"https://h/a\", 5, {\"url\":\"https://h/b\",\"cheksum\":1}]",
+        [
+          "1 https://h/a", "1! it is no object in JSON",
+          "1! 'cheksum' is no name of a field (did you mean 'digest'?); --digest-column 'cheksum' reads it so",
+        ]
+      ),
+      (
+        "{\n\"a\":[\"https://h/a\"],\n\"b\":[]}",
+        ["2 https://h/a", "3! the JSON holds more than one list; jq takes one of them out"]
+      ),
+      (
+        "{\n\"a\":{\"b\":[]}}",
+        ["2! the JSON holds no list: it may be an array, or an object with one array in it"]
+      ),
+    ] as [(String, [String])])
+  func `a JSON document is a list too`(text: String, expected: [String]) {
+    for size in [1, 3, 1000] {
+      var found: [String] = []
+      for item in items(Array(text.utf8), ListChoices(), piece: size) {
+        switch item {
+        case .entry(let entry):
+          found.append("\(entry.line) \(entry.url)" + (entry.path.map { " > \($0)" } ?? ""))
+        case .problem(let line, let reason): found.append("\(line)! \(reason)")
+        case .notice: break
+        }
+      }
+      #expect(found == expected)
+    }
+  }
+
+  @Test func `an element may be longer than a piece, but not than 64 KiB`() {
+    let long = String(repeating: "a", count: 64 << 10)
+    #expect(
+      read("[\"https://h/a\",\"\(long)\",\"https://h/b\"]") == [
+        "1 https://h/a", "1! the element is longer than 64 KiB", "1 https://h/b", "read as JSON",
+      ])
+  }
+
+  // MARK: - Lines
+
+  @Test(
+    arguments: [
+      ("https://h/a # the first\nhttps://h/b\t# x\n", ["1 https://h/a", "2 https://h/b"]),
+      ("https://h/My File.bin\n", ["1 https://h/My File.bin"]),
+      ("https://h/a?q=x.y z\n", ["1 https://h/a?q=x.y z"]),
+      (
+        "https://h/a.bin a2.bin\n",
+        [
+          "1! a space follows the URL; --url-column 1 --name-column 2 takes what follows for the file's name, and %20 is a space of the URL's own"
+        ]
+      ),
+    ] as [(String, [String])])
+  func `a line is a URL, perhaps with a comment`(text: String, expected: [String]) {
+    #expect(read(text) == expected)
+    #expect(read(text) { $0.format = .plain }.first == expected.first)
+  }
+
+  private static let shapes = """
+    - https://h/a.bin
+    1. https://h/b.bin
+    [link](https://h/c_(1).bin) and <https://h/d.bin>, "https://h/e.bin";
+    wget -c 'https://h/f.bin' -O x
+    <a href="https://h/g?x=1&amp;y=2">https://h/g</a>
+    see (https://h/i.bin). {"u":"https:\\/\\/h\\/j.bin"}
+    nothing here: x://y, mailto:a@h
+    | `https://h/k.bin` |https://h/l.bin|
+
+    """
+
+  @Test func `every URL of a text is taken out of it`() {
+    #expect(
+      read(Self.shapes) { $0.extractsURLs = true } == [
+        "1 https://h/a.bin", "2 https://h/b.bin", "3 https://h/c_(1).bin", "3 https://h/d.bin",
+        "3 https://h/e.bin", "4 https://h/f.bin", "5 https://h/g?x=1&y=2", "5 https://h/g",
+        "6 https://h/i.bin", "6 https://h/j.bin", "8 https://h/k.bin", "8 https://h/l.bin",
+      ])
+    let long = String(repeating: " https://h/a", count: 10_000)
+    #expect(read(long) { $0.extractsURLs = true }.count == 10_000)
+  }
+
+  @Test(
+    arguments: [
+      ("- https://h/a", "it holds more than a URL; --extract takes every URL out of the list"),
+      ("1. https://h/a", "it holds more than a URL; --extract takes every URL out of the list"),
+      (
+        "wget -c https://h/a", "it holds more than a URL; --extract takes every URL out of the list"
+      ),
+      (
+        "https://h/a https://h/b",
+        "it holds more than a URL; --extract takes every URL out of the list"
+      ),
+      ("<html>", "it is HTML or XML; --extract takes every URL out of it"),
+      ("\(sha256)  a.bin", "it is a line of digests such as SHA256SUMS has"),
+      ("SHA256 (a.bin) = \(sha256)", "it is a line of digests such as SHA256SUMS has"),
+    ])
+  func `a line of another kind names the way out`(line: String, reason: String) {
+    guard case .problem(line: 1, let found)? = items(line + "\n", as: nil).first else {
+      Issue.record("taken")
+      return
+    }
+    #expect(found.hasPrefix(reason), "\(found)")
+  }
+
+  @Test func `options of aria2 become headers, and a directory from the root is left out`() {
+    let text = """
+      https://h/a
+        dir=/home/u/films
+        out=x.iso
+        referer=https://h/
+        user-agent=Mozilla/5.0 (X)
+        all-proxy=http://proxy.example.org:3128
+
+      """
+    guard case .entry(let entry)? = items(text, as: nil).first else {
+      Issue.record("refused")
+      return
+    }
+    #expect(entry.path == "x.iso")
+    #expect(entry.options.headers == ["Referer: https://h/", "User-Agent: Mozilla/5.0 (X)"])
+    #expect(
+      items(text, as: nil).last
+        == .notice("options of aria2's that are left out: dir with a path from the root, all-proxy")
+    )
+  }
+}
