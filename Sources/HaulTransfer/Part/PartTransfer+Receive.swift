@@ -52,6 +52,13 @@ extension PartTransfer {
         shared.change { $0.suspect = page }
         shared.report.source = shared.state.present
         return (ruling, .accept)
+      case .trial(let representation, let page, let error):
+        shared.change { $0.suspect = page }
+        beginTrial(of: representation, ResponsePreview(error), &shared)
+        shared.report.source = SourceRecord(
+          validator: representation.validator, mediaType: representation.mediaType, head: head,
+          resource: sink.resource)
+        return (ruling, .accept)
       // It has no body: the connection stays good.
       case .unchanged: return (ruling, .accept)
       case .fail:
@@ -81,22 +88,8 @@ extension PartTransfer {
         generation: shared.generation)
       return
     }
-    let name = partName(shared.generation)
     if let old = shared.partName { shared.report.leftover.append(old) }
-    shared.partName = name
-    shared.generation += 1
-    let (parts, length) = (order.parts, new.completeLength)
-    let writer = FileWriter(
-      opening: { () throws(TransferError) in
-        // What is there was left by an attempt of the same token that this process made and gave up.
-        let part = try parts.createAnew(name)
-        // What is small finds room or not while it is written.
-        if let length, length >= Self.reservedFrom { try part.reserve(length) }
-        return part
-      }, durable: ByteRanges(),
-      digest: shared.state.wantedDigest?.algorithm ?? (order.recordsDigest ? .sha256 : nil),
-      pool: io,
-      whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
+    let (name, writer) = openPart(new, &shared)
     let record = new.completeLength.map {
       Checkpoint(
         completeLength: $0,
@@ -114,6 +107,28 @@ extension PartTransfer {
       .write(writer), record: record, length: new.completeLength, generation: shared.generation)
   }
 
+  /// The next part file for a body from 0, which is made with its first byte.
+  func openPart(
+    _ new: Representation, _ shared: inout Shared
+  ) -> (name: String, writer: FileWriter) {
+    let name = partName(shared.generation)
+    shared.partName = name
+    shared.generation += 1
+    let (parts, length) = (order.parts, new.completeLength)
+    let writer = FileWriter(
+      opening: { () throws(TransferError) in
+        // What is there was left by an attempt of the same token that this process made and gave up.
+        let part = try parts.createAnew(name)
+        // What is small finds room or not while it is written.
+        if let length, length >= Self.reservedFrom { try part.reserve(length) }
+        return part
+      }, durable: ByteRanges(),
+      digest: shared.state.wantedDigest?.algorithm ?? (order.recordsDigest ? .sha256 : nil),
+      pool: io,
+      whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
+    return (name, writer)
+  }
+
   /// The name of the part file of the `generation`th body from 0; an earlier attempt's has the plain name.
   private func partName(_ generation: Int) -> String {
     let number = generation + (order.resuming == nil ? 0 : 1)
@@ -128,6 +143,9 @@ extension PartTransfer {
         return (isFull ? .stop : .more, false)
       }
       guard !shared.isLost, var body = shared.body else { return (.stop, false) }
+      if shared.trial != nil {
+        _ = unsafe buffer.withBytes { unsafe shared.trial?.preview.take($0) }
+      }
       let (offset, wanted) = body.take(buffer.count)
       shared.body = body
       shared.report.fetched += Int64(buffer.count)
@@ -167,6 +185,7 @@ extension Action {
     case .oncePlainRange, .onceWhole, .askAgain: "once_more"
     case .startOver: "restart"
     case .suspect: "suspect"
+    case .trial: "trial"
     case .probe: "probe"
     case .askForRest: "rest"
     case .verify: "verify"

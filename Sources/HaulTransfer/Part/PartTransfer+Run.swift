@@ -15,6 +15,7 @@ extension PartTransfer {
       stop()
     }
     shared.withLock { $0.timer }?.cancel()
+    endTrial(with: outcome)
     switch outcome {
     case .complete(let part, _):
       await endCheckpoints()
@@ -234,6 +235,7 @@ extension PartTransfer {
     }
     guard let ruling else { return failed(TransferError(.protocol, "a body came without a head")) }
     if let row = ruling.row { observe(row, ruling.verdict.word) }
+    if let error = trialError(after: ruling.verdict) { return failed(error) }
     switch ruling.verdict {
     case .verify(let length), .dropExcessAndVerify(let length):
       shared.withLock { $0.length = length }

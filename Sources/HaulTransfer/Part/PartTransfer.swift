@@ -169,6 +169,8 @@ package final class PartTransfer: Sendable {
     var isRecordNew = false
     /// The beginning of a response that may be an error page; nil where the body is the file's.
     var preview: ResponsePreview?
+    /// Where the body under way is on trial.
+    var trial: PartTrial?
 
     /// Changes the record of what is durable, which is then saved even without a new byte.
     mutating func change(_ body: (inout Checkpoint) -> Void) {

@@ -111,7 +111,7 @@ struct Attempts: Sendable, Hashable {
     case .fromOriginal:
       askedOriginal = true
       redirects = 0
-    case .verify, .unchanged, .suspect, .fail:
+    case .verify, .unchanged, .suspect, .trial, .fail:
       break
     }
   }

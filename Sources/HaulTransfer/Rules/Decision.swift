@@ -50,6 +50,9 @@ enum Action: Sendable, Equatable {
   case startOver
   /// The answer may be an error page: read its beginning for the message, then fail. What is there stays.
   case suspect(SuspectPage, TransferError)
+  /// The answer may be an error page, but the job's digest can tell: take the body from 0, into a part file of its own.
+  /// Where the digest does not match, fail with this error. What is there stays until then.
+  case trial(Representation, SuspectPage, TransferError)
   /// Ask for one byte, to learn what the source is.
   case probe
   /// The source is what was recorded: ask for what is missing.

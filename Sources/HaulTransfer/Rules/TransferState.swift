@@ -128,7 +128,7 @@ struct TransferState: Sendable, Hashable {
       stated = new.digest
       isValidated = new.validator != nil || new.hasWeakValidator
       earlierLength = new.completeLength ?? earlierLength
-    case .suspect(let page, _):
+    case .suspect(let page, _), .trial(_, let page, _):
       checkpoint?.suspect = page
       present?.suspect = page
     case .startOver: checkpoint = nil
@@ -165,6 +165,8 @@ struct TransferState: Sendable, Hashable {
     let ending = decideMismatch(self, found: found)
     attempts.note(ending, progress: false)
     attempts.mismatch = found
+    // What the job's digest refutes is no measure for what comes next, which it will judge too.
+    if policy.digest != nil { checkpoint = nil }
     return ending
   }
 }

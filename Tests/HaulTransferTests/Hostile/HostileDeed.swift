@@ -12,18 +12,22 @@ enum HostileDeed: String, CaseIterable, Sendable {
   case early, junk
   /// Ranges: shortened, ignored, another one, another total, no total, not said, several, more than asked for.
   case cap, ignored, startsEarly, startsLate, otherTotal, noTotal, unsaid, multipart, excess
+  /// Ranges: under 200 though it is one, an error document, refused with a status.
+  case saysWhole, errorText, refusesRange
   /// Without validator; another encoding.
   case noValidator, encoded
   /// 416, with another length, without any, with the right one.
   case unsatisfied
   /// Lengths: more than comes, two, none.
   case longLength, twoLengths, chunked, brokenChunks, unsized, cutUnsized
+  /// Framing: chunks announced by a folded field, and a coding that is none beside the length.
+  case foldedChunks, identity
   /// Something else altogether.
-  case redirect, refusal, page, silence
+  case redirect, cookie, refusal, page, silence
 
   private static let toRanges: [HostileDeed] = [
     .cap, .ignored, .startsEarly, .startsLate, .otherTotal, .noTotal, .unsaid, .multipart, .excess,
-    .noValidator, .unsatisfied, .page,
+    .noValidator, .unsatisfied, .page, .saysWhole, .errorText, .refusesRange,
   ]
   private static let toAll = allCases.filter { !toRanges.contains($0) }
   private static let breaks: [HostileDeed] = [.close, .reset, .death, .drain]

@@ -35,14 +35,20 @@ struct HostilePlan: Sendable {
       var encoded = version
       encoded.contentEncoding = "gzip"
       try encoded.answer(request, reply)
-    case .longLength, .twoLengths, .chunked, .brokenChunks, .unsized, .cutUnsized:
+    case .longLength, .twoLengths, .chunked, .brokenChunks, .unsized, .cutUnsized, .foldedChunks,
+      .identity:
       try whole(reply)
+    case .cookie where request[field: "Cookie"] == nil:
+      try reply.head(
+        "HTTP/1.1 302 Found\nSet-Cookie: seen=\(number)\nLocation: \(request.path)\nContent-Length: 0"
+      )
+    case .cookie: try version.answer(request, reply)
     case .redirect:
       try reply.redirect(to: "http://\(otherHost)\(request.path)x")
     case .refusal: try refuse(reply)
     case .silence: reply.close()
     default:
-      guard let range = request.range(of: version) else {
+      guard let range = request.range(of: version), deed != .errorText || isMarked else {
         return try version.answer(request, reply)
       }
       // Row 7 takes an answer without the date for one to its condition: that much must be true.
@@ -65,14 +71,16 @@ struct HostilePlan: Sendable {
       case .twoLengths:
         "Content-Length: \(version.length)\nContent-Length: \(version.length + number)"
       case .chunked, .brokenChunks: "Transfer-Encoding: chunked"
+      case .foldedChunks: "Transfer-Encoding:\n chunked"
+      case .identity: "Transfer-Encoding: identity\nContent-Length: \(version.length)"
       default: "X: y"
       }
     try reply.head("HTTP/1.1 200 OK\n\(marks)\(fields)")
-    if deed == .chunked || deed == .brokenChunks {
+    if [.chunked, .brokenChunks, .foldedChunks].contains(deed) {
       for start in stride(from: 0, to: part.count, by: 16_384) {
         try reply.chunk(Array(part[start..<min(start + 16_384, part.count)]))
       }
-      if deed == .chunked { return try reply.chunk([]) }
+      if deed != .brokenChunks { return try reply.chunk([]) }
       if number % 2 == 0 { try reply.body("zz\r\n") }
     } else {
       try reply.body(Array(part))
@@ -114,6 +122,22 @@ struct HostilePlan: Sendable {
     case .unsatisfied:
       let told = ["X: y", "Content-Range: bytes */\(total)", "Content-Range: bytes */\(total + 1)"]
       try reply.head("HTTP/1.1 416 No\n\(told[Int(number) % 3])\nContent-Length: 0")
+    case .saysWhole:
+      try reply.head(
+        "HTTP/1.1 200 OK\n\(marks)Content-Length: \(range.count)\n"
+          + "Content-Range: bytes \(first)-\(last)/\(total)")
+      try reply.body(version.bytes(in: range))
+    case .refusesRange:
+      let answers = [
+        "204 None", "400 Bad", "403 No", "404 None", "405 No", "406 No", "410 Gone", "451 Law",
+        "501 What", "502 Bad", "504 Late",
+      ]
+      try reply.head("HTTP/1.1 \(answers[Int(number) % answers.count])\nContent-Length: 0")
+    case .errorText:
+      let types = ["application/json", "application/xml", "text/plain", "application/octet-stream"]
+      try reply.head(
+        "HTTP/1.1 200 OK\nContent-Type: \(types[Int(number) % types.count])\nContent-Length: 5")
+      try reply.body("error")
     default:
       try reply.head("HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: 5")
       try reply.body("login")
@@ -127,6 +151,13 @@ struct HostilePlan: Sendable {
       "HTTP/1.1 206 Partial Content\n\(marks ?? self.marks)Content-Length: \(range.count)\n"
         + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound)/\(total)")
     try reply.body(version.bytes(in: Range(range)))
+  }
+
+  /// Whether a document without validators differs from the file in that.
+  private var isMarked: Bool {
+    version.entityTag?.hasPrefix("\"") == true
+      || version.entityTag == nil
+        && version.lastModified.map { $0 < HostileSource.now - 60 } == true
   }
 
   /// Date and validators, a line each.

@@ -14,6 +14,8 @@ final class HostileSource: Sendable {
     case tagged, dated
     /// By a weak tag or a date within this minute, which are the same for all versions, or not at all.
     case weak, recent, bare
+    /// By a tag without its quotation marks, and a date long past.
+    case unquoted
     /// By a tag that is new in each answer.
     case fickle
   }
@@ -47,7 +49,7 @@ final class HostileSource: Sendable {
     self.hosts = hosts
     var random = SplitMix(state: seed)
     let kinds: [Kind] = [
-      .tagged, .tagged, .tagged, .tagged, .dated, .dated, .weak, .recent, .bare, .fickle,
+      .tagged, .tagged, .tagged, .tagged, .dated, .dated, .weak, .recent, .bare, .fickle, .unquoted,
     ]
     kind = kinds.randomElement(using: &random) ?? .tagged
     returns = Int.random(in: 0..<4, using: &random) == 0
@@ -138,6 +140,9 @@ final class HostileSource: Sendable {
     switch kind {
     case .tagged, .fickle: version.entityTag = "\"\(number)\""
     case .dated: version.lastModified = 1_000_000_000 + Int64(number)
+    case .unquoted:
+      version.entityTag = "tag-\(number)"
+      version.lastModified = 1_000_000_000 + Int64(number)
     case .weak: version.entityTag = "W/\"same\""
     case .recent: version.lastModified = now
     case .bare: break

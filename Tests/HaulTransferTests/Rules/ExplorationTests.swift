@@ -93,7 +93,8 @@ import Testing
     -> [Node?]
   {
     switch action {
-    case .fail, .suspect: return [nil]
+    // The digest judges what is on trial, and either way it is over.
+    case .fail, .suspect, .trial: return [nil]
     case .verify: return afterVerify(state)
     case .redirect: return [Node(state: state, asked: asked)]
     case .accept(_, _, let end):
