@@ -22,6 +22,9 @@ struct CurlEnd {
 
   /// What to tell a person: of TLS, libcurl says what its library says.
   func message(_ errorClass: TransferError.Class) -> String {
+    if code == CURLE_OUT_OF_MEMORY, errorClass == .protocol {
+      return "the response has a head that is longer than haul reads"
+    }
     guard errorClass == .tls else { return sentence }
     let why = sentence.split(separator: " ").joined(separator: " ")
     guard code == CURLE_PEER_FAILED_VERIFICATION else {

@@ -20,6 +20,8 @@ package struct ExchangeRequest: Sendable {
   package var connectTimeout: Duration?
   /// Overrides both the engine's ``Engine/Configuration/responseTimeout`` and its ``Engine/Configuration/stallTime``.
   package var stallTimeout: Duration?
+  /// Whether it opens a connection of its own, and takes none that is there. (libcurl: CURLOPT_FRESH_CONNECT)
+  package var isFresh = false
   /// Whose share of the engine's buffers its body takes: the same for all that write to one disk.
   package var share: ObjectIdentifier?
 

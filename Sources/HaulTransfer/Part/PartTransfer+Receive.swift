@@ -182,7 +182,7 @@ extension Action {
     case .wholeBody: "whole"
     case .changedUseBody, .changedRestart: "changed"
     case .restart: "restart"
-    case .oncePlainRange, .onceWhole, .askAgain: "once_more"
+    case .oncePlainRange, .onceWhole, .askAgain, .freshConnection: "once_more"
     case .startOver: "restart"
     case .suspect: "suspect"
     case .trial: "trial"

@@ -131,7 +131,8 @@ extension PartTransfer {
       url: url.wire, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
       rateLimit: order.rateLimit)
     request.certificate = isHome ? order.certificate : nil
-    let set = shared.withLock { $0.cookies }
+    let (set, isFresh) = shared.withLock { ($0.cookies, $0.state.attempts.askedFresh) }
+    request.isFresh = isFresh
     request.cookies = set.isEmpty ? engine.configuration.cookies?.lines ?? [] : set
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
     request.connectTimeout = order.connectTimeout

@@ -42,6 +42,8 @@ struct Attempts: Sendable, Hashable {
   var judgesAlone = false
   /// Row 15 has been answered by a probe.
   var probed = false
+  /// 421 has been answered by a connection of its own, as all that follows.
+  var askedFresh = false
   /// Row 18 has been answered by starting at the original URL once more.
   var askedOriginal = false
   /// Row 23: a first body of unknown length is there, this one is to equal it.
@@ -108,6 +110,8 @@ struct Attempts: Sendable, Hashable {
       mode = askedPlainRange ? .plainRange : .resume
     case .redirect:
       redirects += 1
+    case .freshConnection:
+      askedFresh = true
     case .fromOriginal:
       askedOriginal = true
       redirects = 0

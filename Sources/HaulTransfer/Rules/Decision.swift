@@ -61,6 +61,8 @@ enum Action: Sendable, Equatable {
   case verify
   /// The source still has what the finished file is: nothing is to be brought.
   case unchanged
+  /// Ask the same once more, over a connection of its own.
+  case freshConnection
   /// Follow, with scheme and address policy applied again; credentials stay with their origin.
   case redirect(to: String)
   /// Begin at the original URL once more: what redirects named may have expired.

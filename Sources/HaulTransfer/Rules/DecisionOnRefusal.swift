@@ -16,6 +16,9 @@ func decideRefused(
     return failure(
       19, .rateLimited, "the server asks to come back later (503)", head,
       retryAfter: head.retryAfter(now: now))
+  // Row 19: the connection leads to a server that does not answer for this host (RFC 9110 §15.5.20).
+  case 421 where !state.attempts.askedFresh:
+    return TableDecision(19, .freshConnection)
   // Row 18: behind a redirect the address may have expired, so once more from the start.
   case let status where state.attempts.redirects > 0 && [401, 403, 404, 410].contains(status):
     if !state.attempts.askedOriginal { return TableDecision(18, .fromOriginal) }

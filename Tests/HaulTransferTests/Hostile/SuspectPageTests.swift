@@ -287,7 +287,7 @@ struct SuspectPageTests {
     }
   }
 
-  @Test(arguments: ["401 Who", "429 Slowly", "503 Busy", "421 Elsewhere"])
+  @Test(arguments: ["401 Who", "429 Slowly", "503 Busy"])
   func `27: what speaks of the client is no refusal of the range`(_ status: String) async throws {
     let bench = try PartTransferBench()
     let (outcome, asked) = try await run(bench) { _, reply in
@@ -299,6 +299,41 @@ struct SuspectPageTests {
   }
 
   // MARK: - Statuses
+
+  /// The connection, of several, is the wrong one. No second try is lost on a server that says it of all.
+  @Test(arguments: [true, false], [true, false])
+  func `421 is asked again once, over another connection`(_ passes: Bool, _ resumes: Bool)
+    async throws
+  {
+    let bench = try PartTransferBench()
+    let origin = try OriginServer { request, reply in
+      if passes, request.connection > 1 { return try Self.file.answer(request, reply) }
+      try reply.head("HTTP/1.1 421 Misdirected Request\nContent-Length: 0")
+    }
+    try await withEngine { engine in
+      let transfer = try bench.transfer(origin.url("/file.zip"), engine: engine) { order in
+        if resumes { order.resuming = try bench.earlier(of: Self.file, durable: Self.durable) }
+      }
+      let outcome = await transfer.run()
+      if passes {
+        #expect(try outcome.holds(Self.file))
+      } else {
+        #expect(outcome.error?.errorClass == .http4xx)
+      }
+      #expect(origin.log.value.exchanges.map(\.request.connection) == [1, 2])
+      #expect(try passes || !resumes || keepsPart(bench))
+    }
+  }
+
+  @Test func `a head that libcurl cannot take is named`() async throws {
+    let bench = try PartTransferBench()
+    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
+      try reply.head(
+        "HTTP/1.1 200 OK\nX: \(String(repeating: "x", count: 200_000))\nContent-Length: 5")
+      try reply.body("bytes")
+    }
+    #expect(outcome.error?.message.contains("longer than haul reads") == true)
+  }
 
   @Test func `203 carries the file`() async throws {
     let bench = try PartTransferBench()
