@@ -105,7 +105,8 @@ import HaulSystem
         easy = try EasyHandle(configuration, watch)
       }
       let exchange = RunningExchange(
-        order, isFresh: isFresh || order.request.isFresh, easy: easy, pool: pool, gate: gate, sockets: sockets,
+        order, isFresh: isFresh || order.request.isFresh, easy: easy, pool: pool, gate: gate,
+        sockets: sockets,
         limits: configuration, now: .now)
       try join(exchange)
     } catch {

@@ -27,8 +27,7 @@ func decideRefused(
     }
     return failure(
       18, .http4xx, "the server answered \(head.status) behind a redirect, twice", head)
-
-  // Row 28: some network on the way wants a log-in of its own (RFC 6585 §6). Nothing of it is the host's.
+  // Row 28: a network on the way wants a log-in of its own (RFC 6585 §6). Nothing of it is the host's.
   case 511:
     return failure(
       28, .proxy, "a network on the way wants a log-in before it lets anything through (511)", head)
@@ -51,7 +50,6 @@ func decideRefused(
     return failure(
       19, .http5xx, "the server answered \(head.status)", head,
       retryAfter: head.retryAfter(now: now))
-
   case 400...499:
     return failure(nil, .http4xx, "the server answered \(head.status)", head)
   case 300:

@@ -14,27 +14,6 @@ struct SuspectPageTests {
   }()
   static let durable: Int64 = 80_000
 
-  /// Runs one transfer that resumes, or one from 0.
-  private func run(
-    _ bench: PartTransferBench, resumes: Bool = true, of source: Source = file,
-    _ answer: @escaping OriginServer.Handler,
-    _ change: (inout TransferRequest) throws -> Void = { _ in }
-  ) async throws -> (outcome: TransferOutcome, asked: [String]) {
-    let origin = try OriginServer(handler: answer)
-    return try await withEngine { engine in
-      let transfer = try bench.transfer(origin.url("/file.zip"), engine: engine) { order in
-        if resumes { order.resuming = try bench.earlier(of: source, durable: Self.durable) }
-        try change(&order)
-      }
-      return (await transfer.run(), origin.asked)
-    }
-  }
-
-  /// What is there after a failure: as much as before.
-  private func keepsPart(_ bench: PartTransferBench) throws -> Bool {
-    try bench.scratch.parts().open("part")?.size() ?? 0 >= Self.durable
-  }
-
   static let errorDocuments =
     [
       "application/json", "application/xml", "text/plain", "application/octet-stream", "text/html",
@@ -46,7 +25,7 @@ struct SuspectPageTests {
     let bench = try PartTransferBench()
     let text =
       "{\"error\": \"quota exceeded, come back later\"}" + String(repeating: " ", count: extra)
-    let (outcome, asked) = try await run(bench) { _, reply in
+    let (outcome, asked) = try await bench.run() { _, reply in
       try reply.head(
         "HTTP/1.1 200 OK\nContent-Length: \(text.utf8.count)\n"
           + (type.map { "Content-Type: \($0)" } ?? "X: y"))
@@ -58,14 +37,14 @@ struct SuspectPageTests {
     #expect(error.message.contains("\(text.utf8.count) bytes"))
     #expect(error.retryAfter == nil)
     #expect(asked == ["75904-159999 if", "whole"])
-    #expect(try keepsPart(bench))
+    #expect(try bench.keepsPart())
     #expect(bench.saved.value.last?.suspect?.length == Int64(text.utf8.count))
     #expect(bench.saved.value.last?.durable.prefixEnd == Self.durable)
   }
 
   @Test func `12: a short response with a validator of its own is a suspect too`() async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench) { _, reply in
+    let (outcome, _) = try await bench.run() { _, reply in
       try reply.head(
         "HTTP/1.1 200 OK\nContent-Length: 5\nContent-Type: application/zip\nETag: \"e\"")
       try reply.body("error")
@@ -73,7 +52,7 @@ struct SuspectPageTests {
     #expect(outcome.error?.errorClass == .suspectPage)
     // It may be the file's new content: that shows when it comes again.
     #expect(outcome.error?.retryAfter == .seconds(60))
-    #expect(try keepsPart(bench))
+    #expect(try bench.keepsPart())
   }
 
   /// A suspect that comes again after a minute, with validator and type of a file, is the new content.
@@ -84,7 +63,7 @@ struct SuspectPageTests {
     _ age: Int64, _ tag: String, _ isAccepted: Bool
   ) async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench) { _, reply in
+    let (outcome, _) = try await bench.run() { _, reply in
       try reply.head(
         "HTTP/1.1 200 OK\nContent-Length: 5\nContent-Type: application/zip\nETag: \(tag)")
       try reply.body("short")
@@ -107,7 +86,7 @@ struct SuspectPageTests {
     async throws
   {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench) { _, reply in
+    let (outcome, _) = try await bench.run() { _, reply in
       try reply.head("HTTP/1.1 200 OK\nContent-Length: \(Self.file.length)")
       try reply.body(Self.file.bytes(in: 0..<Self.file.length))
     }
@@ -120,7 +99,7 @@ struct SuspectPageTests {
   ])
   func `12: a job may say which type its file has`(_ type: String, _ isAllowed: Bool) async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
+    let (outcome, _) = try await bench.run(resumes: false) { _, reply in
       try Self.file.whole(reply)
     } _: {
       $0.expectedType = ExpectedType(type)
@@ -142,7 +121,7 @@ struct SuspectPageTests {
 
   @Test func `26: a part that says 200 is never the file`() async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
+    let (outcome, _) = try await bench.run(resumes: false) { _, reply in
       try reply.head(
         "HTTP/1.1 200 OK\nContent-Length: 100\nContent-Range: bytes 50-149/1000\nETag: \"1\"")
       try reply.body(Self.file.bytes(in: 50..<150))
@@ -153,7 +132,7 @@ struct SuspectPageTests {
   @Test(arguments: ["bytes 0-99/1000", "bytes 0-99/*", "bytes 100-199", "Bytes 100-/1000"])
   func `26: nor one that says so in another way`(_ range: String) async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
+    let (outcome, _) = try await bench.run(resumes: false) { _, reply in
       try reply.head("HTTP/1.1 200 OK\nContent-Length: 100\nContent-Range: \(range)")
       try reply.body(Self.file.bytes(in: 0..<100))
     }
@@ -165,7 +144,7 @@ struct SuspectPageTests {
   ])
   func `26: a whole that says so is the file`(_ range: String) async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
+    let (outcome, _) = try await bench.run(resumes: false) { _, reply in
       try reply.head(
         "HTTP/1.1 200 OK\nContent-Length: \(Self.file.length)\nContent-Range: \(range)")
       try reply.body(Self.file.bytes(in: 0..<Self.file.length))
@@ -175,7 +154,7 @@ struct SuspectPageTests {
 
   @Test func `26: a range that comes as 200 with its Content-Range is a range`() async throws {
     let bench = try PartTransferBench()
-    let (outcome, asked) = try await run(bench) { request, reply in
+    let (outcome, asked) = try await bench.run() { request, reply in
       let first = Self.durable - 4096
       guard request.asked != "whole" else { return try Self.file.whole(reply) }
       try reply.head(
@@ -192,7 +171,7 @@ struct SuspectPageTests {
   @Test(arguments: [true, false])
   func `11: the same tag and another length contradict each other`(_ hasTag: Bool) async throws {
     let bench = try PartTransferBench()
-    let (outcome, asked) = try await run(bench) { request, reply in
+    let (outcome, asked) = try await bench.run() { request, reply in
       guard request.asked != "whole" else { return try Self.file.whole(reply) }
       let first = Self.durable - 4096
       try reply.head(
@@ -210,7 +189,7 @@ struct SuspectPageTests {
   @Test(arguments: [true, false])
   func `23: a length that was stated once is not forgotten`(_ isChunked: Bool) async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench) { _, reply in
+    let (outcome, _) = try await bench.run() { _, reply in
       let bytes = Self.file.bytes(in: 0..<100_000)
       if isChunked {
         try reply.head("HTTP/1.1 200 OK\nContent-Type: application/zip\nTransfer-Encoding: chunked")
@@ -226,7 +205,7 @@ struct SuspectPageTests {
 
   @Test func `23: the second of two downloads that states its length proves itself`() async throws {
     let bench = try PartTransferBench()
-    let (outcome, asked) = try await run(bench, resumes: false) { request, reply in
+    let (outcome, asked) = try await bench.run(resumes: false) { request, reply in
       guard request.number == 1 else { return try Self.file.whole(reply) }
       try reply.head("HTTP/1.1 200 OK")
       try reply.body(Self.file.bytes(in: 0..<60_000))
@@ -244,7 +223,7 @@ struct SuspectPageTests {
   ])
   func `27: a server that refuses the range gives the whole`(_ status: String) async throws {
     let bench = try PartTransferBench()
-    let (outcome, asked) = try await run(bench) { request, reply in
+    let (outcome, asked) = try await bench.run() { request, reply in
       guard request.asked != "whole" else { return try Self.file.whole(reply) }
       try reply.head("HTTP/1.1 \(status)\nContent-Length: 0")
     }
@@ -255,7 +234,7 @@ struct SuspectPageTests {
   @Test(arguments: ["404 None", "200 OK\nContent-Type: text/html"])
   func `27: nor does an error page behind a redirect end it`(_ status: String) async throws {
     let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench) { request, reply in
+    let (outcome, _) = try await bench.run() { request, reply in
       guard request.asked != "whole" else { return try Self.file.whole(reply) }
       if request.path != "/error" { return try reply.redirect(to: "/error") }
       try reply.head("HTTP/1.1 \(status)\nContent-Length: 5")
@@ -270,7 +249,7 @@ struct SuspectPageTests {
     let bench = try PartTransferBench()
     var earlier = try bench.earlier(of: Self.file, durable: Self.durable)
     for attempt in 1...3 {
-      let (outcome, asked) = try await run(bench, resumes: false) { request, reply in
+      let (outcome, asked) = try await bench.run(resumes: false) { request, reply in
         guard request.asked != "whole" else { return try Self.file.whole(reply) }
         try reply.head("HTTP/1.1 \(status) Trouble\nContent-Length: 0")
       } _: { order in
@@ -290,86 +269,35 @@ struct SuspectPageTests {
   @Test(arguments: ["401 Who", "429 Slowly", "503 Busy"])
   func `27: what speaks of the client is no refusal of the range`(_ status: String) async throws {
     let bench = try PartTransferBench()
-    let (outcome, asked) = try await run(bench) { _, reply in
+    let (outcome, asked) = try await bench.run() { _, reply in
       try reply.head("HTTP/1.1 \(status)\nContent-Length: 0")
     }
     #expect(outcome.error != nil)
     #expect(asked.count == 1)
-    #expect(try keepsPart(bench))
+    #expect(try bench.keepsPart())
   }
+}
 
-  // MARK: - Statuses
-
-  /// The connection, of several, is the wrong one. No second try is lost on a server that says it of all.
-  @Test(arguments: [true, false], [true, false])
-  func `421 is asked again once, over another connection`(_ passes: Bool, _ resumes: Bool)
-    async throws
-  {
-    let bench = try PartTransferBench()
-    let origin = try OriginServer { request, reply in
-      if passes, request.connection > 1 { return try Self.file.answer(request, reply) }
-      try reply.head("HTTP/1.1 421 Misdirected Request\nContent-Length: 0")
-    }
-    try await withEngine { engine in
-      let transfer = try bench.transfer(origin.url("/file.zip"), engine: engine) { order in
-        if resumes { order.resuming = try bench.earlier(of: Self.file, durable: Self.durable) }
+extension PartTransferBench {
+  /// Runs one transfer that resumes, or one from 0.
+  func run(
+    resumes: Bool = true, of source: Source = SuspectPageTests.file,
+    _ answer: @escaping OriginServer.Handler,
+    _ change: (inout TransferRequest) throws -> Void = { _ in }
+  ) async throws -> (outcome: TransferOutcome, asked: [String]) {
+    let origin = try OriginServer(handler: answer)
+    return try await withEngine { engine in
+      let transfer = try transfer(origin.url("/file.zip"), engine: engine) { order in
+        if resumes { order.resuming = try earlier(of: source, durable: SuspectPageTests.durable) }
+        try change(&order)
       }
-      let outcome = await transfer.run()
-      if passes {
-        #expect(try outcome.holds(Self.file))
-      } else {
-        #expect(outcome.error?.errorClass == .http4xx)
-      }
-      #expect(origin.log.value.exchanges.map(\.request.connection) == [1, 2])
-      #expect(try passes || !resumes || keepsPart(bench))
+      return (await transfer.run(), origin.asked)
     }
   }
 
-  @Test func `a head that libcurl cannot take is named`() async throws {
-    let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
-      try reply.head(
-        "HTTP/1.1 200 OK\nX: \(String(repeating: "x", count: 200_000))\nContent-Length: 5")
-      try reply.body("bytes")
-    }
-    #expect(outcome.error?.message.contains("longer than haul reads") == true)
+  /// What is there after a failure: as much as before.
+  func keepsPart() throws -> Bool {
+    try scratch.parts().open("part")?.size() ?? 0 >= SuspectPageTests.durable
   }
 
-  @Test func `203 carries the file`() async throws {
-    let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
-      try reply.head("HTTP/1.1 203 Changed\nContent-Length: \(Self.file.length)")
-      try reply.body(Self.file.bytes(in: 0..<Self.file.length))
-    }
-    #expect(try outcome.holds(Self.file))
-  }
-
-  @Test(arguments: [
-    ("202 Later\nRetry-After: 7", TransferError.Class.http5xx), ("511 Log in", .proxy),
-    ("300 Many", .http4xx),
-  ])
-  func `statuses that carry no file`(
-    _ status: String, _ errorClass: TransferError.Class
-  ) async throws {
-    let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { _, reply in
-      try reply.head("HTTP/1.1 \(status)\nContent-Type: text/html\nContent-Length: 5")
-      try reply.body("login")
-    }
-    #expect(outcome.error?.errorClass == errorClass)
-  }
-
-  @Test func `300 with a Location, and the same Location twice, lead on`() async throws {
-    let bench = try PartTransferBench()
-    let (outcome, _) = try await run(bench, resumes: false) { request, reply in
-      switch request.path {
-      case "/file.zip":
-        try reply.head("HTTP/1.1 300 Many\nLocation: /a\nContent-Length: 0")
-      case "/a":
-        try reply.head("HTTP/1.1 302 Found\nLocation: /b\nLocation: /b\nContent-Length: 0")
-      default: try Self.file.whole(reply)
-      }
-    }
-    #expect(try outcome.holds(Self.file))
-  }
 }
