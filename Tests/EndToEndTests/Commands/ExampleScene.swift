@@ -5,7 +5,10 @@ import TestSupport
 /// What the examples in the program's help are run on: a pool with the names they use, files, an origin in place of
 /// `https://example.org`, and directories in place of those they name.
 final class ExampleScene: Sendable {
-  /// Where the command is run; holds `list.txt`.
+  /// SHA-256 of what the origin has.
+  private static let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+  /// Where the command is run; holds the lists.
   let directory: TemporaryDirectory
   private let pool: HaulPool
   private let origin: OriginServer
@@ -14,7 +17,7 @@ final class ExampleScene: Sendable {
   private init(_ pool: HaulPool) async throws {
     self.pool = pool
     directory = try TemporaryDirectory()
-    // Whose sha-256 an example may name.
+    // Its SHA-256 is what an example may name.
     origin = try OriginServer { _, reply in
       try reply.head("HTTP/1.1 200 OK\nContent-Length: 4\nETag: \"1\"")
       try reply.body("test")
@@ -31,7 +34,10 @@ final class ExampleScene: Sendable {
     try await pool.command(
       "submit", "-i", try directory.write(urls, to: "old.txt"), "--batch", "films", "--queue",
       "archive")
-    try directory.write(origin.url("/a.iso") + "\n", to: "list.txt")
+    let url = origin.url("/a.iso")
+    try directory.write(url + "\n", to: "list.txt")
+    try directory.write("name,link,sha256\nA,\(url),\(Self.digest)\n", to: "list.csv")
+    try directory.write("<p>See <a href=\"\(url)\">the disc</a>.</p>\n", to: "page.html")
     for host in ["example.org", "*.example.org"] {
       try await pool.command("host", "set", host, "--cap", "3")
     }

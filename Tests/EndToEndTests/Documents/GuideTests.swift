@@ -14,6 +14,8 @@ struct GuideTests {
   /// What is submitted beside one large file and one that is not there.
   private static let small = 1...1000
   private static func length(_ number: Int) -> Int64 { Int64(number * 7) }
+  /// SHA-256 of the film in the guide's table.
+  private static let digest = "454dca10f0506475141d6e4a91d01f8f3e54001cdbbcd05474ef1115215ca09e"
 
   /// Home of whoever runs the commands, with the guide's services and passwords and the list that is submitted.
   private let home: TemporaryDirectory
@@ -26,10 +28,21 @@ struct GuideTests {
     for number in Self.small {
       site["/small/\(number)"] = Representation(seed: UInt64(number), length: Self.length(number))
     }
+    // For the guide's other lists, which nobody submits.
+    site["/list/film"] = Representation(seed: 3, length: 5_000)
+    for path in ["/list/disc", "/list/1/form", "/list/2/form"] {
+      site[path] = Representation(seed: 4, length: 100)
+    }
     origin = try OriginServer(handler: site.answer)
     port = try OriginProgram.freePort()
     let paths = ["/a.iso", "/missing"] + Self.small.map { "/small/\($0)" }
     try home.write(paths.map { origin.url($0) + "\n" }.joined(), to: "urls.txt")
+    let film = ["3", "film-3", "x", Self.digest, origin.url("/list/film")]
+    try home.write(
+      "no\tid\tnote\tsha\tfrom\n" + film.joined(separator: "\t") + "\n", to: "mirror.tsv")
+    try home.write("<a href='\(origin.url("/list/disc"))'>disc</a>\n", to: "page.html")
+    try home.write(
+      (1...2).map { origin.url("/list/\($0)/form") + "\n" }.joined(), to: "forms.txt")
     try FileManager.default.createDirectory(
       atPath: home.path("store"), withIntermediateDirectories: false)
   }
@@ -137,6 +150,8 @@ struct GuideTests {
     let output = try await running
     #expect(!output.standardError.contains { $0.contains(Self.password) })
     try isBrought()
+    let names = ["film-3", "disc", "form", "form.1"]
+    #expect(names.filter { !FileManager.default.fileExists(atPath: home.path($0)) } == [])
     // Of the pool that was restored; the invariants of both were looked at by `haul check`.
     #expect(output.standardOutput.contains { $0.hasPrefix("ok") && $0.contains("invariants hold") })
     try await isRestored(server)

@@ -149,8 +149,8 @@ extension GetPlace {
     #expect(typed.exit == .code(65))
     #expect(
       typed.said == [
-        "haul get: URL 3: URL 2 would become \"one\" too; with --tree each keeps its host and "
-          + "directories. Nothing was downloaded."
+        "haul get: URL 3: URL 2 would become \"one\" too. With --tree each keeps its host and "
+          + "directories, and with --rename it gets a number. Nothing was downloaded."
       ])
     let list = try place.list(urls)
     let listed = try await place.get("-i", list)
