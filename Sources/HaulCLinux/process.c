@@ -1,4 +1,5 @@
-// Starting programs: what must not be done in Swift, because the child of vfork(2) may only make system calls.
+// Starting programs and being the first: what must not be done in Swift, because the child of vfork(2) may only make system
+// calls, and Swift has no fork(2).
 #include "HaulCLinux.h"
 
 /// The child's half of haul_start: becomes the program, or returns errno.
@@ -45,4 +46,32 @@ int haul_start(const struct haul_program *program, pid_t *started) {
   if (child > 0 && error != 0) waitpid(child, NULL, 0);
   *started = child;
   return error;
+}
+
+/// Reaps all that have ended; ends as `child` did once that is one of them.
+static void reap(pid_t child) {
+  int status;
+  pid_t ended;
+  while ((ended = waitpid(-1, &status, WNOHANG)) > 0)
+    if (ended == child) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+void haul_leave_first_process(void) {
+  if (getpid() != 1) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  pid_t child = fork();
+  if (child <= 0) {
+    // Without a second process it is the first that works, as well as it can.
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return;
+  }
+  for (;;) {
+    int number = sigwaitinfo(&all, NULL);
+    if (number == SIGCHLD)
+      reap(child);
+    else if (number > 0)
+      kill(child, number);
+  }
 }

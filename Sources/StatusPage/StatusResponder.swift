@@ -8,6 +8,7 @@ struct StatusResponder: Sendable {
   let version: String
   let leader: @Sendable () -> LeaderFacts
   let logger: Logger
+  let refusals = RefusalCount()
 
   /// What every answer carries, whatever it is: nothing is kept, guessed, framed or told to others.
   private static let fields = [
@@ -68,7 +69,9 @@ struct StatusResponder: Sendable {
   }
 
   private func ask(_ status: UInt32, _ sentence: String?) -> HTTPResponse {
-    if sentence != nil { logger.warning(.pageRefused, (.reason, "wrong token")) }
+    if sentence != nil, let count = refusals.add() {
+      logger.warning(.pageRefused, (.reason, "wrong token"), (.count, LogValue(count)))
+    }
     return HTTPResponse(
       status, "text/html; charset=utf-8", Page.login(sentence),
       fields: ["Content-Security-Policy": Page.formPolicy])

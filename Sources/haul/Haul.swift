@@ -74,6 +74,7 @@ enum Haul {
   /// Runs the command on Swift's threads, while the main thread waits for signals: nothing may need
   /// the main actor, which never gets its turn.
   static func main() {
+    FirstProcess.leave()
     requireArguments()
     // The time zone of every session, so that lists are in UTC (libpq: Environment Variables).
     unsafe setenv("PGTZ", "UTC", 1)

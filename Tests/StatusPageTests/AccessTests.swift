@@ -167,4 +167,12 @@ struct AccessTests {
     #expect(address.map { "\($0)" } == description)
     #expect(address?.isLoopback ?? false == isLoopback)
   }
+
+  @Test func `of wrong tokens the log has a line a minute, with their number`() {
+    let (count, start) = (RefusalCount(), ContinuousClock.now)
+    #expect(count.add(at: start) == 1)
+    for second in 1...59 { #expect(count.add(at: start + .seconds(second)) == nil) }
+    #expect(count.add(at: start + .seconds(60)) == 60)
+    #expect(count.add(at: start + .seconds(61)) == nil)
+  }
 }

@@ -10,32 +10,40 @@ import Synchronization
 @safe final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
-  /// Room for as many viewers and programs as one page may reasonably have.
-  private static var limits: haul_http_limits {
-    haul_http_limits(
-      connections: 128, connections_per_address: 64, idle_seconds: 20, memory: 16 << 10)
-  }
+  /// How often it is looked for connections whose time is up.
+  private static let sweep = Duration.seconds(1)
 
   private let desk: RequestDispatcher
   private let daemon: Daemon
+  private let sweeper: Task<Void, Never>
 
   /// Answers on `socket`, which is the server's from now on, until ``stop()``.
-  init(_ socket: ListenSocket, handler: @escaping Handler) throws(ListenError) {
-    desk = RequestDispatcher(handler)
+  init(
+    _ socket: ListenSocket, limits: OpenConnections.Limits = OpenConnections.Limits(),
+    handler: @escaping Handler
+  ) throws(ListenError) {
+    let connections = OpenConnections(limits)
+    desk = RequestDispatcher(handler, connections)
+    // There is always room for one more, for which another is ended.
+    let room = haul_http_limits(connections: UInt32(limits.total) + 32, memory: 16 << 10)
     // The daemon's callbacks use it until `stop` has returned, which holds `self` and so the desk.
     let context = unsafe Unmanaged.passUnretained(desk).toOpaque()
     guard
       let pointer = unsafe haul_http_start(
-        socket.descriptor, Self.limits, receivePiece, endExchange, context)
+        socket.descriptor, room, receivePiece, endExchange, noteConnection, context)
     else {
       close(socket.descriptor)
       throw .noRoom
     }
     daemon = unsafe Daemon(pointer: pointer)
+    sweeper = Task {
+      while (try? await Task.sleep(for: Self.sweep)) != nil { connections.endLate() }
+    }
   }
 
   /// Takes no more requests, waits for the answers under way and closes all connections.
   func stop() async {
+    sweeper.cancel()
     let listening = unsafe MHD_quiesce_daemon(daemon.pointer)
     for answer in desk.close() { await answer.value }
     // Joins the daemon's thread: nothing for one of Swift's.
@@ -59,6 +67,8 @@ import Synchronization
 /// it, while it is suspended (libmicrohttpd: MHD_resume_connection).
 @safe private struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
+  /// Its own while it is open.
+  var id: Int { unsafe Int(bitPattern: pointer) }
 }
 
 /// Where requests are handed to tasks.
@@ -69,16 +79,21 @@ private final class RequestDispatcher: Sendable {
     var answers: [Int: Task<Void, Never>] = [:]
   }
 
+  let connections: OpenConnections
   private let handler: HTTPServer.Handler
   private let state = Mutex(State())
 
-  init(_ handler: @escaping HTTPServer.Handler) { self.handler = handler }
+  init(_ handler: @escaping HTTPServer.Handler, _ connections: OpenConnections) {
+    self.handler = handler
+    self.connections = connections
+  }
 
   /// Has `exchange` answered, and its connection, which is suspended, resumed then. Returns false, and does nothing, once
   /// the desk is closed.
   func take(_ exchange: Exchange, suspending connection: ConnectionHandle) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
+      connections.set(connection.id, .answering)
       unsafe MHD_suspend_connection(connection.pointer)
       let number = state.next
       state.next += 1
@@ -147,15 +162,18 @@ private let receivePiece:
       return .YES
     }
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(held).takeUnretainedValue()
-    if let response = exchange.response { return unsafe send(response, on: connection) }
+    let desk = unsafe Unmanaged<RequestDispatcher>.fromOpaque(context).takeUnretainedValue()
+    let handle = unsafe ConnectionHandle(pointer: connection)
+    if let response = exchange.response {
+      desk.connections.set(handle.id, .sending)
+      return unsafe send(response, on: connection)
+    }
     if unsafe uploadSize.pointee > 0 {
       unsafe exchange.receive(UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee))
       unsafe uploadSize.pointee = 0
       return .YES
     }
-    let desk = unsafe Unmanaged<RequestDispatcher>.fromOpaque(context).takeUnretainedValue()
-    let isTaken = desk.take(exchange, suspending: unsafe ConnectionHandle(pointer: connection))
-    return isTaken ? .YES : .NO
+    return desk.take(exchange, suspending: handle) ? .YES : .NO
   }
 
 /// MHD_RequestCompletedCallback: the request is over, in whatever way.
@@ -163,10 +181,28 @@ private let endExchange:
   @convention(c) (
     UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
     MHD_RequestTerminationCode
-  ) -> Void = { _, _, slot, _ in
+  ) -> Void = { context, connection, slot, _ in
+    if let context = unsafe context, let connection = unsafe connection {
+      let desk = unsafe Unmanaged<RequestDispatcher>.fromOpaque(context).takeUnretainedValue()
+      desk.connections.set(unsafe ConnectionHandle(pointer: connection).id, .reading)
+    }
     guard let held = unsafe slot?.pointee else { return }
     unsafe Unmanaged<Exchange>.fromOpaque(held).release()
     unsafe slot?.pointee = nil
+  }
+
+/// MHD_NotifyConnectionCallback: a connection has begun, or has ended and its socket is about to be closed.
+private let noteConnection:
+  @convention(c) (
+    UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    MHD_ConnectionNotificationCode
+  ) -> Void = { context, connection, _, code in
+    guard let context = unsafe context, let connection = unsafe connection else { return }
+    let desk = unsafe Unmanaged<RequestDispatcher>.fromOpaque(context).takeUnretainedValue()
+    let id = unsafe ConnectionHandle(pointer: connection).id
+    guard code == .CONNECTION_NOTIFY_STARTED else { return desk.connections.remove(id) }
+    let socket = unsafe haul_http_socket(connection)
+    desk.connections.add(id, socket: socket, address: OpenConnections.peer(of: socket))
   }
 
 private func request(
