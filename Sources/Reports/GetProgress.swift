@@ -19,6 +19,7 @@ package final class GetProgress: Sendable {
     /// By path, from the first need of one on.
     var lines: [String: SubmitLine]?
     var hostTrouble = HostTroubleLines()
+    var notes = FileNotes()
     /// Says in a while what is waited for.
     var notice: Task<Void, Never>?
 
@@ -77,6 +78,7 @@ package final class GetProgress: Sendable {
     painter.cancel()
     await painter.value
     sayMore(state.withLock { $0.hostTrouble.end() })
+    for line in state.withLock(\.notes.closing) { display.say("haul get: \(line)") }
     // What the display ends with is how it has ended.
     if state.withLock(\.isCounting) { display.show(frame([])) }
     return state.withLock { state in
@@ -136,8 +138,9 @@ package final class GetProgress: Sendable {
     if ending.isAnew == true, !isToldAnew, ending.result == .completed {
       sayAnew(path, Self.reason(changes: ending.changes ?? 0))
     }
-    guard let error = ending.error else { return }
     let line = line(of: path)
+    if ending.result == .completed { note(ending, url: line?.url) }
+    guard let error = ending.error else { return }
     let isFailed = lease.state == .failed
     let isShown = state.withLock {
       $0.hostTrouble.take(
@@ -153,6 +156,14 @@ package final class GetProgress: Sendable {
       display.say("haul get: \(what); again in \(delay)")
     default: display.say("haul get: \(what)")
     }
+  }
+
+  private func note(_ ending: LeaseEnding, url: String?) {
+    if ending.isSkipped == true { return }
+    let type = ending.source.flatMap { SourceRecord(fields: $0).mediaType }
+    let names = [url, ending.path].compactMap(\.self)
+    let said = state.withLock { $0.notes.take(ending, mediaType: type, names: names) }
+    if let said { display.say("haul get: \(said)") }
   }
 
   private static func reason(changes: Int) -> String {

@@ -65,7 +65,12 @@ extension PartTransfer {
 
   /// Gives a complete part the source's time, where that is asked for and known.
   func applyRemoteTime(to part: PartFile) async -> TransferError? {
-    guard order.takesRemoteTime, let modified = shared.withLock({ $0.modified }) else { return nil }
+    guard order.takesRemoteTime else { return nil }
+    let modified = shared.withLock { shared in
+      shared.report.isUndated = shared.modified == nil
+      return shared.modified
+    }
+    guard let modified else { return nil }
     do throws(TransferError) {
       try await io.run { () throws(TransferError) in try part.setModified(modified) }
       return nil

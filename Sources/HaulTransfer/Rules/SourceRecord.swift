@@ -8,7 +8,7 @@ package struct SourceRecord: Sendable, Hashable {
   /// Last-Modified as sent, where ``Validator`` takes it for one.
   var lastModified: String?
   /// The media type, as ``Checkpoint/mediaType`` keeps it.
-  var mediaType: String?
+  package var mediaType: String?
   /// The SHA-256 of the URL that answered, in hexadecimal, where redirects had led to another than the job's. A validator
   /// tells representations of one resource apart, not of several.
   var resource: String?

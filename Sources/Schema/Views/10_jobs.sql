@@ -34,7 +34,7 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   haul.range_bytes(c.durable) AS durable, o.digest, f.error, f.message,
   CASE WHEN o.job IS NULL THEN (
     SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options,
-  (SELECT t.name FROM haul.store t WHERE t.id = q.store) AS store
+  (SELECT t.name FROM haul.store t WHERE t.id = q.store) AS store, o.source ->> 'type' AS media_type
 FROM haul.job j
 JOIN haul.queue q ON q.id = j.queue
 JOIN haul.host h ON h.id = j.host
@@ -78,6 +78,8 @@ COMMENT ON COLUMN haul.jobs.options IS
   'What it asks for beyond URL and path, its queue''s defaults at submission included.';
 COMMENT ON COLUMN haul.jobs.store IS
   'Name of the store that its file ends up in, also where its queue has been deleted.';
+COMMENT ON COLUMN haul.jobs.media_type IS
+  'What the server called the finished file (Content-Type, without parameters), where it said so.';
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,

@@ -14,6 +14,7 @@ extension JobRun {
     ending.path = path
     ending.digest = digest?.description
     ending.source = report.source?.fields
+    if report.isUndated { ending.isUndated = true }
     return ending
   }
 

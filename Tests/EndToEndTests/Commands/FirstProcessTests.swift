@@ -12,7 +12,9 @@ import Testing
       // A child of whatever is the first process by then, which has not started it.
       let script = "(sleep 0.2; : >gone) & exec \"$0\" coordinator"
       let process = try HaulProcess(
-        ["--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", script, HaulProcess.path],
+        [
+          "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", script, HaulProcess.path,
+        ],
         program: "unshare",
         environment: ["HAUL_DATABASE_URL": pool.database.conninfo, "HAUL_LOG_FORMAT": "json"],
         directory: directory.path)

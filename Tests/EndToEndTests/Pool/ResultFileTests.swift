@@ -44,6 +44,29 @@ import Testing
     #expect(try status(place.directory + "/without").st_mtim.tv_sec != Self.modified)
   }
 
+  @Test func `what came as a web page, or without a time, is told`() async throws {
+    let place = try await GetPlace()
+    let origin = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 200 OK\nContent-Type: text/html; charset=utf-8\nContent-Length: 4")
+      try reply.body("oops")
+    }
+    let output = try await place.get("--remote-time", origin.url("/film.zip"))
+    #expect(output.exit == .code(0))
+    #expect(
+      output.said.contains {
+        $0.hasPrefix("haul get: film.zip: the server sent a web page, and no .zip file.")
+      })
+    #expect(
+      output.said.contains(
+        "haul get: 1 file has the time of the download: the server gave none"))
+    try await HaulPool.open { pool in
+      let job = try await pool.submit(origin.url("/film.zip"), to: "film.zip")
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      #expect(
+        try await pool.value("SELECT media_type FROM haul.jobs WHERE job = \(job)") == "text/html")
+    }
+  }
+
   /// What is noted on it has room in an inode of ext4.
   @Test func `a small file takes one block of 4 KiB`() async throws {
     let origin = try origin()

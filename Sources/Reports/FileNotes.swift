@@ -1,0 +1,55 @@
+import JobQueue
+
+/// What is worth a word of files that a `haul get` has brought: the first of a kind at once, the others counted at the end.
+struct FileNotes {
+  /// Suffixes of files that are no web pages. Where a server sends one under such a name, it is most often an error or a login.
+  private static let suffixes = Set(
+    """
+    7z apk arrow avi avif bam bin bz2 cab cram crx csv db deb dmg doc docx epub exe fasta fastq fits flac gguf gif gz h5 hdf \
+    hdf5 img iso jar jpeg jpg json jsonl lz4 m4a m4v mkv mov mp3 mp4 mpeg mpg msi nc ndjson npy npz odt ogg onnx opus orc \
+    parquet pbf pdf pkg png ppt pptx pt pth rar rpm safetensors shp sqlite svg tar tbz tgz tif tiff tsv ttf txt txz vcf \
+    wasm wav webm webp whl wmv woff woff2 xls xlsx xz zip zst zstd
+    """.split(separator: " ").map(String.init))
+  /// How many web pages are named.
+  private static let named = 3
+
+  private var pages = 0
+  private var undated = 0
+
+  /// Takes a completed file that has come as `mediaType` under these names. Returns what is to be said of it now.
+  mutating func take(_ ending: LeaseEnding, mediaType: String?, names: [String]) -> String? {
+    if ending.isUndated == true { undated += 1 }
+    guard mediaType == "text/html" || mediaType == "application/xhtml+xml",
+      let suffix = names.lazy.compactMap(Self.suffix).first(where: Self.suffixes.contains)
+    else { return nil }
+    pages += 1
+    guard pages <= Self.named else { return nil }
+    let path = ending.path ?? names[0]
+    return
+      "\(path): the server sent a web page, and no .\(suffix) file. Look whether it is an error or a login; --expect-type refuses such answers."
+  }
+
+  /// What is to be said at the end.
+  var closing: [String] {
+    var lines: [String] = []
+    if pages > Self.named {
+      let more = pages - Self.named
+      lines.append(
+        more == 1
+          ? "1 more of these files is a web page" : "\(more) more of these files are web pages")
+    }
+    if undated > 0 {
+      let files = undated == 1 ? "1 file has" : "\(undated) files have"
+      lines.append("\(files) the time of the download: the server gave none")
+    }
+    return lines
+  }
+
+  /// The last suffix of a path, or of the path in a URL, in lower case; nil where there is none.
+  private static func suffix(of text: String) -> String? {
+    let path = text.prefix { $0 != "?" && $0 != "#" }
+    let name = path.split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return nil }
+    return name[name.index(after: dot)...].lowercased()
+  }
+}
