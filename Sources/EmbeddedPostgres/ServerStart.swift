@@ -93,12 +93,15 @@ struct ServerStart {
   /// Only the lock knows of a server whose processes cannot be seen from here: without it nothing is removed.
   private mutating func takeServerLock() async throws(EmbeddedPostgresError) -> FileLock {
     let lock = try translating(try FileLock(directory.serverLock))
-    let begun = ContinuousClock.now
+    // A process that ends is no longer seen a moment before it lets the lock go.
+    var seen = ContinuousClock.now
     var pause = Pause()
     while true {
-      let isSeen = ServerProcesses(directory)?.isAnyLeft ?? false
-      if !isSeen, try translating(try lock.tryTake(.exclusive)) { return lock }
-      if !isSeen, begun.duration(to: .now) > Self.patienceForLock {
+      if ServerProcesses(directory)?.isAnyLeft ?? false {
+        seen = .now
+      } else if try translating(try lock.tryTake(.exclusive)) {
+        return lock
+      } else if seen.duration(to: .now) > Self.patienceForLock {
         throw .runsElsewhere(directory.path)
       }
       say(.waiting)

@@ -152,7 +152,9 @@ import Testing
     let code = try await run.exit(within: .seconds(60))
     #expect(code == .code(69))
     let last = run.child.output.value.said.last
-    #expect(last?.contains("the embedded database does not start") == true)
+    #expect(
+      last?.contains("the embedded database does not start") == true,
+      "\(run.child.output.value.said.suffix(5))")
 
     try FileManager.default.moveItem(atPath: away, toPath: data)
     file.gate.open()
