@@ -56,8 +56,14 @@ package enum Validator: Sendable, Hashable {
   }
 
   /// How far a new range reaches back into what is durable, to be compared with the disk. In bytes.
-  var overlap: Int64 {
-    if case .weakETag = self { 65_536 } else { 4096 }
+  var overlap: Int64 { isWeak ? Self.longestOverlap : 4096 }
+
+  /// What the least trustworthy must agree in, in bytes.
+  static let longestOverlap: Int64 = 65_536
+
+  /// Whether it is a weak tag.
+  var isWeak: Bool {
+    if case .weakETag = self { true } else { false }
   }
 
   /// How a later answer's field stands to this validator.

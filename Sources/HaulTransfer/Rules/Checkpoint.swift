@@ -28,6 +28,9 @@ package struct Checkpoint: Sendable, Hashable {
   package var inode: UInt64
   /// How often the source was found replaced; at three there is no more resuming.
   package var changes: Int
+  /// Whether the URL has got another query since. The bytes are compared with more of what comes then: a query may also
+  /// select another file.
+  package var isMoved = false
   /// The intent to publish: the final path, set just before the rename and only when all is
   /// durable.
   package var publishing: String?
@@ -70,8 +73,13 @@ package struct Checkpoint: Sendable, Hashable {
   /// source did not change three times. That the part file is there is for the disk to say.
   package var isResumable: Bool {
     guard let validator, changes < Attempts.maximumChanges else { return false }
-    if case .weakETag = validator { return durable.prefixEnd >= validator.overlap }
+    if isMoved || validator.isWeak { return durable.prefixEnd >= overlap }
     return !durable.isEmpty
+  }
+
+  /// How many of the durable bytes are asked for again, to be compared.
+  var overlap: Int64 {
+    isMoved ? Validator.longestOverlap : validator?.overlap ?? Validator.longestOverlap
   }
 }
 
@@ -81,7 +89,7 @@ extension Checkpoint: Codable {
 
   private enum CodingKeys: String, CodingKey {
     case version, url, completeLength, validator, contentEncoding, mediaType, digest, modified
-    case durable, part, inode, changes, publishing, suspect, refusal
+    case durable, part, inode, changes, publishing, suspect, refusal, moved
   }
 
   /// The JSON form.
@@ -133,6 +141,7 @@ extension Checkpoint: Codable {
     publishing = try values.decodeIfPresent(String.self, forKey: .publishing)
     suspect = try values.decodeIfPresent(SuspectPage.self, forKey: .suspect)
     refusal = try values.decodeIfPresent(RangeRefusal.self, forKey: .refusal)
+    isMoved = try values.decodeIfPresent(Bool.self, forKey: .moved) ?? false
     guard completeLength >= 0, durable.end <= completeLength, changes >= 0 else {
       throw DecodingError.dataCorruptedError(
         forKey: .durable, in: values, debugDescription: "durable bytes beyond the length")
@@ -157,5 +166,6 @@ extension Checkpoint: Codable {
     try values.encodeIfPresent(publishing, forKey: .publishing)
     try values.encodeIfPresent(suspect, forKey: .suspect)
     try values.encodeIfPresent(refusal, forKey: .refusal)
+    if isMoved { try values.encode(true, forKey: .moved) }
   }
 }

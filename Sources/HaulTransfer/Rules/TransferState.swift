@@ -100,7 +100,7 @@ struct TransferState: Sendable, Hashable {
     guard !attempts.wholeOnly, checkpoint.isResumable, let validator = checkpoint.validator else {
       return .request(fields: fields, asked: .whole)
     }
-    let range = max(0, gap.lowerBound - validator.overlap)..<gap.upperBound
+    let range = max(0, gap.lowerBound - checkpoint.overlap)..<gap.upperBound
     fields.append(.init("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
     let condition = attempts.mode == .plainRange ? nil : validator.ifRangeValue
     let ifRange = condition != nil

@@ -119,6 +119,12 @@ RETURN md5(regexp_replace(regexp_replace(p_url, '[?#].*', ''), '[^/]*$', ''))::u
 COMMENT ON FUNCTION haul.url_directory(text) IS
   'A digest of the URL without query and last path segment: the same for files of one directory.';
 
+CREATE OR REPLACE FUNCTION haul.same_but_query(p_url text, p_other text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN split_part(p_url, '?', 1) = split_part(p_other, '?', 1);
+COMMENT ON FUNCTION haul.same_but_query(text, text) IS
+  'Whether two URLs differ in their query alone, as an expired signed URL and a new one do.';
+
 -- As long as any transaction keeps an old snapshot, the versions that a busy row has had stay, and `id = …` meets
 -- them all, the oldest first. From the end of the same range the newest comes first, and LIMIT stops there. Written
 -- out in the statement that calls it, so it may not SET anything.

@@ -133,7 +133,13 @@ BEGIN
   WITH asked AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
+  -- What another URL has brought is of use where only the query has changed: then it is compared with what comes. There
+  -- must be something to come.
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
+  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url
+    AND (NOT haul.same_but_query(j.url, s.url) OR haul.range_bytes(c.durable) >= coalesce(c.length, 0));
+  UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true')
+  FROM haul.staging s, haul.job j
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
   UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url,
     submitted_at = clock_timestamp(),

@@ -31,8 +31,8 @@ BEGIN
   SELECT coalesce(array_agg(DISTINCT s.owner), '{}') INTO v_jobs FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
 
-  -- Leases before all else, as everywhere.
-  PERFORM haul.command_jobs(v_jobs, 'cancel');
+  -- Leases before all else, as everywhere. A cancelled job would lose what it has.
+  PERFORM haul.command_jobs(v_jobs, 'pause');
   v_free := haul.detach(v_jobs, NULL);
   UPDATE haul.staging s SET line = s.line + v_behind
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
