@@ -71,7 +71,8 @@ struct ReplaceTests {
       let worker = try await pool.worker()
       try await pool.bring(job, to: .interrupted, by: worker)
       try await pool.execute(
-        "UPDATE haul.checkpoint SET durable = int8multirange(int8range(0, $1)), length = 10", [durable])
+        "UPDATE haul.checkpoint SET durable = int8multirange(int8range(0, $1)), length = 10",
+        [durable])
       let signed = Pool.line(1, "https://a.test/1?sig=2", "a.test/1")
       #expect(try await Self.replace([signed], on: pool.admin).replaced == 1)
       let lease = try await worker.claimOne()
