@@ -92,3 +92,6 @@ static inline CURLMcode haul_multi_set_long(CURLM *multi, CURLMoption option, lo
 static inline const curl_version_info_data *haul_version_info(void) {
   return curl_version_info(CURLVERSION_NOW);
 }
+
+/// Values of CURLOPT_HTTPAUTH, which are macros with a cast.
+enum { HAUL_AUTH_BASIC = CURLAUTH_BASIC, HAUL_AUTH_DIGEST = CURLAUTH_DIGEST };

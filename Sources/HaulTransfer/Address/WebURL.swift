@@ -102,6 +102,9 @@ package struct WebURL: Sendable, Hashable {
     hostKey = isDefault ? name : "\(name):\(port)"
   }
 
+  /// Scheme, host and port: what ``isSameOrigin(as:)`` compares.
+  var origin: String { "\(scheme)://\(host):\(port)" }
+
   /// Whether scheme, host and port are equal (RFC 9110 §4.3.1).
   package func isSameOrigin(as other: WebURL) -> Bool {
     scheme == other.scheme && host == other.host && port == other.port

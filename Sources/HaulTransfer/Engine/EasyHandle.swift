@@ -95,7 +95,7 @@ import HaulSystem
   private func prepare(
     _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {
-    let login = file == nil ? nil : request.login
+    let login = file == nil ? request.digest : request.login
     let strings: [(CURLoption, String?)] = [
       (CURLOPT_USERNAME, login?.user), (CURLOPT_PASSWORD, login?.password),
       (CURLOPT_SSH_PRIVATE_KEYFILE, login?.keyPath),
@@ -103,11 +103,12 @@ import HaulSystem
     for (option, value) in strings {
       try unsafe check(haul_easy_set_string(raw, option, value), option)
     }
-    let needsTLS = login != nil || request.url.lowercased().hasPrefix("ftps:")
+    let needsTLS = request.login != nil || request.url.lowercased().hasPrefix("ftps:")
     let authentication = login?.keyPath == nil ? CURLSSH_AUTH_PASSWORD : CURLSSH_AUTH_PUBLICKEY
     let numbers: [(CURLoption, Int)] = [
       (CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
       (CURLOPT_SSH_AUTH_TYPES, Int(authentication)),
+      (CURLOPT_HTTPAUTH, Int(request.digest == nil ? HAUL_AUTH_BASIC : HAUL_AUTH_DIGEST)),
       // For the end of an SFTP file libcurl 7.88 waits itself, and without these for ever (`ssh_block_statemach`). Not while paused.
       (CURLOPT_LOW_SPEED_LIMIT, file == nil ? 0 : 1),
       (

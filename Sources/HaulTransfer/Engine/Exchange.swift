@@ -14,6 +14,8 @@ package struct ExchangeRequest: Sendable {
   package var cookies: [String] = []
   /// What proves who asks, where the server wants to know it in the TLS handshake.
   package var certificate: ClientCertificate?
+  /// The user and password to answer a challenge of HTTP with (RFC 7616); nil for none. (libcurl: CURLAUTH_DIGEST)
+  package var digest: Login?
   /// The login for FTP and SFTP; nil is anonymous.
   package var login: Login?
   /// Overrides the engine's ``Engine/Configuration/connectTimeout``.
@@ -35,6 +37,9 @@ package struct ExchangeRequest: Sendable {
     self.addressPolicy = addressPolicy
     self.rateLimit = rateLimit
   }
+
+  /// Whether HTTP is spoken over TLS.
+  var isSecure: Bool { url.lowercased().hasPrefix("https:") }
 
   /// Whether another protocol than HTTP is spoken.
   var isForFile: Bool {

@@ -2,6 +2,52 @@ import HaulSystem
 
 /// What an error says of the exchange that it ended.
 extension RunningExchange {
+  /// How an exchange ended that libcurl has ended, by what came of it.
+  func judge(_ finished: CurlEnd) -> ExchangeOutcome {
+    guard let parsed else {
+      if connectedTo == nil, openedSockets.isEmpty, !refused.isEmpty {
+        return .failed(TransferError(notPublic: refused, host: hostKey))
+      }
+      if lacksDescriptors {
+        return .failed(
+          failure(.openFiles, "no connection could be made: too many files are open"))
+      }
+      let progress: CurlEnd.Progress =
+        connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
+      if let proxy = limits.proxy, let fault = finished.fault(of: proxy, easy.proxyProgress) {
+        let remedy =
+          fault.message == CurlEnd.proxyWantsPassword ? TransferError.Remedy.proxyPassword : nil
+        return .failed(failure(fault.errorClass, fault.message, remedy: remedy))
+      }
+      if file != nil,
+        let fault = finished.fileFault(order.request, of: hostKey, easy.reply, progress)
+      {
+        return .failed(failure(fault.errorClass, fault.message, remedy: fault.remedy))
+      }
+      let errorClass = finished.errorClass(progress)
+      let message = finished.message(errorClass)
+      guard errorClass == .connect, !refused.isEmpty else {
+        return .failed(failure(errorClass, message))
+      }
+      let others = refused.map(\.description).joined(separator: " and ")
+      return .failed(
+        failure(
+          errorClass, "\(message); not tried, since not public: \(others)",
+          remedy: .allow(refused.map(CIDR.init))))
+    }
+    guard finished.isOK else {
+      return finished.isTimeout ? .stalled(finished.sentence) : .truncated(finished.sentence)
+    }
+    switch parsed.framing {
+    case .untilClose: return tlsEnd?.isSaid == false ? .cut : .closed
+    case .length(let length) where length != bytes:
+      return .truncated("\(bytes) bytes came of \(length)")
+    case .chunked where chunks?.isDone == false:
+      return .truncated("the connection closed before the last chunk")
+    case .length, .chunked, .stream, .noBody: return .complete
+    }
+  }
+
   /// Whether no descriptor was to be had for a socket, or fewer are now than an exchange may have open on its way to an answer:
   /// resolving and TLS open files too, and libcurl does not tell why they failed.
   var lacksDescriptors: Bool {

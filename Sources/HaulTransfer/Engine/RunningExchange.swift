@@ -19,24 +19,26 @@ final class RunningExchange {
   /// Bytes of the body that are still wanted, where libcurl would read more.
   private var wanted: Int64?
   /// Where libcurl does not see that the body is chunked.
-  private var chunks: ChunkDecoder?
+  private(set) var chunks: ChunkDecoder?
   private var parser: HeadParser
-  private var parsed: HeadParser.Parsed?
+  private(set) var parsed: HeadParser.Parsed?
+  /// A 401 that libcurl answers by itself. It counts where nothing follows.
+  private var challenge: HeadParser.Parsed?
   private var buffer: GatherBuffer?
   private var gatheringSince: ContinuousClock.Instant
   private var watch: StallWatch
   private var brakes: Brakes = []
   /// The gate has let go of it, and it has not taken its piece yet.
   private var hasTurn = false
-  private var bytes: Int64 = 0
-  private var openedSockets: [Int32] = []
+  private(set) var bytes: Int64 = 0
+  private(set) var openedSockets: [Int32] = []
   /// Why the system gave no socket, the last time it did not.
   private(set) var socketError: Int32 = 0
-  private var connectedTo: String?
+  private(set) var connectedTo: String?
   /// Where nothing but the end of a TLS connection ends the body.
-  private var tlsEnd: TLSEnd?
+  private(set) var tlsEnd: TLSEnd?
   /// What the policy did not allow, in the order it was met.
-  private var refused: [IPAddress] = []
+  private(set) var refused: [IPAddress] = []
   /// Why we end it ourselves; nil while it runs.
   private(set) var ending: ExchangeOutcome?
 
@@ -53,7 +55,7 @@ final class RunningExchange {
     self.limits = limits.overridden(by: order.request)
     policy = order.request.addressPolicy ?? limits.addressPolicy
     file = order.request.isForFile ? FileRequest(order.request.fields) : nil
-    parser = HeadParser(isSecure: order.request.url.lowercased().hasPrefix("https:"))
+    parser = HeadParser(isSecure: order.request.isSecure)
     gatheringSince = now
     // Connecting has its own limit; the head's begins when the request goes out.
     watch = StallWatch(
@@ -117,6 +119,11 @@ final class RunningExchange {
       ending = .failed(failure(.proxy, CurlEnd.proxyWantsPassword, remedy: .proxyPassword))
       return false
     }
+    if order.request.digest != nil, challenge == nil, parsed?.head.asksForDigest == true {
+      (challenge, parsed) = (parsed, nil)
+      parser = HeadParser(isSecure: order.request.isSecure)
+      return true
+    }
     guard isAccepted() else { return false }
     if parsed?.framing == .untilClose { tlsEnd = TLSEnd(of: easy) }
     if let parsed, parsed.isRaw { frameRaw(parsed.framing) }
@@ -158,6 +165,8 @@ final class RunningExchange {
     guard ending == nil else { return .end }
     guard brakes.isEmpty else { return .pause }
     if let file, parsed == nil, !receiveFile(file, easy.fileFacts) { return .end }
+    judgeChallenge()
+    guard ending == nil else { return .end }
     let piece = unsafe UnsafeRawBufferPointer(
       rebasing: body.prefix(Int(clamping: wanted ?? .max)))
     if let buffer, buffer.room < piece.count { deliver() }
@@ -253,11 +262,20 @@ final class RunningExchange {
   /// nil if it was ended by us.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
     if let finished, isAnswer(finished) { receiveEnd(finished) }
+    judgeChallenge()
     if ending != .stopped && ending != .rejected { deliver() }
     let outcome = ending ?? finished.map(judge) ?? .cancelled
     return ExchangeResult(
       head: parsed?.head, outcome: outcome, bytes: bytes, cookies: easy.cookies,
       primaryAddress: connectedTo, refusedAddresses: refused.map(\.description))
+  }
+
+  /// Judges the 401 that libcurl has not answered.
+  private func judgeChallenge() {
+    guard let challenge, parsed == nil, ending == nil else { return }
+    parsed = challenge
+    _ = isAccepted()
+    ending = .rejected
   }
 
   /// Whether the end of an exchange in FTP or SFTP, of which no byte came, tells what a head would have told.
@@ -276,51 +294,6 @@ final class RunningExchange {
     if finished.isOK, facts.length != nil { facts.length = file.offset }
     parsed = file.head(refusal, facts, now: .now)
     _ = isAccepted()
-  }
-
-  private func judge(_ finished: CurlEnd) -> ExchangeOutcome {
-    guard let parsed else {
-      if connectedTo == nil, openedSockets.isEmpty, !refused.isEmpty {
-        return .failed(TransferError(notPublic: refused, host: hostKey))
-      }
-      if lacksDescriptors {
-        return .failed(
-          failure(.openFiles, "no connection could be made: too many files are open"))
-      }
-      let progress: CurlEnd.Progress =
-        connectedTo != nil ? .connected : openedSockets.isEmpty ? .resolving : .connecting
-      if let proxy = limits.proxy, let fault = finished.fault(of: proxy, easy.proxyProgress) {
-        let remedy =
-          fault.message == CurlEnd.proxyWantsPassword ? TransferError.Remedy.proxyPassword : nil
-        return .failed(failure(fault.errorClass, fault.message, remedy: remedy))
-      }
-      if file != nil,
-        let fault = finished.fileFault(order.request, of: hostKey, easy.reply, progress)
-      {
-        return .failed(failure(fault.errorClass, fault.message, remedy: fault.remedy))
-      }
-      let errorClass = finished.errorClass(progress)
-      let message = finished.message(errorClass)
-      guard errorClass == .connect, !refused.isEmpty else {
-        return .failed(failure(errorClass, message))
-      }
-      let others = refused.map(\.description).joined(separator: " and ")
-      return .failed(
-        failure(
-          errorClass, "\(message); not tried, since not public: \(others)",
-          remedy: .allow(refused.map(CIDR.init))))
-    }
-    guard finished.isOK else {
-      return finished.isTimeout ? .stalled(finished.sentence) : .truncated(finished.sentence)
-    }
-    switch parsed.framing {
-    case .untilClose: return tlsEnd?.isSaid == false ? .cut : .closed
-    case .length(let length) where length != bytes:
-      return .truncated("\(bytes) bytes came of \(length)")
-    case .chunked where chunks?.isDone == false:
-      return .truncated("the connection closed before the last chunk")
-    case .length, .chunked, .stream, .noBody: return .complete
-    }
   }
 
   private func deliver() {

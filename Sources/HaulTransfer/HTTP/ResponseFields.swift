@@ -13,6 +13,12 @@ extension ResponseHead {
     return "\(type)/\(subtype)".lowercased()
   }
 
+  /// Whether it is a 401 that a user and password can answer by Digest (RFC 7616 §3.3).
+  var asksForDigest: Bool {
+    status == 401
+      && values("WWW-Authenticate").contains { ", \($0.lowercased())".contains(", digest ") }
+  }
+
   /// The content codings in lower case, in the order applied, joined by commas; nil where there is
   /// none but `identity` (RFC 9110 §8.4).
   var contentEncoding: String? {

@@ -103,6 +103,7 @@ extension PartTransfer {
         shared.cookies = result.cookies
         return shared.ruling
       }
+      if wantsDigest(result.head, at: url, isHome: isHome) { continue }
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
         switch follow(location, from: url) {
         case .success(let next):
@@ -122,14 +123,17 @@ extension PartTransfer {
   ) -> ExchangeRequest {
     var fields = fields
     if isHome { fields += order.fields.map(\.field) + order.credentials }
-    if !isHome || order.credentials.isEmpty,
-      let field = engine.configuration.netrc?.authorization(for: url, isHome: isHome)
-    {
-      fields.append(field)
+    let login = login(for: url, isHome: isHome)
+    let isDigest = login != nil && shared.withLock { $0.digestOrigins.contains(url.origin) }
+    if isDigest {
+      fields.removeAll { $0.isNamed("Authorization") }
+    } else if !isHome || order.credentials.isEmpty, let login {
+      fields.append(.basic(login))
     }
     var request = ExchangeRequest(
       url: url.wire, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
       rateLimit: order.rateLimit)
+    request.digest = isDigest ? login : nil
     request.certificate = isHome ? order.certificate : nil
     let (set, isFresh) = shared.withLock { ($0.cookies, $0.state.attempts.askedFresh) }
     request.isFresh = isFresh
@@ -140,6 +144,19 @@ extension PartTransfer {
     // What hangs of a disk hangs with its threads.
     request.share = ObjectIdentifier(io)
     return request
+  }
+
+  /// What proves who asks at a URL of http or https: of the job's own at its origin, else of the netrc file.
+  private func login(for url: WebURL, isHome: Bool) -> Login? {
+    if url.isFile { return nil }
+    if isHome, !order.credentials.isEmpty { return order.login }
+    return engine.configuration.netrc?.login(for: url, isHome: isHome)
+  }
+
+  /// Whether the answer asks for Digest (RFC 7616) and there is a login: the next request at that origin has one.
+  private func wantsDigest(_ head: ResponseHead?, at url: WebURL, isHome: Bool) -> Bool {
+    guard let head, head.asksForDigest, login(for: url, isHome: isHome) != nil else { return false }
+    return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }
   }
 
   /// The next hop: scheme policy again, and no credentials.

@@ -21,7 +21,7 @@ package struct TransferRequest: Sendable {
   package var credentials: [ResponseHead.Field] = []
   /// The client certificate for the TLS handshake, for the origins that ``credentials`` go to.
   package var certificate: ClientCertificate?
-  /// The login for FTP and SFTP, for the origins that ``credentials`` go to. Without one, ``Engine/Configuration/netrc`` may
+  /// The login for FTP, SFTP and Digest, for the origins that ``credentials`` go to. Without one, ``Engine/Configuration/netrc`` may
   /// have one.
   package var login: Login?
   /// Which addresses the URL's own origin may have; nil takes the engine's policy. Redirects to other
@@ -144,6 +144,8 @@ package final class PartTransfer: Sendable {
     var partName: String?
     /// Length and digest of the first of two downloads (row 23).
     var first: (part: PartFile, length: Int64, digest: [UInt8])?
+    /// Origins that want Digest instead of Basic.
+    var digestOrigins: Set<String> = []
     /// When the source was last changed; as `Checkpoint.modified`.
     var modified: Int64?
     /// What the last head led to.

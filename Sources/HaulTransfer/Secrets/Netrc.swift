@@ -52,9 +52,9 @@ package struct Netrc: Sendable {
   /// The first entry of a machine, by its host as ``WebURL/hostKey`` spells it.
   func entry(of machine: String) -> Entry? { entries.first { $0.machine == machine } }
 
-  /// What goes along to `url`: Basic, as RFC 7617 has it. `isHome`: the URL is of the origin that the job names, and no
+  /// The user and password for `url`, of http or https. `isHome`: the URL is of the origin that the job names, and no
   /// redirect has left it.
-  func authorization(for url: WebURL, isHome: Bool) -> ResponseHead.Field? {
+  func login(for url: WebURL, isHome: Bool) -> Login? {
     let named = entry(of: "\(url.host):\(url.port)")
     let entry =
       if isForTypedURLs && isHome {
@@ -64,12 +64,12 @@ package struct Netrc: Sendable {
       } else {
         named
       }
-    return entry.map { .basic(user: $0.login, password: $0.password) }
+    return entry.map { Login(user: $0.login, password: $0.password) }
   }
 
   /// Why the file has nothing for `url` though it knows the host, as a clause; nil where it has something, or does not.
   func misfit(for url: WebURL, isHome: Bool) -> String? {
-    guard authorization(for: url, isHome: isHome) == nil,
+    guard login(for: url, isHome: isHome) == nil,
       let near = entries.first(where: {
         $0.machine == url.host || $0.machine.hasPrefix("\(url.host):")
       })

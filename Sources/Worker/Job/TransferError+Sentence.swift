@@ -16,7 +16,7 @@ extension TransferError {
     case .knownHost:
       "\(message); once you are sure of it, add what ssh-keyscan prints of the host to the file of --known-hosts"
     case .login(let machine):
-      "\(message); submit it with --credential, or start 'haul worker', 'haul up' or 'haul get' with a --netrc that has 'machine \(machine)'"
+      "\(message); 'haul submit' and 'haul get' take a --credential, or start 'haul worker', 'haul up' or 'haul get' with a --netrc that has 'machine \(machine)'"
     case .proxyPassword: "\(message); the file of --netrc has them under 'machine HOST:PORT'"
     }
   }

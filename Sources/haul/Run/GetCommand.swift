@@ -59,6 +59,10 @@ struct GetCommand: HaulCommand {
         "At most so many bytes a second, all files together."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+      .value(
+        "credential", "<file>", \.credential, environment: "HAUL_CREDENTIAL",
+        "A file with a token, password, header or certificate, sent to the origins that it names. See 'haul worker --help'."
+      ).from(.files),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
       .flag(
         "rename", \.rename,
@@ -92,6 +96,7 @@ struct GetCommand: HaulCommand {
   var concurrency = 8
   var limitRate: RateArgument?
   var checksum: ExpectedDigest?
+  var credential: String?
   var tree = false
   var rename = false
   var list = ListOptions()
@@ -112,8 +117,9 @@ struct GetCommand: HaulCommand {
     try requests.takeProxies(into: &settings, from: ProcessInfo.processInfo.environment)
     var options = try choices.options()
     let display = progress.display(label: "haul get")
-    let lines = try await readLines(display)
+    var lines = try await readLines(display)
     if lines.isEmpty { return try conclude(GetTally(lines: 0, now: .now)) }
+    try nameCredential(in: &lines, &settings)
     try requireDirectory(lines)
     options.maxHostWait = Self.maxHostWait
     var order = GetConfiguration(
@@ -154,6 +160,27 @@ struct GetCommand: HaulCommand {
 
   private static func isThere(_ path: String) -> Bool {
     FileManager.default.fileExists(atPath: path)
+  }
+
+  /// Lines whose origin is none of the credential's are asked for without it.
+  private func nameCredential(
+    in lines: inout [SubmitLine], _ settings: inout RequestSettings
+  ) throws {
+    guard let credential else { return }
+    let file = try CredentialFile(path: credential)
+    settings.credentials = file.directory
+    var isUsed = false
+    for index in lines.indices {
+      let url = try WebURL(lines[index].url, schemes: WebURL.knownSchemes)
+      guard file.isFor(url) else { continue }
+      isUsed = true
+      lines[index].options = lines[index].options ?? JobOptions()
+      lines[index].options?.credential = file.name
+    }
+    guard isUsed else {
+      throw ExitError(
+        .badInput, "the 'origins' in \(credential) are not those of any URL. Nothing was downloaded.")
+    }
   }
 
   /// With curl and wget `-o` names the file.

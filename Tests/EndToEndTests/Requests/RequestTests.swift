@@ -202,6 +202,36 @@ import Testing
 }
 
 @Suite(.serialized) struct GetRequestTests {
+  @Test func `get sends the credential of a file to its origins alone`() async throws {
+    let place = try await GetPlace()
+    let answer: OriginServer.Handler = { request, reply in
+      try Representation(seed: 1, length: 1000).answer(request, reply)
+    }
+    let home = try OriginServer(handler: answer)
+    let other = try OriginServer(address: "127.0.0.2", handler: answer)
+    let directory = try TemporaryDirectory()
+    let file = try directory.write(
+      "type: bearer\norigins: http://\(home.host)\ntoken: hunter2\n", to: "films.token")
+    chmod(file, 0o600)
+    let output = try await place.get(
+      "--credential", file, home.url("/a"), other.url("/b"))
+    #expect(output.exit == .code(0), "\(output.standardError)")
+    #expect(
+      home.log.value.exchanges.first?.request[field: "Authorization"] == "Bearer hunter2")
+    #expect(other.log.value.exchanges.map { $0.request[field: "Authorization"] } == [nil])
+    let stray = try await place.get("--credential", file, other.url("/c"))
+    #expect(stray.exit == .code(65))
+    #expect(
+      stray.said == [
+        "haul get: the 'origins' in \(file) are not those of any URL. Nothing was downloaded."
+      ])
+    chmod(file, 0o644)
+    let open = try await place.get("--credential", file, home.url("/d"))
+    #expect(open.exit == .code(78), "\(open.said)")
+    #expect(open.said.count == 1 && open.said[0].contains("the credential films.token"))
+    #expect(!open.said.contains { $0.contains("hunter2") })
+  }
+
   @Test func `get takes headers, cookies and a netrc along`() async throws {
     let place = try await GetPlace()
     let origin = try OriginServer { request, reply in
