@@ -67,7 +67,7 @@ enum Haul {
           CommandNode(PauseCommand.self), CommandNode(ResumeCommand.self),
           CommandNode(CancelCommand.self), CommandNode(RetryCommand.self),
           CommandNode(PrioritizeCommand.self),
-          CommandNode(VerifyCommand.self),
+          CommandNode(ReplaceURLCommand.self), CommandNode(VerifyCommand.self),
         ]),
     ])
 

@@ -61,7 +61,10 @@ struct GetCommand: HaulCommand {
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .value(
         "credential", "<file>", \.credential, environment: "HAUL_CREDENTIAL",
-        "A file with a token, password, header or certificate, sent to the origins that it names. See 'haul worker --help'."
+        """
+        A file with a token, password, header or certificate, sent to the origins that it names. See 'haul worker \
+        --help'.
+        """
       ).from(.files),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
       .flag(
@@ -179,7 +182,8 @@ struct GetCommand: HaulCommand {
     }
     guard isUsed else {
       throw ExitError(
-        .badInput, "the 'origins' in \(credential) are not those of any URL. Nothing was downloaded.")
+        .badInput,
+        "the 'origins' in \(credential) are not those of any URL. Nothing was downloaded.")
     }
   }
 

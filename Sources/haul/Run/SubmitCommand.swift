@@ -264,7 +264,7 @@ extension Submission.OnDuplicate: OptionValue {}
 
 extension AsyncStream where Element == [SubmitLine] {
   /// One piece.
-  fileprivate init(_ lines: [SubmitLine]) {
+  init(_ lines: [SubmitLine]) {
     self.init { continuation in
       continuation.yield(lines)
       continuation.finish()

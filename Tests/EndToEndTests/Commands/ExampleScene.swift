@@ -38,6 +38,7 @@ final class ExampleScene: Sendable {
     try directory.write(url + "\n", to: "list.txt")
     try directory.write("name,link,sha256\nA,\(url),\(Self.digest)\n", to: "list.csv")
     try directory.write("<p>See <a href=\"\(url)\">the disc</a>.</p>\n", to: "page.html")
+    try directory.write("https://example.org/1?signature=2\n", to: "signed.txt")
     for host in ["example.org", "*.example.org"] {
       try await pool.command("host", "set", host, "--cap", "3")
     }

@@ -66,6 +66,8 @@ extension Refusal {
       Refusal("queue pause nope", 65, "haul queue pause: there is no queue \"nope\". Queues:"),
       Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\"."),
       Refusal("prioritize 1", 64, "haul prioritize: option '--priority' is missing."),
+      Refusal("replace-url --map x", 64, "haul replace-url: option '--batch' is missing."),
+      Refusal("replace-url --batch x", 64, "haul replace-url: option '--map' is missing."),
       Refusal("prioritize --priority 1", 64, "haul prioritize: no jobs are named:"),
       Refusal("drain 17", 65, "haul drain: there is no worker 17."),
       Refusal(

@@ -57,6 +57,56 @@ import Testing
     }
   }
 
+  @Test func `a file of new URLs is for the jobs of a batch`() async throws {
+    let (origin, gate) = (try origin(), Gate("second half"))
+    let slow = try OriginServer { request, reply in
+      var file = Self.file(3)
+      if request.target.hasSuffix("=1") { file.gates = [Self.half: gate] }
+      try file.answer(request, reply)
+    }
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let list = try directory.write(
+        [
+          origin.url("/failed?sig=1"), slow.url("/running?sig=1"), origin.url("/done?sig=0"),
+          origin.url("/other?id=1"),
+        ].joined(separator: "\n"), to: "list.txt")
+      try await pool.command("submit", "-q", "-i", list, "--batch", "b", "--max-attempts", "2")
+      let worker = try pool.worker()
+      for (job, state) in [(1, "failed"), (3, "completed"), (4, "failed")] as [(Int64, _)] {
+        try await pool.wait(for: job, toBe: state)
+      }
+      let map = try directory.write(
+        """
+        # Of the first, the second has ended while it was signed anew.
+        \(origin.url("/failed?sig=2"))
+        \(slow.url("/running?sig=2"))
+        \(origin.url("/other?id=1"))\t\(origin.url("/another?x=2"))
+        \(origin.url("/done?sig=2"))
+
+        """, to: "map.txt")
+      let refused = try await pool.haul(["replace-url", "--batch", "b", "--map", map])
+      #expect(refused.exit == .code(65))
+      #expect(
+        refused.standardError == [
+          "haul replace-url: \(map):5: no job of the batch that is not done has this URL with another query, or the old URL. Nothing was changed."
+        ])
+      let said = try await pool.command(
+        "replace-url", "--batch", "b", "--map", map, "--skip-bad")
+      #expect(said == ["3 jobs asked for under new URLs"])
+      for job in [1, 2, 4] as [Int64] { try await pool.wait(for: job, toBe: "completed") }
+      let again = try await pool.command(
+        "replace-url", "--batch", "b", "--map", map, "--skip-bad", "-q")
+      #expect(again == ["0 jobs asked for under new URLs"])
+      #expect(starts(origin, "sig=2") == [Self.half - 65_536])
+      #expect(starts(slow, "sig=2").count == 1)
+      let tree = "\(pool.directory)/127.0.0.1_\(origin.port)"
+      #expect(try FileTree.files(below: tree).count == 3)
+      try await pool.stop(worker)
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   @Test func `so does haul get, and another file of that name does not`() async throws {
     let (place, origin) = (try await GetPlace(), try origin())
     for (first, second, seed) in [("sig=1", "sig=2", 1), ("id=1", "id=2", 2)] as [(_, _, UInt64)] {

@@ -1,0 +1,56 @@
+/// New URLs for jobs that are there. Each line of the file is a new URL, or an old one, a blank or TAB, and the new one; empty
+/// lines and those that begin with `#` say nothing.
+package enum URLMap {
+  /// What a line says.
+  package struct Line: Sendable, Equatable {
+    /// Counted from 1.
+    package let number: Int
+    /// nil: the URL that differs from the new one in its query alone.
+    package let old: String?
+    package let new: String
+  }
+
+  /// A line, or why there is none.
+  package enum Item: Sendable, Equatable {
+    case line(Line)
+    case problem(line: Int, String)
+  }
+
+  private static let pieceSize = 256 << 10
+
+  /// All lines that say something.
+  ///
+  /// - Throws: where the file cannot be read or holds no text.
+  package static func read(_ source: ListSource) async throws(ListError) -> [Item] {
+    let file = try await BlockingFile.open(source)
+    var splitter = LineSplitter()
+    var items: [Item] = []
+    var isFirst = true
+    while true {
+      let piece = try await file.read(atMost: pieceSize)
+      if isFirst, let fault = TextCheck.fault(of: piece) { throw .noText(fault) }
+      isFirst = false
+      if piece.isEmpty { splitter.end() } else { splitter.append(piece) }
+      while let line = splitter.next() {
+        if let item = item(of: line) { items.append(item) }
+      }
+      if piece.isEmpty { return items }
+    }
+  }
+
+  static func item(of line: ListLine) -> Item? {
+    switch line.text {
+    case .failure(let fault): return .problem(line: line.number, fault.reason)
+    case .success(let text):
+      let words = text.split { $0 == " " || $0 == "\t" }.map(String.init)
+      guard let first = words.first, !first.hasPrefix("#") else { return nil }
+      switch words.count {
+      case 1: return .line(Line(number: line.number, old: nil, new: first))
+      case 2: return .line(Line(number: line.number, old: first, new: words[1]))
+      default:
+        return .problem(
+          line: line.number, "the line is neither one URL nor two, an old one and a new one")
+      }
+    }
+  }
+}

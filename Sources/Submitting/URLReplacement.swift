@@ -1,0 +1,108 @@
+import HaulTransfer
+package import JobQueue
+package import ListFormats
+
+/// Finds the jobs of a batch that lines of a ``URLMap`` give new URLs to.
+package struct URLReplacement {
+  /// URLs by their bytes: String holds equivalent spellings of a letter for one.
+  private typealias Key = [UInt8]
+
+  /// What a line gives, and what it has met.
+  private struct New {
+    let line: SubmitLine
+    /// The URL of the first job that it met.
+    var met: String?
+    /// Whether it met jobs of several URLs.
+    var isAmbiguous = false
+  }
+
+  private let reader: SubmissionReader
+  private let name: String
+  private let problems: LineProblems
+  private var news: [New] = []
+  private var byURL: [Key: Int] = [:]
+  private var byBase: [Key: Int] = [:]
+  /// The lines that replace jobs, by queue.
+  private var found: [String: [(index: Int, line: SubmitLine)]] = [:]
+  /// The number of jobs that have their new URL already.
+  package private(set) var same = 0
+
+  /// Takes the lines of the file `name`. What is wrong with them goes to `problems`.
+  package init(
+    _ items: [URLMap.Item], of name: String, _ reader: SubmissionReader, _ problems: LineProblems
+  ) {
+    (self.reader, self.name, self.problems) = (reader, name, problems)
+    for item in items {
+      switch item {
+      case .problem(let line, let reason):
+        problems.add(.init(line, at: "\(name):\(line): ", "\(reason)."))
+      case .line(let line): add(line)
+      }
+    }
+  }
+
+  private mutating func add(_ line: URLMap.Line) {
+    guard let new = checked(line.new, line.number) else { return }
+    guard let given = line.old else { return add(new, to: \.byBase, Self.base(new.url)) }
+    if let old = checked(given, line.number) { add(new, to: \.byURL, Key(old.url.utf8)) }
+  }
+
+  private mutating func add(
+    _ line: SubmitLine, to keys: WritableKeyPath<URLReplacement, [Key: Int]>, _ key: Key
+  ) {
+    if let other = self[keyPath: keys][key].map({ news[$0].line }) {
+      guard !other.url.utf8.elementsEqual(line.url.utf8) else { return }
+      return problems.add(
+        .init(
+          line.line, at: "\(name):\(line.line): ",
+          "line \(other.line) gives the same job another URL."))
+    }
+    self[keyPath: keys][key] = news.count
+    news.append(New(line: line))
+  }
+
+  private func checked(_ url: String, _ number: Int) -> SubmitLine? {
+    // Its path is the job's, which is not known yet.
+    reader.line(
+      ListEntry(line: number, url: url, path: "-"), place: "\(name):\(number): ", problems)
+  }
+
+  /// All before the query.
+  private static func base(_ url: String) -> Key {
+    Key(url.utf8.prefix { $0 != UInt8(ascii: "?") })
+  }
+
+  /// Looks whether a line is for this job.
+  package mutating func take(_ job: ExportedJob, in queue: String) {
+    let exact = byURL[Key(job.url.utf8)]
+    guard let index = exact ?? byBase[Self.base(job.url)] else { return }
+    let new = news[index].line
+    if exact == nil, let met = news[index].met, !met.utf8.elementsEqual(job.url.utf8) {
+      news[index].isAmbiguous = true
+    }
+    news[index].met = job.url
+    guard !job.url.utf8.elementsEqual(new.url.utf8) else {
+      same += 1
+      return
+    }
+    let line = SubmitLine(
+      line: new.line, url: new.url, host: new.host, path: job.path, priority: job.priority,
+      options: job.options)
+    found[queue, default: []].append((index, line))
+  }
+
+  /// The lines to submit, by queue. Once all jobs have been seen: lines that are for none, or nobody knows for which of several,
+  /// go to the problems.
+  package func lines() -> [(queue: String, lines: [SubmitLine])] {
+    for new in news where new.met == nil || new.isAmbiguous {
+      let reason =
+        new.isAmbiguous
+        ? "several jobs have this URL with other queries; write the old URL and a blank before it."
+        : "no job of the batch that is not done has this URL with another query, or the old URL."
+      problems.add(.init(new.line.line, at: "\(name):\(new.line.line): ", reason))
+    }
+    return found.sorted { $0.key < $1.key }.map { queue, lines in
+      (queue, lines.filter { !news[$0.index].isAmbiguous }.map(\.line))
+    }
+  }
+}
