@@ -170,6 +170,10 @@ let package = Package(
       name: "StatusPageTests",
       dependencies: ["StatusPage", "JobQueue", "TestSupport"],
       swiftSettings: strict),
+    // Here only to be compiled: scripts/fuzz makes a program of them.
+    .testTarget(
+      name: "FuzzTargets", dependencies: ["HaulTransfer", "JobModel", "ListFormats"],
+      path: "Tests/Fuzz", exclude: ["Corpus"], swiftSettings: strictC),
     .testTarget(
       name: "ArgumentsTests",
       dependencies: [
@@ -211,6 +215,6 @@ if Context.environment["HAUL_FUZZ"] != nil {
   package.targets.removeAll { !reached.contains($0.name) }
   package.targets.append(
     .executableTarget(
-      name: "Fuzz", dependencies: ["HaulTransfer", "ListFormats"], path: "Tests/Fuzz",
+      name: "Fuzz", dependencies: ["HaulTransfer", "JobModel", "ListFormats"], path: "Tests/Fuzz",
       exclude: ["Corpus"], swiftSettings: strictC))
 }

@@ -13,7 +13,7 @@ private let now = HTTPDate(seconds: 784_111_777)
   }
 }
 
-private let questions: [Asked] = [
+private let questions: [RequestKind] = [
   .whole, .probe, .part(range: 4096..<1_000_000, fresh: 8192, ifRange: true),
   .part(range: 4096..<1_000_000, fresh: 8192, ifRange: false),
 ]
@@ -22,7 +22,7 @@ private let checkpoint = Checkpoint(
   completeLength: 1_000_000, validator: .strongETag("\"a\""), mediaType: "application/zip",
   durable: ByteRanges(0..<8192), part: "1.1", inode: 1)
 
-private func judge(_ head: ResponseHead, _ asked: Asked) {
+private func judge(_ head: ResponseHead, _ asked: RequestKind) {
   var state = TransferState(checkpoint: asked == .whole ? nil : checkpoint)
   let ruling = state.answered(head, asked: asked, now: now)
   if case .accept(let start, let compareUntil, let end) = ruling.verdict {

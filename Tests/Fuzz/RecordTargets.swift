@@ -1,3 +1,5 @@
+import JobModel
+
 @testable import HaulTransfer
 @testable import ListFormats
 
