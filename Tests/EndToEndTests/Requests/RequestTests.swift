@@ -202,6 +202,19 @@ import Testing
 }
 
 @Suite(.serialized) struct GetRequestTests {
+  @Test func `get goes through a proxy at a socket of the Unix domain`() async throws {
+    let (place, directory) = (try await GetPlace(), try TemporaryDirectory())
+    let home = try OriginServer { request, reply in
+      try Representation(seed: 1, length: 1000).answer(request, reply)
+    }
+    let path = directory.path("s")
+    let proxy = try ProxyServer(.socks, at: path)
+    let output = try await place.get(
+      "--proxy", "socks5h://localhost\(path)", "http://name.test:\(home.port)/a")
+    #expect(output.exit == .code(0), "\(output.said)")
+    #expect(proxy.asked.value.map(\.target) == ["SOCKS name.test:\(home.port)"])
+  }
+
   @Test func `get sends the credential of a file to its origins alone`() async throws {
     let place = try await GetPlace()
     let answer: OriginServer.Handler = { request, reply in

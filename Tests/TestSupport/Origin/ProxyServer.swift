@@ -19,17 +19,21 @@ package final class ProxyServer: Sendable {
     package var head: String
   }
 
+  /// 0 of one at a path.
   package let port: UInt16
   package let asked = Watched<[Ask]>([])
   private let listener: Int32
 
   /// - Parameters:
+  ///   - path: of a socket of the Unix domain, instead of an address.
   ///   - password: `user:password` that it wants to hear.
   ///   - refusal: the status, or the reply of SOCKS, with which it refuses every host.
-  package init(_ kind: Kind, password: String? = nil, refusal: Int? = nil) throws {
-    listener = try loopbackSocket(address: "127.0.0.1")
+  package init(
+    _ kind: Kind, at path: String? = nil, password: String? = nil, refusal: Int? = nil
+  ) throws {
+    listener = try path.map(Self.unixSocket) ?? loopbackSocket(address: "127.0.0.1")
     guard listen(listener, 64) == 0 else { throw POSIXError.last }
-    port = try boundPort(of: listener)
+    port = path == nil ? try boundPort(of: listener) : 0
     let (listener, asked) = (listener, asked)
     Thread.detachNewThread {
       while let client = accepted(from: listener) {
@@ -49,6 +53,20 @@ package final class ProxyServer: Sendable {
 
   deinit {
     shutdown(listener, Int32(SHUT_RDWR))
+  }
+
+  private static func unixSocket(_ path: String) throws -> Int32 {
+    let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix(107)) }
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard status == 0 else { throw POSIXError.last }
+    return socket
   }
 }
 
