@@ -51,11 +51,11 @@ private func checkWritten(_ entry: ListEntry) {
     var expected = entry
     expected.line = format == .csv ? 2 : 1
     // CSV has no word for a text that is there and empty, and JSON lines have none for a directory.
-    if entry.directory != nil || entry.path == "" || entry.options.digest == ""
-      || entry.options.ifExists == ""
-    {
+    if entry.directory != nil || entry.path == "" || entry.options.ifExists == "" {
       continue
     }
+    // One is read in many spellings and written in one.
+    if let digest = entry.options.digest, ExpectedDigest(digest)?.description != digest { continue }
     if entry.url.isEmpty || entry.url.contains(where: \.isNewline) { continue }
     if [entry.path, entry.options.digest, entry.options.ifExists].contains(where: {
       $0?.contains(where: \.isNewline) == true

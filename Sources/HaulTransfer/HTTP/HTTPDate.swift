@@ -16,6 +16,9 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// IMF-fixdate, as `Sun, 06 Nov 1994 08:49:37 GMT`.
   var text: String { CalendarFields(self).fixdate }
 
+  /// The end of the year 9999: what curl_getdate(3) takes for later is no date.
+  private static let lastSecond: Int64 = 253_402_300_799
+
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }
 
   /// Reads the three forms that a recipient must understand (IMF-fixdate, RFC 850, asctime), and what curl_getdate(3) reads
@@ -34,7 +37,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
     // It takes words and numbers in any order, and a date without a time.
     guard text.contains(":"), text.utf8.count < 64 else { return nil }
     let seconds = unsafe curl_getdate(text, nil)
-    guard seconds >= 0 else { return nil }
+    guard (0...Self.lastSecond).contains(Int64(seconds)) else { return nil }
     self.seconds = Int64(seconds)
   }
 }
