@@ -14,6 +14,10 @@ enum TextCheck {
       "it is a ZIP archive, as spreadsheets are too: unpack it, or save the sheet as CSV"
     ),
     ([0xff, 0xfe], utf16), ([0xfe, 0xff], utf16),
+    (
+      Array("version https://git-lfs.github.com/spec/".utf8),
+      "it is a pointer to a file in Git LFS: git lfs pull brings the file itself"
+    ),
     (Array("%PDF-".utf8), "it is a PDF document: pdftotext makes a text of it, for --extract"),
   ]
   private static let utf16 =

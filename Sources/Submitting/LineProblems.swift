@@ -83,13 +83,18 @@ package final class LineProblems: Sendable {
   }
 
   /// What ends a command that needs every line: of a single problem all there is to say, several are listed first. nil
-  /// where nothing is wrong. `nothing` says what has not happened.
-  package func error(listedOn display: ProgressDisplay, nothing: String) -> ExitError? {
+  /// where nothing is wrong. `nothing` says what has not happened; `isList`: --skip-bad can leave them out.
+  package func error(
+    listedOn display: ProgressDisplay, nothing: String, isList: Bool = true
+  ) -> ExitError? {
     let state = state.withLock { $0 }
     if state.first.count <= 1 {
       return state.first.first.map { ExitError(.badInput, "\($0.text) \(nothing)") }
     }
     list(on: display)
-    return ExitError(.badInput, "\(counted(state.count, "line")) are wrong. \(nothing)")
+    return ExitError(
+      .badInput,
+      "\(counted(state.count, "line")) are wrong. \(nothing)\(isList ? " --skip-bad leaves them out." : "")"
+    )
   }
 }

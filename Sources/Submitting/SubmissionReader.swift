@@ -101,7 +101,9 @@ package struct SubmissionReader {
       return line(entry, place: place(index + 1), problems)
     }
     lines = distinct(lines, called: "URL", problems, place)
-    if let error = problems.error(listedOn: display, nothing: nothing) { throw error }
+    if let error = problems.error(listedOn: display, nothing: nothing, isList: false) {
+      throw error
+    }
     return lines
   }
 

@@ -59,6 +59,19 @@ struct ListShapesTests {
       ),
       ("list", "https://h/a,b.bin\n", ["1 https://h/a,b.bin"]),
       (
+        "urls.tsv", "url\nhttps://h/maps/@35.9,136.1,14z\nhttps://h/b\n",
+        ["2 https://h/maps/@35.9,136.1,14z", "3 https://h/b", "read as CSV"]
+      ),
+      (
+        "list", "d/f1.pdf http://h/313192\n",
+        ["1! a name stands before the URL; --url-column 2 --name-column 1 reads the list so"]
+      ),
+      (
+        "urls.tsv",
+        "# 3045 URLs\n# of a board\nts\turl\tcopy\n2014\thttp://h/i?k=1\thttps://w/h/i?k=1\n",
+        ["4 http://h/i?k=1", "columns that are left out: ts, copy", "read as a table with tabs"]
+      ),
+      (
         "list",
         "#Id\tVersion\tUrl\tsha256\nx\t1\thttps://h/a\t\(sha256)\n# y\nz\t2\thttps://h/b\t\n",
         [

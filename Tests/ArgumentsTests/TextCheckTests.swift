@@ -9,6 +9,10 @@ struct TextCheckTests {
       (Array("http://h/a\nhttp://h/\0b\n".utf8), "it is no text: line 2 has a NUL byte"),
       (Array("\u{7f}ELF\u{2}\u{1}\0\0".utf8), "it is no text: line 1 has a NUL byte"),
       ([UInt8](0x80...0xff) + [10] + [UInt8](0x80...0xff), "it is no text in UTF-8"),
+      (
+        Array("version https://git-lfs.github.com/spec/v1\n".utf8),
+        "it is a pointer to a file in Git LFS: git lfs pull brings the file itself"
+      ),
       ([0x1f, 0x8b, 8, 0], "it is compressed with gzip: unpack it first"),
       (
         [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0], "it is compressed with xz: unpack it first"

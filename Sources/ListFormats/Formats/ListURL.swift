@@ -13,6 +13,7 @@ enum ListURL {
   /// What is no URL at all is returned as it is, for whoever reads URLs to refuse.
   static func alone(in line: Substring) throws(ListFault) -> Substring {
     guard beginning(line) else {
+      if isNamed(line) { throw .nameAhead }
       if !all(in: line).isEmpty { throw .holdsMore }
       if isDigest(line.prefix { !isBlank($0) }) || isTagged(line) { throw .listOfDigests }
       if line.first == "<" { throw .markup }
@@ -28,6 +29,14 @@ enum ListURL {
       throw .spaceBehind
     }
     return line
+  }
+
+  /// Whether a line is a file's name, blanks and a URL.
+  private static func isNamed(_ line: Substring) -> Bool {
+    let words = line.split(whereSeparator: isBlank)
+    return words.count == 2 && isOne(String(words[1]))
+      && words[0].split(separator: ".").dropFirst().last?.contains(where: \.isLetter) == true
+      && words[0].allSatisfy { $0.isLetter || $0.isNumber || "._-/".contains($0) }
   }
 
   private static func isBlank(_ character: Character) -> Bool {
@@ -115,6 +124,8 @@ extension StringProtocol {
 extension ListFault {
   fileprivate static let holdsMore = ListFault(
     "it holds more than a URL; --extract takes every URL out of the list")
+  fileprivate static let nameAhead = ListFault(
+    "a name stands before the URL; --url-column 2 --name-column 1 reads the list so")
   fileprivate static let spaceBehind = ListFault(
     "a space follows the URL; --url-column 1 --name-column 2 takes what follows for the file's name, and %20 is a space of the URL's own"
   )

@@ -22,7 +22,10 @@ struct TableLines: ListParser {
       if text.isEmpty { return nil }
       guard let header, let fields else { return try begin(text, line) }
       if text.hasPrefix("#") { return nil }
-      return .entry(try header.entry(try fields.fields(of: text), line: line.number))
+      // Where there is a single column, a comma is the URL's own.
+      let isOne = header.columns.count == 1 && ListURL.isOne(text)
+      let cells = isOne ? [text] : try fields.fields(of: text)
+      return .entry(try header.entry(cells, line: line.number))
     } catch {
       return .problem(line: line.number, error.reason)
     }

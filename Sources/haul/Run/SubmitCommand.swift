@@ -181,7 +181,8 @@ struct SubmitCommand: HaulCommand {
     switch error {
     case SubmissionError.conflicts(let conflicts):
       add(conflicts, to: problems)
-      return problems.error(listedOn: display, nothing: "Nothing was submitted.") ?? error
+      return problems.error(
+        listedOn: display, nothing: "Nothing was submitted.", isList: list.input != nil) ?? error
     case SubmissionError.overtaken(_, let submitted):
       let reason = ExitError(from: error).message ?? ""
       let so =

@@ -19,7 +19,7 @@ import Testing
       refused.said == [
         "\(list):2: the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks.",
         "\(list):4: line 1 would become \"one\" too. With --tree each keeps its host and directories, and with --rename it gets a number.",
-        "haul get: 2 lines are wrong. Nothing was downloaded.",
+        "haul get: 2 lines are wrong. Nothing was downloaded. --skip-bad leaves them out.",
       ])
     #expect(origin.requests == 0)
     #expect(!FileManager.default.fileExists(atPath: place.directory))
