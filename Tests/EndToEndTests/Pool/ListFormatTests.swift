@@ -105,7 +105,8 @@ struct ListFormatTests {
       #expect(said.count == 20 && said.last?.hasPrefix("\(list):20: the path '../20'") == true)
       #expect(
         output.standardError.suffix(2) == [
-          "… and 5 lines more", "haul submit: 25 lines are wrong. Nothing was submitted. --skip-bad leaves them out.",
+          "… and 5 lines more",
+          "haul submit: 25 lines are wrong. Nothing was submitted. --skip-bad leaves them out.",
         ])
     }
   }
@@ -130,7 +131,9 @@ struct ListFormatTests {
       let refused = try await pool.haul(["submit", "-q", "-i", list])
       #expect(refused.exit == .code(65) && refused.standardOutput == [])
       #expect(
-        refused.standardError == wrong + ["haul submit: 3 lines are wrong. Nothing was submitted. --skip-bad leaves them out."])
+        refused.standardError == wrong + [
+          "haul submit: 3 lines are wrong. Nothing was submitted. --skip-bad leaves them out."
+        ])
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
       let nowhere = try await pool.haul(["submit", "-q", "-i", list, "--database", "host=/absent"])
       #expect(nowhere.exit == .code(69))
