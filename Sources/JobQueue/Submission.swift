@@ -89,13 +89,16 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let otherLine: Int?
   /// Else the job that has it.
   package let job: Int64?
+  /// Else whether other lines need it as a directory.
+  package let directory: Bool
 
   /// A conflict made of its parts.
-  package init(line: Int, path: String, otherLine: Int?, job: Int64?) {
+  package init(line: Int, path: String, otherLine: Int?, job: Int64?, directory: Bool = false) {
     self.line = line
     self.path = path
     self.otherLine = otherLine
     self.job = job
+    self.directory = directory
   }
 }
 
@@ -193,6 +196,10 @@ package enum SubmissionError: Error, Sendable, Equatable {
 extension SubmitConflict {
   /// What is wrong with the line: a sentence without its number.
   package func sentence(_ onDuplicate: Submission.OnDuplicate) -> String {
+    if directory {
+      return
+        "the path \"\(path)\" is a directory of other lines' paths. Give this line another path."
+    }
     let owner = otherLine.map { "line \($0)" } ?? "job \(job ?? 0)"
     return onDuplicate == .error
       ? "\(owner) has the path \"\(path)\" already."

@@ -73,6 +73,8 @@ DECLARE
   v_lines bigint[] := '{}';
   v_others bigint[] := '{}';
   v_jobs bigint[] := '{}';
+  v_files bigint[];
+  v_below bigint[] := '{}';
   v_reply jsonb;
 BEGIN
   PERFORM haul.require_read_committed();
@@ -91,6 +93,21 @@ BEGIN
     WHERE f.line <> f.first_line AND (p_on_duplicate = 'error' OR f.url <> f.first_url);
     v_jobs := array_fill(NULL::bigint, ARRAY[cardinality(v_lines)]);
   END IF;
+  -- With the smallest character for a slash, what is below a path follows it at once.
+  v_files := ARRAY(
+    SELECT hashtextextended(k.path, 0) FROM (
+      SELECT s.path, translate(s.path, '/', E'\x01') COLLATE "C" AS key,
+        lead(translate(s.path, '/', E'\x01') COLLATE "C") OVER (
+          ORDER BY translate(s.path, '/', E'\x01') COLLATE "C") AS next
+      FROM haul.staging s WHERE s.submission = p_submission) k
+    WHERE starts_with(k.next, k.key || E'\x01'));
+  IF v_files <> '{}' THEN
+    v_below := ARRAY(SELECT s.line FROM haul.staging s
+      WHERE s.submission = p_submission AND hashtextextended(s.path, 0) = ANY (v_files));
+    v_lines := v_lines || v_below;
+    v_others := v_others || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
+    v_jobs := v_jobs || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
+  END IF;
   -- Asked once: in a new store no line needs to be looked up.
   IF p_on_duplicate <> 'replace' AND EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     SELECT v_lines || coalesce(array_agg(s.line), '{}'), v_jobs || coalesce(array_agg(d.job), '{}'),
@@ -108,8 +125,8 @@ BEGIN
     SELECT u.line, max(u.other_line) AS other_line, max(u.job) AS job
     FROM unnest(v_lines, v_others, v_jobs) AS u(line, other_line, job) GROUP BY u.line
   ), first AS (
-    SELECT w.*, (SELECT s.path FROM haul.staging s WHERE s.submission = p_submission AND s.line = w.line
-      LIMIT 1) AS path
+    SELECT w.*, w.line = ANY (v_below) AS directory, (
+      SELECT s.path FROM haul.staging s WHERE s.submission = p_submission AND s.line = w.line LIMIT 1) AS path
     FROM wrong w ORDER BY w.line LIMIT p_limit
   )
   SELECT jsonb_build_object('count', (SELECT count(*) FROM wrong),
@@ -124,9 +141,9 @@ COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
   'Which lines of a submission contradict each other or existing jobs, before any line becomes a job. p_on_duplicate '
   'skip or refresh: the same URL for the same path is the same job, another URL is wrong. replace: lines only '
   'contradict each other, not earlier jobs. error: every path that is taken is wrong. p_remove takes these lines out '
-  'of the submission. Returns {"count", "first": [{"line", "path", "other_line", "job"}]}, the first p_limit of them '
-  'by line: "other_line" is the earlier line with the path, else "job" has it. Raises HA003 for a queue that does not '
-  'exist.';
+  'of the submission. Returns {"count", "first": [{"line", "path", "other_line", "job", "directory"}]}, the first '
+  'p_limit of them by line: "other_line" is the earlier line with the path, else "job" has it, else, with "directory", '
+  'other lines need the path as a directory. Raises HA003 for a queue that does not exist.';
 
 -- Whoever reads jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text

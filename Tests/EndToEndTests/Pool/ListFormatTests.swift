@@ -94,6 +94,21 @@ struct ListFormatTests {
     }
   }
 
+  @Test func `a file that would be a directory of another is told before anything begins`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let list = try directory.write("http://h/blog\nhttp://h/blog/x\n", to: "list.txt")
+      let output = try await pool.haul(["submit", "-q", "-i", list])
+      #expect(output.exit == .code(65))
+      #expect(
+        output.standardError == [
+          "haul submit: \(list):1: the path \"h/blog\" is a directory of other lines' paths. Give this line another path. Nothing was submitted."
+        ])
+    }
+  }
+
   @Test func `of lines that are wrong in many ways the first twenty are shown`() async throws {
     try await HaulPool.open { pool in
       let bad = (1...25).map { "{\"url\":\"http://h/a\",\"path\":\"../\($0)\"}\n" }

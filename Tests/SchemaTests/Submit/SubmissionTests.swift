@@ -138,6 +138,27 @@ struct SubmissionTests {
     }
   }
 
+  /// Whatever stands between a path and what is below it in the order of the alphabet.
+  @Test func `a path that others need as a directory is told, and can be left out`() async throws {
+    try await Pool.open { pool in
+      let paths = ["blog", "blog!", "blog-1/a", "blog/x", "blog/x/y", "blog.html", "b", "blog"]
+      let lines = paths.enumerated().map { index, path in
+        Pool.line(
+          index + 1, path == "blog" ? "https://h.test/blog" : "https://h.test/\(index)", path)
+      }
+      let conflicts = [(1, "blog"), (4, "blog/x"), (8, "blog")].map { line, path in
+        SubmitConflict(line: line, path: path, otherLine: nil, job: nil, directory: true)
+      }
+      var submission = Submission(queue: Pool.name)
+      await #expect(
+        throws: SubmissionError.conflicts(SubmitConflicts(count: 3, first: conflicts))
+      ) { try await pool.jobs.submit(submission, lines) }
+      submission.skipsConflicts = true
+      let reply = try await pool.jobs.submit(submission, lines)
+      #expect(reply.submitted == 5)
+    }
+  }
+
   @Test func `where duplicates are errors the same line again is one`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]
