@@ -50,6 +50,8 @@ struct KnownFile: Sendable {
   var length: Int64?
   /// Bytes that would be lost.
   var saved: Int64
+  /// See ``Checkpoint/isMoved``.
+  var isMoved = false
 
   /// Why `new` looks like an error page, as a clause; nil where it does not. `isSame`: its validator is the file's.
   func suspicion(of new: Representation, isSame: Bool) -> String? {
@@ -59,6 +61,8 @@ struct KnownFile: Sendable {
     }
     // No error page happens to have the file's length.
     if let length, new.completeLength == length { return nil }
+    // Another query may well mean another file.
+    if isMoved, let type = new.mediaType, type == mediaType || !Self.isText(type) { return nil }
     if hasValidator, new.validator == nil, !new.hasWeakValidator {
       return "a response without the validator that the file had"
     }
@@ -69,6 +73,11 @@ struct KnownFile: Sendable {
       return "a much shorter response"
     }
     return nil
+  }
+
+  /// Whether error messages may be of a type.
+  private static func isText(_ type: String) -> Bool {
+    type.hasPrefix("text/") || type.hasSuffix("json") || type.hasSuffix("xml")
   }
 
   /// Fewer bytes than these are not worth a doubt.
@@ -84,7 +93,8 @@ extension TransferState {
       return KnownFile(
         hasValidator: checkpoint.validator != nil && checkpoint.validator != .jobDigest,
         mediaType: checkpoint.mediaType,
-        length: checkpoint.completeLength, saved: checkpoint.durable.count)
+        length: checkpoint.completeLength, saved: checkpoint.durable.count,
+        isMoved: checkpoint.isMoved)
     }
     guard let present else { return nil }
     return KnownFile(

@@ -57,6 +57,26 @@ import Testing
     }
   }
 
+  /// It is shorter than what is there of the first, and has a tag of its own.
+  @Test func `another file under another query replaces what there is of the first`() async throws {
+    let place = try await GetPlace()
+    let origin = try OriginServer { request, reply in
+      if request.target.hasSuffix("=2") {
+        return try Representation(seed: 5, length: 100_000).answer(request, reply)
+      }
+      if request[field: "Range"] != nil {
+        return try reply.head("HTTP/1.1 403 Expired\nContent-Length: 0")
+      }
+      try Self.file(1).answer(request, reply, cut: .close(after: Self.half))
+    }
+    #expect(try await place.get(origin.url("/get?id=1")).exit == .code(1))
+    let output = try await place.get(origin.url("/get?id=2"))
+    #expect(output.exit == .code(0), "\(output.said)")
+    let difference = try FileTree.firstDifference(
+      of: place.directory + "/get", from: Pattern(seed: 5), length: 100_000)
+    #expect(difference == nil)
+  }
+
   @Test func `a file of new URLs is for the jobs of a batch`() async throws {
     let (origin, gate) = (try origin(), Gate("second half"))
     let slow = try OriginServer { request, reply in

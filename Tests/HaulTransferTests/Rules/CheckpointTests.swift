@@ -51,4 +51,35 @@ import Testing
     other.changes = 3
     #expect(!other.isResumable)
   }
+
+  /// As of a URL that has got another query: more must agree, and there must be so much.
+  @Test func `one that was moved compares 64 KiB`() throws {
+    var moved = full
+    moved.isMoved = true
+    #expect(try Checkpoint(resumeData: moved.resumeData()) == moved)
+    #expect(full.overlap == 4096 && moved.overlap == 65_536)
+    #expect(full.isResumable && !moved.isResumable)
+    moved.completeLength = 100_000
+    moved.durable = ByteRanges(0..<65_536)
+    #expect(moved.isResumable)
+  }
+
+  @Test(
+    arguments: [
+      ("application/zip", 10, nil), ("application/pdf", 10, nil),
+      ("application/json", 10, "a response without the validator that the file had"),
+      ("text/html", 10, "a page in HTML"), ("text/html", 90_000, "a page in HTML"),
+      (nil, 90_000, nil),
+      (nil, 10, "a response without the validator that the file had"),
+    ] as [(String?, Int64, String?)])
+  func `another query may mean another file, and no error message`(
+    type: String?, length: Int64, suspicion: String?
+  ) {
+    let known = KnownFile(
+      hasValidator: true, mediaType: "application/zip", length: 90_000, saved: 80_000, isMoved: true
+    )
+    var new = Representation(ResponseHead(status: 200, fields: []), now: HTTPDate(seconds: 0))
+    (new.mediaType, new.completeLength) = (type, length)
+    #expect(known.suspicion(of: new, isSame: false) == suspicion)
+  }
 }
