@@ -46,7 +46,7 @@ package final class LineProblems: Sendable {
   /// The number of lines that are wrong.
   package var count: Int { state.withLock { $0.count } }
 
-  /// Adds a problem, in the order of the lines.
+  /// Adds a problem.
   package func add(_ problem: Problem) {
     state.withLock { state in
       state.count += 1 + problem.others
@@ -70,7 +70,9 @@ package final class LineProblems: Sendable {
   /// Shows the first, a line each, and how many there are besides.
   package func list(on display: ProgressDisplay) {
     let state = state.withLock { $0 }
-    for problem in state.first { display.say(problem.text, as: .error) }
+    for problem in state.first.sorted(by: { $0.line < $1.line }) {
+      display.say(problem.text, as: .error)
+    }
     let rest = state.count - state.first.reduce(0) { $0 + 1 + $1.others }
     if rest > 0 { display.say("… and \(counted(rest, "line")) more", as: .error) }
   }

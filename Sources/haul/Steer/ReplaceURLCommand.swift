@@ -50,8 +50,9 @@ struct ReplaceURLCommand: HaulCommand {
     let display = progress.display(label: "haul replace-url")
     defer { display.finish() }
     let problems = LineProblems()
-    let reader = SubmissionReader(
+    var reader = SubmissionReader(
       label: "haul replace-url", display: display, describe: { ExitError(from: $0).message ?? "" })
+    reader.participle = "changed"
     let source = ListSource(argument: map)
     let items: [URLMap.Item]
     do throws(ListError) {
