@@ -188,7 +188,7 @@ let package = Package(
     .testTarget(
       name: "ReportsTests",
       dependencies: [
-        "JobModel",
+        "JobModel", "ListFormats",
         "Reports", "Checks", "Submitting", "HaulSystem", "HaulTransfer", "JobQueue",
         "Log", "Postgres", "Stores", "Terminal", "Worker", "TestSupport",
       ],

@@ -58,6 +58,8 @@ static void reap(pid_t child) {
 
 void haul_leave_first_process(void) {
   if (getpid() != 1) return;
+  // Ignored, the end of a child is told to nobody.
+  signal(SIGCHLD, SIG_DFL);
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);

@@ -9,6 +9,7 @@ struct StatusResponder: Sendable {
   let leader: @Sendable () -> LeaderFacts
   let logger: Logger
   let refusals = RefusalCount()
+  let readers = ReaderPlaces()
 
   /// What every answer carries, whatever it is: nothing is kept, guessed, framed or told to others.
   private static let fields = [
@@ -33,6 +34,11 @@ struct StatusResponder: Sendable {
   private func serve(
     _ endpoint: Endpoint, _ request: HTTPRequest, isKnown: Bool
   ) async -> HTTPResponse {
+    guard endpoint.readsDatabase else { return .sentence(200, "alive") }
+    guard readers.enter() else {
+      return .sentence(503, "Too many ask at once.", fields: ["Retry-After": "1"])
+    }
+    defer { readers.leave() }
     switch endpoint {
     case .health, .login: return .sentence(200, "alive")
     case .readiness:

@@ -10,10 +10,26 @@ package struct URLReplacement {
   /// What a line gives, and what it has met.
   private struct New {
     let line: SubmitLine
-    /// The URL of the first job that it met.
+    /// The URL of the first job that it met, done or not.
     var met: String?
     /// Whether it met jobs of several URLs.
     var isAmbiguous = false
+    /// Whether it met a job that is not done.
+    var isWanted = false
+    /// Another line for the same job, with another URL.
+    var rival: Int?
+
+    /// Why it counts for no job; nil where it does.
+    var problem: String? {
+      if let rival { return "line \(rival) gives the same job another URL." }
+      if isAmbiguous {
+        return
+          "several jobs have this URL with other queries; write the old URL and a blank before it."
+      }
+      return isWanted
+        ? nil
+        : "no job of the batch that is not done has this URL with another query, or the old URL."
+    }
   }
 
   private let reader: SubmissionReader
@@ -22,6 +38,8 @@ package struct URLReplacement {
   private var news: [New] = []
   private var byURL: [Key: Int] = [:]
   private var byBase: [Key: Int] = [:]
+  /// Of lines with an old URL, for a command that is repeated.
+  private var byNew: [Key: Int] = [:]
   /// The lines that replace jobs, by queue.
   private var found: [String: [(index: Int, line: SubmitLine)]] = [:]
   /// The number of jobs that have their new URL already.
@@ -44,18 +62,20 @@ package struct URLReplacement {
   private mutating func add(_ line: URLMap.Line) {
     guard let new = checked(line.new, line.number) else { return }
     guard let given = line.old else { return add(new, to: \.byBase, Self.base(new.url)) }
-    if let old = checked(given, line.number) { add(new, to: \.byURL, Key(old.url.utf8)) }
+    guard let old = checked(given, line.number) else { return }
+    add(new, to: \.byURL, Key(old.url.utf8))
+    byNew[Key(new.url.utf8)] = byURL[Key(old.url.utf8)]
   }
 
   private mutating func add(
     _ line: SubmitLine, to keys: WritableKeyPath<URLReplacement, [Key: Int]>, _ key: Key
   ) {
-    if let other = self[keyPath: keys][key].map({ news[$0].line }) {
-      guard !other.url.utf8.elementsEqual(line.url.utf8) else { return }
-      return problems.add(
-        .init(
-          line.line, at: "\(name):\(line.line): ",
-          "line \(other.line) gives the same job another URL."))
+    if let first = self[keyPath: keys][key] {
+      guard !news[first].line.url.utf8.elementsEqual(line.url.utf8) else { return }
+      // Nobody knows which of them is meant: neither counts.
+      news[first].rival = news[first].rival ?? line.line
+      news.append(New(line: line, rival: news[first].line.line))
+      return
     }
     self[keyPath: keys][key] = news.count
     news.append(New(line: line))
@@ -72,15 +92,18 @@ package struct URLReplacement {
     Key(url.utf8.prefix { $0 != UInt8(ascii: "?") })
   }
 
-  /// Looks whether a line is for this job.
-  package mutating func take(_ job: ExportedJob, in queue: String) {
-    let exact = byURL[Key(job.url.utf8)]
+  /// Looks whether a line is for this job. One that is done gets no new URL, but a line that fits it too is for nobody.
+  package mutating func take(_ job: ExportedJob, in queue: String, isDone: Bool) {
+    let key = Key(job.url.utf8)
+    let exact = byURL[key] ?? byNew[key]
     guard let index = exact ?? byBase[Self.base(job.url)] else { return }
     let new = news[index].line
     if exact == nil, let met = news[index].met, !met.utf8.elementsEqual(job.url.utf8) {
       news[index].isAmbiguous = true
     }
     news[index].met = job.url
+    if isDone { return }
+    news[index].isWanted = true
     guard !job.url.utf8.elementsEqual(new.url.utf8) else {
       same += 1
       return
@@ -94,15 +117,12 @@ package struct URLReplacement {
   /// The lines to submit, by queue. Once all jobs have been seen: lines that are for none, or nobody knows for which of several,
   /// go to the problems.
   package func lines() -> [(queue: String, lines: [SubmitLine])] {
-    for new in news where new.met == nil || new.isAmbiguous {
-      let reason =
-        new.isAmbiguous
-        ? "several jobs have this URL with other queries; write the old URL and a blank before it."
-        : "no job of the batch that is not done has this URL with another query, or the old URL."
+    for new in news {
+      guard let reason = new.problem else { continue }
       problems.add(.init(new.line.line, at: "\(name):\(new.line.line): ", reason))
     }
     return found.sorted { $0.key < $1.key }.map { queue, lines in
-      (queue, lines.filter { !news[$0.index].isAmbiguous }.map(\.line))
+      (queue, lines.filter { news[$0.index].problem == nil }.map(\.line))
     }
   }
 }

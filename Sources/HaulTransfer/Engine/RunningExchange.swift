@@ -24,6 +24,8 @@ final class RunningExchange {
   private(set) var parsed: HeadParser.Parsed?
   /// A 401 that libcurl answers by itself. It counts where nothing follows.
   private var challenge: HeadParser.Parsed?
+  /// libcurl has asked again since.
+  private var hasAnswered = false
   private var buffer: GatherBuffer?
   private var gatheringSince: ContinuousClock.Instant
   private var watch: StallWatch
@@ -98,6 +100,7 @@ final class RunningExchange {
       sockets.inspect(opened: openedSockets, localPort: localPort, remotePort: remotePort)
     }
     connectedTo = text
+    hasAnswered = challenge != nil
     startWatch(limit: limits.responseTimeout, quota: .max)
     return true
   }
@@ -262,7 +265,7 @@ final class RunningExchange {
   /// nil if it was ended by us.
   func finish(_ finished: CurlEnd?) -> ExchangeResult {
     if let finished, isAnswer(finished) { receiveEnd(finished) }
-    judgeChallenge()
+    if finished?.isOK == true { judgeChallenge() }
     if ending != .stopped && ending != .rejected { deliver() }
     let outcome = ending ?? finished.map(judge) ?? .cancelled
     return ExchangeResult(
@@ -270,9 +273,14 @@ final class RunningExchange {
       primaryAddress: connectedTo, refusedAddresses: refused.map(\.description))
   }
 
+  /// Whether libcurl's handle has seen a challenge of Digest, or answered one.
+  var hasMetDigest: Bool {
+    order.request.digest != nil || challenge != nil || parsed?.head.asksForDigest == true
+  }
+
   /// Judges the 401 that libcurl has not answered.
   private func judgeChallenge() {
-    guard let challenge, parsed == nil, ending == nil else { return }
+    guard let challenge, !hasAnswered, parsed == nil, ending == nil else { return }
     parsed = challenge
     _ = isAccepted()
     ending = .rejected

@@ -62,6 +62,8 @@ extension PartTransfer {
     }
     var record = template
     record.durable = durable
+    // New bytes come after those that were compared.
+    if durable != template.durable { record.isMoved = false }
     record.inode = part.inode
     // Not after another body has begun, nor after the owner was told that the run is over:
     //   stop → sync takes too long → the run ends, the job is released → the sync returns.

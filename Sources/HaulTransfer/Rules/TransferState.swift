@@ -97,7 +97,9 @@ struct TransferState: Sendable, Hashable {
     guard let gap = checkpoint.durable.missing(within: checkpoint.completeLength).first else {
       return .verify
     }
-    guard !attempts.wholeOnly, checkpoint.isResumable, let validator = checkpoint.validator else {
+    guard !attempts.wholeOnly, checkpoint.isResumable, let validator = checkpoint.validator,
+      validator != .jobDigest || policy.digest != nil
+    else {
       return .request(fields: fields, asked: .whole)
     }
     let range = max(0, gap.lowerBound - checkpoint.overlap)..<gap.upperBound

@@ -6,6 +6,9 @@ enum Endpoint: String, CaseIterable, Sendable {
   case health = "/healthz"
   case readiness = "/readyz"
   case login = "/login"
+
+  /// Whether the answer waits for the database.
+  var readsDatabase: Bool { self != .health && self != .login }
 }
 
 /// Decides from the request alone who may ask for what.

@@ -8,11 +8,16 @@ package struct CredentialDirectory: Sendable {
   /// - Throws: where it is no directory that can be read. What is in it is looked at when a job names it, so that a credential can
   ///   be added and renewed while the worker runs.
   package init(_ path: String) throws(SecretFile.Problem) {
+    try self.init(path, right: R_OK | X_OK)
+  }
+
+  /// - Parameter right: what access(2) is to grant.
+  init(_ path: String, right: Int32) throws(SecretFile.Problem) {
     var found = stat()
     if unsafe stat(path, &found) == 0, found.st_mode & S_IFMT != S_IFDIR {
       throw SecretFile.Problem("\(path) is not a directory of credentials")
     }
-    if unsafe access(path, R_OK | X_OK) != 0 { throw SecretFile.unreadable(path, errno) }
+    if unsafe access(path, right) != 0 { throw SecretFile.unreadable(path, errno) }
     self.path = path
   }
 

@@ -1,3 +1,4 @@
+import Glibc
 package import HaulTransfer
 
 /// A credential whose file is named itself, as `haul get` has it: its directory is searched for that name alone.
@@ -20,7 +21,7 @@ package struct CredentialFile: Sendable {
     }
     let parent = components.dropLast().joined(separator: "/")
     directory = try CredentialDirectory(
-      components.count == 1 ? "." : parent.isEmpty ? "/" : parent)
+      components.count == 1 ? "." : parent.isEmpty ? "/" : parent, right: X_OK)
     do throws(TransferError) {
       credential = try CredentialDirectory.credential(name, in: directory)
     } catch {

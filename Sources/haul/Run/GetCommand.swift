@@ -180,7 +180,9 @@ struct GetCommand: HaulCommand {
       lines[index].options = lines[index].options ?? JobOptions()
       lines[index].options?.credential = file.name
     }
-    guard isUsed else {
+    // One in the environment may be meant for other commands.
+    let isTyped = ProcessInfo.processInfo.environment["HAUL_CREDENTIAL"] != credential
+    guard isUsed || !isTyped else {
       throw ExitError(
         .badInput,
         "the 'origins' in \(credential) are not those of any URL. Nothing was downloaded.")

@@ -11,8 +11,9 @@ struct ReplaceURLCommand: HaulCommand {
   static let abstract = "Give jobs new URLs, as when signed URLs have expired."
   static let discussion = """
     Each line of the file is a new URL, for the job whose URL differs in its query alone, or an old URL and a new one \
-    with a blank between them. Jobs that wait, run or have failed are asked for again under the new URL; what is \
-    completed or cancelled stays as it is. A running job is stopped first.
+    with a blank between them. Jobs that wait, are paused, run or have failed are asked for again under the new URL; \
+    what is completed or cancelled stays as it is. A running job is stopped first: one that ends meanwhile is asked for \
+    again, and after an interruption of this command it may be left paused. The same command again goes on.
 
     Where only the query differs, the job goes on where it stopped, after 64 KiB have been compared with what is \
     there. Otherwise it begins anew.
@@ -77,20 +78,22 @@ struct ReplaceURLCommand: HaulCommand {
         + (replacement.same > 0 ? ", \(replacement.same) had theirs already" : ""))
   }
 
-  /// Shows the batch's jobs that are neither completed nor cancelled to `replacement`.
+  /// Shows the batch's jobs to `replacement`.
   private func take(
     jobsOf batch: String, _ queue: JobQueue, _ replacement: inout URLReplacement
   ) async throws {
     var selector = JobSelector()
     selector.batch = batch
-    selector.state = .cancelled
-    var cancelled: Set<Int64> = []
-    try await each(selector, queue) { cancelled.insert($0.job) }
+    var done: Set<Int64> = []
+    for state in [JobState.completed, .cancelled] {
+      selector.state = state
+      try await each(selector, queue) { done.insert($0.job) }
+    }
     selector.state = nil
     for row in try await queue.queues() {
       selector.queue = row.queue
       try await each(selector, queue) { job in
-        if !cancelled.contains(job.job) { replacement.take(job, in: row.queue) }
+        replacement.take(job, in: row.queue, isDone: done.contains(job.job))
       }
     }
   }
@@ -100,7 +103,7 @@ struct ReplaceURLCommand: HaulCommand {
   ) async throws {
     var last: Int64 = 0
     while true {
-      let jobs = try await queue.export(selector, left: true, after: last, limit: Self.page)
+      let jobs = try await queue.export(selector, left: false, after: last, limit: Self.page)
       jobs.forEach(body)
       guard let end = jobs.last?.job, jobs.count == Self.page else { return }
       last = end

@@ -97,7 +97,7 @@ struct ReadmeTests {
     try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
     let name = "readme_\(getpid())"
     let lines = block.replacingOccurrences(of: "createdb haul", with: "createdb \(name)")
-      .replacingOccurrences(of: "dbname=haul", with: "dbname=\(name)")
+      .replacingOccurrences(of: "host=db.example.org dbname=haul", with: "dbname=\(name)")
       .replacingOccurrences(of: "/srv/haul", with: store)
       .split(separator: "\n").map { line in
         line.hasPrefix("haul worker")

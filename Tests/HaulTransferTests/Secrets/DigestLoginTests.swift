@@ -14,8 +14,10 @@ struct DigestLoginTests {
     return context.finish().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// Whether the request's field answers the challenge for the user `a` with the password `b`.
-  private static func isRight(_ request: OriginRequest) throws -> Bool {
+  /// Whether the request's field answers the challenge for the user `a` with the password `b`, with a nonce of these.
+  private static func isRight(
+    _ request: OriginRequest, realm: String = "files", nonces: Set<String>? = nil
+  ) throws -> Bool {
     guard let field = request[field: "Authorization"], field.hasPrefix("Digest ") else {
       return false
     }
@@ -24,7 +26,8 @@ struct DigestLoginTests {
       let sides = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
       values[sides[0]] = sides[1].filter { $0 != "\"" }
     }
-    let (user, target) = (try md5("a:files:b"), try md5("GET:\(request.target)"))
+    if let nonces, !nonces.contains(values["nonce"] ?? "") { return false }
+    let (user, target) = (try md5("a:\(realm):b"), try md5("GET:\(request.target)"))
     let middle = ["nonce", "nc", "cnonce", "qop"].compactMap { values[$0] }.joined(separator: ":")
     return try values["response"] == md5("\(user):\(middle):\(target)")
   }
@@ -75,5 +78,51 @@ struct DigestLoginTests {
     let error = try await outcome(origin, password: "c").error
     #expect(error?.errorClass == .http4xx && error?.status == 401)
     #expect(origin.log.value.exchanges.count <= 3)
+  }
+
+  private static func challenge(_ realm: String, _ nonce: String) -> String {
+    "HTTP/1.1 401 Who\nWWW-Authenticate: Digest realm=\"\(realm)\", nonce=\"\(nonce)\", qop=\"auth\", stale=true\nContent-Length: 0"
+  }
+
+  /// Each nonce is good for one request.
+  private func strict(_ realm: String) throws -> OriginServer {
+    let open = Watched<Set<String>>([])
+    return try OriginServer { request, reply in
+      if try Self.isRight(request, realm: realm, nonces: open.value) {
+        open.update { $0 = [] }
+        return try Self.content.answer(request, reply)
+      }
+      let nonce = "\(realm)\(request.number)"
+      open.update { $0 = [nonce] }
+      try reply.head(Self.challenge(realm, nonce))
+    }
+  }
+
+  /// What libcurl keeps of one log-in must not be said to another server, nor after its time.
+  @Test func `hosts and nonces are told apart on the connections of one engine`() async throws {
+    let (one, two) = (try strict("one"), try strict("two"))
+    var configuration = Engine.Configuration.test
+    configuration.netrc = try Netrc(
+      "machine \(one.host) login a password b machine \(two.host) login a password b", name: "N")
+    try await withEngine(configuration) { engine in
+      for origin in [one, two, one, one, two, two] {
+        let bench = try PartTransferBench()
+        let outcome = try await bench.transfer(origin.url("/f"), engine: engine).run()
+        #expect(try outcome.holds(Self.content))
+      }
+    }
+    let fields = two.log.value.exchanges.compactMap { $0.request[field: "Authorization"] }
+    #expect(!fields.contains { $0.contains("one") })
+  }
+
+  @Test func `a connection that breaks after the challenge is no 401`() async throws {
+    let origin = try OriginServer { request, reply in
+      guard request[field: "Authorization"]?.hasPrefix("Digest ") == true else {
+        return try reply.head(Self.challenge("files", "1"))
+      }
+      try reply.reset()
+    }
+    let error = try await outcome(origin, password: "b").error
+    #expect(error?.errorClass == .interrupted, "\(error?.message ?? "")")
   }
 }
