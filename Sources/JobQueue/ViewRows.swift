@@ -30,6 +30,8 @@ package struct JobRow: Sendable, Decodable, Equatable {
   package let options: [String: JobOption.Value]?
   /// Where its file ends up, also where its queue has been deleted.
   package let store: String
+  /// What the server called the finished file.
+  package let mediaType: String?
 }
 
 /// A row of `haul.attempts`.

@@ -43,6 +43,7 @@ extension JobRow {
       "DURABLE", key: "durable", .right, value: { .number($0.durable) },
       text: { $0.durable.map(HumanFormat.bytes) ?? "-" }),
     Column("DIGEST", key: "digest", value: { .text($0.digest) }),
+    Column("MEDIA TYPE", key: "media_type", value: { .text($0.mediaType) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
     Column("LAST ERROR", key: "last_error", value: { .text($0.lastError?.rawValue) }),
     Column(
