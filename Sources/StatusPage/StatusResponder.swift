@@ -34,11 +34,11 @@ struct StatusResponder: Sendable {
   private func serve(
     _ endpoint: Endpoint, _ request: HTTPRequest, isKnown: Bool
   ) async -> HTTPResponse {
-    guard endpoint.readsDatabase else { return .sentence(200, "alive") }
-    guard readers.enter() else {
-      return .sentence(503, "Too many ask at once.", fields: ["Retry-After": "1"])
+    let readsDatabase = endpoint.readsDatabase
+    guard !readsDatabase || readers.enter() else {
+      return .sentence(503, "Too many requests at once.", fields: ["Retry-After": "1"])
     }
-    defer { readers.leave() }
+    defer { if readsDatabase { readers.leave() } }
     switch endpoint {
     case .health, .login: return .sentence(200, "alive")
     case .readiness:

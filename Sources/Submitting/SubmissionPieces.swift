@@ -83,3 +83,13 @@ package struct SubmissionPieces: AsyncSequence, Sendable {
     }
   }
 }
+
+extension AsyncStream where Element == [SubmitLine] {
+  /// Makes a stream of one piece.
+  package init(_ lines: [SubmitLine]) {
+    self.init { continuation in
+      continuation.yield(lines)
+      continuation.finish()
+    }
+  }
+}

@@ -63,4 +63,12 @@ struct OpenConnectionsTests {
       #expect(slow.count == 100)
     }
   }
+
+  @Test func `what waits for the database has 32 places`() {
+    let places = ReaderPlaces()
+    for _ in 1...32 { #expect(places.enter()) }
+    #expect(!places.enter())
+    places.leave()
+    #expect(places.enter() && !places.enter())
+  }
 }

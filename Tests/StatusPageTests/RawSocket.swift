@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A socket whose bytes the test sends itself.
 final class RawSocket: Sendable {
@@ -10,18 +11,8 @@ final class RawSocket: Sendable {
 
   /// Connected to 127.0.0.1.
   convenience init(port: UInt16) throws {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard let descriptor = connected(toPort: port) else { throw Failure(errno: errno) }
     self.init(descriptor)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-    let status = unsafe withUnsafePointer(to: &address) {
-      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard status == 0 else { throw Failure(errno: errno) }
   }
 
   deinit { close(descriptor) }

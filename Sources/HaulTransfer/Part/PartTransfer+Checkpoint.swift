@@ -61,9 +61,7 @@ extension PartTransfer {
       return
     }
     var record = template
-    record.durable = durable
-    // New bytes come after those that were compared.
-    if durable != template.durable { record.isMoved = false }
+    record.advance(to: durable)
     record.inode = part.inode
     // Not after another body has begun, nor after the owner was told that the run is over:
     //   stop → sync takes too long → the run ends, the job is released → the sync returns.

@@ -220,8 +220,7 @@ extension PartTransfer {
       let written = try await writer.flush()
       let part = try await writer.part()
       shared.withLock { shared in
-        if written != shared.body?.record?.durable { shared.body?.record?.isMoved = false }
-        shared.body?.record?.durable = written
+        shared.body?.record?.advance(to: written)
         shared.body?.record?.inode = part.inode
         if let record = shared.body?.record { shared.state.checkpoint = record }
       }

@@ -77,7 +77,13 @@ package struct Checkpoint: Sendable, Hashable {
     return !durable.isEmpty
   }
 
-  /// How many of the durable bytes are asked for again, to be compared.
+  /// Sets ``durable``. Bytes that are new were compared with those before them, so ``isMoved`` ends.
+  mutating func advance(to durable: ByteRanges) {
+    if durable != self.durable { isMoved = false }
+    self.durable = durable
+  }
+
+  /// The number of durable bytes to request again and compare.
   var overlap: Int64 {
     isMoved ? Validator.longestOverlap : validator?.overlap ?? Validator.longestOverlap
   }

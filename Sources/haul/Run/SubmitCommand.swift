@@ -262,13 +262,3 @@ struct SubmitCommand: HaulCommand {
 }
 
 extension Submission.OnDuplicate: OptionValue {}
-
-extension AsyncStream where Element == [SubmitLine] {
-  /// One piece.
-  init(_ lines: [SubmitLine]) {
-    self.init { continuation in
-      continuation.yield(lines)
-      continuation.finish()
-    }
-  }
-}

@@ -10,7 +10,7 @@ import Testing
     try await HaulPool.open { pool in
       let directory = try TemporaryDirectory()
       // A child of whatever is the first process by then, which has not started it.
-      let script = "(sleep 0.2; : >gone) & exec \"$0\" coordinator"
+      let script = "mkfifo go; (read -r _ <go; : >gone) & exec \"$0\" coordinator"
       let process = try HaulProcess(
         [
           "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", script, HaulProcess.path,
@@ -19,6 +19,7 @@ import Testing
         environment: ["HAUL_DATABASE_URL": pool.database.conninfo, "HAUL_LOG_FORMAT": "json"],
         directory: directory.path)
       try await process.event("coordinator.started")
+      _ = try await ChildProcess.run("bash", ["-c", "echo >'\(directory.path("go"))'"])
       let first = try #require(try await children(of: process.child.pid).first)
       try await eventually("the child to have ended") {
         FileManager.default.fileExists(atPath: directory.path("gone"))

@@ -238,6 +238,11 @@ import Testing
       stray.said == [
         "haul get: the 'origins' in \(file) are not those of any URL. Nothing was downloaded."
       ])
+    // In the environment it may be meant for other commands.
+    let exported = try await ChildProcess.run(
+      HaulProcess.path, ["get", "-o", place.directory, other.url("/e")],
+      environment: ["HAUL_STATE_DIR": place.state, "HAUL_CREDENTIAL": file])
+    #expect(exported.exit == .code(0), "\(exported.said)")
     chmod(file, 0o644)
     let open = try await place.get("--credential", file, home.url("/d"))
     #expect(open.exit == .code(78), "\(open.said)")

@@ -79,6 +79,16 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
     }
   }
 
+  /// Sends the head of an answer that carries `range`, with this Content-Length.
+  private static func part(
+    _ reply: OriginReply, _ range: Range<Int64>, length: Int64,
+    status: String = "206 Partial Content"
+  ) throws {
+    try reply.head(
+      "HTTP/1.1 \(status)\n\(tag)\nContent-Length: \(length)\n"
+        + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.length)")
+  }
+
   private static func status(_ line: String)
     -> @Sendable (
       Range<Int64>, OriginRequest, OriginReply
@@ -107,9 +117,7 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
     FieldReport(
       "modelscope/modelscope_hub#50", "200 instead of 206, with the right Content-Range.",
       ranges { range, _, reply in
-        try reply.head(
-          "HTTP/1.1 200 OK\n\(tag)\nContent-Length: \(range.count)\n"
-            + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.length)")
+        try part(reply, range, length: Int64(range.count), status: "200 OK")
         try reply.body(file.bytes(in: range))
       }),
     FieldReport(
@@ -150,17 +158,13 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
     FieldReport(
       "eikek/sharry#1163", "Each range comes without its last byte.",
       ranges { range, _, reply in
-        try reply.head(
-          "HTTP/1.1 206 Partial Content\n\(tag)\nContent-Length: \(range.count - 1)\n"
-            + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.length)")
+        try part(reply, range, length: Int64(range.count - 1))
         try reply.body(file.bytes(in: range.lowerBound..<range.upperBound - 1))
       }),
     FieldReport(
       "DaveRandom/Resume#3", "A range with the Content-Length of the whole, and then the end.",
       ranges { range, _, reply in
-        try reply.head(
-          "HTTP/1.1 206 Partial Content\n\(tag)\nContent-Length: \(file.length)\n"
-            + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.length)")
+        try part(reply, range, length: file.length)
         try reply.body(file.bytes(in: range))
         reply.close()
       }),

@@ -75,7 +75,7 @@ package final class OriginProgram: Sendable {
 }
 
 /// A connection to that port of 127.0.0.1; nil when nobody accepts it.
-func connected(toPort port: UInt16) -> Int32? {
+package func connected(toPort port: UInt16) -> Int32? {
   let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
   var name = sockaddr_in()
   name.sin_family = sa_family_t(AF_INET)
