@@ -64,6 +64,30 @@ import Testing
     #expect(moved.isResumable)
   }
 
+  @Test func `new bytes end the doubt of a moved one`() {
+    var moved = full
+    moved.isMoved = true
+    moved.advance(to: moved.durable)
+    #expect(moved.isMoved)
+    moved.advance(to: ByteRanges(0..<5000))
+    #expect(!moved.isMoved && moved.durable == ByteRanges(0..<5000))
+  }
+
+  /// Nothing else could tell whether the rest belongs to it.
+  @Test(arguments: [false, true])
+  func `what a digest guards is resumed only for a job with one`(hasDigest: Bool) {
+    var guarded = full
+    guarded.validator = .jobDigest
+    var policy = TransferState.Policy()
+    policy.digest = hasDigest ? ExpectedDigest("md5=" + String(repeating: "0", count: 32)) : nil
+    var state = TransferState(checkpoint: guarded, policy: policy)
+    guard case .request(_, let asked) = state.next() else {
+      Issue.record("no request")
+      return
+    }
+    #expect(asked.isRange == hasDigest)
+  }
+
   @Test(
     arguments: [
       ("application/zip", 10, nil), ("application/pdf", 10, nil),
