@@ -93,7 +93,7 @@ struct ServerStart {
   /// Only the lock knows of a server whose processes cannot be seen from here: without it nothing is removed.
   private mutating func takeServerLock() async throws(EmbeddedPostgresError) -> FileLock {
     let lock = try translating(try FileLock(directory.serverLock))
-    // A process that ends is no longer seen a moment before it lets the lock go.
+    // A process that is ending disappears from /proc shortly before it releases the lock.
     var seen = ContinuousClock.now
     var pause = Pause()
     while true {

@@ -1,5 +1,5 @@
-// Starting programs and being the first: what must not be done in Swift, because the child of vfork(2) may only make system
-// calls, and Swift has no fork(2).
+// Starts programs, and acts as PID 1. Swift cannot do this: the child of vfork(2) may only make system calls, and Swift has
+// no fork(2).
 #include "HaulCLinux.h"
 
 /// The child's half of haul_start: becomes the program, or returns errno.
@@ -48,7 +48,7 @@ int haul_start(const struct haul_program *program, pid_t *started) {
   return error;
 }
 
-/// Reaps all that have ended; ends as `child` did once that is one of them.
+/// Reaps all processes that have ended. If `child` is one of them, exits with its status.
 static void reap(pid_t child) {
   int status;
   pid_t ended;
@@ -58,14 +58,14 @@ static void reap(pid_t child) {
 
 void haul_leave_first_process(void) {
   if (getpid() != 1) return;
-  // Ignored, the end of a child is told to nobody.
+  // If it were ignored, the kernel would send no SIGCHLD.
   signal(SIGCHLD, SIG_DFL);
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
   pid_t child = fork();
   if (child <= 0) {
-    // Without a second process it is the first that works, as well as it can.
+    // If fork failed, PID 1 does the work itself.
     sigprocmask(SIG_SETMASK, &before, NULL);
     return;
   }

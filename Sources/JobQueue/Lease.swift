@@ -71,7 +71,7 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   /// True where it is completed by a file that stood there already, which the policy `skip` leaves as it is. Nothing
   /// in the database depends on it.
   package var isSkipped: Bool?
-  /// True where the file should have got its source's time and the source gave none. Nothing in the database depends on it.
+  /// True if the job asked for the source's time but the source sent none. The database ignores it.
   package var isUndated: Bool?
   /// Where the finished file stands, or would have, below the store's root.
   package var path: String?

@@ -1,11 +1,11 @@
-/// New URLs for jobs that are there. Each line of the file is a new URL, or an old one, a blank or TAB, and the new one; empty
-/// lines and those that begin with `#` say nothing.
+/// Reads a file with new URLs for existing jobs. A line is a new URL, or an old URL, blanks and a new URL. Empty lines and lines
+/// that begin with `#` are ignored.
 package enum URLMap {
-  /// What a line says.
+  /// A line of the file.
   package struct Line: Sendable, Equatable {
     /// Counted from 1.
     package let number: Int
-    /// nil: the URL that differs from the new one in its query alone.
+    /// The job's URL; nil if it differs from `new` only in its query.
     package let old: String?
     package let new: String
   }
@@ -18,9 +18,9 @@ package enum URLMap {
 
   private static let pieceSize = 256 << 10
 
-  /// All lines that say something.
+  /// Reads all lines that are not ignored.
   ///
-  /// - Throws: where the file cannot be read or holds no text.
+  /// - Throws: if the file cannot be read or is not text.
   package static func read(_ source: ListSource) async throws(ListError) -> [Item] {
     let file = try await BlockingFile.open(source)
     var splitter = LineSplitter()

@@ -85,7 +85,7 @@ package final class LineProblems: Sendable {
   }
 
   /// What ends a command that needs every line: of a single problem all there is to say, several are listed first. nil
-  /// where nothing is wrong. `nothing` says what has not happened; `isList`: --skip-bad can leave them out.
+  /// where nothing is wrong. `nothing` says what has not happened; `isList`: the text names --skip-bad.
   package func error(
     listedOn display: ProgressDisplay, nothing: String, isList: Bool = true
   ) -> ExitError? {

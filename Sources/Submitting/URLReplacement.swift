@@ -2,24 +2,24 @@ import HaulTransfer
 package import JobQueue
 package import ListFormats
 
-/// Finds the jobs of a batch that lines of a ``URLMap`` give new URLs to.
+/// Matches the lines of a ``URLMap`` with the jobs of a batch.
 package struct URLReplacement {
   /// URLs by their bytes: String holds equivalent spellings of a letter for one.
   private typealias Key = [UInt8]
 
-  /// What a line gives, and what it has met.
+  /// A line with a new URL, and the jobs that it matched.
   private struct New {
     let line: SubmitLine
-    /// The URL of the first job that it met, done or not.
+    /// The URL of the job that it matched last, done or not.
     var met: String?
-    /// Whether it met jobs of several URLs.
+    /// Whether it matched jobs with different URLs.
     var isAmbiguous = false
-    /// Whether it met a job that is not done.
+    /// Whether it matched a job that is not done.
     var isWanted = false
-    /// Another line for the same job, with another URL.
+    /// Another line that gives the same job another URL.
     var rival: Int?
 
-    /// Why it counts for no job; nil where it does.
+    /// Why the line cannot be used; nil if it can.
     var problem: String? {
       if let rival { return "line \(rival) gives the same job another URL." }
       if isAmbiguous {
@@ -38,7 +38,7 @@ package struct URLReplacement {
   private var news: [New] = []
   private var byURL: [Key: Int] = [:]
   private var byBase: [Key: Int] = [:]
-  /// Of lines with an old URL, for a command that is repeated.
+  /// The lines with an old URL by their new one, so that the command can be repeated.
   private var byNew: [Key: Int] = [:]
   /// The lines that replace jobs, by queue.
   private var found: [String: [(index: Int, line: SubmitLine)]] = [:]
@@ -72,7 +72,7 @@ package struct URLReplacement {
   ) {
     if let first = self[keyPath: keys][key] {
       guard !news[first].line.url.utf8.elementsEqual(line.url.utf8) else { return }
-      // Nobody knows which of them is meant: neither counts.
+      // Neither of two contradicting lines is used.
       news[first].rival = news[first].rival ?? line.line
       news.append(New(line: line, rival: news[first].line.line))
       return
@@ -82,17 +82,17 @@ package struct URLReplacement {
   }
 
   private func checked(_ url: String, _ number: Int) -> SubmitLine? {
-    // Its path is the job's, which is not known yet.
+    // The path is the job's, which is not known yet.
     reader.line(
       ListEntry(line: number, url: url, path: "-"), place: "\(name):\(number): ", problems)
   }
 
-  /// All before the query.
+  /// Returns the part of the URL before the query.
   private static func base(_ url: String) -> Key {
     Key(url.utf8.prefix { $0 != UInt8(ascii: "?") })
   }
 
-  /// Looks whether a line is for this job. One that is done gets no new URL, but a line that fits it too is for nobody.
+  /// Matches a job with the lines. A job that is done gets no new URL; it only shows that a line is ambiguous.
   package mutating func take(_ job: ExportedJob, in queue: String, isDone: Bool) {
     let key = Key(job.url.utf8)
     let exact = byURL[key] ?? byNew[key]
@@ -114,8 +114,8 @@ package struct URLReplacement {
     found[queue, default: []].append((index, line))
   }
 
-  /// The lines to submit, by queue. Once all jobs have been seen: lines that are for none, or nobody knows for which of several,
-  /// go to the problems.
+  /// Returns the lines to submit, by queue. Call it after ``take(_:in:isDone:)`` for all jobs. Lines that cannot be used are
+  /// added to the problems.
   package func lines() -> [(queue: String, lines: [SubmitLine])] {
     for new in news {
       guard let reason = new.problem else { continue }

@@ -104,9 +104,9 @@ struct haul_program {
 /// Starts a program and stores its process id. Returns 0 once it runs, or errno; then nothing is left of it.
 int haul_start(const struct haul_program *program, pid_t *started);
 
-/// Where the caller is the first process of its PID namespace, as in a container without an init: forks, and returns in the
-/// child alone. The first process passes signals on, reaps what other programs have left behind, and ends as the child does;
-/// 128 and the signal's number where one has ended it. To be called while there is a single thread.
+/// If the caller is PID 1, as in a container without an init, forks and returns only in the child. PID 1 forwards signals,
+/// reaps orphaned processes and exits with the child's status, or with 128 plus the signal's number. Does nothing otherwise.
+/// Call it while the process has a single thread.
 void haul_leave_first_process(void);
 
 /// memfd_create(2), closed on exec. Returns a descriptor, or -1 with errno.

@@ -143,7 +143,7 @@ import HaulSystem
     running[ObjectIdentifier(handle)] = nil
     // Closes the connection when the exchange was not through.
     unsafe curl_multi_remove_handle(multi, exchange.easy.raw)
-    // A handle keeps what a server has asked of one log-in, and would answer another server with it.
+    // libcurl keeps a Digest challenge in the handle and would answer another server with it.
     let isClean = !exchange.hasMetDigest
     if isClean, idle.count < configuration.maxConnections { idle.append(exchange.easy) }
     unsafe Unmanaged.passUnretained(exchange).release()

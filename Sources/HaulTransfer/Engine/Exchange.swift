@@ -14,7 +14,7 @@ package struct ExchangeRequest: Sendable {
   package var cookies: [String] = []
   /// What proves who asks, where the server wants to know it in the TLS handshake.
   package var certificate: ClientCertificate?
-  /// The user and password to answer a challenge of HTTP with (RFC 7616); nil for none. (libcurl: CURLAUTH_DIGEST)
+  /// The user and password for HTTP Digest (RFC 7616); nil to send none. (libcurl: CURLAUTH_DIGEST)
   package var digest: Login?
   /// The login for FTP and SFTP; nil is anonymous.
   package var login: Login?

@@ -2,7 +2,7 @@ import HaulSystem
 
 /// What an error says of the exchange that it ended.
 extension RunningExchange {
-  /// How an exchange ended that libcurl has ended, by what came of it.
+  /// Returns how the exchange ended, from libcurl's result and what was received.
   func judge(_ finished: CurlEnd) -> ExchangeOutcome {
     guard let parsed else {
       if connectedTo == nil, openedSockets.isEmpty, !refused.isEmpty {

@@ -22,9 +22,9 @@ final class RunningExchange {
   private(set) var chunks: ChunkDecoder?
   private var parser: HeadParser
   private(set) var parsed: HeadParser.Parsed?
-  /// A 401 that libcurl answers by itself. It counts where nothing follows.
+  /// The 401 that libcurl answers by itself. It is the exchange's response only if libcurl gives up.
   private var challenge: HeadParser.Parsed?
-  /// libcurl has asked again since.
+  /// Whether libcurl has sent the request again since ``challenge``.
   private var hasAnswered = false
   private var buffer: GatherBuffer?
   private var gatheringSince: ContinuousClock.Instant
@@ -273,12 +273,12 @@ final class RunningExchange {
       primaryAddress: connectedTo, refusedAddresses: refused.map(\.description))
   }
 
-  /// Whether libcurl's handle has seen a challenge of Digest, or answered one.
+  /// Whether libcurl's handle may hold a Digest challenge.
   var hasMetDigest: Bool {
     order.request.digest != nil || challenge != nil || parsed?.head.asksForDigest == true
   }
 
-  /// Judges the 401 that libcurl has not answered.
+  /// Passes the 401 to the sink if libcurl has given up.
   private func judgeChallenge() {
     guard let challenge, !hasAnswered, parsed == nil, ending == nil else { return }
     parsed = challenge

@@ -16,7 +16,7 @@ struct HTTPDate: Sendable, Hashable, Comparable {
   /// IMF-fixdate, as `Sun, 06 Nov 1994 08:49:37 GMT`.
   var text: String { CalendarFields(self).fixdate }
 
-  /// The end of the year 9999: what curl_getdate(3) takes for later is no date.
+  /// The end of the year 9999. curl_getdate(3) also returns later times, for text that is no date.
   private static let lastSecond: Int64 = 253_402_300_799
 
   static func < (one: HTTPDate, other: HTTPDate) -> Bool { one.seconds < other.seconds }

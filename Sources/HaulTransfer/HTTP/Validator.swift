@@ -58,7 +58,7 @@ package enum Validator: Sendable, Hashable {
   /// How far a new range reaches back into what is durable, to be compared with the disk. In bytes.
   var overlap: Int64 { isWeak ? Self.longestOverlap : 4096 }
 
-  /// What the least trustworthy must agree in, in bytes.
+  /// The overlap in bytes for validators that prove least.
   static let longestOverlap: Int64 = 65_536
 
   /// Whether it is a weak tag.

@@ -146,14 +146,14 @@ extension PartTransfer {
     return request
   }
 
-  /// What proves who asks at a URL of http or https: of the job's own at its origin, else of the netrc file.
+  /// Returns the user and password for an http or https URL: the job's own at its origin, otherwise those of the netrc file.
   private func login(for url: WebURL, isHome: Bool) -> Login? {
     if url.isFile { return nil }
     if isHome, !order.credentials.isEmpty { return order.login }
     return engine.configuration.netrc?.login(for: url, isHome: isHome)
   }
 
-  /// Whether the answer asks for Digest (RFC 7616) and there is a login: the next request at that origin has one.
+  /// Returns whether to repeat the request with Digest (RFC 7616): the server asks for it, and there is a login.
   private func wantsDigest(_ head: ResponseHead?, at url: WebURL, isHome: Bool) -> Bool {
     guard let head, head.asksForDigest, login(for: url, isHome: isHome) != nil else { return false }
     return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }

@@ -98,7 +98,7 @@ package struct TransferReport: Sendable, Equatable {
   package var source: SourceRecord?
   /// The complete file's digest, where it was checked or asked for.
   package var digest: ExpectedDigest?
-  /// Whether the file should have got the source's time and the source gave none.
+  /// Whether the job asked for the source's time but the source sent none.
   package var isUndated = false
   /// Part files begun and given up for another. They may be removed once no checkpoint means them.
   package var leftover: [String] = []

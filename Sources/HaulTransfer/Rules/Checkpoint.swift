@@ -28,8 +28,7 @@ package struct Checkpoint: Sendable, Hashable {
   package var inode: UInt64
   /// How often the source was found replaced; at three there is no more resuming.
   package var changes: Int
-  /// Whether the URL has got another query since. The bytes are compared with more of what comes then: a query may also
-  /// select another file.
+  /// Whether the query of the URL has changed since. A query may select another file, so more bytes are compared.
   package var isMoved = false
   /// The intent to publish: the final path, set just before the rename and only when all is
   /// durable.

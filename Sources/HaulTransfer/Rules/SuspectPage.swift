@@ -61,7 +61,7 @@ struct KnownFile: Sendable {
     }
     // No error page happens to have the file's length.
     if let length, new.completeLength == length { return nil }
-    // Another query may well mean another file.
+    // A changed query may select another file.
     if isMoved, let type = new.mediaType, type == mediaType || !Self.isText(type) { return nil }
     if hasValidator, new.validator == nil, !new.hasWeakValidator {
       return "a response without the validator that the file had"
@@ -75,7 +75,7 @@ struct KnownFile: Sendable {
     return nil
   }
 
-  /// Whether error messages may be of a type.
+  /// Returns whether error messages may have this type.
   private static func isText(_ type: String) -> Bool {
     type.hasPrefix("text/") || type.hasSuffix("json") || type.hasSuffix("xml")
   }

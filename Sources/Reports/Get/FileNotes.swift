@@ -1,8 +1,8 @@
 import JobQueue
 
-/// What is worth a word of files that a `haul get` has brought: the first of a kind at once, the others counted at the end.
+/// Collects warnings about downloaded files: the first few are shown at once, the rest as a number at the end.
 struct FileNotes {
-  /// Suffixes of files that are no web pages. Where a server sends one under such a name, it is most often an error or a login.
+  /// Suffixes of files that are not web pages. A web page under such a name is usually an error or login page.
   private static let suffixes = Set(
     """
     7z apk arrow avi avif bam bin bz2 cab cram crx csv db deb dmg doc docx epub exe fasta fastq fits flac gguf gif gz h5 hdf \
@@ -10,13 +10,13 @@ struct FileNotes {
     parquet pbf pdf pkg png ppt pptx pt pth rar rpm safetensors shp sqlite svg tar tbz tgz tif tiff tsv ttf txt txz vcf \
     wasm wav webm webp whl wmv woff woff2 xls xlsx xz zip zst zstd
     """.split(separator: " ").map(String.init))
-  /// How many web pages are named.
+  /// The number of web pages that are shown by name.
   private static let named = 3
 
   private var pages = 0
   private var undated = 0
 
-  /// Takes a completed file that has come as `mediaType` under these names. Returns what is to be said of it now.
+  /// Adds a completed file with its media type and names. Returns a warning to show now, or nil.
   mutating func take(_ ending: LeaseEnding, mediaType: String?, names: [String]) -> String? {
     if ending.isUndated == true { undated += 1 }
     guard mediaType == "text/html" || mediaType == "application/xhtml+xml",
@@ -29,7 +29,7 @@ struct FileNotes {
       "\(path): the server sent a web page, and no .\(suffix) file. Look whether it is an error or a login; --expect-type refuses such answers."
   }
 
-  /// What is to be said at the end.
+  /// The lines to show at the end.
   var closing: [String] {
     var lines: [String] = []
     if pages > Self.named {

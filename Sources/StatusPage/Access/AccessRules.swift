@@ -7,7 +7,7 @@ enum Endpoint: String, CaseIterable, Sendable {
   case readiness = "/readyz"
   case login = "/login"
 
-  /// Whether the answer waits for the database.
+  /// Whether the response needs the database.
   var readsDatabase: Bool { self != .health && self != .login }
 }
 

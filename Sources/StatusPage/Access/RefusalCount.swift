@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Wrong tokens, of which the log has a line a minute at most: whoever guesses cannot fill a disk.
+/// Counts wrong tokens and limits the log to one line per minute, so that guessing cannot fill the disk.
 final class RefusalCount: Sendable {
   private static let interval = Duration.seconds(60)
 
   private let state = Mutex<(told: ContinuousClock.Instant?, waiting: Int)>((nil, 0))
 
-  /// Counts one at `now`. Returns the number of those that the log has not been told of, where it is time to tell; else nil.
+  /// Counts a wrong token. Returns the number since the last log line if it is time for a new one, otherwise nil.
   func add(at now: ContinuousClock.Instant = .now) -> Int? {
     state.withLock { state in
       state.waiting += 1

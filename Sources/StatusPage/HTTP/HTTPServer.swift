@@ -10,7 +10,7 @@ import Synchronization
 @safe final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
-  /// How often it is looked for connections whose time is up.
+  /// The time between two checks for connections whose time is up.
   private static let sweep = Duration.seconds(1)
 
   private let desk: RequestDispatcher
@@ -24,7 +24,7 @@ import Synchronization
   ) throws(ListenError) {
     let connections = OpenConnections(limits)
     desk = RequestDispatcher(handler, connections)
-    // There is always room for one more, for which another is ended.
+    // A new connection is accepted first; then another one is ended for it.
     let room = haul_http_limits(connections: UInt32(limits.total) + 32, memory: 16 << 10)
     // The daemon's callbacks use it until `stop` has returned, which holds `self` and so the desk.
     let context = unsafe Unmanaged.passUnretained(desk).toOpaque()

@@ -1,29 +1,29 @@
 import Glibc
 import Synchronization
 
-/// The connections that an HTTP server has, so that slow ones keep nobody out.
+/// Tracks the connections of an HTTP server, so that slow clients cannot block others.
 ///
-/// A connection has a time for a whole request and a time to take the answer, however many bytes come or go meanwhile. Where
-/// there is no room for a new one, the one that has kept the server waiting longest makes room: a health check always gets an
-/// answer. Ending a connection is shutdown(2); its owner sees the end and closes it.
+/// A client has a fixed time to send a whole request and a fixed time to read the response. If a new connection finds no room,
+/// the connection that has kept the server waiting longest is ended, so a health check gets through. To end a connection
+/// this type calls shutdown(2); libmicrohttpd then closes it.
 final class OpenConnections: Sendable {
   struct Limits: Sendable {
-    /// For a request's head and body, from the connection's begin or the end of the request before.
+    /// The time for a request's head and body, from the start of the connection or the end of the previous request.
     var request = Duration.seconds(20)
-    /// For taking an answer.
+    /// The time for reading a response.
     var answer = Duration.seconds(60)
     /// The most connections of one address, and of all.
     var perAddress = 64
     var total = 128
   }
 
-  /// What a connection does. Those that come first make room first.
+  /// What a connection is doing. Connections in earlier cases are ended first.
   enum Phase: Int, Sendable {
-    /// A request is awaited, or not yet whole.
+    /// Waiting for a request, or receiving it.
     case reading
-    /// The answer is being sent.
+    /// Sending the response.
     case sending
-    /// The answer is being made; the server's own time, which has no limit here.
+    /// Making the response. This is the server's own time and has no limit here.
     case answering
   }
 
@@ -41,7 +41,7 @@ final class OpenConnections: Sendable {
 
   init(_ limits: Limits) { self.limits = limits }
 
-  /// Takes up a connection by any number that is its own until ``remove(_:)``.
+  /// Adds a connection. `id` must be unique until ``remove(_:)``.
   func add(_ id: Int, socket: Int32, address: [UInt8], at now: ContinuousClock.Instant = .now) {
     connections.withLock { connections in
       let open = connections.filter { !$0.value.isEnded }
@@ -56,7 +56,7 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Must have returned before the socket is closed.
+  /// Removes a connection. Call it before the socket is closed.
   func remove(_ id: Int) { connections.withLock { $0[id] = nil } }
 
   func set(_ id: Int, _ phase: Phase, at now: ContinuousClock.Instant = .now) {
@@ -66,7 +66,7 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Ends those whose time is up.
+  /// Ends connections whose time is up.
   func endLate(at now: ContinuousClock.Instant = .now) {
     connections.withLock { connections in
       for (id, connection) in connections where !connection.isEnded {
@@ -87,7 +87,7 @@ final class OpenConnections: Sendable {
     shutdown(socket, Int32(SHUT_RDWR))
   }
 
-  /// The address at the other end of `socket`, without its port; empty where the kernel does not say.
+  /// Returns the address of the peer, without its port; empty if the kernel does not know it.
   static func peer(of socket: Int32) -> [UInt8] {
     var storage = sockaddr_in6()
     var length = socklen_t(MemoryLayout<sockaddr_in6>.size)

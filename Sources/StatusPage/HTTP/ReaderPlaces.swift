@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Room for so many answers at a time that wait for the database: while it does not answer, connections stay free for what
-/// does not need it.
+/// Limits how many responses may wait for the database at once. If the database hangs, connections stay free for health
+/// checks.
 final class ReaderPlaces: Sendable {
   private static let most = 32
 
   private let count = Mutex(0)
 
-  /// Whether there was a place, which is the caller's until ``leave()``.
+  /// Takes a place until ``leave()``. Returns false if there is none.
   func enter() -> Bool {
     count.withLock { count in
       guard count < Self.most else { return false }

@@ -1,16 +1,16 @@
 import Glibc
 package import HaulTransfer
 
-/// A credential whose file is named itself, as `haul get` has it: its directory is searched for that name alone.
+/// A credential that `haul get` reads from a file named by the user.
 package struct CredentialFile: Sendable {
-  /// What jobs call it.
+  /// The file's name, by which jobs name the credential.
   package let name: String
   package let directory: CredentialDirectory
   private let credential: Credential
 
-  /// Reads it, to know at once whether it can be used.
+  /// Reads the file, to find errors before anything is downloaded.
   ///
-  /// - Throws: why not, without any of its content.
+  /// - Throws: the reason why it cannot be used. The text holds none of the file's content.
   package init(path: String) throws(SecretFile.Problem) {
     let components = path.split(separator: "/", omittingEmptySubsequences: false)
     name = components.last.map(String.init) ?? ""
@@ -29,6 +29,6 @@ package struct CredentialFile: Sendable {
     }
   }
 
-  /// Whether it may be sent to the origin of `url`.
+  /// Returns whether the credential may be sent to the origin of `url`.
   package func isFor(_ url: WebURL) -> Bool { credential.maySend(to: url) }
 }

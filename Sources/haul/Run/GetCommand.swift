@@ -62,8 +62,8 @@ struct GetCommand: HaulCommand {
       .value(
         "credential", "<file>", \.credential, environment: "HAUL_CREDENTIAL",
         """
-        A file with a token, password, header or certificate, sent to the origins that it names. See 'haul worker \
-        --help'.
+        A file with a token, password, header or certificate. Haul sends it only to the origins that the file names. \
+        'haul worker --help' shows its format.
         """
       ).from(.files),
       .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
@@ -165,7 +165,7 @@ struct GetCommand: HaulCommand {
     FileManager.default.fileExists(atPath: path)
   }
 
-  /// Lines whose origin is none of the credential's are asked for without it.
+  /// Adds the credential to the lines whose origin it names. Others are requested without it.
   private func nameCredential(
     in lines: inout [SubmitLine], _ settings: inout RequestSettings
   ) throws {
@@ -180,7 +180,7 @@ struct GetCommand: HaulCommand {
       lines[index].options = lines[index].options ?? JobOptions()
       lines[index].options?.credential = file.name
     }
-    // One in the environment may be meant for other commands.
+    // A credential from the environment may be for other commands.
     let isTyped = ProcessInfo.processInfo.environment["HAUL_CREDENTIAL"] != credential
     guard isUsed || !isTyped else {
       throw ExitError(

@@ -10,29 +10,31 @@ struct ReplaceURLCommand: HaulCommand {
   static let role: PoolRole? = .submitter
   static let abstract = "Give jobs new URLs, as when signed URLs have expired."
   static let discussion = """
-    Each line of the file is a new URL, for the job whose URL differs in its query alone, or an old URL and a new one \
-    with a blank between them. Jobs that wait, are paused, run or have failed are asked for again under the new URL; \
-    what is completed or cancelled stays as it is. A running job is stopped first: one that ends meanwhile is asked for \
-    again, and after an interruption of this command it may be left paused. The same command again goes on.
+    Each line of the file is a new URL, or an old URL, a space and a new URL. Haul gives a new URL to the job whose \
+    URL is the same up to the '?'.
 
-    Where only the query differs, the job goes on where it stopped, after 64 KiB have been compared with what is \
-    there. Otherwise it begins anew.
+    The command stops running jobs first. Then it queues every job that has a new URL, also failed and paused ones. \
+    It does not change completed or cancelled jobs, but it downloads a job again that completes while the command runs. \
+    If you interrupt the command, some jobs may stay paused: run it again.
+
+    If only the query differs, Haul compares 64 KiB with the part file and resumes. Otherwise it starts from the \
+    first byte.
     """
   static let examples = [
     Example(
       "haul replace-url --batch films --map signed.txt", "New signatures for the batch films."),
     Example(
       "haul replace-url --batch films --map signed.txt --skip-bad",
-      "The same, where the file has URLs of other jobs too."),
+      "The same, ignoring URLs that match no job."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("batch", "<name>", \.batch, "The batch of the jobs; must be given.")
+      .value("batch", "<name>", \.batch, "The batch of the jobs; required.")
         .from(.names("batch")),
       .value(
-        "map", "<file>", \.map, "The new URLs; - is standard input. Must be given."
+        "map", "<file>", \.map, "The file with the new URLs; - is standard input. Required."
       ).from(.files),
-      .flag("skip-bad", \.skipsBad, "Leave out lines that are wrong or that fit no job."),
+      .flag("skip-bad", \.skipsBad, "Skip lines that are wrong or match no job."),
     ] + group(\.progress) + group(\.output) + group(\.database)
 
   /// Jobs that are read at once.
@@ -78,7 +80,7 @@ struct ReplaceURLCommand: HaulCommand {
         + (replacement.same > 0 ? ", \(replacement.same) had theirs already" : ""))
   }
 
-  /// Shows the batch's jobs to `replacement`.
+  /// Matches all jobs of the batch with `replacement`.
   private func take(
     jobsOf batch: String, _ queue: JobQueue, _ replacement: inout URLReplacement
   ) async throws {
