@@ -75,7 +75,9 @@ struct LinkThread: ~Copyable {
     switch operation.request {
     case .query(let sql, let parameters): try libpq.send(query: sql, parameters: parameters)
     case .script(let sql): try libpq.send(script: sql)
-    case .copyStart(let sql): try libpq.send(query: sql, parameters: [])
+    // Sent by the extended protocol, a Sync would follow at once. A server that is stopped before it has read that one
+    // answers it and the Sync at the end of the data, and every later answer would belong to the call before.
+    case .copyStart(let sql): try libpq.send(script: sql)
     case .copyData(let bytes): try libpq.send(copyData: bytes)
     case .copyEnd(let failure): try libpq.sendCopyEnd(failure: failure)
     }

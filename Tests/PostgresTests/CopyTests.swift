@@ -41,6 +41,36 @@ import Testing
     #expect(try await TestServer.count(table, on: connection) == 0)
   }
 
+  /// The server stops before it has read anything that follows the statement.
+  @Test func `a copy that is cancelled at its beginning leaves the connection in step`()
+    async throws
+  {
+    let connection = try await TestServer.connect()
+    let observer = try await TestServer.connect()
+    let table = try await TestServer.makeTable(on: connection)
+    try await connection.script(
+      """
+      CREATE FUNCTION \(table)_waits() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
+      CREATE TRIGGER waits BEFORE INSERT ON \(table) FOR EACH STATEMENT EXECUTE FUNCTION \(table)_waits()
+      """)
+    for _ in 1...30 {
+      let copying = Task {
+        try await connection.copyIn("COPY \(table) FROM STDIN", lines(100_000) { _ in })
+      }
+      try await eventually("the trigger's sleep") {
+        try await observer.query(
+          "SELECT wait_event FROM pg_stat_activity WHERE pid = $1", [connection.backendPID])[0]
+          .decode(0, as: String?.self) == "PgSleep"
+      }
+      copying.cancel()
+      await #expect(throws: CancellationError.self) { try await copying.value }
+      for number in 1...3 {
+        #expect(try await connection.query("SELECT \(number)").first?.decode(0) == number)
+      }
+    }
+    #expect(try await TestServer.count(table, on: connection) == 0)
+  }
+
   @Test func `a cancelled copy leaves nothing`() async throws {
     let connection = try await TestServer.connect()
     let observer = try await TestServer.connect()
