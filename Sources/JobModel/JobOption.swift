@@ -14,7 +14,7 @@ package enum JobOption: String, CaseIterable, Sendable {
   case remoteTime = "remote_time"
   case connectTimeout = "connect_timeout"
   case stallTimeout = "stall_timeout"
-  case headers, credential
+  case headers, mirrors, credential
 
   /// The property that holds the option's value, by the kind of that value.
   private enum Place {
@@ -42,6 +42,7 @@ package enum JobOption: String, CaseIterable, Sendable {
     case .connectTimeout: .whole(\.connectTimeout)
     case .stallTimeout: .whole(\.stallTimeout)
     case .headers: .texts(\.headers)
+    case .mirrors: .texts(\.mirrors)
     case .credential: .text(\.credential)
     }
   }

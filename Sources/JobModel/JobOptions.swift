@@ -30,6 +30,8 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var stallTimeout: Int?
   /// Request headers, each `Name: value`. A job's own headers replace those of its submission.
   package var headers: [String]?
+  /// Other URLs of the same file, tried in their order where the job's own fails.
+  package var mirrors: [String]?
   /// The name of a credential that the worker holds.
   package var credential: String?
 

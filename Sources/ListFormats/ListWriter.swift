@@ -24,7 +24,8 @@ package struct ListWriter: Sendable {
     switch format {
     case .plain: "\(entry.url)\n"
     case .aria2:
-      "\(entry.url)\n" + option("out", entry.path) + option("checksum", entry.options.digest)
+      ([entry.url] + (entry.options.mirrors ?? [])).joined(separator: "\t") + "\n"
+        + option("out", entry.path) + option("checksum", entry.options.digest)
         + (entry.options.headers ?? []).map { option("header", $0) }.joined()
     case .tsv:
       "\(entry.url)\t\(entry.options.length.map(String.init) ?? "")\t\(Self.md5(entry.options.digest) ?? "")\n"

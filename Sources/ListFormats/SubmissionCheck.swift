@@ -33,6 +33,9 @@ package enum SubmissionCheck {
     if hasUserInfo { throw .userInfoInURL }
   }
 
+  /// The number of mirrors that a job may have. The database holds to it too.
+  package static let mostMirrors = 16
+
   /// Accepts what else an entry says.
   package static func options(of entry: ListEntry) throws(SubmissionProblem) {
     if let digest = entry.options.digest, ExpectedDigest(digest) == nil {
@@ -48,6 +51,9 @@ package enum SubmissionCheck {
     }
     if let name = entry.options.credential, !CredentialName.isOne(name) {
       throw .credentialName(name)
+    }
+    if let mirrors = entry.options.mirrors, mirrors.count > mostMirrors {
+      throw .mirrors(mirrors.count)
     }
     do throws(RequestField.Problem) {
       _ = try RequestField.all(entry.options.headers ?? [])

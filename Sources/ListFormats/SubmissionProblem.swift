@@ -24,6 +24,10 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   case maxAttempts(Int)
   case header(RequestField.Problem)
   case credentialName(String)
+  /// More mirrors than a job may have.
+  case mirrors(Int)
+  /// What is wrong with a mirror.
+  case mirror(String)
 
   package var description: String {
     switch self {
@@ -54,6 +58,9 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
     case .header(let problem): "\(problem)"
     case .credentialName(let name):
       "'\(SafeText.visible(name))' is no name of a credential: letters, digits, '.', '_' and '-', at most 63"
+    case .mirrors(let count):
+      "the job has \(count) mirrors, and \(SubmissionCheck.mostMirrors) is the most"
+    case .mirror(let problem): "of a mirror: \(problem)"
     }
   }
 }

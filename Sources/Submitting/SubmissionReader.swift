@@ -189,10 +189,30 @@ package struct SubmissionReader {
     try SubmissionCheck.url(entry.url, hasUserInfo: url.hasCredentials)
     try SubmissionCheck.options(of: entry)
     if let path = entry.path { try SubmissionCheck.path(path) }
+    var options = entry.options
+    options.mirrors = try mirrors(of: entry, besides: url)
     return SubmitLine(
       line: entry.line, url: url.text, host: url.hostKey,
       path: try entry.path ?? path(of: url, in: entry.directory),
-      priority: entry.priority, options: entry.options == JobOptions() ? nil : entry.options)
+      priority: entry.priority, options: options == JobOptions() ? nil : options)
+  }
+
+  /// The other URLs of an entry, each once; nil where there are none.
+  private func mirrors(of entry: ListEntry, besides url: WebURL) throws -> [String]? {
+    var texts = [url.text]
+    for text in entry.options.mirrors ?? [] {
+      do {
+        let mirror = try WebURL(text, schemes: schemes)
+        if let error = mirror.noFile { throw error }
+        try SubmissionCheck.url(text, hasUserInfo: mirror.hasCredentials)
+        if !texts.contains(mirror.text) { texts.append(mirror.text) }
+      } catch {
+        let sentence = describe(error)
+        let reason = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
+        throw SubmissionProblem.mirror("\(reason). It reads '\(Self.shown(text))'")
+      }
+    }
+    return texts.count > 1 ? Array(texts.dropFirst()) : nil
   }
 
   private func path(of url: WebURL, in directory: String?) throws -> String {

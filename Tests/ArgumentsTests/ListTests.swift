@@ -91,12 +91,12 @@ struct ListTests {
       entry(2, "http://h/a") {
         $0.path = "films/x.iso"
         $0.options.digest = md5
+        $0.options.mirrors = ["http://mirror/a"]
       },
       entry(8, "http://h/b"), entry(12, "http://h/c") { $0.directory = "d" },
     ]
     let notices: [ListItem] = [
       .notice("options of aria2's that are left out: split, continue"),
-      .notice("of several URLs on one line the first is taken (1 such line)"),
     ]
     #expect(items(text, as: .aria2) == expected + notices)
     #expect(

@@ -13,8 +13,6 @@ struct Aria2Lines: ListParser {
   /// Names of options that mean nothing here, in the order of their first use.
   private var unknown: [String] = []
   private var hasOptions = false
-  /// Entries of several URLs.
-  private var mirrored = 0
 
   private struct Fault: Error {
     let line: Int
@@ -60,8 +58,11 @@ struct Aria2Lines: ListParser {
         "behind the tab '\(SafeText.visible(String(other)))' is no URL; --url-column 1 reads the list as a table"
       )
     }
-    if urls.count > 1 { mirrored += 1 }
-    return ListEntry(line: line, url: String(try ListURL.alone(in: urls.first ?? content)))
+    var entry = ListEntry(line: line, url: String(try ListURL.alone(in: urls.first ?? content)))
+    if urls.count > 1 {
+      entry.options.mirrors = urls.dropFirst().map { String(PlainLines.trimmed(String($0))) }
+    }
+    return entry
   }
 
   mutating func finish() -> ListItem? {
@@ -73,11 +74,6 @@ struct Aria2Lines: ListParser {
     if !unknown.isEmpty {
       defer { unknown = [] }
       return .notice("options of aria2's that are left out: \(unknown.joined(separator: ", "))")
-    }
-    if mirrored > 0 {
-      defer { mirrored = 0 }
-      let lines = mirrored == 1 ? "1 such line" : "\(mirrored) such lines"
-      return .notice("of several URLs on one line the first is taken (\(lines))")
     }
     return nil
   }

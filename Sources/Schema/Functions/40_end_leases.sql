@@ -7,6 +7,7 @@ DECLARE
   v_leases tid[] := haul.lock_leases(p_worker, p_endings);
   v_done jsonb;
   v_alike jsonb;
+  v_moves jsonb;
 BEGIN
   IF v_leases IS NULL THEN
     RETURN '[]';
@@ -46,11 +47,11 @@ BEGIN
     FROM decided d WHERE f.job = d.job AND d.attempt > 1 AND d.state <> 'completed' AND d.source IS NOT NULL
   ), later AS (
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
-    SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay
+    SELECT d.job, d.queue, d.next_host, d.wait_instance, d.priority, clock_timestamp() + d.delay
     FROM decided d WHERE d.state = 'scheduled'
   ), paused AS (
     INSERT INTO haul.held (job, queue, host, instance, priority, run_at, held_at)
-    SELECT d.job, d.queue, d.host_id, d.wait_instance, d.priority, clock_timestamp() + d.delay, clock_timestamp()
+    SELECT d.job, d.queue, d.next_host, d.wait_instance, d.priority, clock_timestamp() + d.delay, clock_timestamp()
     FROM decided d WHERE d.state = 'paused'
   ), again AS (
     INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
@@ -60,7 +61,9 @@ BEGIN
   )
   SELECT (SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
       'delay', extract(epoch FROM d.delay), 'cause', d.cause)) FROM decided d),
-    jsonb_agg(to_jsonb(g)) INTO v_done, v_alike
+    (SELECT jsonb_agg(jsonb_build_object('job', d.job, 'mirror', d.mirror, 'next_host', d.next_host, 'host_id',
+      d.host_id, 'in_trouble', haul.disposition(d.error) = 'host')) FROM decided d WHERE d.moves),
+    jsonb_agg(to_jsonb(g)) INTO v_done, v_moves, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
       coalesce(d.host, d.host_name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
@@ -69,6 +72,9 @@ BEGIN
       count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many
     FROM decided d
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) g;
+  IF v_moves IS NOT NULL THEN
+    PERFORM haul.use_mirrors(v_moves);
+  END IF;
   PERFORM haul.settle_hosts(v_alike);
   RETURN v_done;
 END
@@ -143,7 +149,7 @@ CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) 
   host_name text, resumable boolean, wait_instance integer, durable bigint, began_at bigint, seen bigint,
   busy integer, trouble interval, asked_wait interval,
   state haul.job_state, charged boolean, delay interval, host_delay interval, cause text, rescues integer,
-  answered boolean)
+  answered boolean, moves boolean, mirror smallint, next_host integer)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
@@ -154,7 +160,7 @@ BEGIN
   ), ended AS MATERIALIZED (
     SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.priority, l.command, l.attempt,
       l.started_at, c.job IS NOT NULL AS resumable, CASE WHEN c.job IS NOT NULL THEN c.instance ELSE 0 END
-        AS wait_instance,
+        AS wait_instance, CASE WHEN haul.is_part_of_mirror(c.resume) THEN c.instance ELSE 0 END AS mirror_instance,
       coalesce(c.token = l.token, false) AS progressed, coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- Of a dead worker: what it had reported or made durable.
@@ -163,7 +169,8 @@ BEGIN
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
         THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
           AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
-      j.options, j.url, j.path AS job_path, h.name AS host_name, h.failures AS host_failures,
+      j.options, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
+      h.name AS host_name, h.failures AS host_failures,
       -- Old trouble that nobody has looked into since says nothing about now. And a job has waited for its host no
       -- longer than the job exists.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
@@ -181,20 +188,23 @@ BEGIN
   SELECT n.place, n.job, n.token, n.worker, n.queue, n.host_id, n.priority, n.attempt, n.started_at, n.result, n.error,
     n.message, n.status, n.host, n.bytes, n.path, n.digest, n.source, n.changes,
     CASE WHEN n.range_unsafe IS NOT NULL THEN haul.url_directory(n.url)::text END, n.job_path,
-    n.host_name, n.resumable, n.wait_instance, n.durable, n.began_at, n.seen,
+    n.host_name, n.resumable, CASE WHEN t.moves THEN n.mirror_instance ELSE n.wait_instance END, n.durable,
+    n.began_at, n.seen,
     n.busy, d.trouble, make_interval(secs => least(greatest(n.retry_after, 0), 86400)),
-    d.state, d.charged, d.delay, d.host_delay, d.error, d.rescues,
+    coalesce(t.state, d.state), d.charged, coalesce(t.delay, d.delay), coalesce(d.host_delay, t.host_delay), d.error,
+    d.rescues,
     -- Its own host has answered, whatever it said.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
-      AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true)
+      AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true),
+    coalesce(t.moves, false), t.mirror, coalesce(t.next_host, n.host_id)
   FROM ended n
   -- A completed job needs no decision: two function calls less a row.
   CROSS JOIN LATERAL (
     SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error,
-      NULL::interval AS host_delay, 0 AS rescues, NULL::interval AS trouble
+      NULL::interval AS host_delay, 0 AS rescues, NULL::interval AS trouble, 0 AS failures
     WHERE n.result = 'completed'
     UNION ALL
-    SELECT d.state, d.charged, d.delay, d.error, d.host_delay, past.rescues, past.trouble
+    SELECT d.state, d.charged, d.delay, d.error, d.host_delay, past.rescues, past.trouble, past.failures
     FROM (
       SELECT a.failures, a.rescues, a.tries, greatest(a.trouble, clock_timestamp() - n.trouble_since) AS trouble
       FROM haul.attempt_history(n.job) a) past
@@ -205,9 +215,22 @@ BEGIN
       past.trouble,
       coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(),
       past.tries, n.busy) d
-    WHERE n.result <> 'completed') d;
+    WHERE n.result <> 'completed') d
+  LEFT JOIN LATERAL (
+    SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,
+      -- A host whose trouble would have ended the job is left alone for a moment, too.
+      CASE WHEN haul.disposition(n.error) = 'host' THEN interval '1 second' END AS host_delay
+    FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url
+      FROM (SELECT ((coalesce(n.mirror, 0) + 1) % haul.count_urls(n.options))::smallint AS mirror) k
+      JOIN haul.job j ON j.id = n.job) u
+    CROSS JOIN LATERAL haul.turn_to_mirror(d.state, n.command, n.error, d.delay, d.failures,
+      coalesce((n.options ->> 'max_attempts')::integer, 5), n.resumable, haul.count_urls(n.options), n.mirror,
+      haul.refusals(n.job), random()) m
+    WHERE m.moves AND haul.host_id(u.url) IS NOT NULL) t ON n.result = 'failed' AND n.options ? 'mirrors';
 END
 $$;
 COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
   'What becomes of jobs whose leases, locked by the caller, end: a row for each, with its ending, the decision of '
-  'decide(), and wait_instance: where it waits (0 = anywhere). Changes and locks nothing.';
+  'decide(), and wait_instance: where it waits (0 = anywhere). moves: whether it turns to another of its URLs, by '
+  'turn_to_mirror(), which mirror that is (0 = its own URL), and next_host: the host of the URL it waits for. Changes '
+  'and locks nothing.';

@@ -15,14 +15,16 @@ BEGIN
   SELECT coalesce(jsonb_agg(jsonb_build_object(
     'job', l.job, 'token', l.token, 'queue', q.name,
     'batch', (SELECT b.name FROM haul.batch b WHERE b.id = j.batch), 'store', q.store, 'instance', l.instance,
-    'url', j.url, 'host', h.name, 'path', j.path, 'options', j.options, 'attempt', l.attempt)
+    'url', haul.url_in_use(j.url, j.options, j.mirror), 'host', h.name, 'path', j.path,
+    'options', j.options, 'attempt', l.attempt)
     -- Of a first attempt there is no more to say.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
       ELSE jsonb_strip_nulls(jsonb_build_object(
         'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
         'range_unsafe', CASE WHEN h.range_unsafe_until > clock_timestamp() THEN (
           SELECT true FROM haul.range_unsafe u
-          WHERE u.host = h.id AND u.directory = haul.url_directory(j.url) AND u.until > clock_timestamp()) END,
+          WHERE u.host = h.id AND u.directory = haul.url_directory(haul.url_in_use(j.url, j.options, j.mirror))
+            AND u.until > clock_timestamp()) END,
         'earlier', CASE WHEN l.attempt > 1 THEN (
           SELECT jsonb_build_object('path', f.path, 'bytes', f.bytes, 'digest', f.digest, 'source', f.source)
           FROM haul.refresh f WHERE f.job = l.job) END,

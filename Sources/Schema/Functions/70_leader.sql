@@ -77,6 +77,7 @@ SET enable_seqscan = off AS $$
 DECLARE
   v_moved jsonb;
   v_held bigint[];
+  v_moves jsonb;
   v_queues text;
 BEGIN
   PERFORM haul.require_read_committed();
@@ -92,7 +93,12 @@ BEGIN
   )
   SELECT coalesce(jsonb_agg(to_jsonb(m)), '[]'), count(*) INTO v_moved, due FROM moved m;
 
-  -- Held too long: lock both lanes of each, in key order with those above, then look again and move.
+  IF EXISTS (SELECT FROM haul.leaving) THEN
+    v_moves := haul.jobs_to_move(p_limit);
+  END IF;
+
+  -- Held too long, or about to use a mirror: lock both lanes of each, in key order with those above, then look again
+  -- and move.
   SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
     SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
     ORDER BY r.hold_until LIMIT p_limit) t;
@@ -104,15 +110,26 @@ BEGIN
     UNION ALL
     SELECT r.host, r.queue, i.instance, r.priority, r.job
     FROM haul.ready r CROSS JOIN LATERAL unnest(ARRAY[0, r.instance]) AS i(instance)
-    WHERE r.job = ANY (v_held)) a;
+    WHERE r.job = ANY (v_held)
+    UNION ALL
+    SELECT i.host, m.queue, 0, m.priority, m.job
+    FROM jsonb_to_recordset(v_moves)
+      AS m(host integer, queue integer, priority smallint, job bigint, next_host integer)
+    CROSS JOIN LATERAL unnest(ARRAY[m.host, m.next_host]) AS i(host)) a;
   -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here. One that
   -- an operator is withdrawing is not waited for: he may be waiting for a lane.
   UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
     SELECT k.job FROM haul.ready k
     WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= clock_timestamp() FOR UPDATE SKIP LOCKED);
   GET DIAGNOSTICS unheld = ROW_COUNT;
+  IF v_moves IS NOT NULL THEN
+    PERFORM haul.move_waiting(v_moves);
+    IF jsonb_array_length(v_moves) < p_limit THEN
+      DELETE FROM haul.leaving;
+    END IF;
+  END IF;
   SELECT string_agg(DISTINCT m.queue::text, ',') INTO v_queues FROM jsonb_to_recordset(v_moved) AS m(queue integer);
-  IF unheld > 0 THEN
+  IF unheld > 0 OR v_moves <> '[]' THEN
     v_queues := concat_ws(',', v_queues, 'all');
   END IF;
   IF v_queues IS NOT NULL THEN
@@ -132,4 +149,4 @@ $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
   'Maintenance: moves up to p_limit scheduled jobs that are due to their lanes. Also frees up to p_limit interrupted '
   'jobs that no worker with their part file has taken in time, so that any worker may take them. Returns how many of '
-  'each.';
+  'each. Lets up to p_limit jobs that wait for a host in trouble use a mirror.';

@@ -160,6 +160,10 @@ RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'ob
     WHEN e.key IN ('digest', 'if_exists', 'credential', 'expect_type') THEN jsonb_typeof(e.value) = 'string'
     WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array'
       AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
+    WHEN e.key = 'mirrors' THEN CASE jsonb_typeof(e.value) WHEN 'array'
+      THEN jsonb_array_length(e.value) BETWEEN 1 AND 16 AND NOT EXISTS (
+        SELECT FROM jsonb_array_elements(e.value) AS m(url)
+        WHERE jsonb_typeof(m.url) <> 'string' OR haul.host_of(m.url #>> '{}') IS NULL) ELSE false END
     ELSE jsonb_typeof(e.value) IN ('number', 'string', 'boolean') END
   ORDER BY e.key LIMIT 1) END;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS

@@ -101,7 +101,10 @@ BEGIN
   requeued := haul.requeue(p_met, p_queue => p_queue.id);
   -- Whoever submits again what had failed may have mended its options. A refreshed job keeps the options that are not
   -- given now, except those that describe the earlier file.
-  UPDATE haul.job j SET options = p_queue.defaults || l.options FROM (
+  UPDATE haul.job j SET options = p_queue.defaults || l.options
+    -- What is there of the file came from one of these.
+    || CASE WHEN j.mirror IS NOT NULL THEN jsonb_build_object('mirrors', j.options -> 'mirrors') ELSE '{}' END
+  FROM (
     SELECT DISTINCT ON (s.owner) s.owner, coalesce((
         SELECT k.options - '{digest,length}'::text[] FROM haul.job k WHERE k.id = s.owner
           AND k.id = ANY (refreshed)), '{}')
@@ -226,7 +229,8 @@ BEGIN
   PERFORM haul.ensure_partitions(count + 100000);
   batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(ARRAY(
-    SELECT s.host FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last GROUP BY s.host));
+    SELECT s.host FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last GROUP BY s.host)
+    || haul.mirror_hosts(p_submission, last));
 END
 $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS

@@ -23,6 +23,10 @@ BEGIN
       HINT = 'Submit its URL again, to a queue that is there.';
   END IF;
   PERFORM haul.forgive(v_jobs);
+  -- With nothing saved, the first URL is as good as any.
+  UPDATE haul.job j SET mirror = NULL, host = coalesce(haul.host_id(j.url), j.host)
+  WHERE j.id = ANY (v_jobs) AND j.mirror IS NOT NULL AND NOT p_completed
+    AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = j.id);
   WITH gone AS (
     DELETE FROM haul.outcome o WHERE o.job = ANY (v_jobs)
   )

@@ -61,7 +61,8 @@ BEGIN
   END IF;
   PERFORM haul.require_options(p_options, p_submission);
   v_batch := haul.ensure_batch(p_batch);
-  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host)) FROM haul.staging s WHERE s.submission = p_submission;
+  PERFORM haul.ensure_hosts(array_agg(DISTINCT s.host) || haul.mirror_hosts(p_submission, max(s.line)))
+  FROM haul.staging s WHERE s.submission = p_submission;
 
   IF haul.wants_anew(p_options) THEN
     SELECT array_agg(d.job) INTO v_done FROM haul.staging s JOIN haul.dedupe d
@@ -135,13 +136,15 @@ BEGIN
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
   -- What another URL has brought is of use where only the query has changed: then it is compared with what comes. There
   -- must be something to come.
-  DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j
-  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url
-    AND (NOT haul.same_but_query(j.url, s.url) OR haul.range_bytes(c.durable) >= coalesce(c.length, 0));
+  DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j,
+    LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
+  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND u.url <> s.url
+    AND (NOT haul.same_but_query(u.url, s.url) OR haul.range_bytes(c.durable) >= coalesce(c.length, 0));
   UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true')
   FROM haul.staging s, haul.job j
-  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND j.url <> s.url;
-  UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url,
+  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id
+    AND haul.url_in_use(j.url, j.options, j.mirror) <> s.url;
+  UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url, mirror = NULL,
     submitted_at = clock_timestamp(),
     priority = coalesce(s.priority, p_priority, j.priority),
     options = CASE WHEN j.id = ANY (v_there) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb

@@ -7,6 +7,15 @@ CREATE TABLE haul.range_unsafe (
   PRIMARY KEY (host, directory)
 );
 
+-- Which of its mirrors a job uses, see Functions/38_mirrors.sql. Waits for whoever uses jobs, and then only writes
+-- the catalogue.
+ALTER TABLE haul.job ADD COLUMN mirror smallint;
+-- Hosts from which jobs with mirrors have turned away, until promote() has moved those that still wait for them. Lost
+-- in a crash of the server: then each of these jobs asks the host once.
+CREATE UNLOGGED TABLE haul.leaving (
+  host integer NOT NULL
+);
+
 -- They return more, or are told more.
 DROP FUNCTION IF EXISTS haul.decide_endings(tid[], jsonb);
 DROP FUNCTION IF EXISTS haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,

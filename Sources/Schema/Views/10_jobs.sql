@@ -16,6 +16,13 @@ COMMENT ON FUNCTION haul.redacted(text) IS
   'A URL for people: without userinfo, and with … for the values of parameters that sign or authorise. A name that is '
   'percent-encoded counts as one of them.';
 
+CREATE OR REPLACE FUNCTION haul.shown_options(p_options jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN p_options || jsonb_build_object('mirrors', (
+  SELECT jsonb_agg(haul.redacted(m.url) ORDER BY m.at)
+  FROM jsonb_array_elements_text(p_options -> 'mirrors') WITH ORDINALITY AS m(url, at))) ELSE p_options END;
+COMMENT ON FUNCTION haul.shown_options(jsonb) IS 'A job''s options for people: with mirrors as redacted() shows URLs.';
+
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
   CASE
@@ -27,13 +34,14 @@ SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
     WHEN r.job IS NOT NULL THEN 'queued'
   END::haul.job_state AS state,
   coalesce(r.priority, s.priority, d.priority, l.priority, j.priority) AS priority,
-  coalesce(o.path, j.path) AS path, haul.redacted(j.url) AS url, j.submitted_at,
+  coalesce(o.path, j.path) AS path, haul.redacted(haul.url_in_use(j.url, j.options, j.mirror)) AS url, j.submitted_at,
   coalesce(s.run_at, d.run_at) AS run_at, o.finished_at, l.worker, l.token,
   coalesce(o.bytes, greatest(p.bytes, haul.range_bytes(c.durable)), 0) AS bytes,
     coalesce(o.bytes, p.total, c.length) AS total,
   haul.range_bytes(c.durable) AS durable, o.digest, f.error, f.message,
   CASE WHEN o.job IS NULL THEN (
-    SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error, j.options,
+    SELECT a.error FROM haul.attempt a WHERE a.job = j.id ORDER BY a.token DESC LIMIT 1) END AS last_error,
+  haul.shown_options(j.options) AS options,
   (SELECT t.name FROM haul.store t WHERE t.id = q.store) AS store, o.source ->> 'type' AS media_type
 FROM haul.job j
 JOIN haul.queue q ON q.id = j.queue
@@ -56,11 +64,12 @@ COMMENT ON VIEW haul.jobs IS
 COMMENT ON COLUMN haul.jobs.job IS 'Id; grows in the order of submission.';
 COMMENT ON COLUMN haul.jobs.queue IS 'Name of its queue.';
 COMMENT ON COLUMN haul.jobs.batch IS 'Name it was submitted under, if any.';
-COMMENT ON COLUMN haul.jobs.host IS 'The origin its URL points at, with the port when it is not the usual one.';
+COMMENT ON COLUMN haul.jobs.host IS
+  'The origin its URL, of several the one in use, points at, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.jobs.state IS 'queued, scheduled, running, interrupted, paused, completed, failed or cancelled.';
 COMMENT ON COLUMN haul.jobs.priority IS '0 (first) to 9.';
 COMMENT ON COLUMN haul.jobs.path IS 'Where its file ends up, below the root of the store.';
-COMMENT ON COLUMN haul.jobs.url IS 'Its URL, with values of signing parameters blanked.';
+COMMENT ON COLUMN haul.jobs.url IS 'Its URL, of several the one in use, with values of signing parameters blanked.';
 COMMENT ON COLUMN haul.jobs.submitted_at IS 'When it was submitted.';
 COMMENT ON COLUMN haul.jobs.run_at IS 'Not before this time, for a scheduled job.';
 COMMENT ON COLUMN haul.jobs.finished_at IS 'When it was completed, failed or cancelled.';

@@ -23,10 +23,11 @@ struct SubmitCommand: HaulCommand {
     that are not given again stay as they were, a digest and a length excepted. What waits or runs brings what its \
     source has then. A damaged file is fetched anew by 'haul verify --requeue JOB'.
 
-    A list has one URL a line; blank lines and lines that start with # are skipped. It may also be an input file of \
+    A list has one URL a line; blank lines and lines that start with # are skipped. More URLs on the line, with tabs \
+    between, are mirrors of the same file and are tried in their order. A list may also be an input file of \
     aria2 (out, dir, checksum, header, referer and user-agent count), TsvHttpData-1.0, a table with commas, semicolons or \
     tabs, JSON lines or a JSON array: its content tells. Tables and JSON know the fields \
-    \(ListField.names.joined(separator: ", ")); headers is a list of texts in JSON, and with a tab between in a table. \
+    \(ListField.names.joined(separator: ", ")); headers and mirrors are lists of texts in JSON, and with tabs between in a table. \
     --url-column, --name-column and --digest-column read columns of other names, and --extract reads any text. \
     A file of another length or digest than \
     the list says fails. No user name, password or token may be in a list, a URL or a header: the database would keep it. \

@@ -13,6 +13,9 @@ struct JobOptionTests {
       (#"{"headers": "A: b"}"#, "headers"), (#"{"headers": [1]}"#, "headers"),
       (#"{"credential": 7}"#, "credential"), (#"{"expect_type": true}"#, "expect_type"),
       (#"{"record_digest": "yes"}"#, "record_digest"),
+      (#"{"mirrors": ["https://b.test/1"]}"#, nil), (#"{"mirrors": []}"#, "mirrors"),
+      (#"{"mirrors": "https://b.test/1"}"#, "mirrors"), (#"{"mirrors": [7]}"#, "mirrors"),
+      (#"{"mirrors": ["https://b.test/1", "b.test"]}"#, "mirrors"),
       (#"{"mine": {}}"#, "mine"), ("[]", "options"), ("7", "options"),
     ] as [(String, String?)])
   func `an option that no worker could read is found`(options: String, wrong: String?) async throws

@@ -1,0 +1,180 @@
+-- A job may name other URLs of its file, its mirrors, which are tried in their order. `job.mirror` says which one is in
+-- use, 1 being the first mirror; NULL = the job's own URL. `job.host` is the host of the URL in use.
+
+CREATE OR REPLACE FUNCTION haul.url_in_use(p_url text, p_options jsonb, p_mirror smallint) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN coalesce(p_mirror, 0) < 1 THEN p_url
+  ELSE coalesce(p_options -> 'mirrors' ->> (p_mirror - 1), p_url) END;
+COMMENT ON FUNCTION haul.url_in_use(text, jsonb, smallint) IS
+  'The URL that a job with this URL, these options and this mirror in use asks for.';
+
+CREATE OR REPLACE FUNCTION haul.count_urls(p_options jsonb) RETURNS integer
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN 1 + jsonb_array_length(p_options -> 'mirrors')
+  ELSE 1 END;
+COMMENT ON FUNCTION haul.count_urls(jsonb) IS 'How many URLs a job with these options has, its mirrors included.';
+
+CREATE OR REPLACE FUNCTION haul.host_of(p_url text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN nullif(regexp_replace(lower(
+  substring(p_url FROM '^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#]*@)?([^/?#]*)')), '\.(:|$)', '\1'), '');
+COMMENT ON FUNCTION haul.host_of(text) IS
+  'The name of a URL''s host as haul.host has it, where the URL is written as jobs have it, without the usual port. '
+  'NULL = it names none.';
+
+CREATE OR REPLACE FUNCTION haul.host_id(p_url text) RETURNS integer
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN (SELECT n.id FROM haul.host_name n WHERE n.name = haul.host_of(p_url));
+END
+$$;
+COMMENT ON FUNCTION haul.host_id(text) IS 'The id of a URL''s host; NULL where no job has named that host.';
+
+CREATE OR REPLACE FUNCTION haul.mirror_hosts(p_submission uuid, p_last bigint) RETURNS text[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+  RETURN ARRAY(SELECT DISTINCT haul.host_of(m.url) FROM haul.staging s
+    CROSS JOIN LATERAL jsonb_array_elements_text(
+      CASE WHEN haul.count_urls(s.options) > 1 THEN s.options -> 'mirrors' ELSE '[]' END) AS m(url)
+    WHERE s.submission = p_submission AND s.line <= p_last AND s.options ? 'mirrors'
+      AND haul.host_of(m.url) IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION haul.mirror_hosts(uuid, bigint) IS
+  'The hosts of all mirrors in a submission''s lines up to p_last.';
+
+CREATE OR REPLACE FUNCTION haul.is_of_source(p_error text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(p_error NOT IN ('disk_full', 'io', 'open_files', 'exists', 'path_conflict', 'credential', 'proxy',
+  'cancelled', 'rescued_too_often'), false);
+COMMENT ON FUNCTION haul.is_of_source(text) IS
+  'Whether another URL of the same file may do better after such an error: not where disk, path, worker or proxy is at '
+  'fault.';
+
+CREATE OR REPLACE FUNCTION haul.turn_to_mirror(
+  p_state haul.job_state, p_command text, p_error text, p_delay interval, p_failures integer, p_max_attempts integer,
+  p_resumable boolean, p_urls integer, p_mirror integer, p_refusals integer, p_dice double precision,
+  OUT moves boolean, OUT state haul.job_state, OUT delay interval)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_is_last boolean := coalesce(p_mirror, 0) + 1 >= p_urls;
+  v_is_refused boolean := haul.disposition(p_error) IN ('permanent', 'kept');
+BEGIN
+  moves := false;
+  state := p_state;
+  delay := p_delay;
+  IF p_urls < 2 OR NOT haul.is_of_source(p_error) OR p_state NOT IN ('scheduled', 'paused', 'failed')
+    -- What is there of the file came from this URL, and more of it may come.
+    OR p_resumable AND p_state <> 'failed'
+    OR v_is_refused AND p_refusals + 1 >= p_urls
+    OR p_state = 'failed' AND v_is_last AND (NOT v_is_refused OR p_failures + 1 >= p_max_attempts) THEN
+    RETURN;
+  END IF;
+  moves := true;
+  IF p_state = 'failed' THEN
+    state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
+    delay := haul.job_backoff(p_failures, p_dice);
+  END IF;
+  IF NOT v_is_last THEN
+    delay := '0';
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, integer, integer, boolean, integer,
+  integer, integer, double precision) IS
+  'Whether a job with several URLs turns to the next one after an attempt has failed, and what becomes of it then. '
+  'Depends on its arguments alone. p_state and p_delay are the decision for one URL, by decide(); p_command, p_error, '
+  'p_failures, p_max_attempts, p_resumable and p_dice are as there. p_urls: how many URLs the job has; p_mirror: the '
+  'one in use (NULL or 0 = its own). p_refusals: how many attempts in a row before this one have failed for good. The '
+  'next URL is tried at once, after the last one the first again, after a pause. The job fails when every URL has '
+  'failed for good in a row, or at the last URL once decide() would let it fail.';
+
+CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN (SELECT count(*) FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven AND a.token > coalesce((
+    SELECT max(o.token) FROM haul.attempt o
+    WHERE o.job = p_job AND coalesce(haul.disposition(o.error) NOT IN ('permanent', 'kept'), true)), 0));
+END
+$$;
+COMMENT ON FUNCTION haul.refusals(bigint) IS
+  'How many of a job''s last attempts, in a row and not forgiven, have failed for good.';
+
+-- Bytes of another URL are of use where a strong tag or the digest that the job demands tells whether they are the same
+-- file's; `moved` makes the worker compare some of them besides.
+CREATE OR REPLACE FUNCTION haul.is_part_of_mirror(p_resume jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(left(p_resume ->> 'validator', 1) = '"' OR p_resume ->> 'validator' = 'digest', false);
+COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb) IS
+  'Whether what a job has saved of its file may be gone on with from another URL.';
+
+CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_jobs bigint[] := ARRAY(SELECT m.job FROM jsonb_to_recordset(p_moves) AS m(job bigint) ORDER BY m.job);
+BEGIN
+  PERFORM FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id FOR NO KEY UPDATE;
+  UPDATE haul.job j SET mirror = nullif(m.mirror, 0), host = m.next_host
+  FROM jsonb_to_recordset(p_moves) AS m(job bigint, mirror smallint, next_host integer) WHERE j.id = m.job;
+  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_jobs) AND NOT haul.is_part_of_mirror(c.resume);
+  UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true') WHERE c.job = ANY (v_jobs);
+  -- What one URL has said of the file proves nothing of another.
+  UPDATE haul.refresh f SET source = NULL WHERE f.job = ANY (v_jobs);
+  INSERT INTO haul.leaving (host)
+  SELECT DISTINCT m.host_id FROM jsonb_to_recordset(p_moves) AS m(host_id integer, in_trouble boolean)
+  WHERE m.in_trouble;
+END
+$$;
+COMMENT ON FUNCTION haul.use_mirrors(jsonb) IS
+  'Gives jobs another of their URLs: p_moves is [{"job", "mirror": 0 = its own URL, "next_host", "host_id": the host '
+  'so far, "in_trouble": whether that host is}]. The caller has ended their leases. Locks jobs by id.';
+
+-- Jobs that have not been tried yet follow those that have turned away from a host in trouble.
+CREATE OR REPLACE FUNCTION haul.jobs_to_move(p_limit integer) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN (SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') FROM (
+    SELECT w.job, w.queue, w.host, w.priority, w.mirror, n.id AS next_host
+    FROM (SELECT DISTINCT g.host FROM haul.leaving g) g
+    CROSS JOIN LATERAL haul.host_now(g.host) h
+    JOIN haul.lane_key k ON k.host = g.host AND k.instance = 0
+    CROSS JOIN LATERAL (
+      SELECT r.job, r.queue, r.host, r.priority, j.options, j.url,
+        (coalesce(j.mirror, 0) + 1) % haul.count_urls(j.options) AS mirror
+      FROM haul.ready r JOIN haul.job j ON j.id = r.job
+      WHERE r.queue = k.queue AND r.host = k.host AND r.instance = 0 ORDER BY r.priority, r.job LIMIT 10000) w
+    CROSS JOIN LATERAL haul.url_in_use(w.url, w.options, w.mirror::smallint) u
+    JOIN haul.host_name n ON n.name = haul.host_of(u)
+    CROSS JOIN LATERAL haul.host_now(n.id) t
+    WHERE h.blocked_until > clock_timestamp() AND haul.count_urls(w.options) > 1 AND n.id <> g.host
+      AND (t.blocked_until > clock_timestamp()) IS NOT TRUE
+      AND NOT EXISTS (SELECT FROM haul.attempt a WHERE a.job = w.job AND NOT a.forgiven)
+    LIMIT p_limit) t);
+END
+$$;
+COMMENT ON FUNCTION haul.jobs_to_move(integer) IS
+  'Up to p_limit jobs that wait for a blocked host, have not been tried and have a mirror whose host is not blocked: '
+  '[{"job", "queue", "host", "priority", "mirror", "next_host"}]. Locks nothing.';
+
+CREATE OR REPLACE FUNCTION haul.move_waiting(p_moves jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  -- Whoever holds a row of one of these jobs may be waiting for a lane that the caller holds, so none is waited for.
+  WITH mine AS MATERIALIZED (
+    SELECT m.* FROM jsonb_to_recordset(p_moves) AS m(job bigint, host integer, mirror smallint, next_host integer)
+    JOIN haul.ready r ON r.job = m.job AND r.host = m.host AND r.instance = 0
+    JOIN haul.job j ON j.id = m.job
+    ORDER BY m.job FOR UPDATE OF r, j SKIP LOCKED
+  ), moved AS (
+    UPDATE haul.ready r SET host = m.next_host FROM mine m WHERE r.job = m.job
+  )
+  UPDATE haul.job j SET mirror = nullif(m.mirror, 0), host = m.next_host FROM mine m WHERE j.id = m.job;
+END
+$$;
+COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
+  'Lets waiting jobs use another of their URLs; p_moves is the reply of jobs_to_move(). The caller has armed the lanes '
+  'of both hosts. Passes over jobs that somebody else is about to change.';
