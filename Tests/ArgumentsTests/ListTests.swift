@@ -96,7 +96,7 @@ struct ListTests {
       entry(8, "http://h/b"), entry(12, "http://h/c") { $0.directory = "d" },
     ]
     let notices: [ListItem] = [
-      .notice("options of aria2's that are left out: split, continue"),
+      .notice("options of aria2's that are left out: split, continue")
     ]
     #expect(items(text, as: .aria2) == expected + notices)
     #expect(
