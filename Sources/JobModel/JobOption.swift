@@ -11,6 +11,7 @@ package enum JobOption: String, CaseIterable, Sendable {
   case maxHostWait = "max_host_wait"
   case acceptUnverifiedLength = "accept_unverified_length"
   case recordDigest = "record_digest"
+  case contentDisposition = "content_disposition"
   case remoteTime = "remote_time"
   case connectTimeout = "connect_timeout"
   case stallTimeout = "stall_timeout"
@@ -38,6 +39,7 @@ package enum JobOption: String, CaseIterable, Sendable {
     case .maxHostWait: .whole(\.maxHostWait)
     case .acceptUnverifiedLength: .flag(\.acceptUnverifiedLength)
     case .recordDigest: .flag(\.recordDigest)
+    case .contentDisposition: .flag(\.contentDisposition)
     case .remoteTime: .flag(\.remoteTime)
     case .connectTimeout: .whole(\.connectTimeout)
     case .stallTimeout: .whole(\.stallTimeout)

@@ -22,6 +22,8 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var acceptUnverifiedLength: Bool?
   /// Compute the file's SHA-256, even if no digest is checked with it, and keep it with the outcome.
   package var recordDigest: Bool?
+  /// Give the file the name that the server sends with it.
+  package var contentDisposition: Bool?
   /// Give the file the source's modification time.
   package var remoteTime: Bool?
   /// Seconds that making a connection may take, name lookup and TLS included. Default: the worker's own limit.

@@ -127,8 +127,8 @@ extension JobQueue {
 
   private func replaceChunk(_ submission: Submission, _ key: String) async throws -> ReplaceReply {
     try await callJSON(
-      "SELECT haul.replace($1::uuid, $2, $3, $4::smallint, $5::jsonb, $6::interval, $7::int)",
-      try Self.parameters(of: submission, key) + [Self.submitLimit])
+      "SELECT haul.replace($1::uuid, $2, $3, $4::smallint, $5::jsonb, $6::interval, $7::int, $8)",
+      try Self.parameters(of: submission, key) + [Self.submitLimit, submission.keepsEnded])
   }
 
   /// Key, queue, batch, priority, options, delay.

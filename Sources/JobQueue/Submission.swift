@@ -51,6 +51,8 @@ package struct Submission: Sendable {
   /// Not before this long from now.
   package var after: Duration?
   package var onDuplicate = OnDuplicate.skip
+  /// Whether ``OnDuplicate/replace`` leaves completed and cancelled jobs as they are.
+  package var keepsEnded = false
   /// Leave out lines that contradict each other or what is there, instead of refusing all.
   package var skipsConflicts = false
   /// Whether ``SubmitReply/others`` are wanted.

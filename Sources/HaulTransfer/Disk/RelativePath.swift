@@ -70,6 +70,18 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// The name that a damaged file gets: `a.txt.damaged`.
   var damagedName: String { Self.shortened(name[...], ".damaged") }
 
+  /// The path with another name in the same directory; nil where that is no name.
+  package func renamed(_ name: String) -> RelativePath? {
+    try? RelativePath((components.dropLast() + [name]).joined(separator: "/"))
+  }
+
+  /// `name`, without the end of its stem where it is longer than 255 bytes.
+  static func shortened(_ name: String) -> String {
+    let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
+    let end = name[dot...].utf8.count > 64 ? name.endIndex : dot
+    return shortened(name[..<end], String(name[end...]))
+  }
+
   /// `stem` and `rest`, where need be without the end of the stem: a name has at most 255 bytes.
   private static func shortened(_ stem: Substring, _ rest: String) -> String {
     var stem = stem.unicodeScalars

@@ -43,6 +43,7 @@ extension PartTransfer {
       case .wholeBody(let representation, _), .changedUseBody(let representation):
         if case .changedUseBody = ruling.verdict { shared.report.changes += 1 }
         begin(representation, &shared)
+        shared.report.suggestedName = representation.suggestedName
         shared.report.source = SourceRecord(
           validator: representation.validator, mediaType: representation.mediaType, head: head,
           resource: sink.resource)
@@ -55,6 +56,7 @@ extension PartTransfer {
       case .trial(let representation, let page, let error):
         shared.change { $0.suspect = page }
         beginTrial(of: representation, ResponsePreview(error), &shared)
+        shared.report.suggestedName = representation.suggestedName
         shared.report.source = SourceRecord(
           validator: representation.validator, mediaType: representation.mediaType, head: head,
           resource: sink.resource)
@@ -90,7 +92,7 @@ extension PartTransfer {
     }
     if let old = shared.partName { shared.report.leftover.append(old) }
     let (name, writer) = openPart(new, &shared)
-    let record = new.completeLength.map {
+    var record = new.completeLength.map {
       Checkpoint(
         completeLength: $0,
         validator: new.validator ?? (shared.state.policy.digest == nil ? nil : .jobDigest),
@@ -99,6 +101,7 @@ extension PartTransfer {
         part: name, inode: 0,
         changes: shared.state.attempts.changes)
     }
+    record?.suggestedName = new.suggestedName
     shared.state.checkpoint = record
     shared.modified = new.modified
     shared.length = nil

@@ -98,6 +98,8 @@ package struct TransferReport: Sendable, Equatable {
   package var source: SourceRecord?
   /// The complete file's digest, where it was checked or asked for.
   package var digest: ExpectedDigest?
+  /// The complete file's name by the server's word (Content-Disposition), fit for any directory; nil where it gave none.
+  package var suggestedName: String?
   /// Whether the job asked for the source's time but the source sent none.
   package var isUndated = false
   /// Part files begun and given up for another. They may be removed once no checkpoint means them.
@@ -220,6 +222,7 @@ package final class PartTransfer: Sendable {
           .write(writer), record: checkpoint, length: checkpoint.completeLength, generation: 0)
         shared.partName = order.partName
         shared.modified = checkpoint.modified
+        shared.report.suggestedName = checkpoint.suggestedName
         shared.report.resumedAt = checkpoint.durable.prefixEnd
       }
     }

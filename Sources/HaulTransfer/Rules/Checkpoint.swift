@@ -16,6 +16,8 @@ package struct Checkpoint: Sendable, Hashable {
   package var contentEncoding: String?
   /// Type and subtype as sent, lower case; nil where the server sent none.
   package var mediaType: String?
+  /// The file's name by the server's word; nil where it gave none.
+  package var suggestedName: String?
   /// The digest of the whole that the server stated; nil where it did not.
   package var digest: ExpectedDigest?
   /// When the source was last changed, by its own word, in seconds since 1970; nil where it did not say.
@@ -93,7 +95,8 @@ extension Checkpoint: Codable {
   package static let version = 1
 
   private enum CodingKeys: String, CodingKey {
-    case version, url, completeLength, validator, contentEncoding, mediaType, digest, modified
+    case version, url, completeLength, validator, contentEncoding, mediaType, suggestedName, digest,
+      modified
     case durable, part, inode, changes, publishing, suspect, refusal, moved
   }
 
@@ -137,6 +140,7 @@ extension Checkpoint: Codable {
     validator = try values.decodeIfPresent(Validator.self, forKey: .validator)
     contentEncoding = try values.decodeIfPresent(String.self, forKey: .contentEncoding)
     mediaType = try values.decodeIfPresent(String.self, forKey: .mediaType)
+    suggestedName = try values.decodeIfPresent(String.self, forKey: .suggestedName)
     digest = try values.decodeIfPresent(String.self, forKey: .digest).flatMap(ExpectedDigest.init)
     modified = try values.decodeIfPresent(Int64.self, forKey: .modified)
     durable = try values.decode(ByteRanges.self, forKey: .durable)
@@ -162,6 +166,7 @@ extension Checkpoint: Codable {
     try values.encodeIfPresent(validator, forKey: .validator)
     try values.encodeIfPresent(contentEncoding, forKey: .contentEncoding)
     try values.encodeIfPresent(mediaType, forKey: .mediaType)
+    try values.encodeIfPresent(suggestedName, forKey: .suggestedName)
     try values.encodeIfPresent(digest?.description, forKey: .digest)
     try values.encodeIfPresent(modified, forKey: .modified)
     try values.encode(durable, forKey: .durable)

@@ -125,6 +125,7 @@ extension Representation {
     validator = Validator(head, now: now)
     contentEncoding = head.contentEncoding
     mediaType = head.mediaType
+    suggestedName = head.suggestedName
     digest = head.statedDigest
     modified = head.modified(now: now)?.seconds
     hasWeakValidator =

@@ -226,7 +226,9 @@ BEGIN
     CROSS JOIN LATERAL haul.turn_to_mirror(d.state, n.command, n.error, d.delay, d.failures,
       coalesce((n.options ->> 'max_attempts')::integer, 5), n.resumable, haul.count_urls(n.options), n.mirror,
       haul.refusals(n.job), random()) m
-    WHERE m.moves AND haul.host_id(u.url) IS NOT NULL) t ON n.result = 'failed' AND n.options ? 'mirrors';
+    WHERE n.result = 'failed' AND n.options ? 'mirrors' AND m.moves AND haul.host_id(u.url) IS NOT NULL
+    -- OFFSET 0: a plan of its own, which looks at the first two and then, for nearly all, at nothing else.
+    OFFSET 0) t ON true;
 END
 $$;
 COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS

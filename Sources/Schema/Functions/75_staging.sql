@@ -156,7 +156,8 @@ RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'ob
         'max_rate') THEN CASE jsonb_typeof(e.value) WHEN 'number' THEN e.value::numeric = trunc(e.value::numeric)
       AND e.value::numeric BETWEEN 0 AND CASE WHEN e.key IN ('length', 'max_bytes', 'max_rate') THEN 9000000000000000000
         ELSE 1000000000 END ELSE false END
-    WHEN e.key IN ('accept_unverified_length', 'record_digest', 'remote_time') THEN jsonb_typeof(e.value) = 'boolean'
+    WHEN e.key IN ('accept_unverified_length', 'content_disposition', 'record_digest', 'remote_time')
+      THEN jsonb_typeof(e.value) = 'boolean'
     WHEN e.key IN ('digest', 'if_exists', 'credential', 'expect_type') THEN jsonb_typeof(e.value) = 'string'
     WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array'
       AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')

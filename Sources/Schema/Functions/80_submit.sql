@@ -34,12 +34,14 @@ BEGIN
   END IF;
 
   -- Last of all the lanes, each once and in key order.
-  PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(0), array_agg(a.priority), array_agg(a.head))
+  PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
+    array_agg(a.head))
   FROM (
-    SELECT u.host, v_queue.id AS queue, u.priority, u.head
+    SELECT u.host, v_queue.id AS queue, 0 AS instance, u.priority, u.head
     FROM unnest(v_added.hosts, v_added.priorities, v_added.heads) AS u(host, priority, head)
     UNION ALL
-    SELECT j.host, j.queue, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_requeued || v_refreshed)) a;
+    SELECT r.host, r.queue, r.instance, r.priority, r.job FROM haul.ready r
+    WHERE r.job = ANY (v_requeued || v_refreshed)) a;
   PERFORM pg_notify('haul', 'queues:all');
   RETURN v_differ || jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
     'refreshed', cardinality(v_refreshed),

@@ -1,5 +1,35 @@
 -- Jobs that have ended wait again.
 
+CREATE OR REPLACE FUNCTION haul.waiting_again(p_jobs bigint[]) RETURNS TABLE (
+  queue integer, host integer, instance integer, priority smallint, job bigint, hold_until timestamptz)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_instances integer[] := ARRAY(SELECT DISTINCT i.instance FROM haul.worker w, unnest(w.instances) AS i(instance)
+    WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp());
+BEGIN
+  RETURN QUERY SELECT j.queue, j.host, coalesce(c.instance, 0), j.priority, j.id,
+    CASE WHEN c.instance <> 0 THEN clock_timestamp() + haul.hold_time() END
+  FROM haul.job j LEFT JOIN haul.checkpoint c ON c.job = j.id AND c.instance = ANY (v_instances)
+  WHERE j.id = ANY (p_jobs) ORDER BY j.id;
+END
+$$;
+COMMENT ON FUNCTION haul.waiting_again(bigint[]) IS
+  'Rows of ready for jobs that wait again: those whose part file a live worker has wait for such a worker, for a '
+  'while.';
+
+CREATE OR REPLACE FUNCTION haul.arm_jobs(p_jobs bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  PERFORM haul.arm(array_agg(r.host), array_agg(r.queue), array_agg(r.instance), array_agg(r.priority),
+    array_agg(r.job))
+  FROM haul.ready r WHERE r.job = ANY (p_jobs);
+END
+$$;
+COMMENT ON FUNCTION haul.arm_jobs(bigint[]) IS
+  'Does what arm() does, for those of these jobs that are ready, and is called as arm() is.';
+
 CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false,
   p_queue integer DEFAULT NULL)
 RETURNS bigint[]
@@ -30,8 +60,8 @@ BEGIN
   WITH gone AS (
     DELETE FROM haul.outcome o WHERE o.job = ANY (v_jobs)
   )
-  INSERT INTO haul.ready (queue, host, instance, priority, job)
-  SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id;
+  INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+  SELECT w.* FROM haul.waiting_again(v_jobs) w;
   RETURN v_jobs;
 END
 $$;

@@ -159,13 +159,12 @@ BEGIN
     SELECT j.id, j.queue, j.host, 0, j.priority, clock_timestamp() + p_after FROM haul.job j
     WHERE j.id = ANY (p_jobs) ORDER BY j.id;
   ELSE
-    INSERT INTO haul.ready (queue, host, instance, priority, job)
-    SELECT j.queue, j.host, 0, j.priority, j.id FROM haul.job j WHERE j.id = ANY (p_jobs) ORDER BY j.id;
+    INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+    SELECT w.* FROM haul.waiting_again(p_jobs) w;
   END IF;
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.owner = ANY (p_jobs);
 
-  PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
-  FROM haul.job j WHERE j.id = ANY (p_jobs) AND coalesce(p_after, '0') <= '0';
+  PERFORM haul.arm_jobs(p_jobs);
 END
 $$;
 COMMENT ON FUNCTION haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS

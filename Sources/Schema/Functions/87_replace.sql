@@ -2,7 +2,7 @@
 -- worker says after its end is stale.
 CREATE OR REPLACE FUNCTION haul.replace(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
-    p_limit integer)
+  p_limit integer, p_unfinished boolean DEFAULT false)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -33,7 +33,19 @@ BEGIN
 
   -- Leases before all else, as everywhere. A cancelled job would lose what it has.
   PERFORM haul.command_jobs(v_jobs, 'pause');
+  IF p_unfinished THEN
+    -- A new statement, which sees all that has ended before the leases were locked.
+    WITH gone AS (
+      DELETE FROM haul.staging s USING haul.outcome o
+      WHERE s.submission = p_submission AND s.line <= v_last AND o.job = s.owner AND o.state <> 'failed'
+      RETURNING s.owner)
+    SELECT v_skipped + count(*), ARRAY(SELECT unnest(v_jobs) EXCEPT SELECT g.owner FROM gone g) INTO v_skipped, v_jobs
+    FROM gone;
+  END IF;
   v_free := haul.detach(v_jobs, NULL);
+  IF p_unfinished AND v_free.completed IS NOT NULL THEN
+    RAISE EXCEPTION 'job % has just completed', v_free.completed[1] USING ERRCODE = 'HA004', HINT = 'Try again.';
+  END IF;
   UPDATE haul.staging s SET line = s.line + v_behind
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
@@ -47,9 +59,9 @@ BEGIN
     'left', (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last));
 END
 $$;
-COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer) IS
+COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean) IS
   'Call it before submit(): jobs at the paths of the first p_limit lines take over what these lines say, in this '
   'queue and batch. A running job is asked to stop, and its line is put behind all others for a later call. Other '
-  'arguments as for submit(). Returns {"replaced": how many jobs, "skipped": lines that repeat another of this '
-  'submission, "waiting": lines put behind, "left": lines of these p_limit for submit()}. Raises HA003 for a queue '
-  'that does not exist.';
+  'arguments as for submit(). p_unfinished: completed and cancelled jobs stay as they are. Returns {"replaced": how '
+  'many jobs, "skipped": lines that repeat another of this submission or whose jobs stay, "waiting": lines put '
+  'behind, "left": lines of these p_limit for submit()}. Raises HA003 for a queue that does not exist.';

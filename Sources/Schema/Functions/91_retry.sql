@@ -8,8 +8,7 @@ BEGIN
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND o.state = 'completed'
     ORDER BY o.job FOR UPDATE) t;
   v_jobs := haul.requeue(v_jobs, true);
-  PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
-  FROM haul.job j WHERE j.id = ANY (v_jobs);
+  PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
   RETURN cardinality(v_jobs);
 END
@@ -60,8 +59,7 @@ BEGIN
   UPDATE haul.scheduled s SET run_at = clock_timestamp() WHERE s.job IN (
     SELECT k.job FROM haul.scheduled k WHERE k.job = ANY (v_late) ORDER BY k.job FOR UPDATE);
   GET DIAGNOSTICS v_due = ROW_COUNT;
-  PERFORM haul.arm(array_agg(j.host), array_agg(j.queue), array_agg(0), array_agg(j.priority), array_agg(j.id))
-  FROM haul.job j WHERE j.id = ANY (v_jobs);
+  PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
   changed := cardinality(v_jobs) + v_due;
   more := cardinality(v_ended) = p_limit;

@@ -20,3 +20,4 @@ CREATE UNLOGGED TABLE haul.leaving (
 DROP FUNCTION IF EXISTS haul.decide_endings(tid[], jsonb);
 DROP FUNCTION IF EXISTS haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
   integer, interval, interval, double precision, integer);
+DROP FUNCTION IF EXISTS haul.replace(uuid, text, text, smallint, jsonb, interval, integer);

@@ -31,7 +31,7 @@ GRANT EXECUTE ON FUNCTION
   haul.begin_submission(text),
   haul.check_submission(uuid, text, text, boolean, integer),
   haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer),
-  haul.replace(uuid, text, text, smallint, jsonb, interval, integer),
+  haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean),
   haul.end_submission(uuid),
   haul.export(jsonb, boolean, bigint, integer),
   haul.pause(jsonb, integer, bigint),

@@ -135,7 +135,7 @@ final class JobRun: Sendable {
     }
     let identity = try await identity(for: url, store)
     let parts = try await store.parts(pool: environment.pool, job: lease.job)
-    let takeOver = TakeOver(lease: lease, parts: parts, store: store, path: path)
+    let takeOver = TakeOver(lease: lease, parts: parts, store: store)
     var order = TransferRequest(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
     order.fields = identity.fields
@@ -172,6 +172,8 @@ final class JobRun: Sendable {
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> LeaseEnding? {
+    // What the file's name will be is not known yet.
+    if lease.options.contentDisposition == true, lease.earlier == nil { return nil }
     let occupant = try await store.io.run { () throws(TransferError) in
       try store.destination.occupant(of: path)
     }
@@ -270,9 +272,10 @@ final class JobRun: Sendable {
       })
     let outcome = await inTurn(transfer)
     let report = transfer.report
+    let place = lease.place(suggestedName: report.suggestedName, instead: path)
     let publisher = Publisher(
-      lease: lease, environment: environment, store: store, parts: order.parts, path: path,
-      digest: report.digest)
+      lease: lease, environment: environment, store: store, parts: order.parts, path: place,
+      policy: lease.policy(at: place), digest: report.digest)
     return await ending(
       of: outcome, report, isKept: order.resuming != nil || saver.hasSaved, publisher)
   }

@@ -11,6 +11,8 @@ struct Publisher: Sendable {
   let store: Store
   let parts: PartDirectory
   let path: RelativePath
+  /// What to do when a file stands there.
+  let policy: CollisionPolicy
   /// What the file's is, where it was computed: recorded with the intent, for whoever has to finish this.
   let digest: ExpectedDigest?
 
@@ -59,7 +61,7 @@ struct Publisher: Sendable {
   ) throws(TransferError) -> Published? {
     // After a lost attempt the file may stand there already: then it is ours, if it is the same.
     // Or it is an older version, and the source has changed since.
-    var (place, policy) = (path, lease.policy)
+    var (place, policy) = (path, policy)
     if lease.attempt > 1 {
       if let present = try find({ file throws(TransferError) in
         try file.hasSameBytes(as: part, length: length)
@@ -93,7 +95,7 @@ struct Publisher: Sendable {
   private func find(
     _ isWanted: (PartFile) throws(TransferError) -> Bool
   ) throws(TransferError) -> RelativePath? {
-    try store.destination.find(path, policy: lease.policy, where: isWanted)
+    try store.destination.find(path, policy: policy, where: isWanted)
   }
 
   /// The job, and the pool that it is of.
@@ -118,6 +120,17 @@ extension Lease {
   var policy: CollisionPolicy {
     if earlier != nil { return .replace }
     return CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail
+  }
+
+  /// Where its file goes, once it is there: by the server's name where the job asks for that.
+  func place(suggestedName: String?, instead path: RelativePath) -> RelativePath {
+    guard options.contentDisposition == true, earlier == nil else { return path }
+    return suggestedName.flatMap(path.renamed) ?? path
+  }
+
+  /// What to do when a file stands at `place`. Under a name that the server has chosen it may be anybody's.
+  func policy(at place: RelativePath) -> CollisionPolicy {
+    policy == .replace && place.description != destination ? .rename : policy
   }
 }
 

@@ -21,7 +21,6 @@ struct TakeOver: Sendable {
   let lease: Lease
   let parts: PartDirectory
   let store: Store
-  let path: RelativePath
 
   func look() async throws(TransferError) -> Found {
     // Nobody has had this job before.
@@ -54,9 +53,10 @@ struct TakeOver: Sendable {
         try parts.remove(name)
       }
     }
-    if case .nothing = found, let checkpoint, lease.intent != nil,
+    if case .nothing = found, let checkpoint, let intent = lease.intent,
+      let place = try? RelativePath(intent),
       let published = try store.destination.find(
-        path, policy: lease.policy,
+        place, policy: lease.policy(at: place),
         where: { file throws(TransferError) in
           let size = try file.size()
           return file.inode == checkpoint.inode && size == checkpoint.completeLength

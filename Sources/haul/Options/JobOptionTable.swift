@@ -72,6 +72,10 @@ enum JobOptionTable {
     .flag(
       .acceptUnverifiedLength,
       "Accept a response without Content-Length even if nothing else confirms that it is complete."),
+    .flag(
+      .contentDisposition,
+      "Give the file the name that the server sends (Content-Disposition). It never replaces another file: with --if-exists replace it gets a number."
+    ),
     .flag(.remoteTime, "Give the file the source's modification time."),
     .flag(
       .recordDigest, for: [.submit, .queue], "Keep the SHA-256 of the file for 'haul verify'."),

@@ -220,7 +220,8 @@ struct GetCommand: HaulCommand {
       describe: { ExitError(from: $0).message ?? "" })
     reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
     reader.choices = list.choices
-    reader.numbersDoubleNames = rename
+    // With the server's names, those of the URLs only stand in.
+    reader.numbersDoubleNames = rename || choices.given.contentDisposition == true
     if let input = list.input {
       return try await reader.lines(ofList: input, skipsWrong: list.skipBad)
     }

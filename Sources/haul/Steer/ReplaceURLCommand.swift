@@ -14,8 +14,7 @@ struct ReplaceURLCommand: HaulCommand {
     URL is the same up to the '?'.
 
     The command stops running jobs first. Then it queues every job that has a new URL, also failed and paused ones. \
-    It does not change completed or cancelled jobs, but it downloads a job again that completes while the command runs. \
-    If you interrupt the command, some jobs may stay paused: run it again.
+    It does not change completed or cancelled jobs. If you interrupt the command, some jobs may stay paused: run it again.
 
     If only the query differs, Haul compares 64 KiB with the part file and resumes. Otherwise it starts from the \
     first byte.
@@ -121,6 +120,7 @@ struct ReplaceURLCommand: HaulCommand {
     for (name, lines) in found where !lines.isEmpty {
       var submission = Submission(queue: name, batch: batch)
       submission.onDuplicate = .replace
+      submission.keepsEnded = true
       let reply = try await queue.submit(
         submission, AsyncStream(lines), observe: { progress.take($0) })
       replaced += reply.replaced + reply.submitted

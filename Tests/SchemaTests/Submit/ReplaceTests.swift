@@ -48,6 +48,62 @@ struct ReplaceTests {
     }
   }
 
+  @Test func `jobs that have completed meanwhile can be left as they are`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2)
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(2)
+      let lines = [
+        Self.line,
+        SubmitLine(line: 2, url: "https://b.test/y", host: "b.test", path: "a.test/2"),
+      ]
+      var submission = Submission(queue: Pool.name)
+      submission.onDuplicate = .replace
+      submission.keepsEnded = true
+      // The first has completed by then. The second is asked to pause, and completes nevertheless.
+      try await worker.end(leases[0], .completed)
+      let other = try await pool.connect()
+      async let reply = JobQueue(other).submit(submission, lines)
+      try await eventually("the command to pause") {
+        try await pool.value(
+          "SELECT count(*) FROM haul.lease WHERE command = 'pause'", as: Int.self) == 1
+      }
+      try await worker.end(leases[1], .completed)
+      let (replaced, skipped) = (try await reply.replaced, try await reply.skipped)
+      #expect((replaced, skipped) == (0, 2))
+      for job in jobs { #expect(try await pool.state(job) == "completed") }
+      #expect(
+        try await pool.column("SELECT url FROM haul.job ORDER BY id")
+          == ["https://a.test/1", "https://a.test/2"])
+    }
+  }
+
+  /// Where each machine has a directory of its own, another one would begin at 0.
+  @Test(arguments: [true, false])
+  func `a job with a part waits for a worker that has it`(isReplaced: Bool) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      try await pool.bring(job, to: .failed, by: worker)
+      try await pool.execute(
+        """
+        INSERT INTO haul.checkpoint (job, token, instance, durable, length, resume, saved_at)
+        VALUES ($1, 0, $2::int, '{[0,5)}', 9, '{}', clock_timestamp())
+        """, [job, pool.instance])
+      if isReplaced {
+        _ = try await Self.replace([Pool.line(1, "https://a.test/1", "a.test/1")], on: pool.admin)
+      } else {
+        _ = try await pool.admin.query(
+          "SELECT * FROM haul.retry(jsonb_build_object('ids', jsonb_build_array($1::bigint)))",
+          [job])
+      }
+      #expect(try await pool.state(job) == "interrupted")
+      #expect(try await pool.value("SELECT instance FROM haul.ready") == pool.instance)
+      #expect(try await pool.value("SELECT hold_until > clock_timestamp() FROM haul.ready"))
+      #expect(try await worker.claimOne().resume != nil)
+    }
+  }
+
   @Test func `what is durable of the same URL is gone on with`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]
