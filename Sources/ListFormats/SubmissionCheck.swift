@@ -52,9 +52,6 @@ package enum SubmissionCheck {
     if let name = entry.options.credential, !CredentialName.isOne(name) {
       throw .credentialName(name)
     }
-    if let mirrors = entry.options.mirrors, mirrors.count > mostMirrors {
-      throw .mirrors(mirrors.count)
-    }
     do throws(RequestField.Problem) {
       _ = try RequestField.all(entry.options.headers ?? [])
     } catch {

@@ -60,7 +60,7 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "'\(SafeText.visible(name))' is no name of a credential: letters, digits, '.', '_' and '-', at most 63"
     case .mirrors(let count):
       "the job has \(count) mirrors, and \(SubmissionCheck.mostMirrors) is the most"
-    case .mirror(let problem): "of a mirror: \(problem)"
+    case .mirror(let problem): "a mirror is wrong: \(problem)"
     }
   }
 }

@@ -212,7 +212,11 @@ package struct SubmissionReader {
         throw SubmissionProblem.mirror("\(reason). It reads '\(Self.shown(text))'")
       }
     }
-    return texts.count > 1 ? Array(texts.dropFirst()) : nil
+    let mirrors = Array(texts.dropFirst())
+    guard mirrors.count <= SubmissionCheck.mostMirrors else {
+      throw SubmissionProblem.mirrors(mirrors.count)
+    }
+    return mirrors.isEmpty ? nil : mirrors
   }
 
   private func path(of url: WebURL, in directory: String?) throws -> String {

@@ -3,8 +3,8 @@ extension ResponseHead {
   /// The file name of the response, fit for any directory; nil where the server gives none that could be used, or several
   /// fields that differ.
   ///
-  /// `filename*` goes before `filename` (§4.3). Of a path only the last name counts. What is not fit for a name is left out:
-  /// control characters, those that change the direction of text, and dots at the beginning. A name of more than 255
+  /// `filename*` goes before `filename` (§4.3). Only the last name of a path counts. Control characters, characters that
+  /// change the direction of text, and dots at the beginning are removed. A name of more than 255
   /// bytes loses the end of its stem.
   var suggestedName: String? {
     let fields = Set(values("Content-Disposition").map { HeaderText.bytes($0) })
@@ -121,7 +121,8 @@ private enum FileName {
   /// A control character, or one that changes the direction of the text around it.
   private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0..<0x20, 0x7f...0x9f, 0x200e...0x200f, 0x202a...0x202e, 0x2028...0x2029, 0x2066...0x2069:
+    case 0..<0x20, 0x7f...0x9f, 0x061c, 0x200e...0x200f, 0x202a...0x202e, 0x2028...0x2029,
+      0x2066...0x2069:
       true
     default: false
     }

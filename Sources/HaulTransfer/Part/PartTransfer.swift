@@ -98,7 +98,7 @@ package struct TransferReport: Sendable, Equatable {
   package var source: SourceRecord?
   /// The complete file's digest, where it was checked or asked for.
   package var digest: ExpectedDigest?
-  /// The complete file's name by the server's word (Content-Disposition), fit for any directory; nil where it gave none.
+  /// The name that the server sends for the file (Content-Disposition), fit for any directory; nil where it sent none.
   package var suggestedName: String?
   /// Whether the job asked for the source's time but the source sent none.
   package var isUndated = false

@@ -16,7 +16,7 @@ package struct Checkpoint: Sendable, Hashable {
   package var contentEncoding: String?
   /// Type and subtype as sent, lower case; nil where the server sent none.
   package var mediaType: String?
-  /// The file's name by the server's word; nil where it gave none.
+  /// The name that the server sends for the file; nil where it sent none.
   package var suggestedName: String?
   /// The digest of the whole that the server stated; nil where it did not.
   package var digest: ExpectedDigest?

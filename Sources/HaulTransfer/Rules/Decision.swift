@@ -19,7 +19,7 @@ struct Representation: Sendable, Hashable {
   var contentEncoding: String?
   /// The media type, as ``Checkpoint/mediaType`` keeps it.
   var mediaType: String?
-  /// The file's name by the server's word, as ``ResponseHead/suggestedName`` gives it.
+  /// The name that the server sends for the file, as ``ResponseHead/suggestedName`` gives it.
   var suggestedName: String?
   /// The digest that the server states, as ``Checkpoint/digest`` keeps it.
   var digest: ExpectedDigest?

@@ -10,6 +10,7 @@
 --   host_name (in name order; or later, where a redirect has led to a new host) → batch → worker_call → worker
 --   → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
 --   → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
+-- Rows that the session itself has just made do not count: end_leases() locks jobs after that.
 --
 -- 1. A session that has locked a lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED.
 --    They move a row to another lane only under the locks of both lanes. A session that inserts rows of `ready` arms

@@ -93,21 +93,23 @@ COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, in
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
-  RETURN (SELECT count(*) FROM haul.attempt a WHERE a.job = p_job AND NOT a.forgiven AND a.token > coalesce((
-    SELECT max(o.token) FROM haul.attempt o
-    WHERE o.job = p_job AND coalesce(haul.disposition(o.error) NOT IN ('permanent', 'kept'), true)), 0));
+  RETURN (SELECT count(*) FROM haul.attempt a
+    WHERE a.job = p_job AND NOT a.forgiven AND a.result = 'failed' AND a.token > coalesce((
+      SELECT max(o.token) FROM haul.attempt o WHERE o.job = p_job AND o.result = 'failed'
+      AND haul.disposition(o.error) NOT IN ('permanent', 'kept')), 0));
 END
 $$;
 COMMENT ON FUNCTION haul.refusals(bigint) IS
-  'How many of a job''s last attempts, in a row and not forgiven, have failed for good.';
+  'How many of a job''s last failures, in a row and not forgiven, were for good. Attempts that ended otherwise do not '
+  'count.';
 
--- Bytes of another URL are of use where a strong tag or the digest that the job demands tells whether they are the same
--- file's; `moved` makes the worker compare some of them besides.
+-- A strong tag or the job's digest tells whether both URLs have the same file. `moved` makes the worker compare some
+-- bytes too.
 CREATE OR REPLACE FUNCTION haul.is_part_of_mirror(p_resume jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(left(p_resume ->> 'validator', 1) = '"' OR p_resume ->> 'validator' = 'digest', false);
 COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb) IS
-  'Whether what a job has saved of its file may be gone on with from another URL.';
+  'Whether another URL may continue what a job has saved.';
 
 CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -118,9 +120,10 @@ BEGIN
   PERFORM FROM haul.job j WHERE j.id = ANY (v_jobs) ORDER BY j.id FOR NO KEY UPDATE;
   UPDATE haul.job j SET mirror = nullif(m.mirror, 0), host = m.next_host
   FROM jsonb_to_recordset(p_moves) AS m(job bigint, mirror smallint, next_host integer) WHERE j.id = m.job;
-  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_jobs) AND NOT haul.is_part_of_mirror(c.resume);
+  DELETE FROM haul.checkpoint c USING jsonb_to_recordset(p_moves) AS m(job bigint, keeps boolean)
+  WHERE c.job = m.job AND m.keeps IS NOT TRUE;
   UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true') WHERE c.job = ANY (v_jobs);
-  -- What one URL has said of the file proves nothing of another.
+  -- A validator of one URL means nothing at another.
   UPDATE haul.refresh f SET source = NULL WHERE f.job = ANY (v_jobs);
   INSERT INTO haul.leaving (host)
   SELECT DISTINCT m.host_id FROM jsonb_to_recordset(p_moves) AS m(host_id integer, in_trouble boolean)
@@ -129,16 +132,28 @@ END
 $$;
 COMMENT ON FUNCTION haul.use_mirrors(jsonb) IS
   'Gives jobs another of their URLs: p_moves is [{"job", "mirror": 0 = its own URL, "next_host", "host_id": the host '
-  'so far, "in_trouble": whether that host is}]. The caller has ended their leases. Locks jobs by id.';
+  'so far, "in_trouble": whether that host is, "keeps": whether the next URL may continue what is saved}]. The caller '
+  'has ended their leases. Locks jobs by id.';
 
--- Jobs that have not been tried yet follow those that have turned away from a host in trouble.
-CREATE OR REPLACE FUNCTION haul.jobs_to_move(p_limit integer) RETURNS jsonb
+CREATE OR REPLACE FUNCTION haul.mirror_of(p_url text, p_options jsonb) RETURNS smallint
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN (SELECT m.at FROM jsonb_array_elements_text(
+    CASE WHEN haul.count_urls(p_options) > 1 THEN p_options -> 'mirrors' ELSE '[]' END) WITH ORDINALITY AS m(url, at)
+    WHERE m.url = p_url LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS 'Which mirror in these options a URL is; NULL = none.';
+
+-- Jobs that have not been tried follow those that have turned away from a host in trouble. Jobs with saved bytes or
+-- with an earlier file stay: use_mirrors() alone knows what these mean for another URL.
+CREATE OR REPLACE FUNCTION haul.jobs_to_move(p_hosts integer[], p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   RETURN (SELECT coalesce(jsonb_agg(to_jsonb(t)), '[]') FROM (
     SELECT w.job, w.queue, w.host, w.priority, w.mirror, n.id AS next_host
-    FROM (SELECT DISTINCT g.host FROM haul.leaving g) g
+    FROM unnest(p_hosts) AS g(host)
     CROSS JOIN LATERAL haul.host_now(g.host) h
     JOIN haul.lane_key k ON k.host = g.host AND k.instance = 0
     CROSS JOIN LATERAL (
@@ -146,29 +161,41 @@ BEGIN
         (coalesce(j.mirror, 0) + 1) % haul.count_urls(j.options) AS mirror
       FROM haul.ready r JOIN haul.job j ON j.id = r.job
       WHERE r.queue = k.queue AND r.host = k.host AND r.instance = 0 ORDER BY r.priority, r.job LIMIT 10000) w
-    CROSS JOIN LATERAL haul.url_in_use(w.url, w.options, w.mirror::smallint) u
-    JOIN haul.host_name n ON n.name = haul.host_of(u)
+    JOIN haul.host_name n ON n.name = haul.host_of(haul.url_in_use(w.url, w.options, w.mirror::smallint))
     CROSS JOIN LATERAL haul.host_now(n.id) t
-    WHERE h.blocked_until > clock_timestamp() AND haul.count_urls(w.options) > 1 AND n.id <> g.host
-      AND (t.blocked_until > clock_timestamp()) IS NOT TRUE
+    WHERE h.failures > 0 AND t.failures = 0 AND haul.count_urls(w.options) > 1 AND n.id <> g.host
       AND NOT EXISTS (SELECT FROM haul.attempt a WHERE a.job = w.job AND NOT a.forgiven)
+      AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = w.job)
+      AND NOT EXISTS (SELECT FROM haul.refresh f WHERE f.job = w.job)
     LIMIT p_limit) t);
 END
 $$;
-COMMENT ON FUNCTION haul.jobs_to_move(integer) IS
-  'Up to p_limit jobs that wait for a blocked host, have not been tried and have a mirror whose host is not blocked: '
-  '[{"job", "queue", "host", "priority", "mirror", "next_host"}]. Locks nothing.';
+COMMENT ON FUNCTION haul.jobs_to_move(integer[], integer) IS
+  'Up to p_limit jobs that wait for one of these hosts, in trouble, that have not been tried and have a mirror at a '
+  'host without trouble: [{"job", "queue", "host", "priority", "mirror", "next_host"}]. Looks at the first 10,000 jobs '
+  'of each queue. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.move_waiting(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_mine bigint[];
 BEGIN
   -- Whoever holds a row of one of these jobs may be waiting for a lane that the caller holds, so none is waited for.
+  SELECT array_agg(t.job) INTO v_mine FROM (
+    SELECT r.job FROM jsonb_to_recordset(p_moves) AS m(job bigint)
+    JOIN haul.ready r ON r.job = m.job JOIN haul.job j ON j.id = m.job
+    ORDER BY m.job FOR UPDATE OF r SKIP LOCKED FOR NO KEY UPDATE OF j SKIP LOCKED) t;
+  -- A new statement: an operator or another submission may have changed them since they were chosen.
   WITH mine AS MATERIALIZED (
-    SELECT m.* FROM jsonb_to_recordset(p_moves) AS m(job bigint, host integer, mirror smallint, next_host integer)
-    JOIN haul.ready r ON r.job = m.job AND r.host = m.host AND r.instance = 0
-    JOIN haul.job j ON j.id = m.job
-    ORDER BY m.job FOR UPDATE OF r, j SKIP LOCKED
+    SELECT m.* FROM jsonb_to_recordset(p_moves)
+      AS m(job bigint, queue integer, host integer, priority smallint, mirror smallint, next_host integer)
+    JOIN haul.ready r ON r.job = m.job AND r.queue = m.queue AND r.host = m.host AND r.priority = m.priority
+      AND r.instance = 0
+    JOIN haul.job j ON j.id = m.job AND (coalesce(j.mirror, 0) + 1) % haul.count_urls(j.options) = m.mirror
+      AND haul.host_id(haul.url_in_use(j.url, j.options, m.mirror)) = m.next_host
+    WHERE m.job = ANY (v_mine) AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = m.job)
+      AND NOT EXISTS (SELECT FROM haul.refresh f WHERE f.job = m.job)
   ), moved AS (
     UPDATE haul.ready r SET host = m.next_host FROM mine m WHERE r.job = m.job
   )
@@ -177,4 +204,4 @@ END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
   'Lets waiting jobs use another of their URLs; p_moves is the reply of jobs_to_move(). The caller has armed the lanes '
-  'of both hosts. Passes over jobs that somebody else is about to change.';
+  'of both hosts. Passes over jobs that somebody has changed since, or is about to change.';

@@ -19,11 +19,11 @@ BEGIN
     DELETE FROM haul.lease l USING decided d WHERE l.ctid = d.place
   ), kept AS (
     INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at, resumed_at, fetched,
-      durable, changes, status, error, message)
+      durable, changes, status, error, message, host)
     SELECT d.job, d.token, d.worker,
       CASE WHEN d.state IN ('cancelled', 'paused') THEN d.state::text ELSE d.result END::haul.attempt_result,
       d.charged, d.started_at, clock_timestamp(), d.began_at, greatest(d.seen, 0), d.durable,
-      coalesce(d.changes, 0), d.status, d.error, left(d.message, 2000)
+      coalesce(d.changes, 0), d.status, d.error, left(d.message, 2000), d.host_id
     FROM decided d
   ), ended_for_good AS (
     INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, source, error, message)
@@ -62,7 +62,8 @@ BEGIN
   SELECT (SELECT jsonb_agg(jsonb_build_object('job', d.job, 'token', d.token, 'state', d.state,
       'delay', extract(epoch FROM d.delay), 'cause', d.cause)) FROM decided d),
     (SELECT jsonb_agg(jsonb_build_object('job', d.job, 'mirror', d.mirror, 'next_host', d.next_host, 'host_id',
-      d.host_id, 'in_trouble', haul.disposition(d.error) = 'host')) FROM decided d WHERE d.moves),
+      d.host_id, 'in_trouble', haul.disposition(d.error) = 'host', 'keeps', d.keeps))
+      FROM decided d WHERE d.moves),
     jsonb_agg(to_jsonb(g)) INTO v_done, v_moves, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
@@ -149,7 +150,7 @@ CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) 
   host_name text, resumable boolean, wait_instance integer, durable bigint, began_at bigint, seen bigint,
   busy integer, trouble interval, asked_wait interval,
   state haul.job_state, charged boolean, delay interval, host_delay interval, cause text, rescues integer,
-  answered boolean, moves boolean, mirror smallint, next_host integer)
+  answered boolean, moves boolean, mirror smallint, next_host integer, keeps boolean)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
@@ -160,7 +161,7 @@ BEGIN
   ), ended AS MATERIALIZED (
     SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.priority, l.command, l.attempt,
       l.started_at, c.job IS NOT NULL AS resumable, CASE WHEN c.job IS NOT NULL THEN c.instance ELSE 0 END
-        AS wait_instance, CASE WHEN haul.is_part_of_mirror(c.resume) THEN c.instance ELSE 0 END AS mirror_instance,
+        AS wait_instance, haul.is_part_of_mirror(c.resume) AND haul.keeps_progress(e.error) AS keeps,
       coalesce(c.token = l.token, false) AS progressed, coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- Of a dead worker: what it had reported or made durable.
@@ -188,7 +189,7 @@ BEGIN
   SELECT n.place, n.job, n.token, n.worker, n.queue, n.host_id, n.priority, n.attempt, n.started_at, n.result, n.error,
     n.message, n.status, n.host, n.bytes, n.path, n.digest, n.source, n.changes,
     CASE WHEN n.range_unsafe IS NOT NULL THEN haul.url_directory(n.url)::text END, n.job_path,
-    n.host_name, n.resumable, CASE WHEN t.moves THEN n.mirror_instance ELSE n.wait_instance END, n.durable,
+    n.host_name, n.resumable, CASE WHEN t.moves AND NOT n.keeps THEN 0 ELSE n.wait_instance END, n.durable,
     n.began_at, n.seen,
     n.busy, d.trouble, make_interval(secs => least(greatest(n.retry_after, 0), 86400)),
     coalesce(t.state, d.state), d.charged, coalesce(t.delay, d.delay), coalesce(d.host_delay, t.host_delay), d.error,
@@ -196,7 +197,7 @@ BEGIN
     -- Its own host has answered, whatever it said.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true),
-    coalesce(t.moves, false), t.mirror, coalesce(t.next_host, n.host_id)
+    coalesce(t.moves, false), t.mirror, coalesce(t.next_host, n.host_id), n.keeps
   FROM ended n
   -- A completed job needs no decision: two function calls less a row.
   CROSS JOIN LATERAL (
@@ -219,7 +220,8 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,
       -- A host whose trouble would have ended the job is left alone for a moment, too.
-      CASE WHEN haul.disposition(n.error) = 'host' THEN interval '1 second' END AS host_delay
+      CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
+        make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
     FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url
       FROM (SELECT ((coalesce(n.mirror, 0) + 1) % haul.count_urls(n.options))::smallint AS mirror) k
       JOIN haul.job j ON j.id = n.job) u
@@ -234,5 +236,5 @@ $$;
 COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
   'What becomes of jobs whose leases, locked by the caller, end: a row for each, with its ending, the decision of '
   'decide(), and wait_instance: where it waits (0 = anywhere). moves: whether it turns to another of its URLs, by '
-  'turn_to_mirror(), which mirror that is (0 = its own URL), and next_host: the host of the URL it waits for. Changes '
-  'and locks nothing.';
+  'turn_to_mirror(), which mirror that is (0 = its own URL), next_host: the host of the URL it waits for, and keeps: '
+  'whether a mirror may continue what is saved. Changes and locks nothing.';

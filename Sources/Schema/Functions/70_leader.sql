@@ -78,6 +78,7 @@ DECLARE
   v_moved jsonb;
   v_held bigint[];
   v_moves jsonb;
+  v_leaving integer[];
   v_queues text;
 BEGIN
   PERFORM haul.require_read_committed();
@@ -93,8 +94,10 @@ BEGIN
   )
   SELECT coalesce(jsonb_agg(to_jsonb(m)), '[]'), count(*) INTO v_moved, due FROM moved m;
 
-  IF EXISTS (SELECT FROM haul.leaving) THEN
-    v_moves := haul.jobs_to_move(p_limit);
+  WITH gone AS (DELETE FROM haul.leaving RETURNING host)
+  SELECT array_agg(DISTINCT g.host) INTO v_leaving FROM gone g;
+  IF v_leaving IS NOT NULL THEN
+    v_moves := haul.jobs_to_move(v_leaving, p_limit);
   END IF;
 
   -- Held too long, or about to use a mirror: lock both lanes of each, in key order with those above, then look again
@@ -124,8 +127,8 @@ BEGIN
   GET DIAGNOSTICS unheld = ROW_COUNT;
   IF v_moves IS NOT NULL THEN
     PERFORM haul.move_waiting(v_moves);
-    IF jsonb_array_length(v_moves) < p_limit THEN
-      DELETE FROM haul.leaving;
+    IF jsonb_array_length(v_moves) = p_limit THEN
+      INSERT INTO haul.leaving (host) SELECT u.host FROM unnest(v_leaving) AS u(host);
     END IF;
   END IF;
   SELECT string_agg(DISTINCT m.queue::text, ',') INTO v_queues FROM jsonb_to_recordset(v_moved) AS m(queue integer);
@@ -147,6 +150,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
-  'Maintenance: moves up to p_limit scheduled jobs that are due to their lanes. Also frees up to p_limit interrupted '
-  'jobs that no worker with their part file has taken in time, so that any worker may take them. Returns how many of '
-  'each. Lets up to p_limit jobs that wait for a host in trouble use a mirror.';
+  'Maintenance: lets up to p_limit jobs that wait for a host in trouble use a mirror. Moves up to p_limit scheduled '
+  'jobs that are due to their lanes. Also frees up to p_limit interrupted jobs that no worker with their part file '
+  'has taken in time, so that any worker may take them. Returns how many of each.';

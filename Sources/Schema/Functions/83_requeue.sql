@@ -6,7 +6,7 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = of
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_instances integer[] := ARRAY(SELECT DISTINCT i.instance FROM haul.worker w, unnest(w.instances) AS i(instance)
-    WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp());
+    WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND NOT w.draining);
 BEGIN
   RETURN QUERY SELECT j.queue, j.host, coalesce(c.instance, 0), j.priority, j.id,
     CASE WHEN c.instance <> 0 THEN clock_timestamp() + haul.hold_time() END

@@ -123,6 +123,14 @@ COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
   'those (NULL = none), how many had ended and which had completed (likewise); one that is not free runs, or has '
   'just been changed.';
 
+CREATE OR REPLACE FUNCTION haul.mirror_kept(p_job haul.job, p_url text, p_options jsonb) RETURNS smallint
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN p_job.mirror IS NOT NULL AND p_job.url = p_url
+  THEN haul.mirror_of(haul.url_in_use(p_job.url, p_job.options, p_job.mirror), p_options) END;
+COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
+  'Which mirror of a line with this URL and these options a job goes on using, where the line names the job''s own URL '
+  'and the mirror in use; NULL = none.';
+
 CREATE OR REPLACE FUNCTION haul.take_over(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
   p_jobs bigint[], p_completed bigint[]) RETURNS void
@@ -138,13 +146,17 @@ BEGIN
   -- must be something to come.
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j,
     LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
-  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id AND u.url <> s.url
-    AND (NOT haul.same_but_query(u.url, s.url) OR haul.range_bytes(c.durable) >= coalesce(c.length, 0));
+  WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id
+    AND u.url <> haul.url_in_use(s.url, s.options, haul.mirror_kept(j, s.url, s.options))
+    AND (NOT haul.same_but_query(u.url, s.url) AND (j.mirror IS NULL OR NOT haul.is_part_of_mirror(c.resume))
+      OR haul.range_bytes(c.durable) >= coalesce(c.length, 0));
   UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true')
   FROM haul.staging s, haul.job j
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id
-    AND haul.url_in_use(j.url, j.options, j.mirror) <> s.url;
-  UPDATE haul.job j SET queue = p_queue, host = s.host_id, batch = p_batch, url = s.url, mirror = NULL,
+    AND haul.url_in_use(j.url, j.options, j.mirror)
+      <> haul.url_in_use(s.url, s.options, haul.mirror_kept(j, s.url, s.options));
+  UPDATE haul.job j SET queue = p_queue, batch = p_batch, url = s.url, mirror = haul.mirror_kept(j, s.url, s.options),
+    host = CASE WHEN haul.mirror_kept(j, s.url, s.options) IS NULL THEN s.host_id ELSE j.host END,
     submitted_at = clock_timestamp(),
     priority = coalesce(s.priority, p_priority, j.priority),
     options = CASE WHEN j.id = ANY (v_there) THEN '{"if_exists": "replace"}' ELSE '{}' END::jsonb
@@ -156,8 +168,8 @@ BEGIN
   PERFORM haul.forgive(p_jobs);
   IF p_after > '0' THEN
     INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
-    SELECT j.id, j.queue, j.host, 0, j.priority, clock_timestamp() + p_after FROM haul.job j
-    WHERE j.id = ANY (p_jobs) ORDER BY j.id;
+    SELECT w.job, w.queue, w.host, w.instance, w.priority, clock_timestamp() + p_after
+    FROM haul.waiting_again(p_jobs) w;
   ELSE
     INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
     SELECT w.* FROM haul.waiting_again(p_jobs) w;

@@ -31,7 +31,9 @@ BEGIN
   SELECT coalesce(array_agg(DISTINCT s.owner), '{}') INTO v_jobs FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
 
-  -- Leases before all else, as everywhere. A cancelled job would lose what it has.
+  -- Leases before all else, as everywhere, also of jobs that have been told before: none of them ends meanwhile. A
+  -- cancelled job would lose what it has.
+  PERFORM FROM haul.lease l WHERE l.job = ANY (v_jobs) ORDER BY l.job FOR UPDATE;
   PERFORM haul.command_jobs(v_jobs, 'pause');
   IF p_unfinished THEN
     -- A new statement, which sees all that has ended before the leases were locked.
@@ -44,7 +46,7 @@ BEGIN
   END IF;
   v_free := haul.detach(v_jobs, NULL);
   IF p_unfinished AND v_free.completed IS NOT NULL THEN
-    RAISE EXCEPTION 'job % has just completed', v_free.completed[1] USING ERRCODE = 'HA004', HINT = 'Try again.';
+    RAISE EXCEPTION 'job % has just completed', v_free.completed[1] USING ERRCODE = 'HA007', HINT = 'Try again.';
   END IF;
   UPDATE haul.staging s SET line = s.line + v_behind
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)

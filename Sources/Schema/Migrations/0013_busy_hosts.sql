@@ -10,6 +10,8 @@ CREATE TABLE haul.range_unsafe (
 -- Which of its mirrors a job uses, see Functions/38_mirrors.sql. Waits for whoever uses jobs, and then only writes
 -- the catalogue.
 ALTER TABLE haul.job ADD COLUMN mirror smallint;
+-- The host that was asked; NULL in attempts of earlier versions.
+ALTER TABLE haul.attempt ADD COLUMN host integer;
 -- Hosts from which jobs with mirrors have turned away, until promote() has moved those that still wait for them. Lost
 -- in a crash of the server: then each of these jobs asks the host once.
 CREATE UNLOGGED TABLE haul.leaving (

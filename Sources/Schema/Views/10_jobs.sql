@@ -65,11 +65,11 @@ COMMENT ON COLUMN haul.jobs.job IS 'Id; grows in the order of submission.';
 COMMENT ON COLUMN haul.jobs.queue IS 'Name of its queue.';
 COMMENT ON COLUMN haul.jobs.batch IS 'Name it was submitted under, if any.';
 COMMENT ON COLUMN haul.jobs.host IS
-  'The origin its URL, of several the one in use, points at, with the port when it is not the usual one.';
+  'The host of the URL in use, with the port when it is not the usual one.';
 COMMENT ON COLUMN haul.jobs.state IS 'queued, scheduled, running, interrupted, paused, completed, failed or cancelled.';
 COMMENT ON COLUMN haul.jobs.priority IS '0 (first) to 9.';
 COMMENT ON COLUMN haul.jobs.path IS 'Where its file ends up, below the root of the store.';
-COMMENT ON COLUMN haul.jobs.url IS 'Its URL, of several the one in use, with values of signing parameters blanked.';
+COMMENT ON COLUMN haul.jobs.url IS 'The URL in use, with values of signing parameters blanked.';
 COMMENT ON COLUMN haul.jobs.submitted_at IS 'When it was submitted.';
 COMMENT ON COLUMN haul.jobs.run_at IS 'Not before this time, for a scheduled job.';
 COMMENT ON COLUMN haul.jobs.finished_at IS 'When it was completed, failed or cancelled.';

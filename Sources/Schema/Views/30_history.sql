@@ -42,7 +42,7 @@ SELECT a.job,
     a.status, a.error, a.message,
   h.name AS host
 FROM haul.attempt a LEFT JOIN haul.worker w ON w.id = a.worker
-LEFT JOIN haul.job j ON j.id = a.job LEFT JOIN haul.host h ON h.id = j.host;
+LEFT JOIN haul.job j ON j.id = a.job LEFT JOIN haul.host h ON h.id = coalesce(a.host, j.host);
 COMMENT ON VIEW haul.attempts IS
   'History: one row for every lease that has ended. By job it is found at once; by worker, time or error all are '
   'read.';

@@ -33,6 +33,8 @@ extension JobRun {
   func skipped(bytes: Int64, path: String, report: TransferReport) -> LeaseEnding {
     var ending = completed(bytes: bytes, path: path, report: report, digest: nil)
     ending.isSkipped = true
+    // The file that stands there came from somewhere else.
+    ending.source = nil
     return ending
   }
 
@@ -41,7 +43,8 @@ extension JobRun {
     fill(&ending, report)
     ending.path = lease.path
     ending.error = ErrorClass(rawValue: error.errorClass.rawValue)
-    ending.message = error.sentence
+    // Of several URLs the reader wants to know which one failed.
+    ending.message = (lease.options.mirrors == nil ? "" : "\(lease.host): ") + error.sentence
     ending.status = error.status ?? report.status
     // Should somebody have taken a directory of part files away, the next attempt makes it anew.
     if error.errorClass == .io { environment.stores[lease.store]?.shards.forget() }

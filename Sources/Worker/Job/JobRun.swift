@@ -172,8 +172,8 @@ final class JobRun: Sendable {
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
   ) async throws(TransferError) -> LeaseEnding? {
-    // What the file's name will be is not known yet.
-    if lease.options.contentDisposition == true, lease.earlier == nil { return nil }
+    // The file's final name is not known yet.
+    if lease.isNamedByServer { return nil }
     let occupant = try await store.io.run { () throws(TransferError) in
       try store.destination.occupant(of: path)
     }
@@ -272,10 +272,10 @@ final class JobRun: Sendable {
       })
     let outcome = await inTurn(transfer)
     let report = transfer.report
-    let place = lease.place(suggestedName: report.suggestedName, instead: path)
+    let (place, policy) = lease.place(suggestedName: report.suggestedName, instead: path)
     let publisher = Publisher(
       lease: lease, environment: environment, store: store, parts: order.parts, path: place,
-      policy: lease.policy(at: place), digest: report.digest)
+      policy: policy, digest: report.digest)
     return await ending(
       of: outcome, report, isKept: order.resuming != nil || saver.hasSaved, publisher)
   }

@@ -122,15 +122,19 @@ extension Lease {
     return CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail
   }
 
-  /// Where its file goes, once it is there: by the server's name where the job asks for that.
-  func place(suggestedName: String?, instead path: RelativePath) -> RelativePath {
-    guard options.contentDisposition == true, earlier == nil else { return path }
-    return suggestedName.flatMap(path.renamed) ?? path
-  }
+  /// Whether its file gets the name that the server sends.
+  var isNamedByServer: Bool { options.contentDisposition == true && earlier == nil }
 
-  /// What to do when a file stands at `place`. Under a name that the server has chosen it may be anybody's.
-  func policy(at place: RelativePath) -> CollisionPolicy {
-    policy == .replace && place.description != destination ? .rename : policy
+  /// What to do when a file stands under a name that the server chose. The file may belong to anybody.
+  var policyForServerName: CollisionPolicy { policy == .replace ? .rename : policy }
+
+  /// Where its file goes, and what to do when a file stands there.
+  func place(suggestedName: String?, instead path: RelativePath) -> (RelativePath, CollisionPolicy)
+  {
+    guard isNamedByServer, let place = suggestedName.flatMap(path.renamed) else {
+      return (path, policy)
+    }
+    return (place, policyForServerName)
   }
 }
 

@@ -56,7 +56,7 @@ struct TakeOver: Sendable {
     if case .nothing = found, let checkpoint, let intent = lease.intent,
       let place = try? RelativePath(intent),
       let published = try store.destination.find(
-        place, policy: lease.policy(at: place),
+        place, policy: lease.isNamedByServer ? lease.policyForServerName : lease.policy,
         where: { file throws(TransferError) in
           let size = try file.size()
           return file.inode == checkpoint.inode && size == checkpoint.completeLength

@@ -220,7 +220,7 @@ struct GetCommand: HaulCommand {
       describe: { ExitError(from: $0).message ?? "" })
     reader.schemes = WebURL.webSchemes.union(requests.schemes.map(\.argument))
     reader.choices = list.choices
-    // With the server's names, those of the URLs only stand in.
+    // The server's names replace these.
     reader.numbersDoubleNames = rename || choices.given.contentDisposition == true
     if let input = list.input {
       return try await reader.lines(ofList: input, skipsWrong: list.skipBad)

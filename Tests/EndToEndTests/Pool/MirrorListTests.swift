@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -33,6 +34,27 @@ struct MirrorListTests {
     }
   }
 
+  @Test func `a job that every URL refuses says which one refused it last`() async throws {
+    try await HaulPool.open { pool in
+      let directory = try TemporaryDirectory()
+      let origins = [
+        try OriginServer(handler: Site().answer), try OriginServer(handler: Site().answer),
+      ]
+      let place = try directory.write(
+        origins.map { $0.url("/a") }.joined(separator: "\t") + "\n", to: "list.txt")
+      try await pool.command("submit", "-q", "-i", place)
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      #expect(try await pool.state(of: 1) == "failed")
+      let messages: [String] = try await pool.admin.query(
+        "SELECT message FROM haul.attempts ORDER BY attempt"
+      ).map { try $0.decode(0) }
+      #expect(messages.count == 2)
+      for (message, origin) in zip(messages, origins) {
+        #expect(message.hasPrefix("127.0.0.1:\(origin.port): "), "\(message)")
+      }
+    }
+  }
+
   @Test func `a mirror that is no URL, and too many of them, are wrong`() async throws {
     try await HaulPool.open { pool in
       let directory = try TemporaryDirectory()
@@ -46,7 +68,7 @@ struct MirrorListTests {
       let output = try await pool.haul(["submit", "-i", place])
       #expect(output.exit == .code(65))
       let said = output.standardError.joined(separator: "\n")
-      #expect(said.contains("of a mirror: "))
+      #expect(said.contains("a mirror is wrong: "))
       #expect(said.contains("the job has 17 mirrors, and 16 is the most"))
       #expect(!said.contains("secret"))
     }

@@ -62,6 +62,25 @@ import Testing
     #expect(files == (isNumbered ? ["film.1.iso", "film.2.iso", "film.iso"] : ["film.iso"]))
   }
 
+  /// The file that stands there is the user's, also for a later look at the source.
+  @Test func `a skipped file is not refreshed`() async throws {
+    let origin = try origin("film.iso")
+    try await HaulPool.open { pool in
+      try Pattern(seed: 9).write(to: pool.directory + "/film.iso", length: Self.length)
+      let submit = [
+        "submit", "-q", origin.url("/get?id=1"), "--out", "x", "--content-disposition",
+        "--if-exists", "skip",
+      ]
+      for command in [submit, submit + ["--on-duplicate", "refresh"]] {
+        #expect(try await pool.haul(command).exit == .code(0))
+        #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+        #expect(try await pool.state(of: 1) == "completed")
+        #expect(try difference(pool.directory + "/film.iso", 9) == nil)
+      }
+      #expect(try await pool.value("SELECT source IS NULL FROM haul.outcome"))
+    }
+  }
+
   /// 1. A worker saves half of the file, then gets the rest and gives it the server's name, and dies.
   /// 2. Another finds the file by the name that the first had recorded.
   @Test func `a name outlives the worker that learned it`() async throws {

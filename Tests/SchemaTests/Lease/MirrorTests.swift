@@ -181,6 +181,92 @@ struct MirrorTests {
     }
   }
 
+  @Test func `an attempt that was given up is no refusal`() async throws {
+    try await Pool.open { pool in
+      try await submit(pool, 1)
+      let worker = try await pool.worker()
+      for _ in 1...3 {
+        #expect(try await worker.end(worker.claimOne(), .released) == "queued")
+      }
+      #expect(try await worker.end(worker.claimOne(), .failed, "http_4xx") == "scheduled")
+      #expect(try await pool.value("SELECT url FROM haul.jobs") == "https://b.test/1")
+      let hosts: [String] = try await pool.column(
+        "SELECT host FROM haul.attempts ORDER BY attempt")
+      #expect(hosts == ["a.test", "a.test", "a.test", "a.test"])
+    }
+  }
+
+  @Test func `bytes that an error is about do not go to the mirror`() async throws {
+    try await Pool.open { pool in
+      try await submit(pool, 1)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await pool.execute(
+        "UPDATE haul.checkpoint SET resume = jsonb_build_object('validator', '\"tag\"')")
+      #expect(try await worker.end(lease, .failed, "digest") == "scheduled")
+      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == 0)
+      #expect(try await pool.value("SELECT instance FROM haul.scheduled") == 0)
+    }
+  }
+
+  /// What is saved, or what an earlier file is compared with, is about the URL in use.
+  @Test(arguments: ["checkpoint", "refresh"])
+  func `a waiting job with more than its URL does not follow`(table: String) async throws {
+    try await Pool.open { pool in
+      try await submit(pool, 3)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await pool.execute(
+        table == "refresh"
+          ? "INSERT INTO haul.refresh (job, path) SELECT job, 'x' FROM haul.ready"
+          : """
+          INSERT INTO haul.checkpoint (job, token, instance, durable, length, resume, saved_at)
+          SELECT job, 0, \(pool.instance), '{[0,5)}', 9, '{}', clock_timestamp() FROM haul.ready
+          """)
+      #expect(try await worker.end(lease, .failed, "connect") == "scheduled")
+      _ = try await pool.jobs.promote(limit: 10)
+      #expect(
+        try await pool.value("SELECT count(*) FROM haul.jobs WHERE host = 'a.test'") == 2)
+    }
+  }
+
+  /// 1. A round has chosen the jobs that follow.
+  /// 2. Meanwhile an operator gives one another priority, and a submission gives another one a new URL.
+  @Test func `a job that somebody has changed since does not follow`() async throws {
+    try await Pool.open { pool in
+      try await submit(pool, 4)
+      let worker = try await pool.worker()
+      #expect(try await worker.end(worker.claimOne(), .failed, "connect") == "scheduled")
+      let moves: String = try await pool.value(
+        "SELECT haul.jobs_to_move(ARRAY(SELECT host FROM haul.leaving), 10)::text")
+      try await pool.execute("UPDATE haul.ready SET priority = 1 WHERE job = 2")
+      try await pool.execute("UPDATE haul.job SET options = '{}' WHERE id = 3")
+      try await pool.execute("SELECT haul.move_waiting($1::jsonb)", [moves])
+      #expect(
+        try await pool.column(
+          "SELECT j.host FROM haul.jobs j JOIN haul.ready USING (job) ORDER BY job")
+          == ["a.test", "a.test", "b.test"])
+      try await pool.execute("SELECT haul.arm_jobs(ARRAY(SELECT job FROM haul.ready))")
+    }
+  }
+
+  @Test func `haul get again goes on with the mirror in use`() async throws {
+    try await Pool.open { pool in
+      try await submit(pool, 1)
+      let worker = try await pool.worker()
+      try await worker.end(worker.claimOne(), .failed, "http_4xx")
+      _ = try await pool.jobs.promote(limit: 10)
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      #expect(try await worker.end(lease, .released) == "interrupted")
+      _ = try await pool.resubmit([line(1)], batch: "again", options: JobOptions())
+      let again = try await worker.claimOne()
+      #expect(again.url == "https://b.test/1" && again.host == "b.test")
+      #expect(again.resume != nil)
+    }
+  }
+
   @Test func `the same list again finds its job at whichever mirror that is`() async throws {
     try await Pool.open { pool in
       try await submit(pool, 1)
@@ -191,7 +277,7 @@ struct MirrorTests {
     }
   }
 
-  @Test func `what is brought anew from a mirror is not compared with another's answer`()
+  @Test func `a refresh from a mirror does not use another URL's validator`()
     async throws
   {
     try await Pool.open { pool in
