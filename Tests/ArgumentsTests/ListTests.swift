@@ -68,6 +68,16 @@ struct ListTests {
     #expect(ListFormat.recognised(name: name, line: "http://h/")?.title == format?.title)
   }
 
+  @Test func `URLs with a comment behind the last one are mirrors`() {
+    let expected = entry(1, "http://h/a") { $0.options.mirrors = ["http://m/a"] }
+    for line in ["http://h/a\thttp://m/a # good", "http://h/a\thttp://m/a\t# good"] {
+      #expect(ListFormat.recognised(name: "list.tsv", line: line)?.title == nil)
+      var parser = Aria2Lines(isCertain: false)
+      _ = parser.parse(ListLine(number: 1, text: line))
+      #expect(parser.finish() == expected)
+    }
+  }
+
   // MARK: - aria2
 
   @Test func `options of aria2 belong to the line above them`() {

@@ -73,6 +73,12 @@ package struct WebURL: Sendable, Hashable {
     _ parser: borrowing URLParser, hasEmptyQuery: Bool, schemes: Set<String>
   ) throws(TransferError) {
     parser.clear(CURLUPART_FRAGMENT)
+    // `http://@host/` names nobody.
+    if parser.get(CURLUPART_USER)?.isEmpty == true, parser.get(CURLUPART_PASSWORD)?.isEmpty ?? true
+    {
+      parser.clear(CURLUPART_USER)
+      parser.clear(CURLUPART_PASSWORD)
+    }
     scheme = (parser.get(CURLUPART_SCHEME) ?? "").lowercased()
     guard schemes.contains(scheme) else {
       let allowed = schemes.sorted().joined(separator: ", ")

@@ -25,6 +25,9 @@ struct CurlEnd {
     if code == CURLE_OUT_OF_MEMORY, errorClass == .protocol {
       return "the response has a head that is longer than haul reads"
     }
+    if code == CURLE_BAD_FUNCTION_ARGUMENT, errorClass == .protocol {
+      return "the response's head begins with the continuation of a line"
+    }
     guard errorClass == .tls else { return sentence }
     let why = sentence.split(separator: " ").joined(separator: " ")
     guard code == CURLE_PEER_FAILED_VERIFICATION else {
@@ -60,6 +63,8 @@ struct CurlEnd {
       return progress == .connected ? .protocol : .blockedURL
     case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_OK:
       return .protocol
+    // libcurl: a head whose first field starts with a blank.
+    case CURLE_BAD_FUNCTION_ARGUMENT where progress == .connected: return .protocol
     case CURLE_OUT_OF_MEMORY where progress == .connected:
       // libcurl: a header line of more than 100 KiB (`CURL_MAX_HTTP_HEADER`).
       return .protocol

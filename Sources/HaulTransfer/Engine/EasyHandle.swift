@@ -1,7 +1,7 @@
 internal import HaulCLibcurl
 import HaulSystem
 
-/// A `CURL` handle, set up once for an engine and used for one exchange after another.
+/// A `CURL` handle, set up once for an engine and used for one exchange after another where libcurl allows that.
 ///
 /// Reuse keeps what is costly (libcurl's own memory), and nothing of an exchange: URL, fields and context
 /// are set anew each time.
@@ -13,6 +13,10 @@ import HaulSystem
   private let sentence: UnsafeMutablePointer<CChar>
   private var fields: UnsafeMutablePointer<curl_slist>?
   private var resolve: UnsafeMutablePointer<curl_slist>?
+
+  /// Whether a handle may serve a second exchange. Before 8.1.1 libcurl kept a pointer to a field of the last response that it
+  /// had freed, and used it when the next head began with a folded line (curl issue 11101).
+  static let isReusable = unsafe haul_version_info().pointee.version_num >= 0x08_01_01
 
   /// - Throws: `.io` when this libcurl refuses an option that safety depends on.
   init(_ configuration: Engine.Configuration, _ watch: EngineWatchdog) throws(TransferError) {

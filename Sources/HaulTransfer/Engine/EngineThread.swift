@@ -144,7 +144,7 @@ import HaulSystem
     // Closes the connection when the exchange was not through.
     unsafe curl_multi_remove_handle(multi, exchange.easy.raw)
     // libcurl keeps a Digest challenge in the handle and would answer another server with it.
-    let isClean = !exchange.hasMetDigest
+    let isClean = !exchange.hasMetDigest && EasyHandle.isReusable
     if isClean, idle.count < configuration.maxConnections { idle.append(exchange.easy) }
     unsafe Unmanaged.passUnretained(exchange).release()
   }

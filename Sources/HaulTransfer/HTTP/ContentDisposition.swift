@@ -118,11 +118,11 @@ private enum FileName {
     return RelativePath.shortened(String(kept))
   }
 
-  /// A control character, or one that changes the direction of the text around it.
+  /// A control character, one that shows nothing, or one that changes the direction of the text around it.
   private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0..<0x20, 0x7f...0x9f, 0x061c, 0x200e...0x200f, 0x202a...0x202e, 0x2028...0x2029,
-      0x2066...0x2069:
+    case 0..<0x20, 0x7f...0x9f, 0x061c, 0x200b...0x200f, 0x202a...0x202e, 0x2028...0x2029,
+      0x2066...0x2069, 0xfeff:
       true
     default: false
     }

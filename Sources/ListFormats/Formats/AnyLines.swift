@@ -68,7 +68,12 @@ extension ListFormat {
   private static func isRow(_ line: String, _ fields: TableFields) -> Bool {
     guard fields == .tab || !ListURL.beginning(line[...]), let cells = try? fields.fields(of: line)
     else { return false }
-    let urls = cells.count { ListURL.isOne(String(PlainLines.trimmed($0))) }
+    let trimmed = cells.map { PlainLines.trimmed($0) }
+    // Mirrors, perhaps with a comment behind.
+    if fields == .tab, trimmed.allSatisfy({ $0.isEmpty || $0.hasPrefix("#") || ListURL.beginning($0) }) {
+      return false
+    }
+    let urls = trimmed.count { ListURL.isOne(String($0)) }
     return urls > 0 && urls < cells.count
   }
 }

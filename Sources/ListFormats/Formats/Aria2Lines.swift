@@ -60,7 +60,9 @@ struct Aria2Lines: ListParser {
     }
     var entry = ListEntry(line: line, url: String(try ListURL.alone(in: urls.first ?? content)))
     if urls.count > 1 {
-      entry.options.mirrors = urls.dropFirst().map { String(PlainLines.trimmed(String($0))) }
+      entry.options.mirrors = try urls.dropFirst().map { url throws(ListFault) in
+        String(try ListURL.alone(in: PlainLines.trimmed(String(url))))
+      }
     }
     return entry
   }

@@ -64,6 +64,13 @@ BEGIN
   moves := false;
   state := p_state;
   delay := p_delay;
+  -- The failures of the others are enough; this one, of a host in trouble, is not charged.
+  IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
+    AND haul.is_of_source(p_error) THEN
+    state := 'failed';
+    delay := NULL;
+    RETURN;
+  END IF;
   IF p_urls < 2 OR NOT haul.is_of_source(p_error) OR p_state NOT IN ('scheduled', 'paused', 'failed')
     -- What is there of the file came from this URL, and more of it may come.
     OR p_resumable AND p_state <> 'failed'
@@ -88,7 +95,8 @@ COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, in
   'p_failures, p_max_attempts, p_resumable and p_dice are as there. p_urls: how many URLs the job has; p_mirror: the '
   'one in use (NULL or 0 = its own). p_refusals: how many attempts in a row before this one have failed for good. The '
   'next URL is tried at once, after the last one the first again, after a pause. The job fails when every URL has '
-  'failed for good in a row, or at the last URL once decide() would let it fail.';
+  'failed for good in a row, or at the last URL once decide() would let it fail or the others have failed often '
+  'enough.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -103,13 +111,14 @@ COMMENT ON FUNCTION haul.refusals(bigint) IS
   'How many of a job''s last failures, in a row and not forgiven, were for good. Attempts that ended otherwise do not '
   'count.';
 
--- A strong tag or the job's digest tells whether both URLs have the same file. `moved` makes the worker compare some
--- bytes too.
-CREATE OR REPLACE FUNCTION haul.is_part_of_mirror(p_resume jsonb) RETURNS boolean
+-- A tag says nothing about the file of another URL: servers make it of length and time. Only the job's digest proves
+-- that the pieces belong together. `moved` makes the worker compare some bytes before.
+CREATE OR REPLACE FUNCTION haul.is_part_of_mirror(p_resume jsonb, p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE
-RETURN coalesce(left(p_resume ->> 'validator', 1) = '"' OR p_resume ->> 'validator' = 'digest', false);
-COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb) IS
-  'Whether another URL may continue what a job has saved.';
+RETURN coalesce(p_options ? 'digest' AND (left(p_resume ->> 'validator', 1) = '"'
+  OR p_resume ->> 'validator' = 'digest'), false);
+COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb, jsonb) IS
+  'Whether another URL may continue what a job with these options has saved.';
 
 CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

@@ -161,7 +161,7 @@ BEGIN
   ), ended AS MATERIALIZED (
     SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.priority, l.command, l.attempt,
       l.started_at, c.job IS NOT NULL AS resumable, CASE WHEN c.job IS NOT NULL THEN c.instance ELSE 0 END
-        AS wait_instance, haul.is_part_of_mirror(c.resume) AND haul.keeps_progress(e.error) AS keeps,
+        AS wait_instance, haul.is_part_of_mirror(c.resume, j.options) AND haul.keeps_progress(e.error) AS keeps,
       coalesce(c.token = l.token, false) AS progressed, coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
       -- Of a dead worker: what it had reported or made durable.
@@ -192,12 +192,13 @@ BEGIN
     n.host_name, n.resumable, CASE WHEN t.moves AND NOT n.keeps THEN 0 ELSE n.wait_instance END, n.durable,
     n.began_at, n.seen,
     n.busy, d.trouble, make_interval(secs => least(greatest(n.retry_after, 0), 86400)),
-    coalesce(t.state, d.state), d.charged, coalesce(t.delay, d.delay), coalesce(d.host_delay, t.host_delay), d.error,
+    coalesce(t.state, d.state), d.charged, CASE WHEN t.state IS NULL THEN d.delay ELSE t.delay END,
+    coalesce(d.host_delay, t.host_delay), d.error,
     d.rescues,
     -- Its own host has answered, whatever it said.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true),
-    coalesce(t.moves, false), t.mirror, coalesce(t.next_host, n.host_id), n.keeps
+    coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps
   FROM ended n
   -- A completed job needs no decision: two function calls less a row.
   CROSS JOIN LATERAL (
@@ -228,7 +229,7 @@ BEGIN
     CROSS JOIN LATERAL haul.turn_to_mirror(d.state, n.command, n.error, d.delay, d.failures,
       coalesce((n.options ->> 'max_attempts')::integer, 5), n.resumable, haul.count_urls(n.options), n.mirror,
       haul.refusals(n.job), random()) m
-    WHERE n.result = 'failed' AND n.options ? 'mirrors' AND m.moves AND haul.host_id(u.url) IS NOT NULL
+    WHERE n.result = 'failed' AND n.options ? 'mirrors' AND (m.state = 'failed' OR haul.host_id(u.url) IS NOT NULL)
     -- OFFSET 0: a plan of its own, which looks at the first two and then, for nearly all, at nothing else.
     OFFSET 0) t ON true;
 END

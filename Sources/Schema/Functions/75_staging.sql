@@ -183,6 +183,9 @@ BEGIN
     RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options)
       USING ERRCODE = 'HA004';
   END IF;
+  IF p_options ? 'mirrors' THEN
+    RAISE EXCEPTION 'mirrors belong to one file: give them to a line' USING ERRCODE = 'HA004';
+  END IF;
   SELECT s.line, haul.wrong_option(s.options) AS option INTO v_wrong FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)
     AND s.options IS NOT NULL AND haul.wrong_option(s.options) IS NOT NULL

@@ -148,7 +148,7 @@ BEGIN
     LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id
     AND u.url <> haul.url_in_use(s.url, s.options, haul.mirror_kept(j, s.url, s.options))
-    AND (NOT haul.same_but_query(u.url, s.url) AND (j.mirror IS NULL OR NOT haul.is_part_of_mirror(c.resume))
+    AND (NOT haul.same_but_query(u.url, s.url) AND (j.mirror IS NULL OR NOT haul.is_part_of_mirror(c.resume, s.options))
       OR haul.range_bytes(c.durable) >= coalesce(c.length, 0));
   UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true')
   FROM haul.staging s, haul.job j

@@ -131,10 +131,9 @@ extension Lease {
   /// Where its file goes, and what to do when a file stands there.
   func place(suggestedName: String?, instead path: RelativePath) -> (RelativePath, CollisionPolicy)
   {
-    guard isNamedByServer, let place = suggestedName.flatMap(path.renamed) else {
-      return (path, policy)
-    }
-    return (place, policyForServerName)
+    // Another job of the list may have got the name of this URL from its server.
+    isNamedByServer
+      ? (suggestedName.flatMap(path.renamed) ?? path, policyForServerName) : (path, policy)
   }
 }
 

@@ -32,6 +32,12 @@ extension SubmissionJobOptions {
         try RequestField.all(texts).map(\.text)
       }
     } catch {
+      if case .secret(let name) = error, Self.command == .get {
+        throw ExitError(
+          .usage,
+          "the header \(name) holds a secret, which the database would keep. Use --cookies for cookies, and --credential or --netrc for a log-in."
+        )
+      }
       throw ExitError(.usage, "\(error).")
     }
     return options

@@ -125,6 +125,9 @@ struct GetCommand: HaulCommand {
     try nameCredential(in: &lines, &settings)
     try requireDirectory(lines)
     options.maxHostWait = Self.maxHostWait
+    if rename, options.contentDisposition == true, options.ifExists == nil {
+      options.ifExists = "rename"
+    }
     var order = GetConfiguration(
       lines: lines, directory: output, concurrency: concurrency, options: options,
       allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)

@@ -122,6 +122,7 @@ import Testing
       let worker = ["worker", "--store", "data=\(pool.directory)"]
       let cases: [([String], Int32, String)] = [
         (["submit", "http://h/a", "--header", "Cookie: hunter2"], 64, "name a credential"),
+        (["get", "http://h/a", "--header", "Cookie: hunter2"], 64, "Use --cookies for cookies"),
         (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "for haul itself"),
         (["submit", "http://h/a", "--credential", "../x"], 64, "the name of a credential"),
         (worker + ["--proxy", "http://me:hunter2@h:1"], 64, "netrc"),

@@ -62,6 +62,27 @@ import Testing
     #expect(files == (isNumbered ? ["film.1.iso", "film.2.iso", "film.iso"] : ["film.iso"]))
   }
 
+  @Test func `a file with a server's name is not replaced by one with its own`() async throws {
+    let origin = try OriginServer { request, reply in
+      var file = Representation(seed: request.path == "/film.iso" ? 2 : 1, length: Self.length)
+      if request.path != "/film.iso" {
+        file.contentType = "text/plain\nContent-Disposition: attachment; filename=film.iso"
+      }
+      try file.answer(request, reply)
+    }
+    let place = try await GetPlace()
+    let output = try await place.get([
+      "-j", "1", "--content-disposition", "--if-exists", "replace", origin.url("/get"),
+      origin.url("/film.iso"),
+    ])
+    #expect(output.exit == .code(0), "\(output.said)")
+    let seeds: [UInt64] = [1, 2]
+    for name in ["film.iso", "film.1.iso"] {
+      let path = "\(place.directory)/\(name)"
+      #expect(try seeds.contains { try difference(path, $0) == nil })
+    }
+  }
+
   /// The file that stands there is the user's, also for a later look at the source.
   @Test func `a skipped file is not refreshed`() async throws {
     let origin = try origin("film.iso")

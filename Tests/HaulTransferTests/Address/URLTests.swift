@@ -51,6 +51,9 @@ struct URLTests {
     #expect(try WebURL("http://h").path == "/")
     #expect(try WebURL("http://h").query == nil)
     #expect(try WebURL("http://user@h/").hasCredentials)
+    let empty = try WebURL("http://h/a").resolving(location: "http://@g/b")
+    #expect(!empty.hasCredentials && empty.text == "http://g/b")
+    #expect(try WebURL("http://:@h/").hasCredentials == false)
     #expect(try WebURL("http://:secret@h/").hasCredentials)
   }
 

@@ -46,6 +46,29 @@ struct EngineHeadTests {
     BadHead("1,001 fields", String(repeating: "X: y\n", count: 1001)),
   ]
 
+  /// libcurl before 8.1.1 then used the last response's head, which it had freed, where the same handle had that response.
+  @Test func `a head that begins with a continuation is refused, after other heads too`()
+    async throws
+  {
+    let origin = try OriginServer { request, reply in
+      if request.path == "/good" {
+        return try Representation(seed: 1, length: 10).answer(request, reply)
+      }
+      try reply.head("HTTP/1.1 200 OK\n X: y\nContent-Length: 5")
+      try reply.body("12345")
+      reply.close()
+    }
+    try await withEngine { engine in
+      for _ in 1...20 {
+        let (good, _) = await engine.fetch(origin.url("/good"))
+        #expect(good.outcome.failure == nil)
+        let (result, _) = await engine.fetch(origin.url("/folded"))
+        #expect(result.outcome.failure == .protocol, "\(result.outcome)")
+        #expect("\(result.outcome)".contains("begins with the continuation of a line"))
+      }
+    }
+  }
+
   @Test(arguments: badHeads)
   func `a head that breaks HTTP is refused`(_ head: BadHead) async throws {
     let origin = try OriginServer { _, reply in

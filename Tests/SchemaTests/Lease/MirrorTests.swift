@@ -57,6 +57,11 @@ struct MirrorDecision: Sendable, CustomTestStringConvertible {
       state: "failed", failures: 4, mirror: 1, moves: false, follows: "failed", delay: 7),
     MirrorDecision(
       state: "failed", error: "connect", mirror: 1, moves: false, follows: "failed", delay: 7),
+    // A dead one at the end does not go on for ever where the others refuse.
+    MirrorDecision(error: "connect", failures: 4, mirror: 1, delay: 7),
+    MirrorDecision(
+      error: "connect", failures: 5, mirror: 1, moves: false, follows: "failed", delay: nil),
+    MirrorDecision(error: "proxy", failures: 5, mirror: 1, moves: false, delay: 7),
   ]
 }
 
@@ -136,10 +141,19 @@ struct MirrorTests {
     }
   }
 
-  @Test func `bytes of a URL that is refused are compared only under a strong tag`() async throws {
-    for (validator, keeps) in [(#""tag""#, true), ("Sun, 06 Nov 1994 08:49:37 GMT", false)] {
+  @Test func `bytes of a URL that is refused are of use only where a digest decides`() async throws
+  {
+    let cases = [
+      (#""tag""#, true, true), ("digest", true, true), (#""tag""#, false, false),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", true, false),
+    ]
+    for (validator, hasDigest, keeps) in cases {
       try await Pool.open { pool in
         try await submit(pool, 1)
+        if hasDigest {
+          try await pool.execute(
+            "UPDATE haul.job SET options = options || '{\"digest\": \"sha-256=x\"}'")
+        }
         let worker = try await pool.worker()
         let lease = try await worker.claimOne()
         try await worker.checkpoint(lease, instance: pool.instance)

@@ -52,6 +52,16 @@ struct JobOptionTests {
     }
   }
 
+  @Test func `mirrors are for a line, not for all`() async throws {
+    try await Pool.open { pool in
+      let key: String = try await pool.value("SELECT haul.begin_submission('\(Pool.name)')::text")
+      try await refused(
+        pool,
+        "SELECT haul.submit('\(key)', '\(Pool.name)', NULL, 5::smallint, '{\"mirrors\": [\"http://b.test/\"]}', NULL, 'skip', false, 10)",
+        "mirrors belong to one file")
+    }
+  }
+
   private func refused(_ pool: Pool, _ call: String, _ start: String) async throws {
     let refusal = await #expect(throws: PostgresError.self) { try await pool.execute(call) }
     #expect(refusal?.sqlState?.rawValue == "HA004")
