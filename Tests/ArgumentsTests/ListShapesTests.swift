@@ -165,6 +165,16 @@ struct ListShapesTests {
     #expect(ListColumn("") == nil && ListColumn("0") == nil && ListColumn("99999") == nil)
   }
 
+  /// Links and boxes of Markdown begin as arrays do.
+  @Test(arguments: ["[l](https://h/a)", "[ ] https://h/a", "[1] https://h/a", "[x] https://h/a"])
+  func `a line that begins with a bracket is no JSON`(line: String) {
+    for text in [line, line + "\n" + line + "\n"] {
+      #expect(
+        read(text).first
+          == "1! it holds more than a URL; --extract takes every URL out of the list")
+    }
+  }
+
   // MARK: - JSON
 
   @Test(
@@ -178,7 +188,14 @@ struct ListShapesTests {
         "\u{feff}\n{\n\"n\": 2,\n\"files\": [{\"url\":\"https://h/\\u0061\"}]\n}\n",
         ["4 https://h/a"]
       ),
-      ("{\"files\":[\"https://h/a\"],\"n\":{}}", ["1! the object has no url"]),
+      ("{\"files\":[\"https://h/a\"],\"n\":{}}", ["1 https://h/a"]),
+      (
+        "{\"meta\":{\"c\":1},\"files\":[{\"url\":\"https://h/a\"}]}", ["1 https://h/a"]
+      ),
+      (
+        "[{\"url\":\"https://h/a\"}] https://h/b",
+        ["1 https://h/a", "1! something follows the end of the JSON"]
+      ),
       ("{\"n\":1,\"files\":[\"https://h/a\"]}\n", ["1 https://h/a"]),
       ("[]", []), ("[\n]\n", []),
       ("[\"https://h/a\"", ["1! the JSON ends in the middle"]),

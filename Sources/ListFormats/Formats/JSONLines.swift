@@ -37,7 +37,7 @@ struct JSONLines: ListParser {
       case .null: break
       case .text(let text): try member.put(text, into: &entry)
       case .texts(let texts): try member.field.put(texts, into: &entry)
-      case .other: throw member.field.noSuchValue
+      case .list, .other: throw member.field.noSuchValue
       }
     }
     if entry.url.isEmpty { throw ListFault("the object has no url") }
@@ -78,18 +78,20 @@ struct JSONObject: Decodable {
     case text(String)
     case texts([String])
     case null
-    /// Another array, an object, or a number that is not whole.
+    /// An array of anything but texts.
+    case list
+    /// An object, or a number that is not whole.
     case other
   }
 
   let members: [(name: String, value: Value)]
 
-  /// Whether it names no URL, and has exactly one array or object, which may be a list of them.
+  /// Whether it names no URL, and has exactly one array, which may be a list of them.
   func isListAlone(_ choices: ListColumns) -> Bool {
     let lists = members.count {
       switch $0.value {
-      case .texts, .other: true
-      case .text, .null: false
+      case .texts, .list: true
+      case .text, .null, .other: false
       }
     }
     let url = choices.url?.description ?? ListField.url.name
@@ -111,6 +113,8 @@ struct JSONObject: Decodable {
         value = .text(flag ? "true" : "false")
       } else if let texts = try? container.decode([String].self, forKey: key) {
         value = .texts(texts)
+      } else if (try? container.nestedUnkeyedContainer(forKey: key)) != nil {
+        value = .list
       } else {
         value = (try? container.decodeNil(forKey: key)) == true ? .null : .other
       }

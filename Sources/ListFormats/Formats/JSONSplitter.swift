@@ -32,7 +32,7 @@ struct JSONSplitter: ListSplitter {
     if !isWhole, bytes.count < 3, mark.starts(with: bytes) { return nil }
     let text = bytes.dropFirst(bytes.starts(with: mark) ? 3 : 0).drop(while: isBlank)
     guard let first = text.first else { return isWhole ? false : nil }
-    if first == UInt8(ascii: "[") { return true }
+    if first == UInt8(ascii: "[") { return isArray(text.dropFirst(), isWhole: isWhole) }
     let isNamedLines = ["jsonl", "ndjson"].contains { name.lowercased().hasSuffix(".\($0)") }
     if first != UInt8(ascii: "{") || isNamedLines { return false }
     let line = text.prefix { $0 != UInt8(ascii: "\n") }
@@ -46,6 +46,17 @@ struct JSONSplitter: ListSplitter {
     }
     // A line of JSON with a fault has another below it; the line of an object that goes on has none.
     return next == nil && !isWhole ? nil : next != UInt8(ascii: "{")
+  }
+
+  /// Whether what follows a bracket at the beginning makes it an array of objects or texts, or an empty one: Markdown begins
+  /// links and boxes so. nil where more bytes tell.
+  private static func isArray(_ text: ArraySlice<UInt8>, isWhole: Bool) -> Bool? {
+    let isBlank = { (byte: UInt8) in byte <= UInt8(ascii: " ") }
+    let rest = text.drop(while: isBlank)
+    guard let first = rest.first else { return isWhole ? true : nil }
+    if first != UInt8(ascii: "]") { return "{\"[".utf8.contains(first) }
+    let isEmpty = rest.dropFirst().allSatisfy(isBlank)
+    return isEmpty && !isWhole ? nil : isEmpty
   }
 
   mutating func append(_ bytes: [UInt8]) {
@@ -71,6 +82,9 @@ struct JSONSplitter: ListSplitter {
 
   private mutating func take(_ byte: UInt8) {
     if byte == UInt8(ascii: "\n") { number += 1 }
+    if depth == 0, lists > 0, byte > UInt8(ascii: " ") {
+      return fail("something follows the end of the JSON")
+    }
     if isInText {
       keep(byte)
       if isEscaped {
