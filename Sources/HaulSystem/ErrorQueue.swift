@@ -13,6 +13,8 @@ final class ErrorQueue: Sendable {
     var lost = 0
     /// The thread writes, or is about to.
     var isWriting = false
+    /// A terminal has not taken a piece in time; nobody waits for it until it has taken all.
+    var isStalled = false
   }
 
   static let shared = ErrorQueue(STDERR_FILENO)
@@ -22,16 +24,19 @@ final class ErrorQueue: Sendable {
   private static let atOnce = 4096
 
   private let file: Int32
+  /// A terminal says that it can be written to, and may take a single byte.
+  private let isTerminal: Bool
   private let state = Mutex(State())
 
   init(_ file: Int32) {
     self.file = file
+    isTerminal = isatty(file) == 1
   }
 
-  /// Writes `bytes` now or later. Never blocks.
+  /// Writes `bytes` now or later. Blocks for no more than a tenth of a second, and that once while a terminal is stopped.
   func append(_ bytes: [UInt8]) {
     let begins = state.withLock { state -> Bool in
-      if !state.isWriting, bytes.count <= Self.atOnce, takesMore {
+      if !isTerminal, !state.isWriting, bytes.count <= Self.atOnce, takesMore {
         write(bytes)
         return false
       }
@@ -46,12 +51,17 @@ final class ErrorQueue: Sendable {
     }
     // Without a thread the caller has to wait, as it would have without this queue.
     if begins, !DetachedThread.start({ self.drain() }) { drain() }
+    if isTerminal, !state.withLock(\.isStalled) {
+      // What goes to the terminal by standard output comes after this.
+      flush(within: .milliseconds(100))
+      state.withLock { $0.isStalled = $0.isWriting }
+    }
   }
 
   /// Returns when all is written, or after `time`.
   func flush(within time: Duration) {
     let end = ContinuousClock.now + time
-    while state.withLock(\.isWriting), ContinuousClock.now < end { usleep(1000) }
+    while state.withLock(\.isWriting), ContinuousClock.now < end { usleep(100) }
   }
 
   /// Writes what waits, until nothing does.
@@ -64,6 +74,7 @@ final class ErrorQueue: Sendable {
       if state.waiting.isEmpty {
         guard state.lost > 0 else {
           state.isWriting = false
+          state.isStalled = false
           return nil
         }
         defer { state.lost = 0 }

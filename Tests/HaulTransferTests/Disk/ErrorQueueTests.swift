@@ -46,6 +46,24 @@ struct ErrorQueueTests {
     #expect(pipe.read(8) == Array("one\ntwo\n".utf8))
   }
 
+  /// A terminal that Ctrl-S has stopped says that it can be written to, and then takes one byte or none.
+  @Test(.timeLimit(.minutes(1)))
+  func `a terminal that is stopped holds nobody up`() throws {
+    // pts(4), ioctl_tty(2): TIOCSPTLCK and TIOCGPTN, which Glibc's module leaves out.
+    let near = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    try #require(near >= 0)
+    defer { close(near) }
+    var (lock, number) = (Int32(0), Int32(0))
+    try #require(unsafe ioctl(near, 0x4004_5431, &lock) == 0)
+    try #require(unsafe ioctl(near, 0x8004_5430, &number) == 0)
+    let far = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+    try #require(far >= 0)
+    let queue = ErrorQueue(far)
+    let line = [UInt8](repeating: UInt8(ascii: "x"), count: 999) + [10]
+    for _ in 0..<500 { queue.append(line) }
+    // The thread's write ends with the other side.
+  }
+
   /// It used to hold up whoever logged, who held leases and did nothing.
   @Test func `a reader that does not read holds nobody up, and learns what it missed`() async throws
   {
