@@ -70,9 +70,10 @@ extension ListFormat {
     else { return false }
     let trimmed = cells.map { PlainLines.trimmed($0) }
     // Mirrors, perhaps with a comment behind.
-    if fields == .tab, trimmed.allSatisfy({ $0.isEmpty || $0.hasPrefix("#") || ListURL.beginning($0) }) {
-      return false
+    let areURLs = trimmed.allSatisfy {
+      $0.isEmpty || $0.hasPrefix("#") || ListURL.beginning($0)
     }
+    if fields == .tab, areURLs { return false }
     let urls = trimmed.count { ListURL.isOne(String($0)) }
     return urls > 0 && urls < cells.count
   }
