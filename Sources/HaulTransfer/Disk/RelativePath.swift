@@ -60,40 +60,17 @@ package struct RelativePath: Sendable, Hashable, CustomStringConvertible {
   /// The path in the same directory with `.number` before the name's extension: `a.1.txt`. A name
   /// that would become longer than 255 bytes loses the end of its stem.
   package func numbered(_ number: Int) -> RelativePath {
-    let end = Self.endOfStem(name)
-    let name = Self.shortened(name[..<end], ".\(number)\(name[end...])")
+    let end = FileName.endOfStem(name)
+    let name = FileName.shortened(name[..<end], ".\(number)\(name[end...])")
     return RelativePath(components: components.dropLast() + [name])
   }
 
   /// The name that a damaged file gets: `a.txt.damaged`.
-  var damagedName: String { Self.shortened(name[...], ".damaged") }
+  var damagedName: String { FileName.shortened(name[...], ".damaged") }
 
   /// The path with another name in the same directory; nil where that is no name.
   package func renamed(_ name: String) -> RelativePath? {
     if name.utf8.contains(UInt8(ascii: "/")) { return nil }
     return try? RelativePath((components.dropLast() + [name]).joined(separator: "/"))
-  }
-
-  /// `name`, without the end of its stem where it is longer than 255 bytes.
-  static func shortened(_ name: String) -> String {
-    let end = endOfStem(name)
-    return shortened(name[..<end], String(name[end...]))
-  }
-
-  /// Where the extension of a name begins. An ending of more than 64 bytes is no extension.
-  private static func endOfStem(_ name: String) -> String.Index {
-    let dot = name.dropFirst().lastIndex(of: ".") ?? name.endIndex
-    return name[dot...].utf8.count > 64 ? name.endIndex : dot
-  }
-
-  /// `stem` and `rest`, where need be without the end of the stem: a name has at most 255 bytes.
-  private static func shortened(_ stem: Substring, _ rest: String) -> String {
-    var bytes = stem.utf8.prefix(max(0, 255 - rest.utf8.count))
-    guard bytes.count < stem.utf8.count else { return stem + rest }
-    // Not in the middle of a scalar.
-    while true {
-      if let text = String(bytes) { return text + rest }
-      bytes.removeLast()
-    }
   }
 }

@@ -99,32 +99,3 @@ private struct DispositionParameters {
     }
   }
 }
-
-/// Names that others choose.
-private enum FileName {
-  /// A name that is fit for a file, made of `text`; nil where nothing is left of it.
-  static func fit(_ text: String) -> String? {
-    var name =
-      text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).last ?? [][...]
-    name = name.split(separator: "\\", omittingEmptySubsequences: false).last ?? [][...]
-    var kept = String.UnicodeScalarView(name.filter { !isUnfit($0) })[...]
-    kept = kept.drop { $0 == "." || $0.properties.isWhitespace }
-    while let last = kept.last, last == "." || last.properties.isWhitespace { kept.removeLast() }
-    // Programs would take it for an option.
-    if kept.first == "-" {
-      kept.replaceSubrange(kept.startIndex...kept.startIndex, with: "_".unicodeScalars)
-    }
-    if kept.isEmpty { return nil }
-    return RelativePath.shortened(String(kept))
-  }
-
-  /// A control character, one that shows nothing, or one that changes the direction of the text around it.
-  private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7f...0x9f, 0x061c, 0x200b...0x200f, 0x202a...0x202e, 0x2028...0x2029,
-      0x2066...0x2069, 0xfeff:
-      true
-    default: false
-    }
-  }
-}

@@ -44,6 +44,45 @@ import Testing
     #expect(try status(place.directory + "/without").st_mtim.tv_sec != Self.modified)
   }
 
+  @Test func `a job may demand the type of its file`() async throws {
+    let place = try await GetPlace()
+    let origin = try OriginServer { request, reply in
+      var file = Representation(seed: 9, length: 1000)
+      file.contentType = request.path == "/page" ? "text/html" : "application/zip"
+      try file.answer(request, reply)
+    }
+    let command = ["--expect-type", "application/zip"]
+    #expect(try await place.get(command + [origin.url("/file")]).exit == .code(0))
+    let output = try await place.get(command + [origin.url("/page")])
+    #expect(output.exit == .code(1))
+    #expect(output.said.joined().contains("text/html and not application/zip as demanded"))
+    #expect(try FileTree.files(below: place.directory).count == 1)
+  }
+
+  /// Without a validator the digest alone proves that the pieces belong together.
+  @Test func `with a digest a server that cuts each response gives the file piece by piece`()
+    async throws
+  {
+    let place = try await GetPlace()
+    var file = Representation(seed: 9, length: 1_000_000)
+    file.entityTag = nil
+    let origin = try OriginServer { [file] request, reply in
+      try file.answer(request, reply, cut: .close(after: 300_000))
+    }
+    let directory = try TemporaryDirectory()
+    let copy = directory.path("copy")
+    try Pattern(seed: 9).write(to: copy, length: file.length)
+    let sum = try await ChildProcess.run("sha256sum", [copy]).standardOutput
+    let digest = try #require(sum.first?.prefix(64))
+    let output = try await place.get("--checksum", "sha-256=\(digest)", origin.url("/file"))
+    #expect(output.exit == .code(0), "\(output.said)")
+    let difference = try FileTree.firstDifference(
+      of: place.directory + "/file", from: Pattern(seed: 9), length: file.length)
+    #expect(difference == nil)
+    let whole = origin.log.value.exchanges.count { $0.request[field: "Range"] == nil }
+    #expect(whole == 1)
+  }
+
   @Test func `what came as a web page, or without a time, is told`() async throws {
     let place = try await GetPlace()
     let origin = try OriginServer { _, reply in

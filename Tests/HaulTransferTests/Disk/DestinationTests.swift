@@ -205,6 +205,12 @@ import Testing
     #expect(throws: reason) { try RelativePath(text) }
   }
 
+  @Test(arguments: [248, 255])
+  func `a damaged file's name is one, however long the file's is`(length: Int) throws {
+    let path = try RelativePath(String(repeating: "n", count: length))
+    #expect(path.damagedName.utf8.count == 255 && path.damagedName.hasSuffix("n.damaged"))
+  }
+
   @Test(arguments: [
     ("a", "a.1"), ("d/a.txt", "d/a.1.txt"), ("a.tar.gz", "a.tar.1.gz"), (".profile", ".profile.1"),
     ("a.", "a.1."),

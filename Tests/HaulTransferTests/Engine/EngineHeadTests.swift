@@ -69,6 +69,17 @@ struct EngineHeadTests {
     }
   }
 
+  @Test func `a length of twenty digits is too much, and a number`() async throws {
+    let origin = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 200 OK\nContent-Length: 99999999999999999999")
+      reply.close()
+    }
+    try await withEngine { engine in
+      let (result, _) = await engine.fetch(origin.url("/"))
+      #expect("\(result.outcome)".contains("more than 1 PiB"), "\(result.outcome)")
+    }
+  }
+
   @Test(arguments: badHeads)
   func `a head that breaks HTTP is refused`(_ head: BadHead) async throws {
     let origin = try OriginServer { _, reply in

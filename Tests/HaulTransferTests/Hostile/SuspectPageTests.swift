@@ -229,6 +229,8 @@ struct SuspectPageTests {
     }
     #expect(try outcome.holds(Self.file))
     #expect(asked.count == 2)
+    // An honest refusal: "restart" would keep ranges from other files too.
+    #expect(bench.rulings.value.first == "27 once_more")
   }
 
   @Test(arguments: ["404 None", "200 OK\nContent-Type: text/html"])
