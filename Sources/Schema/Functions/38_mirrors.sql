@@ -1,5 +1,5 @@
--- A job may name other URLs of its file, its mirrors, which are tried in their order. `job.mirror` says which one is in
--- use, 1 being the first mirror; NULL = the job's own URL. `job.host` is the host of the URL in use.
+-- A job may have mirrors: other URLs of its file. They are tried in their order. `job.mirror` is the number of the
+-- mirror in use, from 1; NULL = the job's own URL. `job.host` is the host of the URL in use.
 
 CREATE OR REPLACE FUNCTION haul.url_in_use(p_url text, p_options jsonb, p_mirror smallint) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -13,6 +13,12 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN 1 + jsonb_array_length(p_options -> 'mirrors')
   ELSE 1 END;
 COMMENT ON FUNCTION haul.count_urls(jsonb) IS 'How many URLs a job with these options has, its mirrors included.';
+
+CREATE OR REPLACE FUNCTION haul.next_mirror(p_mirror smallint, p_options jsonb) RETURNS smallint
+LANGUAGE sql IMMUTABLE
+RETURN ((coalesce(p_mirror, 0) + 1) % haul.count_urls(p_options))::smallint;
+COMMENT ON FUNCTION haul.next_mirror(smallint, jsonb) IS
+  'The mirror after the one in use; 0 = the job''s own URL, which follows the last mirror.';
 
 CREATE OR REPLACE FUNCTION haul.host_of(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE
@@ -64,7 +70,7 @@ BEGIN
   moves := false;
   state := p_state;
   delay := p_delay;
-  -- The failures of the others are enough; this one, of a host in trouble, is not charged.
+  -- The other URLs have failed often enough. This failure, of a host in trouble, is not charged.
   IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
     AND haul.is_of_source(p_error) THEN
     state := 'failed';
@@ -72,7 +78,7 @@ BEGIN
     RETURN;
   END IF;
   IF p_urls < 2 OR NOT haul.is_of_source(p_error) OR p_state NOT IN ('scheduled', 'paused', 'failed')
-    -- What is there of the file came from this URL, and more of it may come.
+    -- The saved bytes came from this URL, and it may send the rest.
     OR p_resumable AND p_state <> 'failed'
     OR v_is_refused AND p_refusals + 1 >= p_urls
     OR p_state = 'failed' AND v_is_last AND (NOT v_is_refused OR p_failures + 1 >= p_max_attempts) THEN
@@ -154,8 +160,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS 'Which mirror in these options a URL is; NULL = none.';
 
--- Jobs that have not been tried follow those that have turned away from a host in trouble. Jobs with saved bytes or
--- with an earlier file stay: use_mirrors() alone knows what these mean for another URL.
+-- Jobs that have not been tried follow the jobs that have left a host in trouble. Jobs with saved bytes or with an
+-- earlier file stay, because only use_mirrors() prepares these for another URL.
 CREATE OR REPLACE FUNCTION haul.jobs_to_move(p_hosts integer[], p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -167,10 +173,10 @@ BEGIN
     JOIN haul.lane_key k ON k.host = g.host AND k.instance = 0
     CROSS JOIN LATERAL (
       SELECT r.job, r.queue, r.host, r.priority, j.options, j.url,
-        (coalesce(j.mirror, 0) + 1) % haul.count_urls(j.options) AS mirror
+        haul.next_mirror(j.mirror, j.options) AS mirror
       FROM haul.ready r JOIN haul.job j ON j.id = r.job
       WHERE r.queue = k.queue AND r.host = k.host AND r.instance = 0 ORDER BY r.priority, r.job LIMIT 10000) w
-    JOIN haul.host_name n ON n.name = haul.host_of(haul.url_in_use(w.url, w.options, w.mirror::smallint))
+    JOIN haul.host_name n ON n.name = haul.host_of(haul.url_in_use(w.url, w.options, w.mirror))
     CROSS JOIN LATERAL haul.host_now(n.id) t
     WHERE h.failures > 0 AND t.failures = 0 AND haul.count_urls(w.options) > 1 AND n.id <> g.host
       AND NOT EXISTS (SELECT FROM haul.attempt a WHERE a.job = w.job AND NOT a.forgiven)
@@ -190,7 +196,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_mine bigint[];
 BEGIN
-  -- Whoever holds a row of one of these jobs may be waiting for a lane that the caller holds, so none is waited for.
+  -- A session that holds a row of one of these jobs may wait for a lane of the caller's. So this waits for no row.
   SELECT array_agg(t.job) INTO v_mine FROM (
     SELECT r.job FROM jsonb_to_recordset(p_moves) AS m(job bigint)
     JOIN haul.ready r ON r.job = m.job JOIN haul.job j ON j.id = m.job
@@ -201,7 +207,7 @@ BEGIN
       AS m(job bigint, queue integer, host integer, priority smallint, mirror smallint, next_host integer)
     JOIN haul.ready r ON r.job = m.job AND r.queue = m.queue AND r.host = m.host AND r.priority = m.priority
       AND r.instance = 0
-    JOIN haul.job j ON j.id = m.job AND (coalesce(j.mirror, 0) + 1) % haul.count_urls(j.options) = m.mirror
+    JOIN haul.job j ON j.id = m.job AND haul.next_mirror(j.mirror, j.options) = m.mirror
       AND haul.host_id(haul.url_in_use(j.url, j.options, m.mirror)) = m.next_host
     WHERE m.job = ANY (v_mine) AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = m.job)
       AND NOT EXISTS (SELECT FROM haul.refresh f WHERE f.job = m.job)

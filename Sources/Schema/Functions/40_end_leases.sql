@@ -224,7 +224,7 @@ BEGIN
       CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
         make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
     FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url
-      FROM (SELECT ((coalesce(n.mirror, 0) + 1) % haul.count_urls(n.options))::smallint AS mirror) k
+      FROM (SELECT haul.next_mirror(n.mirror, n.options) AS mirror) k
       JOIN haul.job j ON j.id = n.job) u
     CROSS JOIN LATERAL haul.turn_to_mirror(d.state, n.command, n.error, d.delay, d.failures,
       coalesce((n.options ->> 'max_attempts')::integer, 5), n.resumable, haul.count_urls(n.options), n.mirror,

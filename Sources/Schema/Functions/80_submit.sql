@@ -104,7 +104,7 @@ BEGIN
   -- Whoever submits again what had failed may have mended its options. A refreshed job keeps the options that are not
   -- given now, except those that describe the earlier file.
   UPDATE haul.job j SET options = p_queue.defaults || l.options
-    -- What is there of the file came from one of these.
+    -- The saved bytes came from one of these.
     || CASE WHEN j.mirror IS NOT NULL THEN jsonb_build_object('mirrors', j.options -> 'mirrors') ELSE '{}' END
   FROM (
     SELECT DISTINCT ON (s.owner) s.owner, coalesce((

@@ -7,13 +7,13 @@ CREATE TABLE haul.range_unsafe (
   PRIMARY KEY (host, directory)
 );
 
--- Which of its mirrors a job uses, see Functions/38_mirrors.sql. Waits for whoever uses jobs, and then only writes
--- the catalogue.
+-- The mirror that a job uses, see Functions/38_mirrors.sql. The statement waits for sessions that use jobs. It changes
+-- the catalogue and no rows.
 ALTER TABLE haul.job ADD COLUMN mirror smallint;
 -- The host that was asked; NULL in attempts of earlier versions.
 ALTER TABLE haul.attempt ADD COLUMN host integer;
--- Hosts from which jobs with mirrors have turned away, until promote() has moved those that still wait for them. Lost
--- in a crash of the server: then each of these jobs asks the host once.
+-- Hosts that jobs with mirrors have left. promote() moves the other jobs that wait for these hosts. A crash of the
+-- server empties the table; then each job asks the host once.
 CREATE UNLOGGED TABLE haul.leaving (
   host integer NOT NULL
 );

@@ -109,20 +109,11 @@ import Testing
     let origin = try origin("film.iso", gate: gate)
     try await HaulPool.open { pool in
       let coordinator = try await pool.coordinator()
-      try await pool.command(
-        "submit", origin.url("/get?id=1"), "--out", "d/x", "--content-disposition")
-      let one = try pool.worker(environment: ["HAUL_FAILPOINT": "after_rename=kill"])
-      try await origin.sent(Self.length / 2)
-      try await one.event("job.checkpoint")
+      let one = try await workerWithHalf(pool, origin, ["HAUL_FAILPOINT": "after_rename=kill"])
       gate.open()
       #expect(try await one.exit() == .signal(SIGKILL))
-      try await pool.expire(one.workerNumber())
-      let two = try pool.worker()
-      try await two.event("job.completed")
-      try await two.drain()
+      try await finish(pool, after: one)
       try await coordinator.drain()
-      #expect(try pool.files() == ["d/film.iso"])
-      #expect(try difference(pool.directory + "/d/film.iso", 1) == nil)
       #expect(try await pool.value("SELECT path FROM haul.jobs") == "d/film.iso")
       #expect(origin.log.value.exchanges.count == 1)
       #expect(try await pool.violations() == [])
@@ -135,21 +126,34 @@ import Testing
     let origin = try origin("film.iso", gate: gate)
     try await HaulPool.open { pool in
       let coordinator = try await pool.coordinator()
-      try await pool.command(
-        "submit", origin.url("/get?id=1"), "--out", "d/x", "--content-disposition")
-      let one = try pool.worker()
-      try await origin.sent(Self.length / 2)
-      try await one.event("job.checkpoint")
+      let one = try await workerWithHalf(pool, origin)
       one.signal(SIGKILL)
       #expect(try await one.exit() == .signal(SIGKILL))
       gate.open()
-      try await pool.expire(one.workerNumber())
-      let two = try pool.worker()
-      try await two.event("job.completed")
-      try await two.drain()
+      try await finish(pool, after: one)
       try await coordinator.drain()
-      #expect(try pool.files() == ["d/film.iso"])
-      #expect(try difference(pool.directory + "/d/film.iso", 1) == nil)
     }
+  }
+
+  /// A worker that has saved half of the file.
+  private func workerWithHalf(
+    _ pool: HaulPool, _ origin: OriginServer, _ environment: [String: String] = [:]
+  ) async throws -> HaulProcess {
+    try await pool.command(
+      "submit", origin.url("/get?id=1"), "--out", "d/x", "--content-disposition")
+    let worker = try pool.worker(environment: environment)
+    try await origin.sent(Self.length / 2)
+    try await worker.event("job.checkpoint")
+    return worker
+  }
+
+  /// Lets another worker complete the job of the dead worker `one`, and looks at the file.
+  private func finish(_ pool: HaulPool, after one: HaulProcess) async throws {
+    try await pool.expire(one.workerNumber())
+    let two = try pool.worker()
+    try await two.event("job.completed")
+    try await two.drain()
+    #expect(try pool.files() == ["d/film.iso"])
+    #expect(try difference(pool.directory + "/d/film.iso", 1) == nil)
   }
 }
