@@ -5,20 +5,26 @@ extension WebURL {
   ///
   /// ``text`` keeps them as submitted, since jobs are told apart by it. The brackets of an IPv6 host are no part of this.
   var wire: String {
-    let separator = text.firstRange(of: "://")?.upperBound ?? text.startIndex
-    let start = text[separator...].firstIndex { "/?".contains($0) } ?? text.endIndex
-    let rest = Self.encoded(text[start...])
-    let end = rest.firstIndex(of: "?") ?? rest.endIndex
-    let path = isFile ? String(rest[..<end]) : Self.withoutDots(rest[..<end])
-    return text[..<start] + path + rest[end...]
+    let bytes = text.utf8
+    let host = bytes.index(bytes.startIndex, offsetBy: scheme.utf8.count + "://".utf8.count)
+    let start = bytes[host...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+    let given = text[(start ?? text.endIndex)...]
+    let rest = given.utf8.contains(where: Self.isForbidden) ? Self.encoded(given)[...] : given
+    let end = rest.utf8.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+    let path = isFile ? rest[..<end] : Self.withoutDots(rest[..<end])
+    return String(text[..<given.startIndex] + path + rest[end...])
   }
 
-  private static let forbidden = Set("{}|^\"<>\\[]` ".utf8)
+  private static func isForbidden(_ byte: UInt8) -> Bool {
+    switch Unicode.Scalar(byte) {
+    case "{", "}", "|", "^", "\"", "<", ">", "\\", "[", "]", "`", " ": true
+    default: false
+    }
+  }
 
   private static func encoded(_ text: Substring) -> String {
-    guard text.utf8.contains(where: forbidden.contains) else { return String(text) }
-    return text.unicodeScalars.reduce(into: "") { encoded, scalar in
-      guard scalar.isASCII, forbidden.contains(UInt8(scalar.value)) else {
+    text.unicodeScalars.reduce(into: "") { encoded, scalar in
+      guard scalar.isASCII, isForbidden(UInt8(scalar.value)) else {
         return encoded.unicodeScalars.append(scalar)
       }
       encoded += "%" + String(scalar.value, radix: 16, uppercase: true)
@@ -26,9 +32,9 @@ extension WebURL {
   }
 
   /// A path without `.` and `..`; one that ends in either ends in a slash.
-  private static func withoutDots(_ path: Substring) -> String {
+  private static func withoutDots(_ path: Substring) -> Substring {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-    guard segments.contains(where: { $0 == "." || $0 == ".." }) else { return String(path) }
+    guard segments.contains(where: { $0 == "." || $0 == ".." }) else { return path }
     var kept: [Substring] = []
     for segment in segments.dropFirst() {
       switch segment {
@@ -38,6 +44,6 @@ extension WebURL {
       }
     }
     if segments.last == "." || segments.last == ".." { kept.append("") }
-    return "/" + kept.joined(separator: "/")
+    return "/" + kept.joined(separator: "/")[...]
   }
 }

@@ -34,7 +34,7 @@ package struct WebURL: Sendable, Hashable {
     _ text: String, schemes: Set<String> = WebURL.webSchemes
   ) throws(TransferError) {
     // libcurl reads `http:///a` as `http://a/`; RFC 9110 §4.2.1 has no use for a URL without host.
-    let rest = text.drop { $0 != ":" }
+    let rest = Substring(text.utf8.drop { $0 != UInt8(ascii: ":") })
     guard !rest.hasPrefix(":///") else { throw .noHost }
     // Nor of `http:/a`, which it reads likewise.
     guard !rest.hasPrefix(":/") || rest.hasPrefix("://") else { throw .noSlash }
@@ -45,8 +45,8 @@ package struct WebURL: Sendable, Hashable {
 
   /// Whether `?` ends a URL or reference: libcurl drops it, though it makes another URL (RFC 3986 §6.2.3).
   private static func hasEmptyQuery(_ text: String) -> Bool {
-    let reference = text.prefix { $0 != "#" }
-    return reference.firstIndex(of: "?") == reference.indices.last
+    let reference = text.utf8.prefix { $0 != UInt8(ascii: "#") }
+    return reference.firstIndex(of: UInt8(ascii: "?")) == reference.indices.last
   }
 
   /// The URL a Location field means (RFC 9110 §10.2.2, RFC 3986 §5).
@@ -135,8 +135,10 @@ package struct WebURL: Sendable, Hashable {
   /// Sets the URL, or resolves a reference against the one that is set.
   func set(_ text: String, _ flags: UInt32) throws(TransferError) {
     // libcurl would make a `+` of a space in the query, which not every server reads as one.
-    let encoded = text.split(separator: " ", omittingEmptySubsequences: false)
-      .joined(separator: "%20")
+    let encoded =
+      text.utf8.contains(UInt8(ascii: " "))
+      ? text.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
+      : text
     let flags = flags | UInt32(CURLU_NON_SUPPORT_SCHEME) | UInt32(CURLU_URLENCODE)
     let result = unsafe curl_url_set(handle, CURLUPART_URL, encoded, flags)
     guard result == CURLUE_OK, !text.utf8.contains(0) else {

@@ -253,5 +253,9 @@ import HaulSystem
 
 extension Duration {
   /// Whole milliseconds, rounded down; as many as libcurl takes.
-  var milliseconds: Int { Int(Int32(clamped: max(self, .zero) / .milliseconds(1))) }
+  var milliseconds: Int {
+    let limit = Duration.milliseconds(Int32.max)
+    let (seconds, attoseconds) = min(max(self, .zero), limit).components
+    return Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+  }
 }

@@ -10,7 +10,8 @@ enum HeaderText {
   static func text(_ line: UnsafeRawBufferPointer) -> String {
     // What looks like a byte of the other kind may not pass for one.
     if let text = unsafe String(validating: line, as: UTF8.self),
-      !text.unicodeScalars.contains(where: { scalars.contains($0.value) })
+      unsafe line.allSatisfy({ $0 < 0x80 })
+        || !text.unicodeScalars.contains(where: { scalars.contains($0.value) })
     {
       return text
     }
