@@ -36,6 +36,8 @@ extension CheckVerdicts {
       "'haul workers' and 'haul store list' show who mounts and serves what, and what trouble they have: mend that, or start a worker for it."
     case "last_round", "changes_to_add":
       "Start a worker or 'haul coordinator', or see in its log why it does not get on."
+    case "set_aside":
+      "'haul jobs --error internal' lists them, and 'haul job ID' has the reason. Submit them again with other options."
     case "frozen_age": "VACUUM FREEZE the database, and see what keeps autovacuum from it."
     default: "docs/sql.md has what it is."
     }

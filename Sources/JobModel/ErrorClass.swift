@@ -9,7 +9,9 @@ package struct ErrorClass: DatabaseWord {
   package static let hostUnreachable = ErrorClass(rawValue: "host_unreachable")
   /// Worker after worker died while it had the job. Only the database decides this.
   package static let rescuedTooOften = ErrorClass(rawValue: "rescued_too_often")
+  /// The job's data raise errors in the database, which has set the job aside. Only the database decides this.
+  package static let `internal` = ErrorClass(rawValue: "internal")
 
   /// The classes that only a pool has.
-  package static let known: [ErrorClass] = [.hostUnreachable, .rescuedTooOften]
+  package static let known: [ErrorClass] = [.hostUnreachable, .rescuedTooOften, .internal]
 }

@@ -1,4 +1,4 @@
-internal import HaulTransfer
+package import HaulTransfer
 import JobModel
 
 /// What a URL and a path must be before they become a job. Pure; nothing is looked up on disk.
@@ -26,11 +26,16 @@ package enum SubmissionCheck {
     }
   }
 
-  /// Accepts a URL that a job may hold. `hasUserInfo` is what the URL parser found, since only it
-  /// knows what will be sent.
-  package static func url(_ url: String, hasUserInfo: Bool) throws(SubmissionProblem) {
-    if hasControlCharacter(url) { throw .controlCharacterInURL }
-    if hasUserInfo { throw .userInfoInURL }
+  /// The most bytes that a URL may have. The database holds to it too.
+  package static let longestURL = 8000
+
+  /// Accepts a URL that a job may hold. `url` is what was parsed from `text`: the job gets it, and only the parser knows
+  /// what will be sent.
+  package static func url(_ text: String, parsed url: WebURL) throws(SubmissionProblem) {
+    if hasControlCharacter(text) { throw .controlCharacterInURL }
+    if url.hasCredentials { throw .userInfoInURL }
+    let bytes = url.text.utf8.count
+    if bytes > longestURL { throw .urlTooLong(bytes: bytes) }
   }
 
   /// The number of mirrors that a job may have. The database holds to it too.

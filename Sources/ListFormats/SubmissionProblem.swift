@@ -16,6 +16,8 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
   /// Below `.haul`, where a store keeps part files.
   case reservedPath(String)
   case controlCharacterInURL
+  /// More than ``SubmissionCheck/longestURL`` bytes.
+  case urlTooLong(bytes: Int)
   case userInfoInURL
   case unknownDigest(String)
   case priority(Int)
@@ -44,6 +46,8 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
     case .reservedPath(let path):
       "the path '\(SafeText.visible(path))' is in .haul, which belongs to the store"
     case .controlCharacterInURL: "the URL has a control character"
+    case .urlTooLong(let bytes):
+      "the URL has \(bytes) bytes, and \(SubmissionCheck.longestURL) is the most"
     case .userInfoInURL:
       "the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks"
     case .unknownDigest(let digest):

@@ -46,6 +46,12 @@ package enum ErrorTable {
       explanation: .init(
         .kept, "Worker after worker died while it had the job.",
         "Look into the workers' logs before 'haul retry'.")),
+    Row(
+      word: .internal,
+      explanation: .init(
+        .never,
+        "The job's data raise an error in the database, which has set the job aside so that others go on.",
+        "Read the message, and submit the job with other data. Tell Haul's developers.")),
   ]
 
   /// What to do about an error class; nil for a class that this program does not know.

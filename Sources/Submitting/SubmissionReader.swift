@@ -186,7 +186,7 @@ package struct SubmissionReader {
   private func line(_ entry: ListEntry) throws -> SubmitLine {
     let url = try WebURL(entry.url, schemes: schemes)
     if let error = url.noFile { throw error }
-    try SubmissionCheck.url(entry.url, hasUserInfo: url.hasCredentials)
+    try SubmissionCheck.url(entry.url, parsed: url)
     try SubmissionCheck.options(of: entry)
     if let path = entry.path { try SubmissionCheck.path(path) }
     var options = entry.options
@@ -204,7 +204,7 @@ package struct SubmissionReader {
       do {
         let mirror = try WebURL(text, schemes: schemes)
         if let error = mirror.noFile { throw error }
-        try SubmissionCheck.url(text, hasUserInfo: mirror.hasCredentials)
+        try SubmissionCheck.url(text, parsed: mirror)
         if !texts.contains(mirror.text) { texts.append(mirror.text) }
       } catch {
         let sentence = describe(error)

@@ -1,3 +1,4 @@
+import HaulTransfer
 import Testing
 
 @testable import ListFormats
@@ -84,14 +85,27 @@ struct SubmissionCheckTests {
   }
 
   @Test func `a secret in a URL is refused without repeating it`() throws {
-    try SubmissionCheck.url("http://h/a", hasUserInfo: false)
+    let good = try WebURL("http://h/a")
+    try SubmissionCheck.url("http://h/a", parsed: good)
     #expect(throws: SubmissionProblem.controlCharacterInURL) {
-      try SubmissionCheck.url("http://h/\n", hasUserInfo: false)
+      try SubmissionCheck.url("http://h/\n", parsed: good)
     }
     #expect {
-      try SubmissionCheck.url("http://me:hunter2@h/a", hasUserInfo: true)
+      let url = "http://me:hunter2@h/a"
+      try SubmissionCheck.url(url, parsed: WebURL(url))
     } throws: {
       !"\($0)".contains("hunter2") && "\($0)".contains("user name or password")
+    }
+  }
+
+  /// The database holds to the same bound, of the URL as a job has it.
+  @Test func `a URL has at most 8,000 bytes`() throws {
+    let longest = "http://h/" + String(repeating: "a", count: 7_991)
+    try SubmissionCheck.url(longest, parsed: WebURL(longest))
+    for url in [longest + "a", "http://h/" + String(repeating: "ö", count: 1_400)] {
+      #expect(throws: SubmissionProblem.urlTooLong(bytes: url == longest + "a" ? 8_001 : 8_409)) {
+        try SubmissionCheck.url(url, parsed: WebURL(url))
+      }
     }
   }
 }

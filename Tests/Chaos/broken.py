@@ -11,7 +11,7 @@ SQL = {
         "haul.starts": [("SELECT CASE", "SELECT NULL::integer FROM (SELECT CASE"), ("integer END", "integer END) none")],
         "haul.next_start": [("SELECT CASE", "SELECT NULL::timestamptz FROM (SELECT CASE"), ("(p_burst - 1) END", "(p_burst - 1) END) none")]},
     "tokens that are not compared": {
-        "haul.end_leases": [
+        "haul.end_together": [
             ("  v_leases tid[] := haul.lock_leases(p_worker, p_endings);\n", "  v_leases tid[];\n"),
             ("BEGIN\n  IF v_leases IS NULL",
              "BEGIN\n  p_endings := (SELECT jsonb_agg(e || jsonb_build_object('token', l.token))"
@@ -46,7 +46,7 @@ SQL = {
     "lanes that nobody arms when a host is free again": {
         "haul.give_back_places": [("INTO v_freed FROM back b;", "INTO v_freed FROM back b WHERE false;")]},
     "a place that a rescue does not give back": {
-        "haul.give_back_places": [("in_flight = h.in_flight - e.ended", "in_flight = h.in_flight - e.completed")]},
+        "haul.give_back_places": [("in_flight = greatest(h.in_flight - e.ended, 0)", "in_flight = greatest(h.in_flight - e.completed, 0)")]},
     "a rescue of those that live": {
         "haul.rescue": [
             ("w.expires_at <= v_now AS expired", "true AS expired"),

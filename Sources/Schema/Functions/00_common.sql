@@ -80,10 +80,28 @@ $$;
 COMMENT ON FUNCTION haul.path_digest(text) IS
   'The key of a path in dedupe: the first 16 bytes of its SHA-256. NULL for NULL.';
 
+CREATE OR REPLACE FUNCTION haul.largest_file() RETURNS bigint
+LANGUAGE sql IMMUTABLE RETURN 1152921504606846976;
+COMMENT ON FUNCTION haul.largest_file() IS
+  'The most bytes that a file may have: 2^60. Larger numbers of programs are read as this one.';
+
+CREATE OR REPLACE FUNCTION haul.bytes_of(p_bytes bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT
+RETURN CASE WHEN p_bytes < 0 THEN 0 WHEN p_bytes > haul.largest_file() THEN haul.largest_file() ELSE p_bytes END;
+COMMENT ON FUNCTION haul.bytes_of(bigint) IS
+  'A number of bytes as a program has told it, from 0 to largest_file(); NULL for NULL.';
+
+CREATE OR REPLACE FUNCTION haul.whole(p_sum numeric) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT
+RETURN CASE WHEN p_sum BETWEEN -9223372036854775807 AND 9223372036854775807 THEN p_sum
+  WHEN p_sum < 0 THEN -9223372036854775807 ELSE 9223372036854775807 END::bigint;
+COMMENT ON FUNCTION haul.whole(numeric) IS
+  'A sum as a bigint. A sum that a bigint cannot hold is read as the nearest that it can: it never raises.';
+
 CREATE OR REPLACE FUNCTION haul.range_bytes(p_ranges int8multirange) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT
-RETURN (SELECT coalesce(sum(upper(r) - lower(r)), 0)::bigint FROM unnest(p_ranges) r);
-COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has.';
+RETURN (SELECT coalesce(haul.whole(sum(upper(r)::numeric - lower(r))), 0) FROM unnest(p_ranges) r);
+COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has, apart from endless ranges.';
 
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures > 0 THEN 1 ELSE p_cap END $$;

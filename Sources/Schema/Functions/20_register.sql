@@ -37,7 +37,8 @@ BEGIN
   END LOOP;
   INSERT INTO haul.worker (secret_digest, machine, pid, version, concurrency, instances, queues,
     registered_at, heartbeat_at, steady_since, expires_at)
-  VALUES (sha256(convert_to(v_secret, 'UTF8')), p_machine, p_pid, p_program, p_concurrency, v_instances, p_queues,
+  VALUES (sha256(convert_to(v_secret, 'UTF8')), left(p_machine, 255), p_pid, left(p_program, 255),
+    least(greatest(p_concurrency, 1), 100000), v_instances, p_queues,
     v_now, v_now, v_now, v_now + haul.lease_expiry())
   RETURNING id INTO v_worker;
   INSERT INTO haul.worker_call VALUES (v_worker, 0);

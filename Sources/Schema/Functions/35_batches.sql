@@ -34,14 +34,14 @@ BEGIN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), 0, -count(*) FILTER (WHERE o.state = 'completed'),
       -count(*) FILTER (WHERE o.state = 'failed'), -count(*) FILTER (WHERE o.state = 'cancelled'),
-        -coalesce(sum(o.bytes), 0)
+        -coalesce(haul.whole(sum(o.bytes)), 0)
     FROM old_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
   END IF;
   IF TG_OP <> 'DELETE' THEN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), 0, count(*) FILTER (WHERE o.state = 'completed'),
       count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'),
-        coalesce(sum(o.bytes), 0)
+        coalesce(haul.whole(sum(o.bytes)), 0)
     FROM new_rows o JOIN haul.job j ON j.id = o.job GROUP BY 1 ORDER BY 1;
   END IF;
   RETURN NULL;
@@ -69,7 +69,7 @@ BEGIN
     INSERT INTO haul.batch_total (batch, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), count(*), count(*) FILTER (WHERE o.state = 'completed'),
       count(*) FILTER (WHERE o.state = 'failed'), count(*) FILTER (WHERE o.state = 'cancelled'),
-        coalesce(sum(o.bytes), 0)
+        coalesce(haul.whole(sum(o.bytes)), 0)
     FROM haul.job j LEFT JOIN haul.outcome o ON o.job = j.id GROUP BY 1;
   END IF;
 END
@@ -101,25 +101,23 @@ BEGIN
   END IF;
   WITH added AS (
     INSERT INTO haul.batch_total AS t (batch, jobs, completed, failed, cancelled, bytes)
-    SELECT c.batch, sum(c.jobs), sum(c.completed), sum(c.failed), sum(c.cancelled), sum(c.bytes)
+    SELECT c.batch, sum(c.jobs), sum(c.completed), sum(c.failed), sum(c.cancelled), haul.whole(sum(c.bytes))
     FROM jsonb_to_recordset(v_changes) AS c(batch integer, jobs bigint, completed bigint, failed bigint,
-      cancelled bigint,
-      bytes bigint)
+      cancelled bigint, bytes numeric)
     GROUP BY 1 ORDER BY 1
     ON CONFLICT (batch) DO UPDATE SET jobs = t.jobs + excluded.jobs, completed = t.completed + excluded.completed,
       failed = t.failed + excluded.failed, cancelled = t.cancelled + excluded.cancelled,
-        bytes = t.bytes + excluded.bytes
+        bytes = haul.whole(t.bytes::numeric + excluded.bytes)
     RETURNING t.*)
   SELECT array_agg(a.batch) INTO v_ended FROM added a
   WHERE a.batch <> 0 AND a.jobs <= a.completed + a.failed + a.cancelled;
   INSERT INTO haul.minute AS m (at, completed, failed, cancelled, bytes)
-  SELECT c.at, sum(c.completed_then), sum(c.failed_then), sum(c.cancelled_then), sum(c.bytes_then)
+  SELECT c.at, sum(c.completed_then), sum(c.failed_then), sum(c.cancelled_then), haul.whole(sum(c.bytes_then))
   FROM jsonb_to_recordset(v_changes) AS c(at timestamptz, completed_then bigint, failed_then bigint,
-    cancelled_then bigint,
-    bytes_then bigint)
+    cancelled_then bigint, bytes_then numeric)
   GROUP BY 1 HAVING sum(c.completed_then + c.failed_then + c.cancelled_then) > 0 ORDER BY 1
   ON CONFLICT (at) DO UPDATE SET completed = m.completed + excluded.completed, failed = m.failed + excluded.failed,
-    cancelled = m.cancelled + excluded.cancelled, bytes = m.bytes + excluded.bytes;
+    cancelled = m.cancelled + excluded.cancelled, bytes = haul.whole(m.bytes::numeric + excluded.bytes);
   DELETE FROM haul.minute WHERE at < clock_timestamp() - interval '7 days';
   PERFORM pg_notify('haul', 'batch:' || b.name) FROM haul.batch b WHERE b.id = ANY (v_ended);
   RETURN v_count;

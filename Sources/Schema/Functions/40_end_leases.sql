@@ -1,6 +1,79 @@
 -- Ends leases: the only way out of `running`, for settlements, releases and rescues alike.
 
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN haul.end_together(p_worker, p_endings);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+  RETURN haul.end_each(p_worker, p_endings);
+END
+$$;
+COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
+  'Ends leases of a worker, or of any worker where p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
+  'failed, released or rescued, and what is known of "error", "message", "status", "retry_after": seconds, "host": the '
+  'host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": there where a '
+  'range request was answered wrongly, "source": as in outcome}]. Returns [{"job", "token", "state", "delay": '
+  'seconds, "cause": error class}]. A stale token changes nothing and is not in the reply. Locks leases in job order. '
+  'If a job''s data raise an error (SQLSTATE class 22, 23 or 54), the others end as they would without it, and this '
+  'job fails as internal.';
+
+CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_ending jsonb;
+  v_done jsonb := '[]';
+BEGIN
+  FOR v_ending IN SELECT e.value FROM jsonb_array_elements(p_endings) e ORDER BY e.value -> 'job' LOOP
+    BEGIN
+      v_done := v_done || haul.end_together(p_worker, jsonb_build_array(v_ending));
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+      v_done := v_done || haul.set_aside(p_worker, v_ending -> 'job', v_ending -> 'token',
+        format('the database cannot end this job: %s (%s)', SQLERRM, SQLSTATE));
+    END;
+  END LOOP;
+  RETURN v_done;
+END
+$$;
+COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
+  'What end_leases() does, for each ending alone. Sets a job aside whose ending raises an error of SQLSTATE class 22, '
+  '23 or 54. Other errors, such as a full disk or a deadlock, are no job''s fault and are raised.';
+
+-- The job's own data are suspect: nothing here reads them.
+CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_lease haul.lease;
+BEGIN
+  IF p_job::text !~ '^[0-9]{1,18}$' OR p_token::text !~ '^[0-9]{1,18}$' THEN
+    RETURN '[]';
+  END IF;
+  SELECT l.* INTO v_lease FROM haul.lease l
+  WHERE l.job = p_job::bigint AND l.token = p_token::bigint AND (p_worker IS NULL OR l.worker = p_worker)
+  FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN '[]';
+  END IF;
+  DELETE FROM haul.lease l WHERE l.job = v_lease.job;
+  DELETE FROM haul.checkpoint c WHERE c.job = v_lease.job;
+  INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at, error, message, host)
+  VALUES (v_lease.job, v_lease.token, v_lease.worker, 'failed', true, v_lease.started_at, clock_timestamp(),
+    'internal', left(p_reason, 2000), v_lease.host) ON CONFLICT DO NOTHING;
+  INSERT INTO haul.outcome (job, state, finished_at, error, message)
+  VALUES (v_lease.job, 'failed', clock_timestamp(), 'internal', left(p_reason, 2000)) ON CONFLICT DO NOTHING;
+  PERFORM haul.settle_hosts(jsonb_build_array(jsonb_build_object('host_id', v_lease.host, 'queue', v_lease.queue,
+    'instance', 0, 'priority', v_lease.priority, 'state', 'failed', 'result', 'failed', 'error', 'internal',
+    'answered', false, 'ended', 1, 'head', v_lease.job, 'too_many', 0)));
+  RAISE WARNING 'haul: job % is set aside: %', v_lease.job, p_reason;
+  RETURN jsonb_build_array(jsonb_build_object('job', v_lease.job, 'token', v_lease.token, 'state', 'failed',
+    'cause', 'internal'));
+END
+$$;
+COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
+  'Lets a job fail as internal whose data raise errors, gives its host the place back, and forgets what was saved of '
+  'it. Reads the lease alone. Returns it as end_leases() does; [] where the token is stale.';
+
+CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -80,12 +153,8 @@ BEGIN
   RETURN v_done;
 END
 $$;
-COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
-  'Ends leases of a worker, or of any worker where p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
-  'failed, released or rescued, and what is known of "error", "message", "status", "retry_after": seconds, "host": the '
-  'host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": there where a '
-  'range request was answered wrongly, "source": as in outcome}]. Returns [{"job", "token", "state", "delay": '
-  'seconds, "cause": error class}]. A stale token changes nothing and is not in the reply. Locks leases in job order.';
+COMMENT ON FUNCTION haul.end_together(bigint, jsonb) IS
+  'What end_leases() does, for all endings or none: an ending that raises an error raises it for all.';
 
 CREATE OR REPLACE FUNCTION haul.waited_in_vain(p_message text, p_trouble interval, p_asked interval) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -155,9 +224,16 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY WITH endings AS MATERIALIZED (
-    SELECT e.* FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
+    -- Bounded as they come in.
+    SELECT e.job, e.token, e.result, left(e.error, 200) AS error, e.message, e.status, e.retry_after,
+      CASE WHEN octet_length(e.host) <= 300 THEN e.host END AS host, haul.bytes_of(e.bytes) AS bytes,
+      CASE WHEN octet_length(e.path) <= 4096 THEN e.path END AS path, left(e.digest, 200) AS digest,
+      haul.bytes_of(e.fetched) AS fetched, haul.bytes_of(e.resumed_at) AS resumed_at,
+      least(greatest(e.changes, 0), 1000)::smallint AS changes, e.range_unsafe,
+      CASE WHEN pg_column_size(e.source) <= 65536 THEN e.source END AS source
+    FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint, result text, error text, message text,
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
-      fetched bigint, resumed_at bigint, changes smallint, range_unsafe text, source jsonb)
+      fetched bigint, resumed_at bigint, changes integer, range_unsafe text, source jsonb)
   ), ended AS MATERIALIZED (
     SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.priority, l.command, l.attempt,
       l.started_at, c.job IS NOT NULL AS resumable, CASE WHEN c.job IS NOT NULL THEN c.instance ELSE 0 END
@@ -211,11 +287,11 @@ BEGIN
       SELECT a.failures, a.rescues, a.tries, greatest(a.trouble, clock_timestamp() - n.trouble_since) AS trouble
       FROM haul.attempt_history(n.job) a) past
     CROSS JOIN LATERAL haul.decide(n.result, n.command, n.error,
-      past.failures, coalesce((n.options ->> 'max_attempts')::integer, 5), past.rescues,
-      coalesce((n.options ->> 'max_rescues')::integer, 3),
+      past.failures, coalesce(haul.number_option(n.options, 'max_attempts'), 5), past.rescues,
+      coalesce(haul.number_option(n.options, 'max_rescues'), 3),
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
       past.trouble,
-      coalesce(make_interval(secs => (n.options ->> 'max_host_wait')::double precision), interval '1 day'), random(),
+      coalesce(make_interval(secs => haul.number_option(n.options, 'max_host_wait')), interval '1 day'), random(),
       past.tries, n.busy) d
     WHERE n.result <> 'completed') d
   LEFT JOIN LATERAL (
@@ -227,7 +303,7 @@ BEGIN
       FROM (SELECT haul.next_mirror(n.mirror, n.options) AS mirror) k
       JOIN haul.job j ON j.id = n.job) u
     CROSS JOIN LATERAL haul.turn_to_mirror(d.state, n.command, n.error, d.delay, d.failures,
-      coalesce((n.options ->> 'max_attempts')::integer, 5), n.resumable, haul.count_urls(n.options), n.mirror,
+      coalesce(haul.number_option(n.options, 'max_attempts'), 5), n.resumable, haul.count_urls(n.options), n.mirror,
       haul.refusals(n.job), random()) m
     WHERE n.result = 'failed' AND n.options ? 'mirrors' AND (m.state = 'failed' OR haul.host_id(u.url) IS NOT NULL)
     -- OFFSET 0: a plan of its own, which looks at the first two and then, for nearly all, at nothing else.

@@ -90,7 +90,7 @@ BEGIN
     GROUP BY d.host_id
   ), back AS (
     UPDATE haul.host h SET
-      in_flight = h.in_flight - e.ended,
+      in_flight = greatest(h.in_flight - e.ended, 0),
       failures = CASE WHEN e.answered THEN 0 ELSE h.failures END,
       trouble_since = CASE WHEN NOT e.answered THEN h.trouble_since END,
       cap = CASE WHEN e.too_many > 0 THEN least(h.cap, greatest(1, h.in_flight - e.too_many))

@@ -122,7 +122,7 @@ BEGIN
     INSERT INTO haul.lease (job, token, worker, call, queue, limited, host, instance, priority, attempt,
       resumed_at, started_at)
     SELECT t.job, nextval('haul.token'), p_worker, p_call, p_queue, p_limited, t.host, p_part_instance, t.priority,
-      1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job),
+      least(1 + (SELECT count(*) FROM haul.attempt a WHERE a.job = t.job), 32767),
       coalesce((SELECT haul.range_bytes(c.durable) FROM haul.checkpoint c
         WHERE c.job = t.job AND c.instance = p_part_instance), 0), t.at
     FROM taken t

@@ -1,10 +1,10 @@
-CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint) RETURNS jsonb
+CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint, p_job bigint DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   RETURN (
   WITH leases AS MATERIALIZED (
-    SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call
+    SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job)
   ), hosts AS MATERIALIZED (
     SELECT l.host AS id, h.name, h.range_unsafe_until
     FROM (SELECT DISTINCT l.host FROM leases l) l CROSS JOIN LATERAL haul.host_now(l.host) h
@@ -16,7 +16,8 @@ BEGIN
     'job', l.job, 'token', l.token, 'queue', q.name,
     'batch', (SELECT b.name FROM haul.batch b WHERE b.id = j.batch), 'store', q.store, 'instance', l.instance,
     'url', haul.url_in_use(j.url, j.options, j.mirror), 'host', h.name, 'path', j.path,
-    'options', j.options, 'attempt', l.attempt)
+    'options', CASE WHEN j.options = '{}' THEN j.options ELSE haul.readable_options(j.options) END,
+    'attempt', l.attempt)
     -- Of a first attempt there is no more to say.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
       ELSE jsonb_strip_nulls(jsonb_build_object(
@@ -40,8 +41,46 @@ BEGIN
   LEFT JOIN haul.checkpoint c ON c.job = l.job);
 END
 $$;
-COMMENT ON FUNCTION haul.leases_of(bigint, bigint) IS
-  'The leases of one call of a worker, each with what it needs to begin or go on; [] = none. Locks nothing.';
+COMMENT ON FUNCTION haul.leases_of(bigint, bigint, bigint) IS
+  'The leases of one call of a worker, of p_job alone where it is given, each with what it needs to begin or go on; '
+  '[] = none. Locks nothing.';
+
+CREATE OR REPLACE FUNCTION haul.readable_options(p_options jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF haul.wrong_option(p_options) IS NOT NULL THEN
+    RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options)
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  RETURN p_options;
+END
+$$;
+COMMENT ON FUNCTION haul.readable_options(jsonb) IS
+  'The options. Raises 22023 for options that no worker can read, which an earlier version may have taken.';
+
+CREATE OR REPLACE FUNCTION haul.claimed_by(p_worker bigint, p_call bigint) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_lease record;
+  v_claimed jsonb := '[]';
+BEGIN
+  RETURN haul.leases_of(p_worker, p_call);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+  FOR v_lease IN SELECT l.job, l.token FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call ORDER BY l.job
+  LOOP
+    BEGIN
+      v_claimed := v_claimed || haul.leases_of(p_worker, p_call, v_lease.job);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+      PERFORM haul.set_aside(p_worker, to_jsonb(v_lease.job), to_jsonb(v_lease.token),
+        format('the database cannot hand out this job: %s (%s)', SQLERRM, SQLSTATE));
+    END;
+  END LOOP;
+  RETURN v_claimed;
+END
+$$;
+COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
+  'The leases of one call of a worker, as leases_of() returns them. A job whose data raise an error fails as internal '
+  'and is not among them.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
@@ -64,15 +103,15 @@ BEGIN
       USING ERRCODE = 'HA006';
   ELSIF p_call = v_last.call THEN
     RETURN jsonb_build_object('settled', haul.settled_before(p_endings),
-      'claimed', haul.leases_of(p_worker, p_call), 'contended', true, 'draining', false);
+      'claimed', haul.claimed_by(p_worker, p_call), 'contended', true, 'draining', false);
   END IF;
   v_settled := haul.end_leases(p_worker, p_endings);
-  v_claim := haul.claim_jobs(p_worker, p_call, v_last.claims + 1, p_queues, p_free_slots, v_last.seen);
+  v_claim := haul.claim_jobs(p_worker, p_call, v_last.claims + 1, p_queues, least(p_free_slots, 1000), v_last.seen);
   UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_free_slots > 0 THEN 1 ELSE 0 END,
     seen = v_claim.seen
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
-    'claimed', CASE WHEN v_claim.claimed > 0 THEN haul.leases_of(p_worker, p_call) ELSE '[]' END,
+    'claimed', CASE WHEN v_claim.claimed > 0 THEN haul.claimed_by(p_worker, p_call) ELSE '[]' END,
     'contended', v_claim.contended, 'wait', v_claim.wait, 'draining', v_claim.draining);
 END
 $$;

@@ -16,11 +16,13 @@ BEGIN
   UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry(),
     -- As views read it; what cannot be a rate they never see.
     received = coalesce((
-      SELECT jsonb_agg(jsonb_build_object('queue', r.queue, 'batch', r.batch, 'rate', least(r.rate, 1000000000000)))
+      SELECT jsonb_agg(jsonb_build_object('queue', left(r.queue, 200), 'batch', left(r.batch, 200), 'rate',
+        least(r.rate, 1000000000000)))
       FROM (
-        SELECT e.queue, e.batch, e.rate FROM jsonb_to_recordset(p_received) AS e(queue text, batch text, rate bigint)
+        (SELECT e.queue, e.batch, e.rate FROM jsonb_to_recordset(p_received) AS e(queue text, batch text, rate bigint)
+          LIMIT 10000)
         UNION ALL
-        SELECT q.name, b.name, sum(e.rate)::bigint
+        SELECT q.name, b.name, haul.whole(sum(e.rate))
         FROM jsonb_to_recordset(CASE WHEN p_received IS NULL THEN p_holding ELSE '[]' END) AS e(job bigint,
           token bigint, rate bigint)
         JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
@@ -31,7 +33,8 @@ BEGIN
   WHERE id = p_worker RETURNING draining INTO v_draining;
 
   INSERT INTO haul.progress AS p (job, token, worker, bytes, total, rate, updated_at)
-  SELECT e.job, e.token, p_worker, coalesce(e.bytes, 0), e.total, coalesce(e.rate, 0), v_now
+  SELECT e.job, e.token, p_worker, coalesce(haul.bytes_of(e.bytes), 0), haul.bytes_of(e.total),
+    coalesce(haul.bytes_of(e.rate), 0), v_now
   FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint, bytes bigint, total bigint, rate bigint)
   JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
   ORDER BY e.job
@@ -79,10 +82,11 @@ BEGIN
     JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
     ORDER BY l.job FOR SHARE OF l) t;
   INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
-  SELECT e.job, e.token, e.instance, e.durable, e.length, e.resume::jsonb, e.intent, clock_timestamp()
+  SELECT e.job, e.token, e.instance, e.durable * int8multirange(int8range(0, haul.largest_file())),
+    haul.bytes_of(e.length), e.resume::jsonb, e.intent, clock_timestamp()
   FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint, instance integer,
     durable int8multirange, length bigint, resume text, intent text)
-  WHERE e.token = ANY (v_live)
+  WHERE e.token = ANY (v_live) AND octet_length(e.resume) <= 65536 AND octet_length(coalesce(e.intent, '')) <= 4096
   ORDER BY e.job
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, instance = excluded.instance, durable = excluded.durable,
     length = excluded.length, resume = excluded.resume, intent = excluded.intent, saved_at = excluded.saved_at
@@ -92,7 +96,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
   'Records durable progress after the bytes have reached the disk: [{"job", "token", "instance", "durable", '
-  '"length", "resume", "intent"}]. Returns the tokens that are live; a stale one changes nothing.';
+  '"length", "resume", "intent"}]. Returns the tokens that are live; a stale one changes nothing, nor does one whose '
+  '"resume" has more than 64 KiB or whose "intent" has more than 4,096 bytes.';
 
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb

@@ -71,6 +71,58 @@ $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
   'Takes back, at once, the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}].';
 
+CREATE OR REPLACE FUNCTION haul.move_due(p_limit integer, p_job bigint) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+DECLARE
+  v_moved jsonb;
+BEGIN
+  WITH moved AS (
+    DELETE FROM haul.scheduled s USING (
+      SELECT d.job FROM haul.scheduled d WHERE d.run_at <= clock_timestamp() AND (p_job IS NULL OR d.job = p_job)
+      ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED) d
+    WHERE s.job = d.job RETURNING s.*
+  ), ready AS (
+    INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+    SELECT m.queue, m.host, m.instance, m.priority, m.job,
+      CASE WHEN m.instance <> 0 THEN clock_timestamp() + haul.hold_time() END FROM moved m
+  )
+  SELECT coalesce(jsonb_agg(to_jsonb(m)), '[]') INTO v_moved FROM moved m;
+  RETURN v_moved;
+END
+$$;
+COMMENT ON FUNCTION haul.move_due(integer, bigint) IS
+  'Moves up to p_limit jobs that are due, or p_job alone, from scheduled to ready, and returns their rows. The caller '
+  'arms their lanes.';
+
+CREATE OR REPLACE FUNCTION haul.take_due(p_limit integer) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_job bigint;
+  v_moved jsonb := '[]';
+BEGIN
+  RETURN haul.move_due(p_limit, NULL);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+  FOR v_job IN SELECT d.job FROM haul.scheduled d WHERE d.run_at <= clock_timestamp()
+    ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED
+  LOOP
+    BEGIN
+      v_moved := v_moved || haul.move_due(1, v_job);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+      DELETE FROM haul.scheduled s WHERE s.job = v_job;
+      INSERT INTO haul.outcome (job, state, finished_at, error, message)
+      VALUES (v_job, 'failed', clock_timestamp(), 'internal',
+        left(format('the database cannot queue this job: %s (%s)', SQLERRM, SQLSTATE), 2000)) ON CONFLICT DO NOTHING;
+      RAISE WARNING 'haul: job % is set aside: %', v_job, SQLERRM;
+    END;
+  END LOOP;
+  RETURN v_moved;
+END
+$$;
+COMMENT ON FUNCTION haul.take_due(integer) IS
+  'What move_due() does with all jobs that are due. If one raises an error of SQLSTATE class 22, 23 or 54, the others '
+  'move, and this job fails as internal.';
+
 CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
@@ -82,22 +134,17 @@ DECLARE
   v_queues text;
 BEGIN
   PERFORM haul.require_read_committed();
-  WITH moved AS (
-    DELETE FROM haul.scheduled s USING (
-      SELECT d.job FROM haul.scheduled d WHERE d.run_at <= clock_timestamp()
-      ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED) d
-    WHERE s.job = d.job RETURNING s.*
-  ), ready AS (
-    INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
-    SELECT m.queue, m.host, m.instance, m.priority, m.job,
-      CASE WHEN m.instance <> 0 THEN clock_timestamp() + haul.hold_time() END FROM moved m
-  )
-  SELECT coalesce(jsonb_agg(to_jsonb(m)), '[]'), count(*) INTO v_moved, due FROM moved m;
+  v_moved := haul.take_due(p_limit);
+  due := jsonb_array_length(v_moved);
 
   WITH gone AS (DELETE FROM haul.leaving RETURNING host)
   SELECT array_agg(DISTINCT g.host) INTO v_leaving FROM gone g;
   IF v_leaving IS NOT NULL THEN
-    v_moves := haul.jobs_to_move(v_leaving, p_limit);
+    BEGIN
+      v_moves := haul.jobs_to_move(v_leaving, p_limit);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+      RAISE WARNING 'haul: jobs with mirrors stay at their host: %', SQLERRM;
+    END;
   END IF;
 
   -- Held too long, or about to use a mirror: lock both lanes of each, in key order with those above, then look again

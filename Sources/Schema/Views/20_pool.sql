@@ -22,7 +22,7 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
     WHEN w.heartbeat_at < clock_timestamp() - haul.session_grace() THEN 'silent'
     ELSE 'alive' END AS state,
   (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id) AS running, w.concurrency,
-  (SELECT coalesce(sum(r.rate), 0)::bigint FROM haul.received r WHERE r.worker = w.id) AS rate,
+  (SELECT haul.whole(coalesce(sum(r.rate), 0)) FROM haul.received r WHERE r.worker = w.id) AS rate,
   (SELECT array_agg(s.name ORDER BY s.name) FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
    WHERE i.id = ANY (w.instances)) AS stores,
   w.registered_at, w.heartbeat_at, w.expires_at,
@@ -102,7 +102,7 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   (SELECT count(*) FROM haul.ready r WHERE r.queue = q.id AND r.instance <> 0) AS interrupted,
   coalesce(d.scheduled, 0) AS scheduled, coalesce(h.held, 0) AS held, coalesce(l.running, 0) AS running,
   CASE WHEN l.running > 0 THEN (
-    SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v WHERE v.queue = q.name) ELSE 0 END AS rate,
+    SELECT haul.whole(coalesce(sum(v.rate), 0)) FROM haul.received v WHERE v.queue = q.name) ELSE 0 END AS rate,
   haul.serving_workers(q.id) AS workers,
   q.max_running, q.weight, q.defaults
 FROM haul.queue q JOIN haul.store s ON s.id = q.store
@@ -246,19 +246,19 @@ FROM haul.batch b
 LEFT JOIN haul.batch_total k ON k.batch = b.id
 -- What the leader has not added up yet, in one pass for all batches.
 LEFT JOIN (
-  SELECT n.batch, sum(n.jobs)::bigint AS jobs, sum(n.completed)::bigint AS completed, sum(n.failed)::bigint AS failed,
-    sum(n.cancelled)::bigint AS cancelled, sum(n.bytes)::bigint AS bytes
+  SELECT n.batch, haul.whole(sum(n.jobs)) AS jobs, haul.whole(sum(n.completed)) AS completed,
+    haul.whole(sum(n.failed)) AS failed, haul.whole(sum(n.cancelled)) AS cancelled, haul.whole(sum(n.bytes)) AS bytes
   FROM haul.batch_change n GROUP BY n.batch) d ON d.batch = b.id
 CROSS JOIN LATERAL (
   SELECT coalesce(k.jobs, 0) + coalesce(d.jobs, 0) AS jobs, coalesce(k.completed, 0) + coalesce(d.completed,
     0) AS completed,
     coalesce(k.failed, 0) + coalesce(d.failed, 0) AS failed,
       coalesce(k.cancelled, 0) + coalesce(d.cancelled, 0) AS cancelled,
-    coalesce(k.bytes, 0) + coalesce(d.bytes, 0) AS bytes) t
+    haul.whole(coalesce(k.bytes, 0)::numeric + coalesce(d.bytes, 0)) AS bytes) t
 LEFT JOIN (
   SELECT j.batch, count(*) AS running,
     -- One that has just been taken over has no progress yet, but what it goes on from.
-    sum(greatest(p.bytes, haul.range_bytes(c.durable)))::bigint AS bytes,
+    haul.whole(sum(greatest(p.bytes, haul.range_bytes(c.durable)))) AS bytes,
     count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over,
     max((p.total - p.bytes)::double precision / nullif(p.rate, 0)) AS longest,
     sum(least(greatest(p.bytes, haul.range_bytes(c.durable), 0)::double precision / coalesce(p.total, c.length), 1))
@@ -266,10 +266,10 @@ LEFT JOIN (
   FROM haul.lease l JOIN haul.job j ON j.id = l.job LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token
   LEFT JOIN haul.checkpoint c ON c.job = l.job
   GROUP BY 1) r ON r.batch = b.id
-LEFT JOIN (SELECT n.batch, sum(n.rate)::bigint AS rate FROM haul.received n GROUP BY n.batch) v
+LEFT JOIN (SELECT n.batch, haul.whole(sum(n.rate)) AS rate FROM haul.received n GROUP BY n.batch) v
   ON v.batch = b.name AND r.running > 0
 LEFT JOIN (
-  SELECT j.batch, sum(haul.range_bytes(c.durable))::bigint AS bytes,
+  SELECT j.batch, haul.whole(sum(haul.range_bytes(c.durable))) AS bytes,
     sum(haul.range_bytes(c.durable)::double precision / nullif(c.length, 0)) AS parts
   FROM haul.checkpoint c JOIN haul.job j ON j.id = c.job
   WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = c.job)

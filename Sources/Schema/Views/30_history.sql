@@ -17,8 +17,8 @@ COMMENT ON COLUMN haul.failures.message IS 'What went wrong with the first of th
 COMMENT ON COLUMN haul.failures.first_job IS 'Id of the first of them.';
 
 CREATE OR REPLACE VIEW haul.throughput AS
-SELECT m.at AS minute, sum(m.completed)::bigint AS completed, sum(m.failed)::bigint AS failed,
-  sum(m.cancelled)::bigint AS cancelled, sum(m.bytes)::bigint AS bytes
+SELECT m.at AS minute, haul.whole(sum(m.completed)) AS completed, haul.whole(sum(m.failed)) AS failed,
+  haul.whole(sum(m.cancelled)) AS cancelled, haul.whole(sum(m.bytes)) AS bytes
 FROM (
   SELECT n.at, n.completed, n.failed, n.cancelled, n.bytes FROM haul.minute n
   UNION ALL

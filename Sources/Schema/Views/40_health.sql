@@ -147,6 +147,11 @@ SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,
   'changes to totals of batches that housekeeping has not added up, counted up to 100,001'
 FROM (SELECT count(*) AS changes FROM (SELECT FROM haul.batch_change LIMIT 100001) n) c
 UNION ALL
+SELECT 'set_aside', NULL, c.jobs, 'jobs', c.jobs > 0,
+  'jobs that have failed as internal within a day: their data raise errors in the database, so it has set them aside'
+FROM (SELECT count(*) AS jobs FROM haul.outcome o
+  WHERE o.error = 'internal' AND o.state <> 'completed' AND o.finished_at > clock_timestamp() - interval '1 day') c
+UNION ALL
 SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'how many of the server''s connections are in use'
 FROM (SELECT sum(d.numbackends)::double precision / current_setting('max_connections')::integer AS used
   FROM pg_stat_database d) c
@@ -158,8 +163,8 @@ COMMENT ON VIEW haul.vitals IS
   'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 '
   'is right there and not here. Filter by alarming.';
 COMMENT ON COLUMN haul.vitals.vital IS
-  'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, connections '
-  'or frozen_age.';
+  'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, set_aside, '
+  'connections or frozen_age.';
 COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
 COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
 COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';

@@ -4,16 +4,16 @@ CREATE OR REPLACE VIEW haul.totals AS
 SELECT t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
   t.bytes AS completed_bytes, r.running, r.rate, (SELECT p.round_at FROM haul.pulse p) AS leader_round_at
 FROM (
-  SELECT coalesce(sum(n.jobs), 0)::bigint AS jobs, coalesce(sum(n.completed), 0)::bigint AS completed,
-    coalesce(sum(n.failed), 0)::bigint AS failed, coalesce(sum(n.cancelled), 0)::bigint AS cancelled,
-    coalesce(sum(n.bytes), 0)::bigint AS bytes
+  SELECT haul.whole(coalesce(sum(n.jobs), 0)) AS jobs, haul.whole(coalesce(sum(n.completed), 0)) AS completed,
+    haul.whole(coalesce(sum(n.failed), 0)) AS failed, haul.whole(coalesce(sum(n.cancelled), 0)) AS cancelled,
+    haul.whole(coalesce(sum(n.bytes), 0)) AS bytes
   FROM (
     SELECT s.jobs, s.completed, s.failed, s.cancelled, s.bytes FROM haul.batch_total s
     UNION ALL
     SELECT c.jobs, c.completed, c.failed, c.cancelled, c.bytes FROM haul.batch_change c) n) t
 CROSS JOIN (
   SELECT (SELECT count(*) FROM haul.lease) AS running,
-    (SELECT coalesce(sum(v.rate), 0)::bigint FROM haul.received v) AS rate) r;
+    (SELECT haul.whole(coalesce(sum(v.rate), 0)) FROM haul.received v) AS rate) r;
 COMMENT ON VIEW haul.totals IS
   'All jobs of the pool, in numbers that are kept up and not counted: one row, cheap however many there are.';
 COMMENT ON COLUMN haul.totals.jobs IS 'How many jobs.';
@@ -29,7 +29,7 @@ COMMENT ON COLUMN haul.totals.leader_round_at IS
   'When the leader, whoever that is, last took back the work of dead workers; NULL = never since the server started.';
 
 CREATE OR REPLACE VIEW haul.attempt_results AS
-SELECT a.result, count(*) AS attempts, coalesce(sum(a.fetched), 0)::bigint AS fetched,
+SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) AS fetched,
   count(*) FILTER (WHERE a.result IN ('released', 'rescued') AND (
     EXISTS (SELECT FROM haul.lease l WHERE l.job = a.job AND l.token > a.token)
     OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over

@@ -45,7 +45,7 @@ GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_su
 
 GRANT EXECUTE ON FUNCTION
   haul.redacted(text), haul.shown_options(jsonb), haul.url_in_use(text, jsonb, smallint),
-  haul.range_bytes(int8multirange), haul.session_grace(), haul.live_workers(integer[]),
+  haul.range_bytes(int8multirange), haul.whole(numeric), haul.session_grace(), haul.live_workers(integer[]),
   haul.serving_workers(integer), haul.is_queue_served(integer, integer), haul.unserved_queues(), haul.stalled_queues(),
   haul.held_snapshots(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),

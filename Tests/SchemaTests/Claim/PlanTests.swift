@@ -87,7 +87,7 @@ struct PlanTests {
       "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_bitmapscan=off",
     ],
     "leases_of": ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"],
-    "end_leases": ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"],
+    "end_together": ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"],
     "batch_jobs": ["enable_seqscan=off", "enable_bitmapscan=off", "enable_sort=off", "jit=off"],
     "next_due": ["enable_seqscan=off", "enable_bitmapscan=off"],
     "add_jobs": ["enable_nestloop=off", "jit=off"],

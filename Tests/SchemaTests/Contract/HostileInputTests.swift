@@ -34,58 +34,8 @@ struct HostileInputTests {
       """)[0].decode(0)
   }
 
-  /// What calls a function in the catalogue gets in the place of one parameter.
-  private struct Parameter: Sendable {
-    let name: String
-    let type: String
-  }
-
-  private struct Function: Sendable {
-    let name: String
-    let parameters: [Parameter]
-
-    /// `SELECT haul.NAME($1::type, …)`
-    var call: String {
-      let list = parameters.enumerated().map { "$\($0.offset + 1)::\($0.element.type)" }
-      return "SELECT * FROM haul.\(name)(\(list.joined(separator: ", ")))"
-    }
-  }
-
-  private func functions(of role: String, _ connection: Connection) async throws -> [Function] {
-    let rows = try await connection.query(
-      """
-      SELECT p.proname, array_agg(coalesce(p.proargnames[t.place], '') ORDER BY t.place),
-        array_agg(format_type(t.type, NULL) ORDER BY t.place)
-      FROM pg_proc p CROSS JOIN LATERAL unnest(p.proargtypes::oid[]) WITH ORDINALITY AS t(type, place)
-      WHERE p.pronamespace = 'haul'::regnamespace AND has_function_privilege($1, p.oid, 'EXECUTE')
-      GROUP BY p.oid, p.proname ORDER BY p.proname
-      """, [role])
-    return try rows.map { row in
-      let names: [String] = try row.decode(1)
-      let types: [String] = try row.decode(2)
-      return Function(
-        name: try row.decode(0), parameters: zip(names, types).map { Parameter(name: $0, type: $1) }
-      )
-    }
-  }
-
-  /// A value that lets a call get far: that of `known` by name, else one of the type.
-  private func ordinary(_ parameter: Parameter, _ known: [String: String]) -> String? {
-    if let value = known[parameter.name] { return value }
-    switch parameter.type {
-    case "jsonb": return "{}"
-    case "uuid": return "00000000-0000-0000-0000-000000000000"
-    case "boolean": return "true"
-    case "interval": return "0"
-    case "timestamp with time zone": return "2026-01-01"
-    case "int8multirange", "bigint[]", "integer[]", "text[]": return "{}"
-    case "text": return "data"
-    default: return "1"
-    }
-  }
-
   /// The hostile values of a parameter; none where its type takes no text.
-  private func hostile(_ parameter: Parameter, _ lease: Lease) throws -> [String] {
+  private func hostile(_ parameter: GrantedFunction.Parameter, _ lease: Lease) throws -> [String] {
     switch parameter.type {
     case "text": return Self.texts
     case "text[]": return Self.texts.map { [$0].postgresText }
@@ -129,10 +79,10 @@ struct HostileInputTests {
             [Pool.line(1, "https://a.test/x", "a.test/x")], queue: Pool.name)
         }
         var calls = 0
-        for function in try await functions(of: role, pool.admin) {
+        for function in try await GrantedFunction.all(of: role, pool.admin) {
           for (index, parameter) in function.parameters.enumerated() {
             for value in try hostile(parameter, lease) {
-              var values = function.parameters.map { ordinary($0, known) }
+              var values = function.parameters.map { $0.ordinary(known) }
               values[index] = value
               // Ids and calls only grow.
               known["p_call"] = "\(1_000_000 + calls)"

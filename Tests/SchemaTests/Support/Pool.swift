@@ -37,7 +37,8 @@ final class Pool: Sendable {
     try await withTestDatabase { database in
       let pool = try await Pool(database)
       try await body(pool)
-      #expect(try await pool.violations() == [])
+      let violations = try await pool.violations()
+      #expect(violations == [])
     }
   }
 
@@ -146,6 +147,20 @@ final class Pool: Sendable {
   /// However long what follows takes, this worker does not look silent.
   func hear(_ worker: TestWorker) async throws {
     try await silence(worker, for: -3600)
+  }
+
+  /// Reads every row of every view, in which a value may raise an error.
+  func readAllViews() async throws {
+    let views: [String] = try await column(
+      "SELECT viewname FROM pg_views WHERE schemaname = 'haul' ORDER BY 1")
+    #expect(views.count > 10)
+    for view in views {
+      do {
+        try await execute("SELECT count(v::text) FROM haul.\(view) v")
+      } catch {
+        Issue.record("haul.\(view): \(error)")
+      }
+    }
   }
 
   /// Waits until the statement that `session` runs is stopped by a lock another session holds.
