@@ -16,6 +16,7 @@ BEGIN
   VALUES (pg_postmaster_start_time(), '-infinity', '-infinity')
   ON CONFLICT (id) DO UPDATE SET round_at = p.round_at;
   v_now := clock_timestamp();
+  PERFORM haul.mend_clock(v_now, p.round_at - v_now) FROM haul.pulse p WHERE p.round_at > v_now + interval '5 seconds';
   UPDATE haul.pulse SET round_at = v_now, server_start = pg_postmaster_start_time(),
     grace_until = CASE
       WHEN round_at >= v_now - interval '3 seconds' AND server_start = pg_postmaster_start_time() THEN grace_until

@@ -27,6 +27,9 @@ ALTER TABLE haul.staging
 ALTER TABLE haul.host_policy
   ADD CONSTRAINT policy_longest_interval CHECK (min_interval <= interval '1 day') NOT VALID;
 
+-- When the database's clock was last found set back, and by how much.
+ALTER TABLE haul.pulse ADD COLUMN stepped_at timestamptz, ADD COLUMN step interval;
+
 -- They return more, or are told more.
 DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
 DROP FUNCTION IF EXISTS haul.decide_endings(tid[], jsonb);

@@ -152,6 +152,11 @@ SELECT 'set_aside', NULL, c.jobs, 'jobs', c.jobs > 0,
 FROM (SELECT count(*) AS jobs FROM haul.outcome o
   WHERE o.error = 'internal' AND o.state <> 'completed' AND o.finished_at > clock_timestamp() - interval '1 day') c
 UNION ALL
+SELECT 'clock_step', NULL, extract(epoch FROM p.step)::double precision, 'seconds',
+  coalesce(p.stepped_at > clock_timestamp() - interval '1 day', false),
+  'by how much the clock of the database was set back when that was last noticed; waits and leases were brought back'
+FROM (SELECT) one LEFT JOIN haul.pulse p ON true
+UNION ALL
 SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'how many of the server''s connections are in use'
 FROM (SELECT sum(d.numbackends)::double precision / current_setting('max_connections')::integer AS used
   FROM pg_stat_database d) c
@@ -164,7 +169,7 @@ COMMENT ON VIEW haul.vitals IS
   'is right there and not here. Filter by alarming.';
 COMMENT ON COLUMN haul.vitals.vital IS
   'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, set_aside, '
-  'connections or frozen_age.';
+  'clock_step, connections or frozen_age.';
 COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
 COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
 COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';

@@ -1,0 +1,67 @@
+-- The database's clock may be ahead, as after the boot of a virtual machine, and be set back. Times that were written
+-- before then lie in the future: a dead worker looks alive, and nothing that waits is due.
+
+CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', stepped_at = p_now, step = p_step;
+  -- How far claims have seen the lanes of their queues.
+  UPDATE haul.worker_call c SET seen = '{}' FROM (
+    SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
+  WHERE c.worker = k.worker;
+  -- A live worker soon sends its next heartbeat, and a dead one expires as if it had sent one now.
+  UPDATE haul.worker w SET heartbeat_at = least(w.heartbeat_at, p_now), steady_since = least(w.steady_since, p_now),
+    expires_at = least(w.expires_at, p_now + haul.lease_expiry()), stopped_at = least(w.stopped_at, p_now)
+  FROM (
+    SELECT k.id FROM haul.worker k
+    WHERE greatest(k.heartbeat_at, k.steady_since, k.stopped_at, k.expires_at - haul.lease_expiry()) > p_now
+    ORDER BY k.id FOR UPDATE) k
+  WHERE w.id = k.id;
+  -- A job that has not been tried waits for a time that a person has set.
+  UPDATE haul.held h SET run_at = greatest(p_now, h.run_at - p_step) FROM (
+    SELECT k.job FROM haul.held k WHERE k.run_at > p_now AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
+  WHERE h.job = k.job;
+  UPDATE haul.scheduled s SET run_at = greatest(p_now, s.run_at - p_step) FROM (
+    SELECT k.job FROM haul.scheduled k
+    WHERE k.run_at > p_now AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
+  WHERE s.job = k.job;
+  UPDATE haul.ready r SET hold_until = p_now + haul.hold_time() FROM (
+    SELECT k.job FROM haul.ready k WHERE k.instance <> 0 AND k.hold_until > p_now + haul.hold_time()
+    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
+  WHERE r.job = k.job;
+  PERFORM haul.mend_hosts(p_now, p_step);
+  RAISE WARNING 'haul: the clock of the database was set back by %', p_step;
+END
+$$;
+COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
+  'Brings back what waits for times that were written while the clock was ahead by p_step: leases, retries, held part '
+  'files, automatic blocks and the next starts of hosts. What a person has set stays: the time of a job that has not '
+  'been tried, and an operator''s block. Where a time was written before the clock was ahead, it comes that much '
+  'earlier. Locks in the usual order, all in one transaction.';
+
+CREATE OR REPLACE FUNCTION haul.mend_hosts(p_now timestamptz, p_step interval) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_hosts integer[];
+BEGIN
+  SELECT array_agg(t.id) INTO v_hosts FROM (
+    SELECT h.id FROM haul.host h
+    WHERE greatest(h.last_start, h.trouble_since, h.next_start, h.range_unsafe_until) > p_now
+      OR h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator'
+      OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
+    ORDER BY h.id FOR UPDATE) t;
+  UPDATE haul.host h SET last_start = least(h.last_start, p_now), trouble_since = least(h.trouble_since, p_now),
+    next_start = least(h.next_start, p_now + h.min_interval * h.burst),
+    range_unsafe_until = least(h.range_unsafe_until, p_now + interval '1 hour'),
+    blocked_until = CASE WHEN h.block_reason IS DISTINCT FROM 'operator' AND h.blocked_until > p_now
+      THEN greatest(p_now, h.blocked_until - p_step) ELSE h.blocked_until END
+  WHERE h.id = ANY (v_hosts);
+  UPDATE haul.range_unsafe u SET until = p_now + interval '1 hour' WHERE u.until > p_now + interval '1 hour';
+  -- A claim that meets a lane too early moves it on.
+  PERFORM haul.wake_lanes(v_hosts);
+END
+$$;
+COMMENT ON FUNCTION haul.mend_hosts(timestamptz, interval) IS
+  'The part of mend_clock() about hosts and their lanes. Locks hosts by id, then lanes.';

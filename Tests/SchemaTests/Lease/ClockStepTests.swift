@@ -1,0 +1,123 @@
+import JobModel
+import JobQueue
+import TestSupport
+import Testing
+
+/// The database's clock was ahead and is set back: what was written meanwhile lies in the future.
+struct ClockStepTests {
+  /// Makes all times that the pool holds now those of a clock that is two hours ahead.
+  private func written(ahead pool: Pool) async throws {
+    for change in [
+      "pulse SET round_at = round_at + d.ahead, grace_until = grace_until + d.ahead",
+      "worker SET heartbeat_at = heartbeat_at + d.ahead, expires_at = expires_at + d.ahead, steady_since = steady_since + d.ahead",
+      "host SET next_start = next_start + d.ahead, last_start = last_start + d.ahead, blocked_until = blocked_until + d.ahead, trouble_since = trouble_since + d.ahead",
+      "lane SET next_at = next_at + d.ahead", "ready SET hold_until = hold_until + d.ahead",
+      "scheduled SET run_at = run_at + d.ahead", "held SET run_at = run_at + d.ahead",
+    ] {
+      try await pool.execute("UPDATE haul.\(change) FROM (SELECT interval '2 hours' AS ahead) d")
+    }
+  }
+
+  private func alarm(_ pool: Pool) async throws -> Bool {
+    try await pool.value("SELECT alarming FROM haul.vitals WHERE vital = 'clock_step'")
+  }
+
+  @Test func `a dead worker's jobs are taken over once its lease has run out`() async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let dead = try await pool.worker()
+      let lease = try await dead.claimOne()
+      try await dead.heartbeat([lease])
+      try await pool.endGrace()
+      try await written(ahead: pool)
+      #expect(try await alarm(pool) == false)
+      // The round that notices gives everybody the time of one lease.
+      #expect(try await pool.jobs.rescue().grace)
+      #expect(try await alarm(pool))
+      #expect(
+        try await pool.value(
+          "SELECT heartbeat_at <= clock_timestamp() AND expires_at <= clock_timestamp() + haul.lease_expiry() FROM haul.worker"
+        ))
+      try await pool.execute("UPDATE haul.pulse SET grace_until = '-infinity'")
+      try await pool.silence(dead, for: 60)
+      #expect(try await pool.jobs.rescue().rescued.map(\.job) == [job])
+    }
+  }
+
+  @Test func `a live worker keeps its jobs`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await pool.endGrace()
+      try await written(ahead: pool)
+      _ = try await pool.jobs.rescue()
+      try await worker.heartbeat([lease])
+      try await pool.execute("UPDATE haul.pulse SET grace_until = '-infinity'")
+      #expect(try await pool.jobs.rescue().rescued.isEmpty)
+      #expect(try await worker.end(lease, .completed) == .completed)
+    }
+  }
+
+  @Test func `jobs that wait can be claimed, whatever made them wait`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute("SELECT haul.set_host('slow.test', 4, 1, 1)")
+      let slow = try await pool.submit(2, to: "slow.test")
+      let retried = try await pool.submit(1, to: "b.test")[0]
+      let interrupted = try await pool.submit(1, to: "c.test")[0]
+      let blocked = try await pool.submit(2, to: "d.test")
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(9)
+      #expect(leases.count == 5)
+      for lease in leases {
+        switch lease.job {
+        case retried: try await worker.end(lease, .failed, ErrorClass(rawValue: "timeout"))
+        case interrupted:
+          try await worker.checkpoint(lease, instance: pool.instance)
+          try await worker.end(lease, .released)
+        case blocked[0]: try await worker.end(lease, .failed, ErrorClass(rawValue: "connect"))
+        default: try await worker.end(lease, .completed)
+        }
+      }
+      try await pool.endGrace()
+      try await written(ahead: pool)
+      #expect(try await worker.claim(9).isEmpty)
+      _ = try await pool.jobs.rescue()
+      try await pool.hear(worker)
+      // What each waits for now is as long as without the step: at most a few seconds.
+      #expect(
+        try await pool.value(
+          "SELECT count(*) FROM haul.scheduled WHERE run_at > clock_timestamp() + interval '10 seconds'"
+        ) == 0)
+      #expect(
+        try await pool.value(
+          "SELECT count(*) FROM haul.host WHERE greatest(next_start, blocked_until) > clock_timestamp() + interval '10 seconds'"
+        ) == 0)
+      var found: Set<Int64> = []
+      try await eventually("the claim of all jobs that wait") {
+        _ = try await pool.jobs.promote(limit: 100)
+        for lease in try await worker.claim(9) {
+          found.insert(lease.job)
+          try await worker.end(lease, .completed)
+        }
+        return found == [slow[1], retried, interrupted, blocked[0]]
+      }
+    }
+  }
+
+  @Test func `what a person has set stays`() async throws {
+    try await Pool.open { pool in
+      let later = try await pool.submit(1, after: .seconds(3600))[0]
+      try await pool.submit(1, to: "b.test")
+      try await pool.execute("SELECT haul.block_host('b.test', '1 hour')")
+      let times =
+        "SELECT (SELECT run_at FROM haul.scheduled WHERE job = \(later))::text || blocked_until FROM haul.host WHERE name = 'b.test'"
+      let before: String = try await pool.value(times)
+      try await pool.endGrace()
+      try await pool.execute("UPDATE haul.pulse SET round_at = round_at + interval '2 hours'")
+      _ = try await pool.jobs.rescue()
+      #expect(try await alarm(pool))
+      #expect(try await pool.value(times) == before)
+    }
+  }
+}
