@@ -84,10 +84,9 @@ extension JobQueue {
     _ submission: Submission, _ key: String, _ lines: Int, _ reply: inout SubmitReply,
     _ observe: @Sendable (SubmissionStep) -> Void
   ) async throws {
-    // Committed before the first job is made: another submission need not wait for its end to use them.
-    try await ensurePartitions(room: Int64(min(lines, Self.submitLimit) + 100_000))
     var done = 0
     while true {
+      try await makeRoom()
       do {
         var room = Self.submitLimit
         var waiting = 0
@@ -112,6 +111,16 @@ extension JobQueue {
         throw SubmissionError.overtaken(
           hint.map { "\(message). \($0)" } ?? message, submitted: done)
       }
+    }
+  }
+
+  /// Makes partitions for the next step, and for those of submissions that go on at the same time. They are committed
+  /// before the step, so that no submission waits for another's end.
+  private func makeRoom() async throws {
+    do {
+      try await ensurePartitions(room: Int64(11 * Self.submitLimit))
+    } catch let error as PostgresError where error.sqlState == .lockNotAvailable {
+      // Somebody else makes them, or holds a lock for long. The step itself looks whether there is room.
     }
   }
 

@@ -72,16 +72,15 @@ COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
   'Raises HA003 for a queue that does not exist or whose store is not in p_stores: a worker for it would never get a '
   'job. Programs that do not name their queues to register() ask here before it.';
 
--- While the session lives it holds an advisory lock under a key that was never used before. When the lock is free, the
--- process or its connection is gone.
+-- While the session lives it holds an advisory lock. When the lock is free, the process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
-  v_key bigint := haul.session_lock(nextval('haul.session_key'));
+  v_key bigint;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  PERFORM pg_advisory_lock(v_key);
+  v_key := haul.lock_session();
   -- A machine that vanishes takes its session with it within about ten seconds, not hours. Without effect on a socket.
   PERFORM set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
     set_config('tcp_keepalives_count', '3', false);
@@ -91,6 +90,24 @@ $$;
 COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
   'Ties this session to the worker. When the session ends, the worker''s jobs are rescued after session_grace() '
   'without a heartbeat, instead of after lease_expiry().';
+
+-- Any login may take advisory locks. A key that somebody could foresee could be taken before.
+CREATE OR REPLACE FUNCTION haul.lock_session() RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_key bigint;
+BEGIN
+  LOOP
+    v_key := haul.session_lock(('x' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12))::bit(48)::bigint);
+    IF v_key <> haul.session_lock(0) AND pg_try_advisory_lock(v_key) THEN
+      RETURN v_key;
+    END IF;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION haul.lock_session() IS
+  'Takes an advisory lock for as long as the session lives, under a random key that nobody else holds, and returns the '
+  'key. Never waits.';
 
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
@@ -102,11 +119,11 @@ COMMENT ON FUNCTION haul.session_lock(bigint) IS
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))
-    OR EXISTS (SELECT FROM haul.pulse p WHERE p.round_at < clock_timestamp() - interval '2 seconds')
+    OR NOT EXISTS (SELECT FROM haul.pulse p WHERE p.round_at >= clock_timestamp() - interval '2 seconds')
 $$;
 COMMENT ON FUNCTION haul.lead() IS
   'Whether this session must run maintenance now: it is the leader or becomes it, for as long as it lives, or the '
-  'leader has run none for 2 seconds.';
+  'leader has run none for 2 seconds, or none since the server''s crash.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -18,8 +18,8 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.queue_named(p_queue);
-  INSERT INTO haul.submission DEFAULT VALUES RETURNING id, session_key INTO v_id, v_key;
-  PERFORM pg_advisory_lock(v_key);
+  v_key := haul.lock_session();
+  INSERT INTO haul.submission (session_key) VALUES (v_key) RETURNING id INTO v_id;
   RETURN v_id;
 END
 $$;

@@ -27,6 +27,9 @@ ALTER TABLE haul.staging
 ALTER TABLE haul.host_policy
   ADD CONSTRAINT policy_longest_interval CHECK (min_interval <= interval '1 day') NOT VALID;
 
+-- Keys of sessions are random now.
+ALTER TABLE haul.submission ALTER COLUMN session_key DROP DEFAULT;
+DROP SEQUENCE haul.session_key;
 -- When the database's clock was last found set back, and by how much.
 ALTER TABLE haul.pulse ADD COLUMN stepped_at timestamptz, ADD COLUMN step interval;
 
