@@ -133,6 +133,8 @@ DECLARE
   v_queue record;
   v_claim record;
   v_next interval;
+  v_now timestamptz := clock_timestamp();
+  v_looked jsonb := '{}';
 BEGIN
   claimed := 0;
   seen := p_seen;
@@ -144,15 +146,18 @@ BEGIN
     RETURN;
   END IF;
   FOR v_queue IN
-    SELECT q.id, q.max_running, i.id AS instance FROM haul.queue q
+    SELECT q.id, q.max_running, i.id AS instance FROM haul.queues_to_look_at(p_queues, p_seen) n
+    JOIN haul.queue q ON q.id = n.queue
     JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
-    WHERE NOT q.paused AND q.deleted_at IS NULL AND (p_queues IS NULL OR q.name = ANY (p_queues))
+    WHERE NOT q.paused AND q.deleted_at IS NULL
       AND NOT coalesce(v_worker.closed_stores ? i.id::text, false)
     ORDER BY -ln(1 - random()) / q.weight  -- each queue is first as often as its weight says
   LOOP
     v_claim := haul.claim_thoroughly(p_worker, p_call, p_claim, v_queue.id, v_queue.max_running, v_queue.instance,
       p_free_slots - claimed, p_seen -> v_queue.id::text);
-    seen := seen || jsonb_build_object(v_queue.id, v_claim.seen);
+    v_looked := v_looked || jsonb_build_object(v_queue.id, v_claim.seen || jsonb_build_object('used', CASE
+      WHEN v_claim.claimed > 0 THEN to_jsonb(v_now)
+      ELSE coalesce(v_looked -> v_queue.id::text -> 'used', v_claim.seen -> 'used') END));
     claimed := claimed + v_claim.claimed;
     EXIT WHEN claimed >= p_free_slots;
     contended := contended OR v_claim.held;
@@ -165,7 +170,15 @@ BEGIN
       CASE WHEN NOT v_claim.complete THEN p_seen -> v_queue.id::text END) n;
     contended := contended OR coalesce(v_next <= '0', false);
     wait := least(wait, extract(epoch FROM v_next));
+    IF v_next IS NULL AND v_looked #>> ARRAY[v_queue.id::text, 'used'] IS NULL THEN
+      v_looked := v_looked - v_queue.id::text;
+    END IF;
   END LOOP;
+  -- Of queues that have given nothing for an hour, and of those that are gone or closed, nothing is remembered.
+  seen := v_looked || CASE WHEN claimed >= p_free_slots THEN p_seen - ARRAY(SELECT jsonb_object_keys(v_looked))
+    ELSE '{}' END;
+  seen := seen - ARRAY(SELECT s.key FROM jsonb_each(seen) s
+    WHERE (s.value ->> 'used')::timestamptz < v_now - interval '1 hour');
   wait := CASE WHEN wait > 0 THEN wait WHEN wait IS NOT NULL THEN 0 END;
 END
 $$;
@@ -174,6 +187,37 @@ COMMENT ON FUNCTION haul.claim_jobs(bigint, bigint, bigint, text[], integer, jso
   'counts the worker''s claims; p_seen is how far its earlier ones have seen, by queue. Returns how many jobs, '
   '"seen" as it is now, whether others held what was due, in how many seconds something known becomes due (NULL = '
   'unknown), and whether the worker drains. A worker that drains or whose leases have expired gets nothing.';
+
+-- A queue that a worker has claimed from has many old entries in the index of due lanes while an old snapshot lasts, so
+-- the look passes it by: it is looked at anyway, from where the earlier claims have come to.
+CREATE OR REPLACE FUNCTION haul.queues_to_look_at(p_queues text[], p_seen jsonb) RETURNS TABLE (queue integer)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+DECLARE
+  v_known integer;
+  v_from integer := 0;
+BEGIN
+  IF p_queues IS NOT NULL THEN
+    RETURN QUERY SELECT q.id FROM haul.queue q WHERE q.name = ANY (p_queues);
+    RETURN;
+  END IF;
+  FOREACH v_known IN ARRAY ARRAY(SELECT k::integer FROM jsonb_object_keys(p_seen) AS k ORDER BY 1) || 2147483647 LOOP
+    LOOP
+      queue := (SELECT l.queue FROM haul.lane l
+        WHERE l.next_at IS NOT NULL AND l.queue > v_from AND l.queue < v_known ORDER BY l.queue LIMIT 1);
+      EXIT WHEN queue IS NULL;
+      RETURN NEXT;
+      v_from := queue;
+    END LOOP;
+    queue := v_known;
+    RETURN NEXT;
+    v_from := v_known;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION haul.queues_to_look_at(text[], jsonb) IS
+  'The queues that a claim looks at: those of p_queues, or where it is NULL those where a lane is armed and those in '
+  'p_seen, the memory of the worker''s earlier claims. Queues without work cost nothing. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,

@@ -56,6 +56,60 @@ struct QueueTests {
     }
   }
 
+  /// A worker without --queue: an idle claim of a thousand queues took a third of a second.
+  @Test func `queues without work cost a claim nothing`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute(
+        "SELECT haul.create_queue('q' || n, '\(Pool.name)') FROM generate_series(1, 300) n")
+      let worker = try await pool.worker()
+      func looked() async throws -> [String] {
+        try await pool.column(
+          """
+          SELECT q.name FROM haul.worker_call c CROSS JOIN haul.queues_to_look_at(NULL, c.seen) n
+          JOIN haul.queue q ON q.id = n.queue ORDER BY 1
+          """)
+      }
+      #expect(try await looked() == [])
+      #expect(try await worker.claim(9).isEmpty)
+      try await pool.submit(1, to: "a.test", queue: "q7")
+      try await pool.submit(1, to: "b.test", queue: "q250", after: .seconds(3600))
+      try await pool.submit(1, to: "c.test", queue: "q99")
+      #expect(try await looked() == ["q7", "q99"])
+      let leases = try await worker.claim(9)
+      #expect(leases.map(\.queue).sorted() == ["q7", "q99"])
+      for lease in leases { try await worker.end(lease, .completed) }
+      // A queue that has given work is looked at for an hour, and one that is deleted no more.
+      try await worker.claim(9)
+      #expect(try await looked() == ["q7", "q99"])
+      try await pool.execute("SELECT haul.delete_queue('q99')")
+      try await pool.execute(
+        """
+        UPDATE haul.worker_call c SET seen = jsonb_set(c.seen, ARRAY[q.id::text, 'used'],
+          to_jsonb(clock_timestamp() - interval '2 hours')) FROM haul.queue q WHERE q.name = 'q7'
+        """)
+      try await worker.claim(9)
+      #expect(try await pool.value("SELECT seen::text FROM haul.worker_call") == "{}")
+    }
+  }
+
+  /// Each has a part of its own there.
+  @Test func `a worker with two directories of a store takes jobs for both`() async throws {
+    try await Pool.open { pool in
+      let other = "00000000-0000-4000-8000-000000000001"
+      _ = try await pool.jobs.initStore(
+        name: Pool.name, marker: other, machine: "machine", root: "/other")
+      try await pool.submit(4)
+      let worker = try await pool.worker(markers: [pool.marker, other])
+      let leases = try await worker.claim(4)
+      #expect(leases.count == 4)
+      for lease in leases {
+        try await worker.checkpoint(lease, instance: lease.instance)
+        try await worker.end(lease, .released)
+      }
+      #expect(try await Set(worker.claim(4).map(\.job)) == Set(leases.map(\.job)))
+    }
+  }
+
   @Test func `queues are first as often as their weights say`() async throws {
     try await Pool.open { pool in
       try await set(pool) { $0.weight = 3 }
