@@ -28,6 +28,8 @@ extension CheckVerdicts {
     case "dead_rows":
       "See that autovacuum runs and nobody holds a snapshot; VACUUM haul.\(row.subject ?? "") clears them now."
     case "oldest_snapshot": "Let it end, or end it: SELECT pg_terminate_backend(PID)."
+    case "standby_snapshot":
+      "End the long query on the standby, or drop the slot if there is no standby any more: SELECT pg_drop_replication_slot('NAME')."
     case "notify_queue":
       "End the session: SELECT pid, query FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'."
     case "partition_room":

@@ -22,6 +22,7 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
   /// Whether this user sees what sessions of others do.
   package var seesAllSessions: Bool
   package var oldest: HeldSnapshot?
+  package var standby: StandbySnapshot?
 
   /// What this user may do in the pool; all false where Haul's schema is missing.
   package struct Rights: Sendable, Decodable, Equatable {
@@ -48,6 +49,20 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
     package var user: String?
     /// Since its transaction began.
     package var seconds: Double
+  }
+
+  /// The standby that keeps dead rows of the server from being cleared away the longest (hot_standby_feedback).
+  package struct StandbySnapshot: Sendable, Decodable, Equatable {
+    /// `the replication slot NAME` or `the standby NAME`.
+    package var name: String
+    /// How many transactions have begun since.
+    package var transactions: Int
+
+    /// One made of its parts.
+    package init(name: String, transactions: Int) {
+      self.name = name
+      self.transactions = transactions
+    }
   }
 }
 

@@ -42,7 +42,14 @@ extension JobQueue {
           UNION ALL
           SELECT NULL, p.gid, p.owner, extract(epoch FROM clock_timestamp() - p.prepared)
           FROM pg_prepared_xacts p WHERE p.database = current_database()
-          ORDER BY seconds DESC LIMIT 1) o))
+          ORDER BY seconds DESC LIMIT 1) o),
+        'standby', (SELECT to_json(o) FROM (
+          SELECT format('the replication slot %s', s.slot_name) AS name, age(s.xmin) AS transactions
+          FROM pg_replication_slots s WHERE s.xmin IS NOT NULL
+          UNION ALL
+          SELECT format('the standby %s', coalesce(nullif(a.application_name, ''), a.usename)), age(a.backend_xmin)
+          FROM pg_stat_activity a WHERE a.backend_type = 'walsender' AND a.backend_xmin IS NOT NULL
+          ORDER BY transactions DESC LIMIT 1) o))
       """, [])
   }
 

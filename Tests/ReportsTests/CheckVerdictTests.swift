@@ -115,6 +115,16 @@ struct CheckVerdictTests {
         "none is held open, as far as alice sees"))
   }
 
+  @Test func `a standby that keeps rows is named`() {
+    var facts = facts()
+    facts.standby = .init(name: "the replication slot s1", transactions: 12)
+    #expect(
+      CheckVerdicts.snapshots(facts)
+        == .ok(
+          "snapshots",
+          "none is held open here; the replication slot s1 keeps rows of the last 12 transactions"))
+  }
+
   @Test func `a broken invariant fails`() {
     let rows = [
       HealthRow(check: "one_state", violations: 0, meaning: "jobs"),

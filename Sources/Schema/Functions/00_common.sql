@@ -85,16 +85,17 @@ LANGUAGE sql IMMUTABLE RETURN 1152921504606846976;
 COMMENT ON FUNCTION haul.largest_file() IS
   'The most bytes that a file may have: 2^60. Larger numbers of programs are read as this one.';
 
+-- Without STRICT: only then the planner writes these two out in the statement that calls them.
 CREATE OR REPLACE FUNCTION haul.bytes_of(p_bytes bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT
+LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_bytes < 0 THEN 0 WHEN p_bytes > haul.largest_file() THEN haul.largest_file() ELSE p_bytes END;
 COMMENT ON FUNCTION haul.bytes_of(bigint) IS
   'A number of bytes as a program has told it, from 0 to largest_file(); NULL for NULL.';
 
 CREATE OR REPLACE FUNCTION haul.whole(p_sum numeric) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT
-RETURN CASE WHEN p_sum BETWEEN -9223372036854775807 AND 9223372036854775807 THEN p_sum
-  WHEN p_sum < 0 THEN -9223372036854775807 ELSE 9223372036854775807 END::bigint;
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN p_sum > 9223372036854775807 THEN 9223372036854775807
+  WHEN p_sum < -9223372036854775807 THEN -9223372036854775807 ELSE p_sum::bigint END;
 COMMENT ON FUNCTION haul.whole(numeric) IS
   'A sum as a bigint. A sum that a bigint cannot hold is read as the nearest that it can: it never raises.';
 

@@ -88,6 +88,18 @@ COMMENT ON FUNCTION haul.held_snapshots() IS
   'Sessions and prepared transactions that keep dead rows of this database from being cleared away, and for how '
   'long. Of sessions of other users only as many as haul_admin may see: see sees_all_sessions().';
 
+CREATE OR REPLACE FUNCTION haul.standby_snapshots() RETURNS TABLE (holder text, transactions integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT format('replication slot %s', s.slot_name), age(s.xmin) FROM pg_replication_slots s WHERE s.xmin IS NOT NULL
+  UNION ALL
+  SELECT format('standby %s', coalesce(nullif(a.application_name, ''), a.usename)), age(a.backend_xmin)
+  FROM pg_stat_activity a WHERE a.backend_type = 'walsender' AND a.backend_xmin IS NOT NULL
+$$;
+COMMENT ON FUNCTION haul.standby_snapshots() IS
+  'Standbys that keep dead rows of this server from being cleared away (hot_standby_feedback), by slot or, without a '
+  'slot, by connection, and how many transactions have begun since. Of connections only as many as haul_admin may '
+  'see.';
+
 CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
@@ -111,6 +123,12 @@ SELECT 'oldest_snapshot', o.holder, coalesce(extract(epoch FROM o.age), 0)::doub
       'pg_read_all_stats TO haul_admin shows all'
   END
 FROM (SELECT) one LEFT JOIN LATERAL (SELECT n.* FROM haul.held_snapshots() n ORDER BY n.age DESC LIMIT 1) o ON true
+UNION ALL
+SELECT 'standby_snapshot', o.holder, coalesce(o.transactions, 0), 'transactions',
+  coalesce(o.transactions > 1000000, false),
+  'since when a standby keeps dead rows from being cleared away (hot_standby_feedback); 0 = none does'
+FROM (SELECT) one LEFT JOIN LATERAL (
+  SELECT n.* FROM haul.standby_snapshots() n ORDER BY n.transactions DESC LIMIT 1) o ON true
 UNION ALL
 SELECT 'notify_queue', NULL, pg_notification_queue_usage(), 'of 1', pg_notification_queue_usage() > 0.5,
   'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that '
@@ -168,8 +186,8 @@ COMMENT ON VIEW haul.vitals IS
   'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 '
   'is right there and not here. Filter by alarming.';
 COMMENT ON COLUMN haul.vitals.vital IS
-  'dead_rows, oldest_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, set_aside, '
-  'clock_step, connections or frozen_age.';
+  'dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, '
+  'set_aside, clock_step, connections or frozen_age.';
 COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
 COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
 COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';
