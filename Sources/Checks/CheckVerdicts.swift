@@ -25,6 +25,20 @@ package enum CheckVerdicts {
       : .fail("connection", detail, "Use PostgreSQL 15 or newer.")
   }
 
+  /// Nothing where every text can be stored.
+  package static func encoding(_ facts: DatabaseFacts) -> [CheckFinding] {
+    if facts.encoding == "UTF8" { return [] }
+    let advice =
+      "Haul needs UTF8: make another database with 'createdb --encoding UTF8 --template template0 NAME'"
+    return [
+      facts.hasSchema
+        ? .warn(
+          "encoding", "\(facts.encoding): texts in other alphabets may be cut or refused",
+          "\(advice), and submit the jobs to it.")
+        : .fail("encoding", facts.encoding, "\(advice).")
+    ]
+  }
+
   /// `version` is nil where the database has no Haul schema.
   package static func schema(version: Int?, program: Int) -> CheckFinding {
     guard let version else {

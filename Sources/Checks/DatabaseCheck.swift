@@ -27,7 +27,9 @@ package struct DatabaseCheck {
       may = facts.may.watch
       if facts.seesAllSessions { told.insert("oldest_snapshot") }
       return [
-        CheckVerdicts.server(facts), CheckVerdicts.roles(facts),
+        CheckVerdicts.server(facts)
+      ] + CheckVerdicts.encoding(facts) + [
+        CheckVerdicts.roles(facts),
         CheckVerdicts.clock(ahead: ahead),
         CheckVerdicts.connections(
           used: facts.connections, of: facts.maxConnections, reserved: facts.reservedConnections),

@@ -6,6 +6,8 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
   package var server: String
   package var serverNumber: Int
   package var database: String
+  /// `UTF8`, or a name of PostgreSQL's for another one.
+  package var encoding: String
   package var user: String
   /// Seconds since 1970 by the database's clock, when it was asked.
   package var time: Double

@@ -22,7 +22,7 @@ extension JobQueue {
       SELECT json_build_object(
         'server', split_part(current_setting('server_version'), ' ', 1),
         'server_number', current_setting('server_version_num')::int,
-        'database', current_database(), 'user', current_user,
+        'database', current_database(), 'encoding', current_setting('server_encoding'), 'user', current_user,
         'time', extract(epoch FROM clock_timestamp()),
         'max_connections', current_setting('max_connections')::int,
         'reserved_connections', current_setting('superuser_reserved_connections')::int,

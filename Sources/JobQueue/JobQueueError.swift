@@ -10,6 +10,10 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case schemaTooOld(database: Int, first: Int)
   /// The database has no Haul schema, or an older one than this program needs.
   case schemaMissing(database: Int?, program: Int)
+  /// The database cannot hold every text, since its encoding is not UTF8.
+  case wrongEncoding(database: String, String)
+  /// The schema `haul` is not Haul's: it belongs to another role.
+  case foreignSchema(owner: String)
   /// The database no longer serves workers of this version.
   case versionNotServed(String)
   /// The worker's id is unknown or its secret is not its own.
@@ -55,6 +59,10 @@ extension JobQueueError: CustomStringConvertible {
       "the database has no Haul schema: run 'haul migrate' first"
     case .schemaMissing(let database?, let program):
       "the database has schema version \(database), this program needs \(program): run 'haul migrate'"
+    case .wrongEncoding(let database, let encoding):
+      "the database \(database) has the encoding \(encoding), and Haul needs UTF8: make one with 'createdb --encoding UTF8 --template template0 NAME'"
+    case .foreignSchema(let owner):
+      "the schema haul belongs to \(owner), and Haul's belongs to haul_admin: give Haul a database of its own, or, where nobody else uses that schema, let a superuser run ALTER SCHEMA haul OWNER TO haul_admin"
     case .versionNotServed(let message), .unknownWorker(let message): message
     case .noSuchName(let message, let hint, _), .refused(let message, let hint),
       .pathTaken(let message, let hint), .busy(let message, let hint):

@@ -22,7 +22,8 @@ package enum Migrator {
   /// `migrations` are this program's own unless a test gives others.
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
-  ///   when it has none of those that this program has;
+  ///   when it has none of those that this program has; `.wrongEncoding` and `.foreignSchema` when Haul's schema cannot
+  ///   stand there;
   ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
   ///   is changed then. That there is nothing to do is not an error.
   package static func migrate(
@@ -68,7 +69,10 @@ package enum Migrator {
     if let present = try await version(connection) {
       if present > last { throw JobQueueError.schemaTooNew(database: present, program: last) }
       if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
+    } else {
+      try await requireUTF8(connection, report.database)
     }
+    try await requireOwnSchema(connection)
     try await apply(connection, Schema.roles)
     try await apply(connection, Schema.base)
     let present = try await version(connection) ?? 0
@@ -89,6 +93,28 @@ package enum Migrator {
     report.applied = migrations.map(\.version)
     report.refreshed = groups.map(\.name)
     return report
+  }
+
+  /// In other encodings some texts cannot be stored, or are cut in the middle of a character. A schema that stands in such a
+  /// database already is kept up to date.
+  private static func requireUTF8(_ connection: Connection, _ database: String) async throws {
+    let encoding: String = try await connection.query(
+      "SELECT current_setting('server_encoding')")[0].decode(0)
+    if encoding != "UTF8" {
+      throw JobQueueError.wrongEncoding(database: database, encoding)
+    }
+  }
+
+  /// What haul_admin does not own it may not change, whoever runs the migration.
+  private static func requireOwnSchema(_ connection: Connection) async throws {
+    let others = try await connection.query(
+      """
+      SELECT r.rolname::text FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner
+      WHERE n.nspname = 'haul' AND r.rolname <> 'haul_admin'
+      """)
+    if let other = others.first {
+      throw JobQueueError.foreignSchema(owner: try other.decode(0))
+    }
   }
 
   /// Runs `body` again, for a minute, where it did not get a lock in time.

@@ -4,7 +4,8 @@
 ///     {"time":"2026-11-21T12:00:00.123Z","level":"info","event":"job.started","component":"worker","job":1}
 ///
 /// A value type: `with` gives a logger that adds fields to each of its lines. Times are the wall
-/// clock's, in UTC. A field given twice is written twice, one with an empty text not at all.
+/// clock's, in UTC. A field given twice is written twice, one with an empty text not at all. Errors, and complaints of
+/// what is tried again and again, are written once a minute, with `count` where they came more often.
 package struct Logger: Sendable {
   /// How a line looks.
   package enum Format: String, CaseIterable, Sendable { case text, json }
@@ -30,6 +31,8 @@ package struct Logger: Sendable {
   private let component: String
   private let output: LogOutput
   private let clock: @Sendable () -> WallTime
+  /// Shared with the loggers that `with` makes of this one.
+  private let repeated = RepeatedLines()
   /// The fields of `with`; most loggers of a job never write a line.
   private var bound: [(LogField, LogValue)] = []
 
@@ -74,12 +77,20 @@ package struct Logger: Sendable {
 
   private func write(_ level: Level, _ event: LogEvent, _ fields: [(LogField, LogValue)]) {
     guard level >= self.level else { return }
+    let now = clock()
+    var count: Int?
+    if level == .error || event.isComplaint {
+      let verdict = repeated.take("\(event.rawValue) \(bound + fields)", now: now)
+      guard case .show(let times) = verdict else { return }
+      count = times
+    }
     var line: [UInt8] = []
     line.reserveCapacity(256)
-    format.begin(&line, clock(), level, event, component)
+    format.begin(&line, now, level, event, component)
     for (field, value) in bound + fields where value != .string("") {
       format.append(field, value, to: &line)
     }
+    if let count { format.append(.count, LogValue(count), to: &line) }
     format.end(&line)
     output.write(event, line)
   }

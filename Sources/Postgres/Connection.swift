@@ -30,6 +30,8 @@ package final class Connection: Sendable {
 
   /// Returns a connection ready for statements.
   ///
+  /// It has the limits and the isolation of `ConnectionConfiguration.ownSettings`.
+  ///
   /// - Throws: `PostgresError.configuration` or `.connecting`; `CancellationError` at once, even
   ///   while a name is being resolved.
   package static func connect(_ configuration: ConnectionConfiguration) async throws -> Connection {
@@ -42,6 +44,14 @@ package final class Connection: Sendable {
     let pid = try await connected.value {
       connected.settle(.failure(CancellationError()))
       link.requestClose()
+    }
+    do {
+      _ = try await link.perform(
+        .script(ConnectionConfiguration.ownSettings), timeout: configuration.connectTimeout)
+    } catch {
+      link.requestClose()
+      guard let error = error as? PostgresError else { throw error }
+      throw PostgresError.connecting(error.sqlState, error.description)
     }
     return Connection(link: link, backendPID: pid, isTransaction: false)
   }

@@ -31,6 +31,20 @@ package struct ConnectionConfiguration: Sendable {
   /// leaves time for the next.
   var defaults: [String: String] {
     [
+  /// What a session is first told, whatever an administrator has set for its role or database.
+  ///
+  /// The program has time-outs of its own, waits idle for notifications, and its statements need READ COMMITTED. Who may write is
+  /// left as it is: a provider sets `default_transaction_read_only` for a reason. `transaction_timeout` is PostgreSQL 17's.
+  static let ownSettings = """
+    BEGIN ISOLATION LEVEL READ COMMITTED;
+    SELECT pg_catalog.set_config(own.name, own.value, false)
+    FROM (VALUES ('statement_timeout', '0'), ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'),
+      ('idle_session_timeout', '0'), ('transaction_timeout', '0'),
+      ('default_transaction_isolation', 'read committed')) AS own (name, value)
+    WHERE pg_catalog.current_setting(own.name, true) IS NOT NULL;
+    COMMIT
+    """
+
       "fallback_application_name": applicationName,
       "keepalives_idle": "10",
       "keepalives_interval": "5",

@@ -13,6 +13,11 @@ struct Database: Sendable {
   let control: Session
   let logger: Logger
 
+  /// How long a worker holds its leases without a connection for work; then they expire.
+  private static let patience = Duration.seconds(10)
+  /// Between two tries of a call that fails again and again.
+  private static let longestPause = Duration.seconds(1)
+
   /// How `work` connects. Nothing of a worker's takes long: a connection that is silent for this time is given up.
   static func workConfiguration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
@@ -56,13 +61,15 @@ struct Database: Sendable {
   func persist<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {
+    var pause = Duration.milliseconds(50)
     while true {
       do {
         return try await queue(body)
       } catch let error as PostgresError {
         if work.isClosed { throw error }
         logger.warning(.databaseLost, (.reason, LogValue(error.description)))
-        try await Task.sleep(for: error.isTransient ? .milliseconds(50) : .seconds(1))
+        try await Task.sleep(for: error.isTransient ? pause : Self.longestPause)
+        pause = min(pause * 2, Self.longestPause)
       }
     }
   }

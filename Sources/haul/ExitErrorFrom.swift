@@ -61,7 +61,9 @@ extension ExitError {
   private init(_ error: JobQueueError, _ unknownName: ExitCode) {
     let code: ExitCode =
       switch error {
-      case .schemaTooNew, .schemaTooOld, .schemaMissing, .versionNotServed: .configuration
+      case .schemaTooNew, .schemaTooOld, .schemaMissing, .versionNotServed, .wrongEncoding,
+        .foreignSchema:
+        .configuration
       case .noSuchName: unknownName
       case .refused, .pathTaken: .badInput
       // Its row was cleared away while it was cut off; it registers anew when it is started again.

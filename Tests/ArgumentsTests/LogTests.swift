@@ -106,3 +106,41 @@ struct LogTests {
     #expect(LogEvent.allCases.allSatisfy { $0.rawValue.split(separator: ".").count == 2 })
   }
 }
+
+struct RepeatedLinesTests {
+  @Test func `a complaint is told once a minute, with how often it came`() {
+    let lines = Collected()
+    let time = Mutex<Int64>(0)
+    let logger = Logger(
+      format: .text, level: .info, component: "worker", output: lines.output,
+      clock: { WallTime(milliseconds: time.withLock { $0 }) })
+    for second in 0..<130 {
+      time.withLock { $0 = Int64(second) * 1000 }
+      // Of two components that log by one logger.
+      logger.with((.worker, 1)).warning(.databaseLost, (.reason, "disk"))
+      if second < 2 { logger.with((.worker, 2)).warning(.databaseLost, (.reason, "disk")) }
+    }
+    time.withLock { $0 = 0 }
+    logger.with((.worker, 1)).warning(.databaseLost, (.reason, "disk"))
+    #expect(
+      lines.text == """
+        00:00:00.000 warning database.lost  worker=1 reason=disk
+        00:00:00.000 warning database.lost  worker=2 reason=disk
+        00:01:00.000 warning database.lost  worker=1 reason=disk count=60
+        00:02:00.000 warning database.lost  worker=1 reason=disk count=60
+        00:00:00.000 warning database.lost  worker=1 reason=disk count=10
+
+        """)
+  }
+
+  @Test func `what changes is news each time, and so is another reason`() {
+    let lines = Collected()
+    let logger = lines.logger(.text)
+    for _ in 0..<2 {
+      logger.warning(.workerSuspended, (.count, 2))
+      logger.info(.workerConfirmed, (.count, 2))
+    }
+    for reason in ["a", "b", "a"] { logger.error(.workerFenced, (.reason, .string(reason))) }
+    #expect(lines.writes == 6)
+  }
+}

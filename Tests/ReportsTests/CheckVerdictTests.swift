@@ -14,16 +14,29 @@ struct CheckVerdictTests {
   private func facts(
     number: Int = 150_020, roles: [String] = all,
     may: DatabaseFacts.Rights = .init(work: true, submit: true, watch: true, administer: true),
-    hasSchema: Bool = true, seesAll: Bool = true, oldest: DatabaseFacts.HeldSnapshot? = nil
+    hasSchema: Bool = true, encoding: String = "UTF8", seesAll: Bool = true,
+    oldest: DatabaseFacts.HeldSnapshot? = nil
   ) -> DatabaseFacts {
     DatabaseFacts(
-      server: "15.20", serverNumber: number, database: "pool", user: "alice", time: 0,
+      server: "15.20", serverNumber: number, database: "pool", encoding: encoding, user: "alice",
+      time: 0,
       maxConnections: 100, reservedConnections: 3, connections: 1, roles: roles,
       hasSchema: hasSchema, may: may, seesAllSessions: seesAll, oldest: oldest)
   }
 
   private func held(_ seconds: Double, pid: Int32? = 7) -> DatabaseFacts.HeldSnapshot {
     DatabaseFacts.HeldSnapshot(pid: pid, name: "psql", user: "bob", seconds: seconds)
+  }
+
+  @Test(arguments: [
+    ("UTF8", true, nil as CheckFinding.Verdict?), ("SQL_ASCII", true, .warn),
+    ("LATIN1", false, .fail),
+  ])
+  func `an encoding that cannot hold every text is told of`(
+    encoding: String, hasSchema: Bool, verdict: CheckFinding.Verdict?
+  ) {
+    let findings = CheckVerdicts.encoding(facts(hasSchema: hasSchema, encoding: encoding))
+    #expect(findings.map(\.verdict) == (verdict.map { [$0] } ?? []))
   }
 
   @Test(arguments: [
