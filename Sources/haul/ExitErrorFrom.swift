@@ -26,7 +26,8 @@ extension ExitError {
     case let error as JobQueueError: self.init(error, unknownName)
     case let error as PostgresError where error.sqlState == .uniqueViolation:
       self.init(.badInput, "that name is taken already; nothing was changed.")
-    case let error as PostgresError where error.isRefusedStatement: self.init(lacking: role)
+    case let error as PostgresError where error.isRefusedStatement:
+      self.init(lacking: role, because: error)
     case let error as PostgresError: self.init(error)
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
@@ -99,102 +100,34 @@ extension ExitError {
     self.init(code, Self.sentence("\(error)"))
   }
 
-  /// The user lacks what `role` has.
-  init(lacking role: PoolRole?) {
+  /// The user lacks what `role` has; what nobody's role is enough for is told with the server's `refusal`.
+  init(lacking role: PoolRole?, because refusal: PostgresError? = nil) {
     let advice = "Connect as a user that has it, or let an administrator grant it."
+    if let role {
+      self.init(.notPermitted, "this needs the role \(role.rawValue). \(advice)")
+      return
+    }
+    let reason = refusal.map { "\($0): " } ?? ""
     self.init(
       .notPermitted,
-      role.map { "this needs the role \($0.rawValue). \(advice)" }
-        ?? "this needs a user that may create roles and schemas, or who made this one.")
+      "\(reason)this needs a user that may create roles and schemas, and haul_admin must own the schema haul and what is in it."
+    )
   }
 
   private init(_ error: PostgresError) {
     let (code, advice): (ExitCode, String)
     switch error {
-    case .configuration(let reason) where PostgresError.isOfService(reason):
-      (code, advice) = (
-        .configuration,
-        "Check the service's name, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf, on Debian in /etc/postgresql-common."
-      )
-    case .noPassword:
-      (code, advice) = (.configuration, "Check --database, HAUL_DATABASE_URL or ~/.pgpass.")
-    case .configuration:
-      (code, advice) = (.configuration, "Check --database or HAUL_DATABASE_URL.")
-    case .connecting(let state?, _) where state == .insufficientPrivilege:
-      (code, advice) = (.notPermitted, "Ask for the right to connect.")
-    case .connecting(.invalidAuthorization?, let reason) where Self.isOfStranger(reason):
-      (code, advice) = (
-        .configuration,
-        "Name a user that is there with user= in --database, or \(Self.adviceForStranger)"
-      )
-    case .connecting(.invalidAuthorization?, _):
-      (code, advice) = (
-        .configuration,
-        "Check the user in --database or HAUL_DATABASE_URL, and what pg_hba.conf asks of it: sslmode, sslcert, sslkey."
-      )
-    case .connecting(let state?, _) where state.isInClass("28"):
-      (code, advice) = (
-        .configuration, "Check user and password in --database, HAUL_DATABASE_URL or ~/.pgpass."
-      )
-    case .connecting(let state?, _) where state == .invalidCatalogName:
-      (code, advice) = (
-        .configuration, "Check the database's name in --database or HAUL_DATABASE_URL."
-      )
-    case .connecting(nil, let reason)
-    where Self.isOfThisSide(reason) && reason.hasSuffix(": Permission denied"):
-      (code, advice) = (
-        .configuration,
-        "Let this user read it; a key may also be root's and readable by this user's group (chmod 640)."
-      )
-    case .connecting(nil, let reason) where Self.isOfThisSide(reason):
-      (code, advice) = (
-        .configuration,
-        "Check the files and names in --database, HAUL_DATABASE_URL or the service file."
-      )
-    case .connecting:
-      (code, advice) = (
-        .unavailable,
-        "Check that the server runs and that --database or HAUL_DATABASE_URL names it."
-      )
-    case .server(let server): (code, advice) = Self.verdict(on: server.state)
     case .connectionLost, .timedOut:
       (code, advice) = (.tryAgain, "Whether the last step took effect is unknown; try again.")
     case .decoding, .misuse:
       (code, advice) = (
         .configuration, "Run 'haul migrate', or use the haul that last migrated it."
       )
+    case .configuration, .connecting, .server:
+      let row = DatabaseErrorTable.row(for: error) ?? DatabaseErrorTable.unexplained
+      (code, advice) = (row.code, row.advice)
     }
     self.init(code, "\(Self.sentence("\(error)")) \(advice)")
-  }
-
-  /// Whether a server on a local socket has no role of the user's name, which is the system's user where none is given.
-  static func isOfStranger(_ reason: String) -> Bool {
-    reason.contains(" on socket ") && reason.contains(/role ".*" does not exist/)
-  }
-
-  /// The end of a sentence.
-  static let adviceForStranger =
-    "run it as a user that this PostgreSQL knows, as with 'runuser -u postgres -- haul …'."
-
-  /// Whether libpq could not connect for what it was told and found here (fe-secure-openssl.c, fe-connect.c): waiting does not
-  /// mend it.
-  private static func isOfThisSide(_ reason: String) -> Bool {
-    [
-      "certificate file", "private key file", "does not match host name",
-      "certificate verify failed",
-      "certificate revocation list", "invalid port number", "invalid integer value", " value: \"",
-    ].contains { reason.contains($0) }
-  }
-
-  /// What a refused statement means, by class of its code (PostgreSQL manual, appendix A).
-  private static func verdict(on state: SQLState) -> (ExitCode, String) {
-    if ["22", "23"].contains(where: state.isInClass) {
-      return (.badInput, "Nothing was changed.")
-    }
-    if ["08", "40", "53", "55", "57"].contains(where: state.isInClass) {
-      return (.tryAgain, "Try again.")
-    }
-    return (.configuration, "Run 'haul migrate' with the newest haul in use.")
   }
 
   private init(_ error: EmbeddedPostgresError) {

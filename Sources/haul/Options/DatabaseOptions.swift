@@ -4,6 +4,7 @@ import FoundationEssentials
 import JobQueue
 import LocalPool
 import Postgres
+import Reports
 
 /// Where the database is.
 struct DatabaseOptions: OptionGroup {
@@ -90,8 +91,8 @@ struct DatabaseOptions: OptionGroup {
     case (.usual, _):
       let reason = ExitError(from: PostgresError.connecting(state, text))
       let advice =
-        ExitError.isOfStranger(text)
-        ? "Start one with 'haul up', name a database with --database, or \(ExitError.adviceForStranger)"
+        DatabaseErrorTable.isOfStranger(text)
+        ? "Start one with 'haul up', name a database with --database, or \(DatabaseErrorTable.adviceForStranger)"
         : advice
       return ExitError(
         reason.code,
