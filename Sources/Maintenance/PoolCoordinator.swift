@@ -26,16 +26,16 @@ package final class PoolCoordinator: Sendable {
   /// - Throws: at the start what keeps it from the database, such as a schema that is too new, or a missing role. Later trouble is
   ///   logged and waited out.
   package func run() async throws {
-    let first = try await Connection.connect(
-      ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"))
+    let configuration = ConnectionConfiguration(
+      conninfo: conninfo, applicationName: "haul-coordinator", writes: true)
+    let first = try await Connection.connect(configuration)
     try await JobQueue(first).requireSchema()
     // Adds nothing up: whether this user may keep house shows now, and not in the log of every round.
     _ = try await JobQueue(first).rollUp(limit: 0)
     await first.close()
 
     let session = Session(
-      ConnectionConfiguration(conninfo: conninfo, applicationName: "haul-coordinator"),
-      observe: { [logger] in logger.log($0) })
+      configuration, observe: { [logger] in logger.log($0) })
     logger.info(.coordinatorStarted)
     let housekeeper = Leadership(lock: session, work: session, logger: logger)
     self.housekeeper.withLock { $0 = housekeeper }

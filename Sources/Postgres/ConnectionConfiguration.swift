@@ -6,6 +6,8 @@ package struct ConnectionConfiguration: Sendable {
   let applicationName: String
   let connectTimeout: Duration
   let queryTimeout: Duration
+  /// Whether a server that only reads, a standby or one that is set so, is of no use: of several hosts the next is tried then.
+  var writes: Bool
 
   /// - Parameters:
   ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables.
@@ -14,23 +16,21 @@ package struct ConnectionConfiguration: Sendable {
   ///   - connectTimeout: for each host of the string until it is ready for queries. Name
   ///     resolution inside libpq cannot be interrupted and is not counted.
   ///   - queryTimeout: for one statement, from its sending to its last row.
+  ///   - writes: whether a server that only reads counts as none.
   package init(
     conninfo: String,
     applicationName: String,
     connectTimeout: Duration = .seconds(10),
-    queryTimeout: Duration = .seconds(60)
+    queryTimeout: Duration = .seconds(60),
+    writes: Bool = false
   ) {
     self.conninfo = conninfo
     self.applicationName = applicationName
     self.connectTimeout = connectTimeout
     self.queryTimeout = queryTimeout
+    self.writes = writes
   }
 
-  /// What is used where the connection string says nothing (PostgreSQL manual, "Parameter Key
-  /// Words"). `tcp_user_timeout` also bounds a TCP connect, so that a dead first host of several
-  /// leaves time for the next.
-  var defaults: [String: String] {
-    [
   /// What a session is first told, whatever an administrator has set for its role or database.
   ///
   /// The program has time-outs of its own, waits idle for notifications, and its statements need READ COMMITTED. Who may write is
@@ -45,6 +45,11 @@ package struct ConnectionConfiguration: Sendable {
     COMMIT
     """
 
+  /// What is used where the connection string says nothing (PostgreSQL manual, "Parameter Key
+  /// Words"). `tcp_user_timeout` also bounds a TCP connect, so that a dead first host of several
+  /// leaves time for the next.
+  var defaults: [String: String] {
+    [
       "fallback_application_name": applicationName,
       "keepalives_idle": "10",
       "keepalives_interval": "5",

@@ -10,6 +10,7 @@ enum Handshake {
     var parameters = configuration.defaults
     parameters.merge(try Conninfo.parse(configuration.conninfo)) { _, given in given }
     parameters["client_encoding"] = "UTF8"
+    if configuration.writes { parameters["target_session_attrs"] = "read-write" }
     guard let libpq = Libpq(starting: parameters) else {
       throw .connecting(nil, "out of memory")
     }
@@ -45,7 +46,9 @@ enum Handshake {
     let message = libpq.errorMessage
     let sentence = withoutStates(PostgresError.oneLine(withReasons(message)))
     if PostgresError.isOfService(sentence) { return .configuration(sentence) }
-    return .connecting(sqlState(inVerbose: message), sentence)
+    // libpq itself finds that (libpq: target_session_attrs).
+    let readsOnly = sentence.contains(": session is read-only")
+    return .connecting(readsOnly ? .readOnlyTransaction : sqlState(inVerbose: message), sentence)
   }
 
   /// `message` with the system's reason why a file of keys or certificates cannot be read.

@@ -28,6 +28,8 @@ final class Link: Sendable {
   private struct State {
     var next: Operation?
     var isClosing = false
+    /// Why it is closing, where that is no wish of the program's.
+    var closingReason: PostgresError?
     /// Why the thread has ended; nil while it runs.
     var end: PostgresError?
     var closers: [Promise<Void>] = []
@@ -54,6 +56,10 @@ final class Link: Sendable {
   var endReason: PostgresError? { state.withLock { $0.end } }
   var isLost: Bool { state.withLock { $0.end != nil || $0.isClosing } }
   var isClosing: Bool { state.withLock { $0.isClosing } }
+  /// The end of a link that is closing.
+  var closingReason: PostgresError {
+    state.withLock { $0.closingReason } ?? .connectionLost("closed by this program")
+  }
 
   /// Has the thread do something and waits for it. Only one caller at a time (`Turns`).
   ///
@@ -83,8 +89,11 @@ final class Link: Sendable {
   }
 
   /// Asks the thread to end, whatever it does, without waiting for it.
-  func requestClose() {
-    state.withLock { $0.isClosing = true }
+  func requestClose(because reason: PostgresError? = nil) {
+    state.withLock { state in
+      state.isClosing = true
+      state.closingReason = state.closingReason ?? reason
+    }
     wakeUp.signal()
   }
 

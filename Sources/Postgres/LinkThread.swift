@@ -46,7 +46,7 @@ struct LinkThread: ~Copyable {
   private mutating func step() throws(PostgresError) {
     if link.isClosing {
       if call != nil { requestCancel() }
-      throw .connectionLost("closed by this program")
+      throw link.closingReason
     }
     if call == nil, let operation = link.takeNext() {
       try start(operation)

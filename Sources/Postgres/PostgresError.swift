@@ -44,7 +44,7 @@ package enum PostgresError: Error, Sendable, Equatable {
   /// Whether connecting again later, with nothing changed here, may well succeed.
   ///
   /// A wrong password, a missing database or a missing right is not; a server that is away,
-  /// starting, stopping or full is.
+  /// starting, stopping or full is, and one that only reads.
   package var isTransient: Bool {
     switch self {
     case .connectionLost, .timedOut: true
@@ -52,7 +52,8 @@ package enum PostgresError: Error, Sendable, Equatable {
       !state.isInClass("28") && state != .invalidCatalogName && state != .insufficientPrivilege
     case .connecting(nil, _): true
     case .server(let error):
-      isRetryable || ["08", "53", "57"].contains { error.state.isInClass($0) }
+      isRetryable || error.state == .readOnlyTransaction
+        || ["08", "53", "57"].contains { error.state.isInClass($0) }
     case .configuration, .decoding, .misuse: false
     }
   }

@@ -12,6 +12,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable {
     rawValue = code
   }
 
+  package static let readOnlyTransaction = SQLState("25006")
   package static let uniqueViolation = SQLState("23505")
   package static let invalidAuthorization = SQLState("28000")
   package static let invalidPassword = SQLState("28P01")

@@ -35,6 +35,8 @@ package final class Session: Sendable {
     /// Keeps the session connected; nil before the first need and after a refused first attempt.
     var keeper: Task<Void, Never>?
     var hasConnected = false
+    /// Since when there is a connection, or none after one that was lost; nil before the first.
+    var since: ContinuousClock.Instant?
     var isClosed = false
   }
 
@@ -72,11 +74,20 @@ package final class Session: Sendable {
   /// Before the session has ever been connected, an error that will not pass by waiting (wrong
   /// password, no such database, no permission, any error of `onConnect` that is not
   /// `PostgresError.isTransient`) is thrown at once. Later it only shows in the events, and is
-  /// retried. Also throws what `body` throws, `CancellationError`, and `connectionLost` after `close()`.
+  /// retried. An answer that the server only reads ends the connection of a session that writes: the next may lead to
+  /// another server. Also throws what `body` throws, `CancellationError`, and `connectionLost` after `close()`.
   package func withConnection<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
-    try await body(try await liveConnection())
+    let connection = try await liveConnection()
+    do {
+      return try await body(connection)
+    } catch let error as PostgresError
+      where error.sqlState == .readOnlyTransaction && configuration.writes
+    {
+      connection.link.requestClose(because: .connectionLost("\(error)"))
+      throw error
+    }
   }
 
   /// Ends the session and its connection. Calls under way throw `connectionLost`.
@@ -91,6 +102,16 @@ package final class Session: Sendable {
     await connection?.close()
     await keeper?.value
     notificationsInput.finish()
+  }
+
+  /// For how long there has been a connection; nil while there is none.
+  package var timeConnected: Duration? {
+    state.withLock { $0.connection == nil ? nil : $0.since?.duration(to: .now) }
+  }
+
+  /// For how long there has been no connection after one that was lost; nil while there is one.
+  package var timeLost: Duration? {
+    state.withLock { $0.connection == nil ? $0.since?.duration(to: .now) : nil }
   }
 
   /// Whether ``close()`` was called: nothing will be answered any more.
@@ -168,6 +189,7 @@ package final class Session: Sendable {
       let isFirst = !state.hasConnected
       state.connection = connection
       state.hasConnected = true
+      state.since = .now
       defer { state.waiting = [] }
       return (state.waiting, isFirst)
     }
@@ -185,6 +207,7 @@ package final class Session: Sendable {
     }
     let isClosed = state.withLock { state in
       state.connection = nil
+      state.since = .now
       return state.isClosed
     }
     let reason = connection.link.endReason ?? Self.closedError

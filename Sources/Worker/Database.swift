@@ -21,7 +21,7 @@ struct Database: Sendable {
   /// How `work` connects. Nothing of a worker's takes long: a connection that is silent for this time is given up.
   static func workConfiguration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20))
+      conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20), writes: true)
   }
 
   /// Both sessions for a registered worker; `work` begins with `first`, made as ``workConfiguration(_:)`` says. `observe` is
@@ -37,7 +37,7 @@ struct Database: Sendable {
     control = Session(
       ConnectionConfiguration(
         conninfo: conninfo, applicationName: "haul-worker-control", connectTimeout: .seconds(5),
-        queryTimeout: .seconds(5)),
+        queryTimeout: .seconds(5), writes: true),
       onConnect: { connection in
         try await JobQueue(connection).attachSession(caller)
         try await connection.listen("haul")
@@ -72,6 +72,13 @@ struct Database: Sendable {
         pause = min(pause * 2, Self.longestPause)
       }
     }
+  }
+
+  /// Whether there has been no connection for work so long that others had better go on with this worker's jobs: nothing of
+  /// them can be settled, however well heartbeats arrive. A database that was away for both is given time to serve both.
+  var isCutOffFromWork: Bool {
+    let (lost, connected) = (work.timeLost ?? .zero, control.timeConnected ?? .zero)
+    return min(lost, connected) >= Self.patience
   }
 
   func close() async {

@@ -120,6 +120,12 @@ final class LeaseKeeper: Sendable {
   }
 
   private func beat(_ database: Database) async {
+    if database.isCutOffFromWork {
+      logger.warning(
+        .databaseLost,
+        (.reason, "nothing can be settled, so no heartbeat is sent and others take over"))
+      return
+    }
     let sent = ContinuousClock.now
     let (seen, holding, received) = runningJobs.report(now: sent)
     do {

@@ -22,6 +22,16 @@ struct DatabaseOptions: OptionGroup {
   /// The option or its environment variable; nil where neither is there.
   var given: String?
 
+  /// Whether a server that only reads is of no use.
+  private var writes = false
+
+  /// The same database for a command that changes something: where several servers are named, the one that can be written to.
+  var writing: Self {
+    var options = self
+    options.writes = true
+    return options
+  }
+
   /// Where the database's address comes from.
   enum Place {
     /// The user, here or in libpq's environment.
@@ -64,7 +74,8 @@ struct DatabaseOptions: OptionGroup {
 
   private func configuration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul", queryTimeout: .seconds(6 * 3600))
+      conninfo: conninfo, applicationName: "haul", queryTimeout: .seconds(6 * 3600),
+      writes: writes)
   }
 
   /// Gives `body` libpq's connection string, and says why there is no connection where it finds that there is none.

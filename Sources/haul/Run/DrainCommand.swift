@@ -25,7 +25,7 @@ struct DrainCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let (absent, stopped) = try await database.withQueue { queue in
+    let (absent, stopped) = try await database.writing.withQueue { queue in
       var (absent, stopped): ([Int64], [String]) = ([], [])
       for worker in workers {
         // Its name is asked for first: where this is a local pool's last worker, the database ends with it. And it is

@@ -35,7 +35,7 @@ struct HostBlockCommand: HaulCommand {
 
   func perform() async throws {
     let host = host.argument
-    let note = try await database.withQueue { queue in
+    let note = try await database.writing.withQueue { queue in
       try await queue.blockHost(host, for: time)
       return try await queue.note(onHost: host, undo: "haul host unblock")
     }

@@ -50,7 +50,7 @@ struct HostSetCommand: HaulCommand {
       throw ExitError(.usage, "nothing to set: give --cap, --interval or --burst.")
     }
     let host = host.argument
-    let notes = try await database.withQueue { queue in
+    let notes = try await database.writing.withQueue { queue in
       try await queue.setHost(host, cap: cap, interval: interval, burst: burst)
       return [
         try await queue.note(onHost: host, undo: "haul host unset"),

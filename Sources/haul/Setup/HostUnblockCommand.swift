@@ -27,7 +27,7 @@ struct HostUnblockCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let (name, scheduled) = try await database.withQueue { queue in
+    let (name, scheduled) = try await database.writing.withQueue { queue in
       try await host.orAsTyped { try await queue.unblockHost($0) }
     }
     try output.print(

@@ -25,7 +25,7 @@ struct HostUnsetCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let (name, _) = try await database.withQueue { queue in
+    let (name, _) = try await database.writing.withQueue { queue in
       try await host.orAsTyped { try await queue.unsetHost($0) }
     }
     try output.print([.init("host", .string(name))], orSay: "\(name) has no policy of its own now")

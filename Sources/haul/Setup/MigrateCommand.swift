@@ -25,7 +25,7 @@ struct MigrateCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let report = try await database.withConnection { try await Migrator.migrate($0) }
+    let report = try await database.writing.withConnection { try await Migrator.migrate($0) }
     let isDone = report.applied.isEmpty && report.refreshed.isEmpty
     try output.print(
       [

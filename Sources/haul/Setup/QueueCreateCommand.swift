@@ -32,7 +32,9 @@ struct QueueCreateCommand: HaulCommand {
 
   func perform() async throws {
     guard let store else { throw ExitError(.usage, "option '--store' is missing.") }
-    try await database.withQueue { try await $0.createQueue(queue.argument, store: store.argument) }
+    try await database.writing.withQueue {
+      try await $0.createQueue(queue.argument, store: store.argument)
+    }
     try output.print(
       [.init("queue", .string(queue.argument)), .init("store", .string(store.argument))],
       orSay: "queue \(queue.argument) on the store \(store.argument)")

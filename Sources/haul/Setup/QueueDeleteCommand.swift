@@ -26,7 +26,7 @@ struct QueueDeleteCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    try await database.withQueue { try await $0.deleteQueue(queue) }
+    try await database.writing.withQueue { try await $0.deleteQueue(queue) }
     try output.print([.init("queue", .string(queue))], orSay: "queue \(queue) is deleted")
   }
 }

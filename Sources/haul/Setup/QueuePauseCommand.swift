@@ -23,7 +23,7 @@ extension QueueSwitchCommand {
   func perform() async throws {
     var settings = QueueSettings()
     settings.paused = Self.isPaused
-    try await database.withQueue { [settings] in try await $0.setQueue(queue, settings) }
+    try await database.writing.withQueue { [settings] in try await $0.setQueue(queue, settings) }
     try output.print(
       [.init("queue", .string(queue)), .init("paused", .bool(Self.isPaused))],
       orSay: "queue \(queue) \(Self.consequence)")

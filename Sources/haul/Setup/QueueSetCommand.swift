@@ -54,7 +54,7 @@ struct QueueSetCommand: HaulCommand {
       throw ExitError(
         .usage, "nothing to set: give --max-running, --weight or an option of its jobs.")
     }
-    try await database.withQueue { [settings] in try await $0.setQueue(queue, settings) }
+    try await database.writing.withQueue { [settings] in try await $0.setQueue(queue, settings) }
     try output.print(
       [.init("queue", .string(queue))] + settings.members,
       orSay: "queue \(queue): \(settings.words.joined(separator: ", "))")

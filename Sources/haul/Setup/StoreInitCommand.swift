@@ -44,7 +44,7 @@ struct StoreInitCommand: HaulCommand {
 
   func perform() async throws {
     // The database comes first, and what this user may do there: a marker that nobody knows of would be left behind.
-    let (root, instance, made, hasQueue) = try await database.withQueue { queue in
+    let (root, instance, made, hasQueue) = try await database.writing.withQueue { queue in
       guard try await queue.databaseFacts().may.administer else {
         throw ExitError(lacking: Self.role)
       }

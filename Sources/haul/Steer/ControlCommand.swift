@@ -34,7 +34,7 @@ extension ControlCommand {
   func perform() async throws {
     let selector = try selectors.required(ids: ids)
     let steps = CountLine(Self.action.participle)
-    let (count, others) = try await database.withQueue { queue in
+    let (count, others) = try await database.writing.withQueue { queue in
       let count = try await change(queue, selector, onStep: steps.show)
       // A look at the newest, since on large pools a look at all takes long.
       return (count, count > 0 ? [] : try await queue.jobs(selector, limit: JobAction.looked))

@@ -32,7 +32,7 @@ struct PrioritizeCommand: HaulCommand {
     guard let priority else { throw ExitError(.usage, "option '--priority' is missing.") }
     let selector = try selectors.required(ids: ids)
     let steps = CountLine("prioritized")
-    let count = try await database.withQueue {
+    let count = try await database.writing.withQueue {
       try await $0.prioritize(selector, to: priority, onStep: steps.show)
     }
     steps.clear()

@@ -54,7 +54,7 @@ struct VerifyCommand: HaulCommand {
     if selectors.error != nil || ![nil, .completed].contains(selectors.state) {
       throw ExitError(.usage, "only completed jobs have a file to verify.")
     }
-    let (tally, absent) = try await database.withQueue { queue in
+    let (tally, absent) = try await (requeue ? database.writing : database).withQueue { queue in
       let absent = try await notCompleted(queue)
       return (try await verify(queue), absent)
     }

@@ -26,6 +26,8 @@ package final class DatabaseRelay: Sendable {
     package fileprivate(set) var passed = 0
     /// New connections are closed at once.
     fileprivate var refuses = false
+    /// The socket of the server that new connections lead to.
+    fileprivate var server = ""
     /// How often everything was let through again.
     fileprivate var restored = 0
     fileprivate var rules: [(text: [UInt8], loss: Loss, left: Int)] = []
@@ -48,21 +50,19 @@ package final class DatabaseRelay: Sendable {
 
   /// A relay to the server of `database`, whose conninfo names the directory of a Unix socket.
   package init(to database: TestDatabase) throws {
-    guard let host = database.conninfo.firstMatch(of: /host=([^ ]+)/)?.1 else {
-      throw NoTestServer()
-    }
+    let server = try Self.socket(of: database)
+    state.update { $0.server = server }
     listener = try loopbackSocket(address: "127.0.0.1")
     guard listen(listener, 64) == 0 else { throw POSIXError.last }
     conninfo = "\(database.conninfo) host=127.0.0.1 port=\(try boundPort(of: listener))"
     let (listener, state) = (listener, state)
-    let server = "\(host)/.s.PGSQL.5432"
     Thread.detachNewThread {
       while let client = accepted(from: listener) {
-        let isRefused = state.update { state in
+        let server = state.update { state in
           state.connections += 1
-          return state.refuses
+          return state.refuses ? nil : state.server
         }
-        guard !isRefused, let upstream = connected(to: server) else {
+        guard let server, let upstream = connected(to: server) else {
           close(client)
           continue
         }
@@ -74,6 +74,19 @@ package final class DatabaseRelay: Sendable {
 
   deinit {
     shutdown(listener, Int32(SHUT_RDWR))
+  }
+
+  private static func socket(of database: TestDatabase) throws -> String {
+    guard let host = database.conninfo.firstMatch(of: /host=([^ ]+)/)?.1 else {
+      throw NoTestServer()
+    }
+    return "\(host)/.s.PGSQL.5432"
+  }
+
+  /// Leads new connections to the server of `database`; those that there are stay.
+  package func lead(to database: TestDatabase) throws {
+    let server = try Self.socket(of: database)
+    state.update { $0.server = server }
   }
 
   /// Loses the replies to the next `count` messages that contain `text`.

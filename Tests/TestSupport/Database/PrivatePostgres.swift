@@ -80,8 +80,23 @@ package final class PrivatePostgres: Sendable {
       environment: ["LC_MESSAGES": "C"])
     process.withLock { $0 = server }
     try await server.first("PostgreSQL to accept connections", within: .seconds(60)) { output in
-      output.standardError.contains { $0.contains("ready to accept connections") } ? () : nil
+      output.standardError.contains { $0.contains("ready to accept") } ? () : nil
     }
+  }
+
+  /// A standby of this server, which only reads and follows it: running, and as far as this one is now.
+  package func standby() async throws -> PrivatePostgres {
+    let standby = try await PrivatePostgres(root: TemporaryDirectory(), port: nil)
+    let backup = try ChildProcess(
+      "setpriv",
+      Self.asOwner(
+        "pg_basebackup",
+        ["-h", root.path, "-U", "postgres", "-D", standby.data, "-R", "-c", "fast", "--no-sync"]))
+    guard try await backup.exit(within: .seconds(60)) == .code(0) else {
+      throw CommandFailed(description: backup.output.value.standardError.joined(separator: "\n"))
+    }
+    try await standby.start()
+    return standby
   }
 
   /// Ends it as a crash would, without a checkpoint (`pg_ctl stop -m immediate`).

@@ -42,9 +42,10 @@ package final class HaulPool: Sendable {
 
   /// Runs a command of `haul` to its end; any exit code is no error.
   package func haul(
-    _ arguments: [String], within limit: Duration = .seconds(60)
+    _ arguments: [String], environment: [String: String] = [:],
+    within limit: Duration = .seconds(60)
   ) async throws -> ChildProcess.Output {
-    try await HaulProcess(arguments, environment: environment).child.result(within: limit)
+    try await start(arguments, environment: environment).child.result(within: limit)
   }
 
   /// Runs a command of `haul` that must end with 0, and returns the lines it printed.
