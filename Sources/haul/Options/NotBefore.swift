@@ -31,8 +31,23 @@ enum NotBefore: OptionValue {
     for hasFractions in [false, true] {
       let style = Date.ISO8601FormatStyle(
         timeZoneSeparator: .colon, includingFractionalSeconds: hasFractions)
-      if let date = try? style.parse(text) { return date }
+      if let date = try? style.parse(text) { return isInCalendar(text) ? date : nil }
     }
     return nil
+  }
+
+  /// Whether there is such a day and time: the parser takes 30 February for 2 March.
+  private static func isInCalendar(_ text: String) -> Bool {
+    guard
+      let parts = text.wholeMatch(
+        of: /(\d{4})-(\d\d)-(\d\d).(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|[+-](\d\d):?(\d\d))/),
+      let year = Int(parts.1), let month = Int(parts.2), let day = Int(parts.3),
+      let hour = Int(parts.4), let minute = Int(parts.5), let second = Int(parts.6)
+    else { return false }
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    guard (1...12).contains(month), (1...days[month - 1]).contains(day) else { return false }
+    let (ahead, minutes) = (parts.7.flatMap { Int($0) } ?? 0, parts.8.flatMap { Int($0) } ?? 0)
+    return hour < 24 && minute < 60 && second < 60 && ahead < 24 && minutes < 60
   }
 }

@@ -10,7 +10,7 @@ struct CoordinatorCommand: HaulCommand {
   static let abstract = "Keep house for the pool: take back work of dead workers, wake due jobs."
   static let discussion = """
     Any number may run; one leads, the others stand by. A pool without one works too, since workers \
-    take its place. SIGTERM or SIGINT ends it in order.
+    take its place. SIGTERM, SIGINT or SIGHUP ends it in order.
 
     With --listen it serves a page to watch the pool on, and metrics for Prometheus.
     """

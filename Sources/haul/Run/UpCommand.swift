@@ -20,7 +20,7 @@ struct UpCommand: HaulCommand {
     ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Its store, where files land, is called main, \
     with a queue of that name and the queue default, which takes what is submitted without --queue.
 
-    SIGTERM or SIGINT stops all of it in order; what was running goes on the next time. A second \
+    SIGTERM, SIGINT or SIGHUP stops all of it in order; what was running goes on the next time. A second \
     signal ends it at once.
 
     Workers run in this one process; when 'haul drain' has ended the last of them, the pool ends. One that can be stopped or killed by itself is a 'haul worker' \

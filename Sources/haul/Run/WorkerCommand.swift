@@ -10,7 +10,7 @@ struct WorkerCommand: HaulCommand {
   static let role: PoolRole? = .worker
   static let abstract = "Run a worker: claim jobs, download them, hand over what is interrupted."
   static let discussion = """
-    SIGTERM or SIGINT drains it: it claims no more, saves the progress of what runs, hands it back \
+    SIGTERM, SIGINT or SIGHUP drains it (SIGHUP not under nohup): it claims no more, saves the progress of what runs, hands it back \
     and exits with 0. A second signal ends it at once with 75; others then take over within seconds. \
     So does a database that stays away for longer than leases live while it drains with jobs in hand. A store or queue that is not there is wrong configuration here, 78: starting it again mends nothing.
 

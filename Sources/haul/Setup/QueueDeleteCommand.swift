@@ -1,4 +1,5 @@
 import Arguments
+import HaulSystem
 import JobModel
 import JobQueue
 import Terminal
@@ -10,7 +11,8 @@ struct QueueDeleteCommand: HaulCommand {
   static let discussion = """
     While jobs of it wait or run nothing happens, and the command ends with 65. Lost are its settings, and that 'haul retry' \
     queues its failed and cancelled jobs again: their URLs are to be submitted to another queue. Its ended jobs stay listed, \
-    and their files stay; its name may be given again.
+    and their files stay; its name may be given again. Live workers whose --queue names it are listed on standard error: they go on, but \
+    end with 78 when they are started again with it.
     """
   static let examples = [
     Example("haul queue delete scratch", "Deletes the queue scratch."),
@@ -26,7 +28,16 @@ struct QueueDeleteCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    try await database.writing.withQueue { try await $0.deleteQueue(queue) }
+    let workers = try await database.writing.withQueue { [name = queue] queue in
+      try await queue.deleteQueue(name)
+      return try await queue.workers(includingGone: false)
+        .filter { $0.queues?.contains(name) == true }
+    }
     try output.print([.init("queue", .string(queue))], orSay: "queue \(queue) is deleted")
+    for worker in workers {
+      StandardStream.say(
+        "haul queue delete: \(worker.name) names the queue in its --queue: take it out there, or the worker does not start again\n"
+      )
+    }
   }
 }

@@ -149,4 +149,26 @@ struct SteerTests {
       try await pool.stop(worker)
     }
   }
+
+  @Test func `who deletes a queue learns which live workers name it`() async throws {
+    try await HaulPool.open { pool in
+      for queue in ["music", "films"] {
+        try await pool.command("queue", "create", queue, "--store", HaulPool.store)
+      }
+      let named = try pool.worker("--queue", "music", "--queue", "films")
+      let other = try pool.worker()
+      try await named.event("worker.started")
+      try await other.event("worker.started")
+      let output = try await pool.haul(["queue", "delete", "music"])
+      #expect(output.exit == .code(0))
+      let number = try await named.workerNumber()
+      #expect(output.standardError.count == 1)
+      #expect(
+        output.standardError.last?.hasPrefix("haul queue delete: worker \(number) (") == true
+          && output.standardError.last?.contains(" names the queue in its --queue") == true,
+        "\(output)")
+      try await named.drain()
+      try await other.drain()
+    }
+  }
 }
