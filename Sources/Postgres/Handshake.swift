@@ -3,7 +3,8 @@ import HaulSystem
 
 /// Makes a connection ready for queries, on the connection's own thread.
 enum Handshake {
-  /// Returns the connection, or why there is none. Ends early when `link` is closed.
+  /// Returns the connection, or why there is none. Ends early when `link` is closed. Of several servers the one that answered
+  /// last is tried first.
   static func connect(
     _ configuration: ConnectionConfiguration, link: Link
   ) throws(PostgresError) -> Libpq {
@@ -11,6 +12,24 @@ enum Handshake {
     parameters.merge(try Conninfo.parse(configuration.conninfo)) { _, given in given }
     parameters["client_encoding"] = "UTF8"
     if configuration.writes { parameters["target_session_attrs"] = "read-write" }
+    let conninfo = configuration.conninfo
+    if let known = KnownAddresses.parameters(for: conninfo) {
+      do throws(PostgresError) {
+        return try connect(
+          parameters.merging(known) { _, known in known }, configuration, link: link)
+      } catch {
+        KnownAddresses.forget(conninfo)
+        if link.isClosing { throw error }
+      }
+    }
+    let libpq = try connect(parameters, configuration, link: link)
+    KnownAddresses.note(libpq, of: conninfo)
+    return libpq
+  }
+
+  private static func connect(
+    _ parameters: [String: String], _ configuration: ConnectionConfiguration, link: Link
+  ) throws(PostgresError) -> Libpq {
     guard let libpq = Libpq(starting: parameters) else {
       throw .connecting(nil, "out of memory")
     }
