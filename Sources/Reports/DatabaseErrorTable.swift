@@ -112,9 +112,11 @@ extension DatabaseErrorTable {
         "Check that sslrootcert is the authority that signed it, and this machine's clock with 'date': a certificate counts only between its dates.",
       .configuration),
     Row(
-      .connecting, "alert certificate expired",
+      .connecting, "alert bad certificate", "alert certificate expired", "alert unknown ca",
       cause: "The server does not accept the client's certificate.",
-      advice: "Check the dates of sslcert, and the server's clock.", .configuration),
+      advice:
+        "Check that ssl_ca_file of the server has the authority that signed sslcert, the dates of sslcert, and the server's clock.",
+      .unavailable),
     Row(
       .connecting, "certificate file … : Permission denied",
       "private key file … : Permission denied", "revocation list … : Permission denied",

@@ -55,7 +55,6 @@ import Testing
     }
   }
 
-  /// Where another function is missing than 'haul migrate' would make, nobody is told to migrate for another reason.
   @Test func `who cancels a command is not said to lack a schema`() async throws {
     try await HaulPool.open { pool in
       try await pool.admin.script("BEGIN; LOCK TABLE haul.queue IN ACCESS EXCLUSIVE MODE")
@@ -93,5 +92,51 @@ import Testing
         output.standardError.last?.contains("Name the database's user with user=") == true,
         "\(output.standardError)")
     }
+  }
+
+  /// Certificates that count from 2040 on, as all others do for a machine whose clock stands at 1970.
+  private static let certificates = """
+    set -e
+    openssl req -new -x509 -nodes -days 30 -subj /CN=ca -keyout ca.key -out ca.crt
+    touch index; echo 01 >serial
+    printf '%s\\n' '[ca]' default_ca=d '[d]' database=index serial=serial new_certs_dir=. default_md=sha256 policy=p \\
+      '[p]' commonName=supplied >ca.cnf
+    for name in localhost postgres; do
+      openssl req -new -nodes -subj /CN=$name -keyout $name.key -out $name.csr
+      openssl x509 -req -in $name.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 30 -out $name.now
+      openssl ca -batch -config ca.cnf -cert ca.crt -keyfile ca.key -in $name.csr -out $name.late \\
+        -startdate 20400101000000Z -enddate 20450101000000Z
+    done
+    chmod 600 *.key
+    """
+
+  @Test(arguments: [
+    ("late", "now", Int32(78), "and this machine's clock with 'date'"),
+    ("now", "late", 69, "and the server's clock"),
+  ])
+  func `a certificate whose time has not come is a matter of the clock too`(
+    server: String, client: String, code: Int32, advice: String
+  ) async throws {
+    let place = try TemporaryDirectory()
+    let made = try await ChildProcess.run(
+      "bash", ["-c", Self.certificates], directory: place.path)
+    #expect(made.exit == .code(0), "\(made.standardError)")
+    let port = try OriginProgram.freePort()
+    let postgres = try await PrivatePostgres(
+      port: port,
+      settings: """
+        ssl = on
+        ssl_cert_file = 'localhost.\(server)'
+        ssl_key_file = 'localhost.key'
+        ssl_ca_file = 'ca.crt'
+        """, access: "hostssl all all 127.0.0.1/32 trust clientcert=verify-ca\n",
+      files: ["localhost.\(server)", "localhost.key", "ca.crt"].map(place.path))
+    try await expect(
+      "jobs",
+      on: """
+        host=localhost hostaddr=127.0.0.1 port=\(port) user=postgres sslmode=verify-full \
+        sslrootcert=\(place.path("ca.crt")) sslcert=\(place.path("postgres.\(client)")) sslkey=\(place.path("postgres.key"))
+        """, code: code, says: advice)
+    _ = postgres
   }
 }
