@@ -74,6 +74,19 @@ struct NamedDirectoryTests {
     _ = try directory.open()
   }
 
+  @Test(.enabled("mounting takes root and loop devices") { await TestFileSystem.isPossible })
+  func `a directory that was made is there after a loss of power, with its parents`() async throws {
+    let disk = try await TestFileSystem(ext4: 16 << 20)
+    try NamedDirectory("\(disk.path)/a/b/c").make()
+    let first = try await disk.afterPowerLoss()
+    try NamedDirectory("\(first.path)/a/b/c/d").make()
+    // Proves that what nobody syncs is lost.
+    mkdir("\(first.path)/lost", 0o755)
+    let second = try await first.afterPowerLoss()
+    _ = try NamedDirectory("\(second.path)/a/b/c/d").open()
+    #expect(!FileManager.default.fileExists(atPath: "\(second.path)/lost"))
+  }
+
   @Test(arguments: [
     ("/srv/films", "/srv/films"), ("/srv//films/", "/srv/films"), ("/", "/"),
     ("films", "HERE/films"),

@@ -208,7 +208,8 @@ package struct Destination: Sendable {
       let status = try translating(try file.status())
       return status.isRegular
         ? PartFile(name: path.description, inode: status.inode, file: file) : nil
-    case .failure(let error) where [ENOENT, ENOTDIR, ELOOP].contains(error.number):
+    // ENXIO: a socket.
+    case .failure(let error) where [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(error.number):
       return nil
     case .failure(let error):
       throw .file(error.number, "cannot open \(path)")

@@ -148,6 +148,54 @@ import Testing
     }
   }
 
+  /// What is in a file that cannot be read is unknown, so it is neither renamed nor downloaded again.
+  @Test(.enabled("becoming another user takes root") { await OrdinaryUser.isPossible })
+  func `a file that cannot be read is reported, and the others are verified`() async throws {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 50_000).answer(request, reply)
+    }
+    let names = ["right", "closed", "x/hidden", "y/short", "short"]
+    let faults = [
+      "closed": "unreadable: cannot open closed: Permission denied",
+      "x/hidden": "unreadable: cannot open x/hidden: Permission denied",
+      "y/short":
+        "10 bytes long, not 50000; cannot set y/short aside: Permission denied, so its job is not queued again",
+      "short": "10 bytes long, not 50000",
+    ]
+    try await HaulPool.open { pool in
+      for name in names { try await pool.submit(origin.url("/\(name)"), to: name) }
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      let root = pool.directory
+      for name in ["short", "y/short"] { #expect(truncate("\(root)/\(name)", 10) == 0) }
+      #expect(chmod(root + "/closed", 0) == 0 && chmod(root + "/x", 0o700) == 0)
+      let user = "\(OrdinaryUser.id)"
+      _ = try await ChildProcess.run("chown", [user, root])
+      _ = try await ChildProcess.run("chown", ["-R", user, root + "/.haul"])
+      // The server's socket is not that user's to find.
+      let relay = try DatabaseRelay(to: pool.database)
+      let output = try await OrdinaryUser.run(
+        ["verify", "--json", "--requeue", "--store", "\(HaulPool.store)=\(root)"],
+        environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      #expect(output.exit == .code(1))
+      #expect(output.standardOutput.count == faults.count, "\(output.standardOutput)")
+      for (name, fault) in faults {
+        #expect(
+          output.standardOutput.contains {
+            $0.contains("\"\(name)\"") && $0.contains("\"\(fault)\"")
+          },
+          "\(output.standardOutput)")
+      }
+      #expect(
+        output.standardError == [
+          "haul verify: 4 of 5 files not as recorded; 1 job queued again; 1 is as recorded, by length alone."
+        ])
+      #expect(
+        try await pool.values("SELECT path FROM haul.jobs WHERE state = 'queued'") == ["short"])
+      #expect(
+        try pool.files().sorted() == ["closed", "right", "short.damaged", "x/hidden", "y/short"])
+    }
+  }
+
   @Test func `only what is completed can be verified, and only in a store`() async throws {
     let other = try TemporaryDirectory()
     try await HaulPool.open { pool in

@@ -177,6 +177,16 @@ import Testing
     #expect(scratch.result("../outside/target") == "secret")
   }
 
+  @Test func `what is no regular file is no finished file`() throws {
+    #expect(mkdir(scratch.store + "/directory", 0o755) == 0)
+    #expect(mkfifo(scratch.store + "/pipe", 0o644) == 0)
+    #expect(mknod(scratch.store + "/socket", S_IFSOCK | 0o644, 0) == 0)
+    symlink("link", scratch.store + "/link")
+    for name in ["directory", "pipe", "socket", "link", "socket/below", "none"] {
+      #expect(try scratch.destination().open(RelativePath(name)) == nil, "\(name)")
+    }
+  }
+
   private func expectConflict(_ body: () throws -> Destination.Placement) {
     let error = #expect(throws: TransferError.self) { try body() }
     #expect(error?.errorClass == .pathConflict)
