@@ -152,7 +152,7 @@ let package = Package(
       swiftSettings: strictC),
     .testTarget(
       name: "HaulTransferTests",
-      dependencies: ["HaulTransfer", "HaulSystem", "LibraryUser", "TestSupport"],
+      dependencies: ["HaulTransfer", "HaulCLinux", "HaulSystem", "LibraryUser", "TestSupport"],
       exclude: ["CurlCases/CurlReplies"],
       swiftSettings: strict),
     .testTarget(
@@ -164,7 +164,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
-      dependencies: ["Worker", "Maintenance", "JobQueue", "HaulTransfer", "TestSupport"],
+      dependencies: [
+        "Worker", "Maintenance", "JobQueue", "HaulTransfer", "Log", "Stores", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "StatusPageTests",
