@@ -26,10 +26,14 @@ struct ClusterDirectory: Sendable {
   var postmasterFile: String { "\(data)/postmaster.pid" }
 
   /// Makes the directory, or makes sure that what is there is the caller's alone to change.
-  func prepare() throws(EmbeddedPostgresError) {
+  ///
+  /// - Parameter fileSystem: the magic number of an open directory's file system, as statfs(2) has it.
+  func prepare(
+    fileSystem: (Int32) -> UInt32 = haul_file_system
+  ) throws(EmbeddedPostgresError) {
     try makeParents(of: path)
     try makeOwn(path)
-    try requireLocalFileSystem()
+    try requireLocalFileSystem(fileSystem)
     guard user.isForRoot else { return }
     guard let resolved = unsafe realpath(path, nil) else { throw .failed(path, errno) }
     defer { unsafe free(resolved) }
@@ -38,11 +42,13 @@ struct ClusterDirectory: Sendable {
   }
 
   /// Locks on a network file system may mean nothing to another machine, and two servers would ruin the data.
-  private func requireLocalFileSystem() throws(EmbeddedPostgresError) {
+  private func requireLocalFileSystem(
+    _ fileSystem: (Int32) -> UInt32
+  ) throws(EmbeddedPostgresError) {
     let root = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard root >= 0 else { throw .failed(path, errno) }
     defer { close(root) }
-    if let name = Self.networkFileSystems[haul_file_system(root)] {
+    if let name = Self.networkFileSystems[fileSystem(root)] {
       throw .networkFileSystem(path, kind: name)
     }
   }

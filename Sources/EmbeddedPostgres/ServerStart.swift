@@ -13,6 +13,7 @@ struct ServerStart {
   let turn: FileLock
   let users: FileLock
   let observe: @Sendable (EmbeddedCluster.Step) -> Void
+  private let now: () -> ContinuousClock.Instant
   private var said: EmbeddedCluster.Step?
   private var started: ServerProgram?
   private var silence: ContinuousClock.Instant?
@@ -24,11 +25,13 @@ struct ServerStart {
 
   init(
     _ directory: ClusterDirectory, turn: FileLock, users: FileLock,
+    now: @escaping () -> ContinuousClock.Instant = { .now },
     observe: @escaping @Sendable (EmbeddedCluster.Step) -> Void
   ) {
     self.directory = directory
     self.turn = turn
     self.users = users
+    self.now = now
     self.observe = observe
   }
 
@@ -94,14 +97,14 @@ struct ServerStart {
   private mutating func takeServerLock() async throws(EmbeddedPostgresError) -> FileLock {
     let lock = try translating(try FileLock(directory.serverLock))
     // A process that is ending disappears from /proc shortly before it releases the lock.
-    var seen = ContinuousClock.now
+    var seen = now()
     var pause = Pause()
     while true {
       if ServerProcesses(directory)?.isAnyLeft ?? false {
-        seen = .now
+        seen = now()
       } else if try translating(try lock.tryTake(.exclusive)) {
         return lock
-      } else if seen.duration(to: .now) > Self.patienceForLock {
+      } else if seen.duration(to: now()) > Self.patienceForLock {
         throw .runsElsewhere(directory.path)
       }
       say(.waiting)
@@ -149,7 +152,7 @@ struct ServerStart {
         say(.recovering)
         return false
       }
-      let now = ContinuousClock.now
+      let now = now()
       let since = silence ?? now
       silence = since
       if error.isTransient && since.duration(to: now) < Self.patience { return false }

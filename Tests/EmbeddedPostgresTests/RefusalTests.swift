@@ -95,6 +95,26 @@ struct RefusalTests {
       error == .notPermitted(place.location.directory, reason: "others may write in it"))
   }
 
+  /// Another machine's server may not see the locks of this one's.
+  @Test(arguments: [
+    (0x6969, "NFS"), (0xff53_4d42, "CIFS"), (0xfe53_4d42, "SMB"), (0x517b, "SMB"),
+    (0x00c3_6400, "Ceph"), (0x5346_414f, "AFS"), (0x6b41_4653, "AFS"), (0x7373_2f66, "Coda"),
+    (0x0bd0_0bd0, "Lustre"),
+  ])
+  func `a directory that is on the network`(magic: UInt32, kind: String) throws {
+    let place = try TestPlace()
+    #expect(throws: EmbeddedPostgresError.networkFileSystem(place.location.directory, kind: kind)) {
+      try place.directory.prepare { _ in magic }
+    }
+  }
+
+  @Test(arguments: [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0])
+  func `a local directory is not refused, and one of an unknown kind is not either`(magic: UInt32)
+    throws
+  {
+    try TestPlace().directory.prepare { _ in magic }
+  }
+
   @Test(.enabled("only root can mount") { await TestFileSystem.isPossible })
   func `a disk too small for the data, and one that is full when the server starts`() async throws {
     let system = try await TestFileSystem(tmpfs: 8 << 20)
