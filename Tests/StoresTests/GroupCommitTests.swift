@@ -43,30 +43,11 @@ struct GroupCommitTests {
   }
 
   private let directory: TemporaryDirectory
-  private let root: FileDescriptor
-  private let parts: PartDirectory
-  private let io: IOPool
+  private let rounds: Rounds
 
   init() throws {
     directory = try TemporaryDirectory()
-    root = try FileDescriptor.directory(directory.path)
-    parts = PartDirectory(try root.makeDirectories("parts"))
-    io = try IOPool(threads: 4)
-  }
-
-  /// Publishes a new file under that name, and notes in `named` that it was renamed.
-  private func publish(
-    _ name: String, by commit: GroupCommit, noting named: Watched<[String]>
-  ) async throws -> Published? {
-    let part = try parts.create(name)
-    let destination = Destination(root: root)
-    return try await commit.publish(part, on: io) { () throws(TransferError) in
-      guard let path = try? RelativePath("d/\(name)") else { return nil }
-      let parent = try destination.makeParent(of: path)
-      _ = try destination.place(part: name, of: parts, at: path, in: parent, policy: .fail)
-      named.update { $0.append(name) }
-      return (.placed(path), parent)
-    }?.published
+    rounds = try Rounds(below: directory.path)
   }
 
   @Test func `a group takes two syncs of everything, one for its bytes and one for its names`()
@@ -75,7 +56,7 @@ struct GroupCommitTests {
     let disk = SlowDisk()
     disk.gates.forEach { $0.open() }
     let named = Watched<[String]>([])
-    #expect(try await together(8, disk.commit(), named).count == 8)
+    #expect(try await rounds.together(8, disk.commit(), named).count == 8)
     #expect(disk.begun.value == 2)
     #expect(named.value.count == 8)
   }
@@ -88,13 +69,15 @@ struct GroupCommitTests {
     let early = ["a", "b", "c", "d"]
     try await withThrowingTaskGroup(of: Published?.self) { group in
       let gate = Gate("holder")
-      try await hold(commit, until: gate, in: &group)
-      for name in early { group.addTask { try await publish(name, by: commit, noting: named) } }
+      try await rounds.hold(commit, until: gate, in: &group)
+      for name in early {
+        group.addTask { try await rounds.publish(name, by: commit, noting: named) }
+      }
       try await eventually("four to wait") { commit.waitingCount == 4 }
       gate.open()
       try await disk.begun.first("the first sync") { $0 == 1 ? () : nil }
       for name in ["e", "f", "g", "h"] {
-        group.addTask { try await publish(name, by: commit, noting: named) }
+        group.addTask { try await rounds.publish(name, by: commit, noting: named) }
       }
       try await eventually("four more to wait") { commit.waitingCount == 4 }
       disk.gates[0].open()
@@ -111,7 +94,7 @@ struct GroupCommitTests {
     disk.gates.forEach { $0.open() }
     let commit = disk.commit()
     let named = Watched<[String]>([])
-    let paths = try await together(8, commit, named)
+    let paths = try await rounds.together(8, commit, named)
     #expect(paths.count == 8)
     #expect(disk.begun.value == 1)
   }
@@ -121,10 +104,10 @@ struct GroupCommitTests {
     disk.gates.forEach { $0.open() }
     let commit = disk.commit()
     let named = Watched<[String]>([])
-    _ = try await together(8, commit, named)
+    _ = try await rounds.together(8, commit, named)
     #expect(disk.begun.value == 1)
     disk.pass(.seconds(31))
-    _ = try await together(8, commit, named, from: 8)
+    _ = try await rounds.together(8, commit, named, from: 8)
     #expect(disk.begun.value == 2)
   }
 
@@ -140,18 +123,18 @@ struct GroupCommitTests {
       synced.update { $0.append(part.name) }
       if part.name == "lost" { throw TransferError(.io, "writes of \(part.name) were lost") }
     }
-    let (lost, whole) = (try parts.create("lost"), try parts.create("whole"))
+    let (lost, whole) = (try rounds.parts.create("lost"), try rounds.parts.create("whole"))
     disk.clock.withLock { $0 = .now }
-    _ = try await together(8, commit, Watched<[String]>([]))
+    _ = try await rounds.together(8, commit, Watched<[String]>([]))
     disk.pass(.seconds(31))
     synced.update { $0 = [] }
     try await withThrowingTaskGroup(of: Published?.self) { group in
       let gate = Gate("holder")
-      try await hold(commit, until: gate, in: &group)
+      try await rounds.hold(commit, until: gate, in: &group)
       for part in [lost, whole] {
         group.addTask {
           do {
-            return try await commit.publish(part, on: io) { nil }?.published
+            return try await commit.publish(part, on: rounds.io) { nil }?.published
           } catch {
             #expect(part.name == "lost" && (error as? TransferError)?.errorClass == .io)
             return nil
@@ -159,7 +142,7 @@ struct GroupCommitTests {
         }
       }
       for name in ["new1", "new2"] {
-        group.addTask { try await publish(name, by: commit, noting: Watched<[String]>([])) }
+        group.addTask { try await rounds.publish(name, by: commit, noting: Watched<[String]>([])) }
       }
       try await eventually("four to wait") { commit.waitingCount == 4 }
       synced.update { $0 = [] }
@@ -170,57 +153,22 @@ struct GroupCommitTests {
   }
 
   @Test func `without a sync of everything each is synced apart`() async throws {
-    let paths = try await together(8, GroupCommit(syncAll: nil), Watched<[String]>([]))
+    let paths = try await rounds.together(8, GroupCommit(syncAll: nil), Watched<[String]>([]))
     #expect(paths.count == 8)
   }
 
   @Test func `a name that fails or must wait is the matter of that one alone`() async throws {
-    let commit = GroupCommit(root: root)
+    let commit = GroupCommit(root: rounds.root)
     let named = Watched<[String]>([])
-    let (one, other) = (try parts.create("one"), try parts.create("other"))
-    async let good = publish("a", by: commit, noting: named)
-    async let waits = commit.publish(one, on: io) { nil }
+    let (one, other) = (try rounds.parts.create("one"), try rounds.parts.create("other"))
+    async let good = rounds.publish("a", by: commit, noting: named)
+    async let waits = commit.publish(one, on: rounds.io) { nil }
     await #expect(throws: TransferError(.exists, "taken")) {
-      try await commit.publish(other, on: io) { () throws(TransferError) in
+      try await commit.publish(other, on: rounds.io) { () throws(TransferError) in
         throw TransferError(.exists, "taken")
       }
     }
     #expect(try await good == .placed(RelativePath("d/a")))
     #expect(try await waits == nil)
-  }
-
-  // MARK: - Rounds that the test holds
-
-  /// Begins a round that ends when `gate` is opened, so that others can gather.
-  private func hold(
-    _ commit: GroupCommit, until gate: Gate,
-    in group: inout ThrowingTaskGroup<Published?, any Error>
-  ) async throws {
-    let part = try parts.create(gate.name)
-    let begun = Watched(false)
-    group.addTask {
-      try await commit.publish(part, on: io) {
-        begun.update { $0 = true }
-        try? gate.waitBlocking()
-        return nil
-      }?.published
-    }
-    try await begun.first("the round") { $0 ? () : nil }
-  }
-
-  /// Publishes `count` files that have gathered before their first round.
-  private func together(
-    _ count: Int, _ commit: GroupCommit, _ named: Watched<[String]>, from first: Int = 0
-  ) async throws -> [Published] {
-    let gate = Gate("holder \(first)")
-    return try await withThrowingTaskGroup(of: Published?.self) { group in
-      try await hold(commit, until: gate, in: &group)
-      for number in first..<first + count {
-        group.addTask { try await publish("\(number)", by: commit, noting: named) }
-      }
-      try await eventually("all to wait") { commit.waitingCount == count }
-      gate.open()
-      return try await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
-    }
   }
 }

@@ -6,6 +6,8 @@ package final class TestFileSystem: Sendable {
   package let path: String
   /// The file that holds it; nil for a tmpfs.
   private let image: String?
+  /// What that file is on, where it is a file system of this one's own.
+  private let ground: TestFileSystem?
   private let directory: TemporaryDirectory
 
   /// Whether mounting works here, loop devices included; for the condition of a test that needs it.
@@ -23,6 +25,7 @@ package final class TestFileSystem: Sendable {
     directory = try TemporaryDirectory()
     path = directory.path
     image = nil
+    ground = nil
     try await command("mount", "-t", "tmpfs", "-o", "size=\(size),mode=755", "tmpfs", path)
   }
 
@@ -41,6 +44,34 @@ package final class TestFileSystem: Sendable {
   /// - Throws: ``CommandFailed`` with what mkfs.ext4(8) or mount(8) said.
   package convenience init(ext4 size: Int64) async throws {
     try await self.init(made: "mkfs.ext4", size: size, options: Self.slowJournal)
+  }
+
+  /// An ext4 of that many bytes whose device can lose what is written to it: see ``loseWrites(_:)``.
+  ///
+  /// - Throws: ``CommandFailed`` with what mkfs.ext4(8) or mount(8) said.
+  package convenience init(losing size: Int64) async throws {
+    let ground = try await TestFileSystem(tmpfs: size + 1 << 20)
+    let image = ground.path + "/image"
+    try await command("truncate", "-s", "\(size)", image)
+    try await command("mkfs.ext4", "-q", "-F", "-b", "4096", image)
+    // Whatever ext4 needs for itself has its place in the image now, and is never lost.
+    try await command("fallocate", "--length", "\(size)", image)
+    try await self.init(
+      directory: TemporaryDirectory(), image: image, options: Self.slowJournal, ground: ground)
+  }
+
+  /// What is written to blocks that are free now is lost as long as `body` runs, and the kernel is told that it was not written.
+  ///
+  /// The image has holes in place of these blocks, on a tmpfs that is full.
+  package func loseWrites<Result>(_ body: () async throws -> Result) async throws -> Result {
+    guard let ground else { preconditionFailure("this one's device loses nothing") }
+    // Blocks that ext4 has set aside for the next small files count as free again where nothing else is left.
+    unlink(fill())
+    try await command("sync", "--file-system", path)
+    try await command("fstrim", path)
+    let filler = ground.fill()
+    defer { unlink(filler) }
+    return try await body()
   }
 
   private static let slowJournal = "loop,commit=600"
@@ -96,9 +127,12 @@ package final class TestFileSystem: Sendable {
     }
   }
 
-  private init(directory: TemporaryDirectory, image: String, options: String) async throws {
+  private init(
+    directory: TemporaryDirectory, image: String, options: String, ground: TestFileSystem? = nil
+  ) async throws {
     self.directory = directory
     self.image = image
+    self.ground = ground
     path = directory.path("mount")
     mkdir(path, 0o755)
     try await command("mount", "-t", "ext4", "-o", options, image, path)
