@@ -74,6 +74,8 @@ enum Haul {
   /// Runs the command on Swift's threads, while the main thread waits for signals: nothing may need
   /// the main actor, which never gets its turn.
   static func main() {
+    // A parent may have left it ignored (trap '' CHLD), and the kernel then keeps no child's exit status. (wait(2))
+    _ = signal(SIGCHLD, SIG_DFL)
     FirstProcess.leave()
     requireArguments()
     // The time zone of every session, so that lists are in UTC (libpq: Environment Variables).

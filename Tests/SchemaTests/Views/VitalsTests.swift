@@ -97,6 +97,29 @@ struct VitalsTests {
     }
   }
 
+  @Test func `a standby that keeps rows of this server is named`() async throws {
+    let server = try await PrivatePostgres()
+    let admin = try await server.database.connect()
+    _ = try await Migrator.migrate(admin)
+    let holder = "SELECT subject FROM haul.vitals WHERE vital = 'standby_snapshot'"
+    #expect(try await admin.query(holder)[0].decode(0, as: String?.self) == nil)
+    let standby = try await server.standby()
+    let reader = try await standby.database.connect()
+    for setting in ["hot_standby_feedback = on", "wal_receiver_status_interval = 1"] {
+      try await reader.execute("ALTER SYSTEM SET \(setting)")
+    }
+    try await reader.execute("SELECT pg_reload_conf()")
+    try await eventually("the word of the standby") {
+      try await admin.query(holder)[0].decode(0, as: String?.self) == "standby walreceiver"
+    }
+    let facts = try await JobQueue(admin).databaseFacts()
+    #expect(facts.standby?.name == "the standby walreceiver")
+    // A worker's own sessions hold nothing meanwhile.
+    #expect(try await vital("standby_snapshot", on: admin).alarms == false)
+    await reader.close()
+    await admin.close()
+  }
+
   /// On a server of its own: others could not connect.
   @Test func `connections alarm when nine of ten are in use`() async throws {
     let server = try await PrivatePostgres(
