@@ -107,6 +107,49 @@ struct ResubmitTests {
     }
   }
 
+  /// Otherwise three changes of a file that has nothing to do with the new one would keep the new one from resuming.
+  @Test(arguments: ["https://a.test/1", "https://b.test/x"], [Standing.completed, .failed])
+  func `changes of the source do not count for whoever takes the job over`(
+    url: String, standing: Standing
+  ) async throws {
+    try await Pool.open { pool in
+      _ = try await pool.submit(1)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      #expect(try await worker.checkpoint(lease, instance: pool.instance))
+      try await pool.execute("UPDATE haul.checkpoint SET resume = resume || '{\"changes\": 3}'")
+      var ending = LeaseEnding(job: lease.job, token: lease.token, result: .failed)
+      (ending.error, ending.changes) = ("interrupted", 3)
+      try await worker.call([ending])
+      try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
+      _ = try await pool.jobs.promote(limit: 10)
+      let second = try await worker.claimOne()
+      #expect(second.changes == 3)
+      if standing == .completed {
+        try await worker.complete(second, bytes: 10)
+      } else {
+        try await worker.end(second, .failed, "http_4xx")
+      }
+
+      let host = url == Self.line.url ? "a.test" : "b.test"
+      let line = SubmitLine(line: 1, url: url, host: host, path: "a.test/1")
+      let reply = try await pool.resubmit([line], options: JobOptions(ifExists: "replace"))
+      #expect(reply.takenOver == 1)
+      #expect(
+        try await pool.value(
+          "SELECT count(*) FROM haul.checkpoint WHERE resume -> 'changes' <> '0'") == 0)
+      let first = try #require(try await worker.claim(queues: [Pool.heir]).first)
+      #expect(first.changes ?? 0 == 0)
+      // Nor for its next attempt.
+      #expect(try await worker.checkpoint(first, instance: pool.instance))
+      try await worker.end(first, .failed, "interrupted")
+      try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
+      _ = try await pool.jobs.promote(limit: 10)
+      let next = try #require(try await worker.claim(queues: [Pool.heir]).first)
+      #expect(next.url == url && next.resume != nil && next.changes ?? 0 == 0)
+    }
+  }
+
   @Test func `while a job runs nothing is changed, and who has it is named`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(2)[0]
