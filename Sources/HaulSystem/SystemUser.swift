@@ -36,6 +36,9 @@ package struct SystemUser: Sendable, Equatable {
     (name, id, group) = user
   }
 
+  /// The name of the user with this number; the number where the system knows no name.
+  package static func word(_ id: uid_t) -> String { Self(id: id)?.name ?? "\(id)" }
+
   /// The user of this process, as one word of a command for chown(1) or install(1): the number where the system knows no name.
-  package static var ownWord: String { shellWord(Self(id: geteuid())?.name ?? "\(geteuid())") }
+  package static var ownWord: String { shellWord(word(geteuid())) }
 }

@@ -3,9 +3,21 @@ package import HaulSystem
 
 extension TransferError {
   /// The error for a failed system call: `disk_full` for ENOSPC and EDQUOT, `path_conflict` where
-  /// the kinds of files are in each other's way, `open_files` for EMFILE and ENFILE, else `io`.
+  /// the kinds of files are in each other's way, `open_files` for EMFILE and ENFILE, `not_permitted`
+  /// for EACCES, EPERM and EROFS, else `io`.
   static func file(_ number: Int32, _ what: String) -> TransferError {
     TransferError(fileClass(number), "\(what): \(SystemError.reason(number))")
+  }
+
+  /// The error for a failed system call in `directory`. It names the directory and its owner where rights are missing.
+  static func file(
+    _ number: Int32, _ what: String, in directory: FileDescriptor
+  ) -> TransferError {
+    var error = file(number, what)
+    if [EACCES, EPERM].contains(number), let ownership = directory.ownership {
+      error.message += "; \(ownership)"
+    }
+    return error
   }
 
   /// The error for a failed system call, in the call's own words.
@@ -17,6 +29,7 @@ extension TransferError {
     switch number {
     case ENOSPC, EDQUOT: .diskFull
     case EMFILE, ENFILE: .openFiles
+    case EACCES, EPERM, EROFS: .notPermitted
     case ENOTDIR, EISDIR, ELOOP: .pathConflict
     default: .io
     }

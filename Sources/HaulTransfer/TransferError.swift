@@ -61,6 +61,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case diskFull = "disk_full"
     /// Reading or writing a local file failed.
     case io
+    /// The user of this process may not write a local file, or its file system is read-only.
+    case notPermitted = "not_permitted"
     /// The process or the machine has no open file to spare.
     case openFiles = "open_files"
     /// The transfer was cancelled or paused.

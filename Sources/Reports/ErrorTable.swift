@@ -198,6 +198,12 @@ extension ErrorTable {
         errorClass.retry, "Reading or writing a local file failed.",
         "Look at the store's file system and its mount. A worker waits for them; what had failed before, 'haul retry'."
       )
+    case .notPermitted:
+      .init(
+        errorClass.retry,
+        "The worker's user may not write in the directory of the file, or its file system is read-only.",
+        "Give the directory that the message names to the user that workers run as, then 'haul retry'."
+      )
     case .openFiles:
       .init(
         errorClass.retry, "The worker's process, or its machine, has as many files open as it may.",

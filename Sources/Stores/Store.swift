@@ -11,6 +11,8 @@ package struct Store: Sendable {
   private struct Marker: Codable { var instance: UUID }
 
   package let name: String
+  /// Where it was opened.
+  package let directory: String
   /// The instance id in the marker.
   package let marker: String
   package let root: FileDescriptor
@@ -42,6 +44,7 @@ package struct Store: Sendable {
       throw .unwritable(directory.path, reason: error.message)
     }
     name = mount.name
+    self.directory = directory.path
     self.root = root
     destination = Destination(root: root)
     commit = GroupCommit(root: root)
@@ -125,12 +128,15 @@ package struct Store: Sendable {
   }
 
   /// Results go to the root of a store, and what belongs to Haul below `.haul`, where that is there.
+  ///
+  /// - Parameter pools: whose part files are to be written there.
   package static func requireRight(
-    to root: FileDescriptor, _ directory: String
+    to root: FileDescriptor, _ directory: String, pools: [String] = []
   ) throws(StoreError) {
     if !root.mayBeWritten { throw notPermitted("write in", directory, of: directory) }
-    for name in [".haul", ".haul/parts"] {
-      guard let own = root.directory(beneath: name), !own.mayBeWritten else { continue }
+    let parts = pools.map(partsPath)
+    let shards = parts.flatMap { path in root.names(in: path).map { "\(path)/\($0)" } }
+    for name in [".haul", ".haul/parts"] + parts + shards where !root.mayWrite(beneath: name) {
       throw notPermitted("write in", "\(directory)/\(name)", of: directory)
     }
   }
@@ -141,11 +147,11 @@ package struct Store: Sendable {
     let advice =
       switch owner(of: path) {
       // As root has made it, say, in a store of the pool's user.
-      case let owner where owner != self.owner(of: store):
-        "give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
+      case let owner? where owner != self.owner(of: store):
+        "it belongs to \(SystemUser.word(owner)); give it to the user that owns the store, as root with 'chown -R --reference=\(shellWord(store)) \(name)'"
       case geteuid(): "it owns it, and 'chmod u+rwx \(name)' lets it"
       case 0:
-        "give it to the user that workers run as, as root with 'chown -R \(SystemUser.ownWord) \(name)'"
+        "it belongs to root; give it to the user that workers run as, as root with 'chown -R \(SystemUser.ownWord) \(name)'"
       default: "run haul as the user that owns it"
       }
     return .notPermitted("this user may not \(act) \(path)", advice: advice)

@@ -28,7 +28,9 @@ package struct StoreProbe: Sendable {
   }
 
   /// Looks at a directory; leaves nothing behind. Blocks while its disk does.
-  package static func look(at mount: StoreMount) -> StoreProbe {
+  ///
+  /// - Parameter pool: whose part files are to be written there; nil = those of all pools that have some.
+  package static func look(at mount: StoreMount, pool: String? = nil) -> StoreProbe {
     let directory = Store.directory(of: mount)
     let root: FileDescriptor
     do throws(StoreError) {
@@ -40,7 +42,8 @@ package struct StoreProbe: Sendable {
       mount, marker: Result { () throws(StoreError) in try Store.marker(mount) })
     probe.space = try? root.space()
     if case .success = probe.marker, let own = root.directory(beneath: ".haul") {
-      probe.publishing = publishing(below: root, own, directory.path)
+      probe.publishing = publishing(
+        below: root, own, directory.path, pools: pool.map { [$0] } ?? own.names(in: "parts"))
       for pool in own.names(in: "parts") {
         let shards = own.names(in: "parts/\(pool)")
         probe.parts[pool] = shards.reduce(0) { $0 + own.names(in: "parts/\(pool)/\($1)").count }
@@ -50,10 +53,10 @@ package struct StoreProbe: Sendable {
   }
 
   private static func publishing(
-    below root: FileDescriptor, _ own: FileDescriptor, _ directory: String
+    below root: FileDescriptor, _ own: FileDescriptor, _ directory: String, pools: [String]
   ) -> Publishing {
     do throws(StoreError) {
-      try Store.requireRight(to: root, directory)
+      try Store.requireRight(to: root, directory, pools: pools)
     } catch {
       return .fails("\(error)")
     }

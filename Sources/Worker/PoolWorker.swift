@@ -154,7 +154,8 @@ package final class PoolWorker: Sendable {
     let database = makeDatabase(connection, registration, keeper, logger)
     let slots = TransferSlots(configuration.concurrency)
     let watch = StoreWatch(
-      stores, runningJobs: runningJobs, slots: slots, database: database, logger: logger,
+      stores, pool: registration.pool, runningJobs: runningJobs, slots: slots, database: database,
+      logger: logger,
       onClosed: configuration.onStoreClosed,
       onChange: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() })
     let environment = RunEnvironment(

@@ -23,6 +23,7 @@ final class StoreWatch: Sendable {
   }
 
   private let stores: [String: Store]
+  private let pool: String
   private let runningJobs: RunningJobs
   private let database: Database
   private let logger: Logger
@@ -33,11 +34,13 @@ final class StoreWatch: Sendable {
 
   /// `onClosed` and `onChange` are called on a Swift thread; after the latter there may be something to claim.
   init(
-    _ stores: [String: Store], runningJobs: RunningJobs, slots: TransferSlots, database: Database,
+    _ stores: [String: Store], pool: String, runningJobs: RunningJobs, slots: TransferSlots,
+    database: Database,
     logger: Logger, onClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?,
     onChange: @escaping @Sendable () -> Void
   ) {
     self.stores = stores
+    self.pool = pool
     self.runningJobs = runningJobs
     self.database = database
     self.logger = logger
@@ -55,7 +58,7 @@ final class StoreWatch: Sendable {
     }
     let trouble: StoreTrouble? =
       switch error {
-      case .diskFull, .io: await look(at: store, forRoom: error == .diskFull)
+      case .diskFull, .io, .notPermitted: await look(at: store, forRoom: error == .diskFull)
       case .openFiles: .openFiles
       default: nil
       }
@@ -99,7 +102,7 @@ final class StoreWatch: Sendable {
       }
       if isFirst {
         store.io.submit {
-          let trouble = store.trouble(forRoom: forRoom)
+          let trouble = store.trouble(forRoom: forRoom, pool: self.pool)
           for answer in self.state.withLock({ $0.looking.removeValue(forKey: store.name) ?? [] }) {
             answer.resume(returning: trouble)
           }
@@ -143,10 +146,14 @@ final class StoreWatch: Sendable {
 }
 
 extension Store {
-  /// What keeps results from being written: a small file that could not be written and synced, or, where that is asked for,
+  /// What keeps the pool's results from being written: a missing right, a small file that could not be written and synced, or, where that is asked for,
   /// no room to speak of. nil where nothing does. Blocks while the disk does.
-  func trouble(forRoom: Bool) -> StoreTrouble? {
-    if !root.mayBeWritten { return .unwritable("this user may not write there") }
+  func trouble(forRoom: Bool, pool: String) -> StoreTrouble? {
+    do throws(StoreError) {
+      try Self.requireRight(to: root, directory, pools: [pool])
+    } catch {
+      return .unwritable("\(error)")
+    }
     do throws(TransferError) {
       try root.makeDirectories(".haul").probeWriting()
       let space = try root.space()

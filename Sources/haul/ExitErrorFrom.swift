@@ -84,6 +84,7 @@ extension ExitError {
     let code: ExitCode =
       switch error.errorClass {
       case .io, .openFiles, .diskFull: .inputOutput
+      case .notPermitted: .notPermitted
       default: .badInput
       }
     self.init(code, Self.sentence(error.message))

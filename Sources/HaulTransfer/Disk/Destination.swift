@@ -105,24 +105,56 @@ package struct Destination: Sendable {
         return Parent(directory: directory, unsynced: [], path: path.directory, durable: durable)
       }
     case .failure(let error) where error.number != ENOENT:
-      throw .file(error.number, "cannot open the directory of \(path)")
+      throw try failure(error.number, path)
     case .failure: break
     }
     var directory = root
     var unsynced: [FileDescriptor] = []
     for component in path.components.dropLast() {
       unsynced.append(directory)
-      if unsafe mkdirat(directory.raw, component, 0o777) != 0, errno != EEXIST {
-        throw .file(errno, "cannot make the directory \(component) of \(path)")
+      let number = directory.makeDirectory(component)
+      guard number == 0 || number == EEXIST else {
+        throw .file(number, "cannot make the directory \(component) of \(path)", in: directory)
       }
       switch directory.openBeneath(component, O_RDONLY | O_DIRECTORY) {
       case .success(let next): directory = next
       case .failure(let error):
-        throw .file(error.number, "cannot open the directory \(component) of \(path)")
+        throw .file(
+          error.number, "cannot open the directory \(component) of \(path)", in: directory)
       }
     }
     return Parent(
       directory: directory, unsynced: unsynced, path: path.directory, durable: durable)
+  }
+
+  /// Makes sure that this process may make a file at `path` and the directories above it, as far as that shows without
+  /// making anything.
+  ///
+  /// - Throws: `not_permitted`.
+  package func requireRight(toMake path: RelativePath) throws(TransferError) {
+    var above = path.components.dropLast()
+    while true {
+      let nearest = above.isEmpty ? "." : above.joined(separator: "/")
+      switch root.openBeneath(nearest, O_PATH | O_DIRECTORY) {
+      case .success(let directory):
+        let number = directory.writeObstacle
+        if number != 0 { throw .file(number, "cannot publish \(path)", in: directory) }
+        return
+      // Not there yet, or below one that may not be entered.
+      case .failure(let error) where [ENOENT, EACCES].contains(error.number) && !above.isEmpty:
+        above.removeLast()
+      // What else is wrong shows when the directories are made.
+      case .failure: return
+      }
+    }
+  }
+
+  /// Why the directory of `path` cannot be opened.
+  private func failure(_ number: Int32, _ path: RelativePath) throws(TransferError) -> TransferError
+  {
+    // That names the directory which may not be entered.
+    if number == EACCES { try requireRight(toMake: path) }
+    return .file(number, "cannot open the directory of \(path)")
   }
 
   /// Gives the part file its final name, in one step or, where the file system has none, by link
@@ -153,7 +185,7 @@ package struct Destination: Sendable {
           return .partMissing
         }
         if error == EISDIR { throw .directory(candidate) }
-        throw .file(error, "cannot publish \(candidate)")
+        throw .file(error, "cannot publish \(candidate)", in: parent.directory)
       }
     }
   }
@@ -195,7 +227,7 @@ package struct Destination: Sendable {
       if status.isDirectory { return .directory }
       return status.isRegular ? .file(length: status.size) : .other
     case .failure(let error) where error.number == ENOENT: return nil
-    case .failure(let error): throw .file(error.number, "cannot open the directory of \(path)")
+    case .failure(let error): throw try failure(error.number, path)
     }
   }
 

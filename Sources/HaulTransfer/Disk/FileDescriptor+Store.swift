@@ -12,24 +12,19 @@ extension FileDescriptor {
     }
     var directory = self
     for component in path.split(separator: "/").map(String.init) {
-      if unsafe mkdirat(directory.raw, component, 0o777) == 0 {
-        try translating(try directory.sync())
-      } else if errno != EEXIST {
-        throw .file(errno, "cannot make the directory \(component)")
+      switch directory.makeDirectory(component) {
+      case 0: try translating(try directory.sync())
+      case EEXIST: break
+      case let number:
+        throw .file(number, "cannot make the directory \(component)", in: directory)
       }
       switch directory.openBeneath(component, O_RDONLY | O_DIRECTORY) {
       case .success(let next): directory = next
       case .failure(let error):
-        throw .file(error.number, "cannot open the directory \(component)")
+        throw .file(error.number, "cannot open the directory \(component)", in: directory)
       }
     }
     return directory
-  }
-
-  /// Whether this process may make entries in this directory: its rights and the file system's say so, and nothing is
-  /// written to find out. A disk that is full or broken does not show. (faccessat(2), `AT_EACCESS`)
-  package var mayBeWritten: Bool {
-    unsafe faccessat(raw, ".", W_OK | X_OK, AT_EACCESS) == 0 || ![EACCES, EPERM].contains(errno)
   }
 
   private static let trial = "trial."

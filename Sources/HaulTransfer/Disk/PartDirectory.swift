@@ -18,7 +18,8 @@ package struct PartDirectory: Sendable {
   package func create(_ name: String) throws(TransferError) -> PartFile {
     switch try tryCreate(name) {
     case .success(let file): return file
-    case .failure(let error): throw .file(error.number, "cannot make the partial file \(name)")
+    case .failure(let error):
+      throw .file(error.number, "cannot make the partial file \(name)", in: directory)
     }
   }
 
@@ -56,7 +57,7 @@ package struct PartDirectory: Sendable {
     case .failure(let error) where [ENOENT, ELOOP, EISDIR].contains(error.number):
       return nil
     case .failure(let error):
-      throw .file(error.number, "cannot open the partial file \(name)")
+      throw .file(error.number, "cannot open the partial file \(name)", in: directory)
     }
   }
 
@@ -67,13 +68,13 @@ package struct PartDirectory: Sendable {
   package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {
     if unsafe renameat(directory.raw, name, directory.raw, other) == 0 { return true }
     if errno == ENOENT { return false }
-    throw .file(errno, "cannot rename the partial file \(name)")
+    throw .file(errno, "cannot rename the partial file \(name)", in: directory)
   }
 
   /// Removes a part file; one that is not there is not an error.
   package func remove(_ name: String) throws(TransferError) {
     if unsafe unlinkat(directory.raw, name, 0) != 0, errno != ENOENT {
-      throw .file(errno, "cannot remove the partial file \(name)")
+      throw .file(errno, "cannot remove the partial file \(name)", in: directory)
     }
   }
 

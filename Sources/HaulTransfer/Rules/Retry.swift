@@ -27,7 +27,7 @@ extension TransferError.Class {
       .suspectPage, .diskFull, .io, .openFiles:
       .job
     case .dns, .connect, .rateLimited: .host
-    case .credential, .proxy: .worker
+    case .credential, .proxy, .notPermitted: .worker
     case .blockedAddress, .blockedCredential, .noCredential: .kept
     }
   }

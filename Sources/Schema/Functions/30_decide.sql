@@ -5,7 +5,7 @@ RETURN CASE
   WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
   WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
     'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
-  WHEN p_error IN ('credential', 'proxy') THEN 'worker'
+  WHEN p_error IN ('credential', 'proxy', 'not_permitted') THEN 'worker'
   WHEN p_error IN ('blocked_address', 'blocked_credential', 'no_credential', 'host_unreachable', 'rescued_too_often')
     THEN 'kept'
   ELSE 'permanent'
@@ -53,6 +53,7 @@ CREATE OR REPLACE FUNCTION haul.decide(
   p_rescues integer, p_max_rescues integer, p_progressed boolean, p_resumable boolean,
   p_retry_after interval, p_host_failures integer, p_trouble interval, p_max_host_wait interval,
   p_dice double precision, p_tries integer DEFAULT 0, p_busy integer DEFAULT NULL,
+  p_refused boolean DEFAULT false,
   OUT state haul.job_state, OUT charged boolean, OUT delay interval, OUT error text, OUT host_delay interval)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -90,7 +91,7 @@ BEGIN
         delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries), p_dice, v_longest));
       END IF;
     WHEN haul.disposition(p_error) = 'worker' THEN
-      IF p_trouble > p_max_host_wait THEN
+      IF p_refused OR p_trouble > p_max_host_wait THEN
         state := 'failed';
       ELSE
         state := v_later;
@@ -112,7 +113,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
-  integer, interval, interval, double precision, integer, integer) IS
+  integer, interval, interval, double precision, integer, integer, boolean) IS
   'Decides what becomes of a job when its lease ends. Depends on its arguments alone. p_result is completed, failed, '
   'released (by the worker) or rescued (from a dead worker); p_command is what the operator asked for meanwhile: '
   'cancel, pause or NULL. p_failures and p_rescues count the charged ones before this attempt. p_progressed: this '
@@ -120,5 +121,6 @@ COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, int
   'workers that tried, have been in trouble; NULL = they are not. p_max_host_wait: a job waits no longer than this '
   'for a host or a worker, and fails if the host itself asks for more. p_tries: how often in a row this job has asked '
   'its host in vain. p_busy: how often before it was refused while other transfers of the host went on, as it is now; '
-  'NULL = it is not. p_dice is in [0, 1). Returns the job''s state and error, whether the attempt is charged, after '
-  'which delay the job is tried again, and for how long its host is left alone (NULL = not).';
+  'NULL = it is not. p_refused: no live worker is left to try it. p_dice is in [0, 1). Returns the job''s state and '
+  'error, whether the attempt is charged, after which delay the job is tried again, and for how long its host is left '
+  'alone (NULL = not).';

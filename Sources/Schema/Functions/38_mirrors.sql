@@ -53,7 +53,7 @@ COMMENT ON FUNCTION haul.mirror_hosts(uuid, bigint) IS
 CREATE OR REPLACE FUNCTION haul.is_of_source(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error NOT IN ('disk_full', 'io', 'open_files', 'exists', 'path_conflict', 'credential', 'proxy',
-  'cancelled', 'rescued_too_often'), false);
+  'not_permitted', 'cancelled', 'rescued_too_often'), false);
 COMMENT ON FUNCTION haul.is_of_source(text) IS
   'Whether another URL of the same file may do better after such an error: not where disk, path, worker or proxy is at '
   'fault.';

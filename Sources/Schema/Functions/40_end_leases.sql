@@ -292,7 +292,7 @@ BEGIN
       n.progressed, n.resumable, make_interval(secs => least(greatest(n.retry_after, 0), 86400)), n.host_failures,
       past.trouble,
       coalesce(make_interval(secs => haul.number_option(n.options, 'max_host_wait')), interval '1 day'), random(),
-      past.tries, n.busy) d
+      past.tries, n.busy, haul.is_refused_by_all(n.job, n.worker, n.queue, n.error)) d
     WHERE n.result <> 'completed') d
   LEFT JOIN LATERAL (
     SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,

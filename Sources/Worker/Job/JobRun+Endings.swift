@@ -47,7 +47,9 @@ extension JobRun {
     ending.message = (lease.options.mirrors == nil ? "" : "\(lease.host): ") + error.sentence
     ending.status = error.status ?? report.status
     // Should somebody have taken a directory of part files away, the next attempt makes it anew.
-    if error.errorClass == .io { environment.stores[lease.store]?.shards.forget() }
+    if [.io, .notPermitted].contains(error.errorClass) {
+      environment.stores[lease.store]?.shards.forget()
+    }
     ending.retryAfter = error.retryAfter.map { $0 / .seconds(1) }
     // The record of the file that is there, with what came instead of a new one, for the next attempt to compare.
     if let source = report.source, source.suspect != nil { ending.source = source.fields }

@@ -167,7 +167,7 @@ final class JobRun: Sendable {
     return try await transfer(order, to: path, in: store)
   }
 
-  /// Where the policy does not let the file get its final name, nothing need be fetched to know the end. The rename decides
+  /// Where the policy or a missing right does not let the file get its final name, nothing need be fetched to know the end. The rename decides
   /// again. Where a worker died with the job, a file there may be its own: that is compared when the bytes are there.
   private func endingBeforeTransfer(
     _ store: Store, _ path: RelativePath
@@ -175,7 +175,9 @@ final class JobRun: Sendable {
     // The file's final name is not known yet.
     if lease.isNamedByServer { return nil }
     let occupant = try await store.io.run { () throws(TransferError) in
-      try store.destination.occupant(of: path)
+      let occupant = try store.destination.occupant(of: path)
+      if occupant == nil { try store.destination.requireRight(toMake: path) }
+      return occupant
     }
     switch (occupant, lease.policy) {
     case (.directory, .fail), (.directory, .skip), (.directory, .replace): throw .directory(path)

@@ -66,10 +66,13 @@ struct CheckCommand: HaulCommand {
   /// The named stores, or those that the database knows on this machine.
   private func lookAtStores(_ known: CheckVerdicts.KnownStores) -> [CheckFinding] {
     if !stores.isEmpty {
-      return stores.flatMap { CheckVerdicts.store(StoreProbe.look(at: $0.mount), known) }
+      return stores.flatMap {
+        CheckVerdicts.store(StoreProbe.look(at: $0.mount, pool: known.pool), known)
+      }
     }
     return (known.rows ?? []).filter { $0.machine == PoolWorker.machine }.flatMap { row in
-      let probe = StoreProbe.look(at: StoreMount(name: row.store, directory: row.root))
+      let probe = StoreProbe.look(
+        at: StoreMount(name: row.store, directory: row.root), pool: known.pool)
       return CheckVerdicts.recorded(row, marker: probe.marker).map { [$0] }
         ?? CheckVerdicts.store(probe, known)
     }

@@ -122,7 +122,7 @@ struct OrdinaryUserTests {
       let database = ["HAUL_DATABASE_URL": relay.conninfo]
       let store = ["--store", "data=\(pool.directory)"]
       let sentence =
-        "this user may not \(act) \(closed): give it to the user that workers run as, as root with 'chown -R nobody \(closed)'."
+        "this user may not \(act) \(closed): it belongs to root; give it to the user that workers run as, as root with 'chown -R nobody \(closed)'."
       let check = try await OrdinaryUser.run(["check"] + store, environment: database)
       #expect(check.exit == .code(78))
       #expect(check.standardOutput.contains { $0.hasSuffix(sentence.dropLast()) })
@@ -168,7 +168,7 @@ struct OrdinaryUserTests {
       let advice =
         below.isEmpty
         ? "run haul as the user that owns it"
-        : "give it to the user that owns the store, as root with 'chown -R --reference=\(pool.directory) \(closed)'"
+        : "it belongs to root; give it to the user that owns the store, as root with 'chown -R --reference=\(pool.directory) \(closed)'"
       let command = ["worker", "--exit-when-idle", "--store", "data=\(pool.directory)"]
       let refused = try await OrdinaryUser.run(
         command, environment: ["HAUL_DATABASE_URL": relay.conninfo])

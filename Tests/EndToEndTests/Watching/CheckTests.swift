@@ -268,7 +268,7 @@ struct CheckTests {
       for (path, advice) in [
         (
           own,
-          "give it to the user that owns the store, as root with 'chown -R --reference=\(store) \(own)'"
+          "it belongs to nobody; give it to the user that owns the store, as root with 'chown -R --reference=\(store) \(own)'"
         ),
         (store, "run haul as the user that owns it"),
       ] {

@@ -86,7 +86,9 @@ import Testing
 
   @Test(arguments: [
     (ENOSPC, TransferError.Class.diskFull), (EDQUOT, .diskFull), (ENOTDIR, .pathConflict),
-    (EISDIR, .pathConflict), (ELOOP, .pathConflict), (EIO, .io), (EACCES, .io), (EROFS, .io),
+    (EISDIR, .pathConflict), (ELOOP, .pathConflict), (EIO, .io), (EACCES, .notPermitted),
+    (EPERM, .notPermitted),
+    (EROFS, .notPermitted),
     (ESTALE, .io), (12345, .io),
   ])
   func `error numbers and their classes`(_ number: Int32, _ errorClass: TransferError.Class) {

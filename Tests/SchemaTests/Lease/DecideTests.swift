@@ -18,6 +18,8 @@ struct Decision: Sendable, CustomTestStringConvertible {
   var trouble: Double?
   /// How often before it was refused beside others, as it is now.
   var busy: Int?
+  /// Whether all live workers were refused.
+  var refused = false
   var dice = 0.0
 
   var state: String
@@ -75,6 +77,8 @@ struct Decision: Sendable, CustomTestStringConvertible {
     Decision(
       error: "credential", trouble: 86400, state: "scheduled", delay: 150, cause: "credential"),
     Decision(error: "credential", trouble: 86401, state: "failed", cause: "credential"),
+    Decision(error: "not_permitted", state: "scheduled", delay: 0.5, cause: "not_permitted"),
+    Decision(error: "not_permitted", refused: true, state: "failed", cause: "not_permitted"),
     Decision(command: "pause", error: "proxy", state: "paused", delay: 0.5, cause: "proxy"),
     Decision(command: "cancel", error: "proxy", state: "cancelled", cause: "proxy"),
   ]
@@ -175,12 +179,12 @@ struct DecideTests {
         SELECT state, charged, extract(epoch FROM delay)::float8, error
         FROM haul.decide($1, $2, $3, $4::int, $5::int, $6::int, 3, $7::boolean, $8::boolean,
           make_interval(secs => $9::float8), $10::int, make_interval(secs => $11::float8), '1 day', $12::float8,
-          p_busy => $13::int)
+          p_busy => $13::int, p_refused => $14::boolean)
         """,
         [
           row.result, row.command, row.error, row.failures, maxAttempts, row.rescues,
           row.progressed, row.resumable, row.retryAfter, row.hostFailures, row.trouble, row.dice,
-          row.busy,
+          row.busy, row.refused,
         ])
       #expect(try rows[0].decode("state", as: String.self) == row.state)
       #expect(try rows[0].decode("charged", as: Bool.self) == row.charged)

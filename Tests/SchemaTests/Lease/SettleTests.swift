@@ -133,6 +133,36 @@ struct SettleTests {
     }
   }
 
+  @Test func `a job whose directory may not be written fails once all its workers were refused`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let (one, other) = (try await pool.worker(), try await pool.worker())
+      // Neither of these could have the job.
+      _ = try await pool.worker(queues: ["default"])
+      let gone = try await pool.worker()
+      try await pool.execute(
+        "UPDATE haul.worker SET expires_at = clock_timestamp() WHERE id = $1", [gone.caller.worker])
+      func refuse(_ worker: TestWorker) async throws -> JobState? {
+        try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
+        _ = try await pool.jobs.promote(limit: 10)
+        return try await worker.end(worker.claimOne(), .failed, "not_permitted")
+      }
+      #expect(try await refuse(one) == "scheduled")
+      #expect(try await refuse(one) == "scheduled")
+      #expect(try await pool.value("SELECT count(*) FROM haul.attempt WHERE charged") == 0)
+      #expect(try await refuse(other) == "failed")
+      #expect(try await pool.value("SELECT message FROM haul.outcome") == "trouble: not_permitted")
+      var selector = JobSelector()
+      selector.error = "not_permitted"
+      #expect(try await pool.jobs.control(.retry, selector) == 1)
+      #expect(try await refuse(one) == "scheduled")
+      #expect(try await refuse(other) == "failed")
+      #expect(try await pool.state(job) == "failed")
+    }
+  }
+
   @Test func `interrupted work goes to its instance first and later to anyone`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1)[0]

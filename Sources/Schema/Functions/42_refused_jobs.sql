@@ -1,0 +1,17 @@
+-- A worker that has died or drains is not waited for: the operator of the one that refused reads why.
+CREATE OR REPLACE FUNCTION haul.is_refused_by_all(p_job bigint, p_worker bigint, p_queue integer, p_error text)
+RETURNS boolean
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN coalesce(p_error = 'not_permitted', false) AND NOT EXISTS (
+    SELECT FROM haul.queue q JOIN haul.store_instance i ON i.store = q.store
+    JOIN haul.worker w ON i.id = ANY (w.instances) AND (w.queues IS NULL OR q.name = ANY (w.queues))
+    WHERE q.id = p_queue AND w.id <> p_worker AND w.stopped_at IS NULL AND NOT w.draining
+      AND w.expires_at > clock_timestamp() AND NOT EXISTS (
+        SELECT FROM haul.attempt a
+        WHERE a.job = p_job AND a.worker = w.id AND a.error = 'not_permitted' AND NOT a.forgiven));
+END
+$$;
+COMMENT ON FUNCTION haul.is_refused_by_all(bigint, bigint, integer, text) IS
+  'Whether p_error says that p_worker lacks the right to write a job''s file, and every other live worker that claims '
+  'from the queue has met that too.';
