@@ -29,7 +29,11 @@ package struct Store: Sendable {
 
   /// Opens a directory that was initialised before, and makes sure that it can be written. A full disk is no error: there
   /// will be room again.
-  package init(_ mount: StoreMount, ioThreads: Int = 1) throws(StoreError) {
+  ///
+  /// - Parameter io: the threads of the store that this one takes the place of.
+  package init(
+    _ mount: StoreMount, ioThreads: Int = 1, io: IOPool? = nil
+  ) throws(StoreError) {
     let directory = Self.directory(of: mount)
     let root = try Self.open(mount)
     marker = try Self.marker(mount)
@@ -39,7 +43,7 @@ package struct Store: Sendable {
       let own = try root.makeDirectories(".haul")
       try own.removeTrials()
       wasFull = try own.isFull()
-      io = try translating(try IOPool(threads: ioThreads))
+      self.io = if let io { io } else { try translating(try IOPool(threads: ioThreads)) }
     } catch {
       throw .unwritable(directory.path, reason: error.message)
     }
@@ -48,6 +52,19 @@ package struct Store: Sendable {
     self.root = root
     destination = Destination(root: root)
     commit = GroupCommit(root: root)
+  }
+
+  /// Whether its path still leads to the directory that was opened: another is there once a mount has gone or come. Blocks as
+  /// the disk does. (stat(2))
+  package var isInPlace: Bool {
+    var found = stat()
+    guard unsafe stat(directory, &found) == 0, let own = try? root.status() else { return false }
+    return UInt64(found.st_dev) == own.device && UInt64(found.st_ino) == own.inode
+  }
+
+  /// What is told where it is not in place.
+  package var displacement: String {
+    "\(directory) is not the directory that this worker opened: is the share mounted?"
   }
 
   /// The directory of a store that somebody has named.

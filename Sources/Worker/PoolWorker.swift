@@ -31,7 +31,7 @@ package final class PoolWorker: Sendable {
 
   private let configuration: WorkerConfiguration
   private let logger: Logger
-  private let stores: [String: Store]
+  private let stores: OpenStores
   private let state = Mutex(State())
 
   /// Opens the stores; nothing runs yet.
@@ -39,12 +39,8 @@ package final class PoolWorker: Sendable {
   package init(_ configuration: WorkerConfiguration, logger: Logger) throws(StoreError) {
     self.configuration = configuration
     self.logger = logger
-    var stores: [String: Store] = [:]
     let threads = min(max(configuration.concurrency, 4), 16)
-    for mount in configuration.stores {
-      stores[mount.name] = try Store(mount, ioThreads: threads)
-    }
-    self.stores = stores
+    stores = try OpenStores(configuration.stores, ioThreads: threads)
   }
 
   /// Stops claiming, saves what is durable and gives all jobs back. ``run()`` then returns.
@@ -241,7 +237,7 @@ package final class PoolWorker: Sendable {
     return try await queue.register(
       program: configuration.version, machine: Self.machine, pid: Int(getpid()),
       concurrency: configuration.concurrency,
-      stores: stores.values.map { .init(store: $0.name, marker: $0.marker) },
+      stores: stores.all.map { .init(store: $0.name, marker: $0.marker) },
       queues: configuration.queues)
   }
 

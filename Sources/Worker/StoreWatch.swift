@@ -22,7 +22,7 @@ final class StoreWatch: Sendable {
     var looking: [String: [OneShot<StoreTrouble?>]] = [:]
   }
 
-  private let stores: [String: Store]
+  private let stores: OpenStores
   private let pool: String
   private let runningJobs: RunningJobs
   private let database: Database
@@ -34,7 +34,7 @@ final class StoreWatch: Sendable {
 
   /// `onClosed` and `onChange` are called on a Swift thread; after the latter there may be something to claim.
   init(
-    _ stores: [String: Store], pool: String, runningJobs: RunningJobs, slots: TransferSlots,
+    _ stores: OpenStores, pool: String, runningJobs: RunningJobs, slots: TransferSlots,
     database: Database,
     logger: Logger, onClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?,
     onChange: @escaping @Sendable () -> Void
@@ -49,13 +49,15 @@ final class StoreWatch: Sendable {
     self.onChange = onChange
   }
 
-  /// Looks at the store where a failure of this class may be its fault. True: it is closed, and the database knows it.
+  /// Looks at the store where a failure of this class may be its fault. True: it is closed, and the database knows it; or it
+  /// has been opened again since the job that failed began with `used`.
   ///
   /// Where no file can be opened there is nothing to look at: by now one can perhaps, and the job is not to blame.
-  func closes(_ name: String, after error: ErrorClass) async -> Bool {
-    guard let error = TransferError.Class(rawValue: error.rawValue), let store = stores[name] else {
-      return false
-    }
+  func closes(_ used: Store?, after error: ErrorClass) async -> Bool {
+    guard let error = TransferError.Class(rawValue: error.rawValue), let used,
+      let store = stores[used.name]
+    else { return false }
+    if store.root !== used.root { return true }
     let trouble: StoreTrouble? =
       switch error {
       case .diskFull, .io, .notPermitted: await look(at: store, forRoom: error == .diskFull)
@@ -63,25 +65,28 @@ final class StoreWatch: Sendable {
       default: nil
       }
     guard let trouble else { return false }
-    await close(name, because: trouble)
+    await close(store.name, because: trouble)
     return true
   }
 
   /// Closes the stores that were found full when they were opened; to be called before anything is claimed.
   func closeFull() async {
-    for (name, store) in stores where store.wasFull { await close(name, because: .full) }
+    for store in stores.all where store.wasFull { await close(store.name, because: .full) }
   }
 
   /// Looks at stores in use and at closed ones, until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: Self.interval)) != nil {
       let inUse = Set(runningJobs.running.map(\.lease.store))
-      for (name, store) in stores {
+      for store in stores.all {
+        let name = store.name
         let standing = state.withLock { $0.standing[name] ?? StoreHealth() }
         guard standing.trouble != nil || inUse.contains(name), standing.isDue(now: .now) else {
           continue
         }
-        if let trouble = await look(at: store, forRoom: standing.trouble == .full) {
+        if let trouble = await look(
+          at: store, forRoom: standing.trouble == .full, mayReopen: standing.trouble != nil)
+        {
           await close(name, because: trouble)
         } else if state.withLock({ $0.standing[name]?.open(now: .now) ?? false }) {
           logger.info(.storeOpened, (.store, LogValue(name)))
@@ -93,7 +98,10 @@ final class StoreWatch: Sendable {
   }
 
   /// What keeps results from being written there; nil where nothing does. Whoever comes during a look shares it.
-  private func look(at store: Store, forRoom: Bool) async -> StoreTrouble? {
+  /// `mayReopen`: a store whose mount has come back is opened again.
+  private func look(
+    at store: Store, forRoom: Bool, mayReopen: Bool = false
+  ) async -> StoreTrouble? {
     await withCheckedContinuation { continuation in
       let answer = OneShot(continuation)
       let isFirst = state.withLock { state in
@@ -102,7 +110,7 @@ final class StoreWatch: Sendable {
       }
       if isFirst {
         store.io.submit {
-          let trouble = store.trouble(forRoom: forRoom, pool: self.pool)
+          let trouble = self.trouble(of: store, forRoom: forRoom, mayReopen: mayReopen)
           for answer in self.state.withLock({ $0.looking.removeValue(forKey: store.name) ?? [] }) {
             answer.resume(returning: trouble)
           }
@@ -113,6 +121,18 @@ final class StoreWatch: Sendable {
         answer.resume(returning: .hangs)
       }
     }
+  }
+
+  /// Blocks while the disk does.
+  private func trouble(of store: Store, forRoom: Bool, mayReopen: Bool) -> StoreTrouble? {
+    var store = store
+    if !store.isInPlace {
+      guard mayReopen, let new = stores.reopen(store) else {
+        return .unwritable(store.displacement)
+      }
+      store = new
+    }
+    return store.trouble(forRoom: forRoom, pool: pool)
   }
 
   private func close(_ name: String, because trouble: StoreTrouble) async {

@@ -10,7 +10,7 @@ struct Janitor: Sendable {
   static let interval = Duration.seconds(60)
 
   let database: Database
-  let stores: [String: Store]
+  let stores: OpenStores
   let registration: Registration
   let logger: Logger
 

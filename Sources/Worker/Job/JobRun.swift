@@ -97,10 +97,11 @@ final class JobRun: Sendable {
 
   /// Runs to the end. nil: the lease is lost and there is nothing to settle.
   func run() async -> LeaseEnding? {
+    let used = environment.stores[lease.store]
     guard var ending = await ending() else { return nil }
     // The disk's fault is not the job's: it goes back as it is, and no other is claimed for that store.
     if ending.result == .failed, let word = ending.error,
-      await environment.watch.closes(lease.store, after: word)
+      await environment.watch.closes(used, after: word)
     {
       ending.result = .released
     }

@@ -50,6 +50,7 @@ struct Publisher: Sendable {
   /// The rename; whoever calls has the right to it.
   private func giveName(to part: PartFile, length: Int64) throws(TransferError) -> GroupCommit.Named
   {
+    guard store.isInPlace else { throw TransferError(.io, store.displacement) }
     Failpoint.hit(.beforeRename, path: lease.path)
     part.mark(as: owner)
     let parent = try store.destination.makeParent(of: path)

@@ -5,7 +5,7 @@ import Stores
 /// What the runs of a worker share.
 struct RunEnvironment: Sendable {
   let engine: Engine
-  let stores: [String: Store]
+  let stores: OpenStores
   let pool: String
   let allowsOwnOrigins: Bool
   /// nil where the worker has none.

@@ -18,6 +18,14 @@ package final class TestFileSystem: Sendable {
     }
   }
 
+  /// Whether a tmpfs can be mounted here.
+  package static var isTmpfsPossible: Bool {
+    get async {
+      guard getuid() == 0 else { return false }
+      return (try? await TestFileSystem(tmpfs: 1 << 20)) != nil
+    }
+  }
+
   /// A tmpfs of that many bytes, to run out of space.
   ///
   /// - Throws: ``CommandFailed`` with what mount(8) said.
@@ -27,6 +35,14 @@ package final class TestFileSystem: Sendable {
     image = nil
     ground = nil
     try await command("mount", "-t", "tmpfs", "-o", "size=\(size),mode=755", "tmpfs", path)
+  }
+
+  /// Takes the mount away although files are open below it. (`umount -l`)
+  package func detach() { umount2(path, Int32(MNT_DETACH)) }
+
+  /// Mounts an empty tmpfs where the first one was.
+  package func mountAgain() async throws {
+    try await command("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", path)
   }
 
   /// An ext2 in a file of that many bytes: one that cannot set room aside (fallocate(2)).
