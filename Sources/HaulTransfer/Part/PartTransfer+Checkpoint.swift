@@ -33,6 +33,16 @@ extension PartTransfer {
     await checkpoint()
   }
 
+  /// ``finalCheckpoint()``, but a slow disk is not waited for. The answer to an earlier record is:
+  ///   the database is silent → the transfer is stopped → it answers, and takes the rest.
+  func checkpointAtStop() async {
+    await Self.within(order.stopTime) { await self.finalCheckpoint() }
+    while order.awaitsAnswer(), let saving = shared.withLock({ $0.saving }) {
+      await saving.value
+      await Self.within(order.stopTime) { await self.finalCheckpoint() }
+    }
+  }
+
   /// From here on nothing is saved but what has been handed to `save` already, which is waited for.
   func endCheckpoints() async {
     let saving = shared.withLock { shared in

@@ -22,7 +22,7 @@ extension PartTransfer {
       if let error = await applyRemoteTime(to: part) { outcome = .failed(error) }
     case .unchanged: break
     case .failed: await finalCheckpoint()
-    case .stopped, .lost: await Self.within(order.stopTime) { await self.finalCheckpoint() }
+    case .stopped, .lost: await checkpointAtStop()
     }
     let lostWriter = shared.withLock { shared -> FileWriter?? in
       shared.isOver = true
@@ -268,7 +268,7 @@ extension PartTransfer {
   }
 
   /// Runs `body`, and returns when it has ended or `time` is over; it may then still end later.
-  private static func within(
+  static func within(
     _ time: Duration, _ body: @escaping @Sendable () async -> Void
   ) async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

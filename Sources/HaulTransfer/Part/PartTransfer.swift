@@ -56,6 +56,9 @@ package struct TransferRequest: Sendable {
   package var checkpointTime = Duration.seconds(5)
   /// What cannot be synced in this time at a stop is given up to its last checkpoint.
   package var stopTime = Duration.milliseconds(500)
+  /// Whether a record has been handed over that waits for an answer, and not for a disk. A stop waits for that answer without
+  /// a limit, and then saves the rest.
+  package var awaitsAnswer: @Sendable () -> Bool = { false }
 
   /// A download from 0 without conditions.
   package init(url: WebURL, parts: PartDirectory, partName: String) {

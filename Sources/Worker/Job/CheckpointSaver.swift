@@ -16,6 +16,8 @@ final class CheckpointSaver: Sendable {
   let logger: Logger
   /// Parts of which a checkpoint has been handed over.
   private let handedOver = Mutex<Set<String>>([])
+  /// Records that wait for the database.
+  private let waiting = Atomic(0)
 
   init(
     lease: Lease, parts: PartDirectory, store: Store, environment: RunEnvironment, logger: Logger
@@ -31,6 +33,9 @@ final class CheckpointSaver: Sendable {
   ///   handed over → no answer for long → the run ends → the database takes it in.
   var hasSaved: Bool { handedOver.withLock { !$0.isEmpty } }
 
+  /// Whether the database has not answered yet.
+  var awaitsAnswer: Bool { waiting.load(ordering: .acquiring) > 0 }
+
   /// Records `checkpoint`; false when the lease is gone.
   func save(_ checkpoint: Checkpoint) async -> Bool {
     let isFirst = handedOver.withLock { !$0.contains(checkpoint.part) }
@@ -41,7 +46,9 @@ final class CheckpointSaver: Sendable {
     }
     guard let row = CheckpointRow(lease, checkpoint, intent: nil) else { return true }
     handedOver.withLock { _ = $0.insert(checkpoint.part) }
+    waiting.add(1, ordering: .acquiringAndReleasing)
     let isLive = await environment.checkpoints.save(row)
+    waiting.subtract(1, ordering: .acquiringAndReleasing)
     if isLive {
       logger.info(
         .jobCheckpoint, (.offset, LogValue(checkpoint.durable.prefixEnd)),

@@ -267,8 +267,10 @@ final class JobRun: Sendable {
   ) async throws(TransferError) -> LeaseEnding? {
     let saver = CheckpointSaver(
       lease: lease, parts: order.parts, store: store, environment: environment, logger: logger)
+    var order = try completedOrder(order)
+    order.awaitsAnswer = { saver.awaitsAnswer }
     let transfer = PartTransfer(
-      try completedOrder(order), engine: environment.engine, io: store.io,
+      order, engine: environment.engine, io: store.io,
       save: { await saver.save($0) },
       observe: { [logger] row, verdict in
         logger.debug(.jobRuling, (.row, LogValue(row)), (.reason, LogValue(verdict)))

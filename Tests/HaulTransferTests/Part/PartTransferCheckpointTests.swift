@@ -264,6 +264,40 @@ struct PartTransferCheckpointTests {
     gate.open()
   }
 
+  /// The database is silent → the transfer is stopped → the database answers.
+  @Test func `a stop waits for the answer to a record, and the next one has the rest`() async throws
+  {
+    let bench = try PartTransferBench()
+    var source = source
+    let (gate, second) = (Gate("the rest"), Gate("what comes during the silence"))
+    source.gates = [2 << 20: second, 4 << 20: gate]
+    let origin = try OriginServer(handler: source.handler)
+    let (saving, late, answered) = (Gate("saving"), Gate("the time of a stop"), Gate("the answer"))
+    try await withEngine { engine in
+      let transfer = try bench.transfer(origin.url("/"), engine: engine) {
+        $0.checkpointBytes = 1 << 20
+        $0.stopTime = .milliseconds(10)
+        $0.awaitsAnswer = {
+          late.open()
+          return true
+        }
+      } save: { _ in
+        saving.open()
+        return (try? await answered.wait()) != nil
+      }
+      async let outcome = transfer.run()
+      try await saving.wait()
+      second.open()
+      try await eventually("the first half") { transfer.progress.bytes == 4 << 20 }
+      transfer.stop()
+      try await late.wait()
+      answered.open()
+      #expect(await outcome.isStopped)
+      #expect(bench.saved.value.last?.durable.prefixEnd == 4 << 20)
+    }
+    gate.open()
+  }
+
   private func run(
     _ transfer: PartTransfer, _ events: Watched<[String]>
   ) async -> TransferOutcome {
