@@ -23,8 +23,7 @@ package enum Migrator {
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
   ///   when it has none of those that this program has; `.wrongEncoding` and `.foreignSchema` when Haul's schema cannot
-  ///   stand there;
-  ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
+  ///   stand there; `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
   ///   is changed then. That there is nothing to do is not an error.
   package static func migrate(
     _ connection: Connection, migrations: [Migration] = Schema.migrations
@@ -65,27 +64,30 @@ package enum Migrator {
     let (first, last) = (all.first?.version ?? 0, all.last?.version ?? 0)
     var report = Report(version: last)
     report.database = try await connection.query("SELECT current_database()")[0].decode(0)
-    // Read before anything is touched: a newer schema is left exactly as it is.
-    if let present = try await version(connection) {
-      if present > last { throw JobQueueError.schemaTooNew(database: present, program: last) }
-      if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
-    } else {
+    if try await connection.query("SELECT FROM pg_namespace WHERE nspname = 'haul'").isEmpty {
       try await requireUTF8(connection, report.database)
     }
     try await requireOwnSchema(connection)
     try await apply(connection, Schema.roles)
+    // Read before the schema is touched: a newer one is left exactly as it is.
+    let present = try await asOwner(connection) { try await version($0) }
+    if let present {
+      if present > last { throw JobQueueError.schemaTooNew(database: present, program: last) }
+      if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
+    }
     try await apply(connection, Schema.base)
-    let present = try await version(connection) ?? 0
-    let migrations = all.filter { $0.version > present }
-    var groups: [Repeatable] = []
-    for group in Schema.repeatables where try await !isApplied(group, connection) {
-      groups.append(group)
+    let migrations = all.filter { $0.version > present ?? 0 }
+    let groups = try await asOwner(connection) { connection in
+      var groups: [Repeatable] = []
+      for group in Schema.repeatables where try await !isApplied(group, connection) {
+        groups.append(group)
+      }
+      return groups
     }
     guard !migrations.isEmpty || !groups.isEmpty else { return report }
-    try await patiently { [groups] in
-      try await connection.transaction { connection in
-        try await connection.script(
-          "\(ownNamesOnly); SET LOCAL lock_timeout = '2s'; SET LOCAL ROLE haul_admin; \(lockViews)")
+    try await patiently {
+      try await asOwner(connection) { connection in
+        try await connection.script("SET LOCAL lock_timeout = '2s'; \(lockViews)")
         for migration in migrations { try await apply(migration, connection) }
         for group in groups { try await apply(group, connection) }
       }
@@ -114,6 +116,16 @@ package enum Migrator {
       """)
     if let other = others.first {
       throw JobQueueError.foreignSchema(owner: try other.decode(0))
+    }
+  }
+
+  /// Runs `body` in a transaction as the owner, whose rights a member may have to take up.
+  private static func asOwner<Result: Sendable>(
+    _ connection: Connection, _ body: @Sendable (Connection) async throws -> Result
+  ) async throws -> Result {
+    try await connection.transaction { connection in
+      try await connection.script("\(ownNamesOnly); SET LOCAL ROLE haul_admin")
+      return try await body(connection)
     }
   }
 

@@ -111,7 +111,7 @@ extension ExitError {
     let reason = refusal.map { "\($0): " } ?? ""
     self.init(
       .notPermitted,
-      "\(reason)this needs a user that may create roles and schemas, and haul_admin must own the schema haul and what is in it."
+      "\(reason)this needs a user that may create roles and schemas or, where Haul's roles exist, a member of \(PoolRole.admin.rawValue), which must own the schema haul and what is in it. Their creator can grant it."
     )
   }
 

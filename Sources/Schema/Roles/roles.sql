@@ -3,6 +3,8 @@
 DO $$
 DECLARE
   v_role text;
+  -- Since PostgreSQL 16, a role without superuser that creates another may grant it, but may not act as it.
+  v_has_set boolean := current_setting('server_version_num')::integer >= 160000;
 BEGIN
   FOREACH v_role IN ARRAY ARRAY['haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor'] LOOP
     FOR v_try IN 1..20 LOOP
@@ -24,9 +26,9 @@ BEGIN
   END LOOP;
   -- Whoever migrates must be able to act as the owner.
   FOR v_try IN 1..20 LOOP
-    EXIT WHEN pg_has_role(current_user, 'haul_admin', 'MEMBER');
+    EXIT WHEN pg_has_role(current_user, 'haul_admin', CASE WHEN v_has_set THEN 'SET' ELSE 'MEMBER' END);
     BEGIN
-      EXECUTE format('GRANT haul_admin TO %I', current_user);
+      EXECUTE format('GRANT haul_admin TO %I %s', current_user, CASE WHEN v_has_set THEN 'WITH SET TRUE' END);
     EXCEPTION WHEN unique_violation OR internal_error THEN
       NULL;
     END;

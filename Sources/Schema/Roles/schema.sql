@@ -1,5 +1,12 @@
 -- The schema and the record of what has been applied to it.
-CREATE SCHEMA IF NOT EXISTS haul AUTHORIZATION haul_admin;
+DO $$
+BEGIN
+  -- IF NOT EXISTS would ask for the right to create schemas where there is nothing to create.
+  IF to_regnamespace('haul') IS NULL THEN
+    CREATE SCHEMA haul AUTHORIZATION haul_admin;
+  END IF;
+END
+$$;
 SET LOCAL ROLE haul_admin;
 
 CREATE TABLE IF NOT EXISTS haul.migration (

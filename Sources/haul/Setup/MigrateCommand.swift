@@ -10,8 +10,8 @@ struct MigrateCommand: HaulCommand {
   static let discussion = """
     Makes the schema haul and its roles in an empty database, and brings an older one up to date. \
     Safe on a live pool, any number of times; a newer schema is left as it is. Gives up after a minute \
-    in which somebody, such as a dump, keeps it from its tables. Needs a role that may \
-    create roles and schemas.
+    in which somebody, such as a dump, keeps it from its tables. The first run needs a user that may create roles and schemas, and no superuser. \
+    A member of haul_admin can upgrade.
     """
   static let examples = [
     Example("haul migrate", "Migrates the database that PGHOST and PGDATABASE name."),

@@ -10,13 +10,25 @@ package final class PrivatePostgres: Sendable {
   /// Its database `postgres`.
   package let database: TestDatabase
   private let root: TemporaryDirectory
+  /// The directory of the server's programs.
+  private let programs: String
   /// Where it listens on 127.0.0.1 besides.
   private let port: UInt16?
   private let process = Mutex<ChildProcess?>(nil)
 
-  /// A new cluster, running.
-  package convenience init() async throws {
-    try await self.init(root: TemporaryDirectory(), port: nil)
+  /// The directory of the programs of the server that `scripts/with-postgres` starts.
+  package static var installed: String {
+    ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"] ?? ""
+  }
+
+  /// That of the newest PostgreSQL, where `scripts/with-postgres` has found one that is newer.
+  package static var newest: String? {
+    ProcessInfo.processInfo.environment["HAUL_TEST_NEWEST_PGBIN"].flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// A new cluster, running, of the server whose programs are in the directory `programs`.
+  package convenience init(programs: String = installed) async throws {
+    try await self.init(root: TemporaryDirectory(), port: nil, programs: programs)
     try await make()
     try await start()
   }
@@ -45,14 +57,17 @@ package final class PrivatePostgres: Sendable {
   private func make() async throws {
     let options = ["--username", "postgres", "--auth", "trust", "--no-sync"]
     let initdb = try ChildProcess(
-      "setpriv", Self.asOwner("initdb", ["--pgdata", data, "--locale", "C.UTF-8"] + options))
+      "setpriv", asOwner("initdb", ["--pgdata", data, "--locale", "C.UTF-8"] + options))
     guard try await initdb.exit(within: .seconds(60)) == .code(0) else {
       throw CommandFailed(description: initdb.output.value.standardError.joined(separator: "\n"))
     }
   }
 
-  private init(root: TemporaryDirectory, port: UInt16?) async throws {
+  private init(
+    root: TemporaryDirectory, port: UInt16?, programs: String = installed
+  ) async throws {
     self.root = root
+    self.programs = programs
     self.port = port
     let number = port.map { " port=\($0)" } ?? ""
     database = TestDatabase(name: "postgres", server: "host=\(root.path) user=postgres\(number)")
@@ -61,6 +76,11 @@ package final class PrivatePostgres: Sendable {
 
   deinit {
     process.withLock { $0 }?.signal(SIGQUIT)
+  }
+
+  /// Another database of it, which is there.
+  package func database(_ name: String) -> TestDatabase {
+    TestDatabase(name: name, server: database.conninfo)
   }
 
   /// The directory of its socket.
@@ -76,7 +96,7 @@ package final class PrivatePostgres: Sendable {
       "log_min_messages=log",
     ]
     let server = try ChildProcess(
-      "setpriv", Self.asOwner("postgres", ["-D", data] + settings.flatMap { ["-c", $0] }),
+      "setpriv", asOwner("postgres", ["-D", data] + settings.flatMap { ["-c", $0] }),
       environment: ["LC_MESSAGES": "C"])
     process.withLock { $0 = server }
     try await server.first("PostgreSQL to accept connections", within: .seconds(60)) { output in
@@ -119,7 +139,8 @@ package final class PrivatePostgres: Sendable {
 
   /// A server on a copy of the data of this one, which must not be running: running, recovered.
   package func copy() async throws -> PrivatePostgres {
-    let copy = try await PrivatePostgres(root: TemporaryDirectory(), port: nil)
+    let copy = try await PrivatePostgres(
+      root: TemporaryDirectory(), port: nil, programs: programs)
     try await command("cp", "--archive", data, copy.data)
     try? FileManager.default.removeItem(atPath: copy.data + "/postmaster.pid")
     try await copy.start()
@@ -127,10 +148,9 @@ package final class PrivatePostgres: Sendable {
   }
 
   /// PostgreSQL refuses root; the kernel ends it with the test process all the same.
-  private static func asOwner(_ program: String, _ arguments: [String]) -> [String] {
-    let directory = ProcessInfo.processInfo.environment["HAUL_TEST_PGBIN"] ?? ""
+  private func asOwner(_ program: String, _ arguments: [String]) -> [String] {
     let owner =
       getuid() == 0 ? ["--reuid", "postgres", "--regid", "postgres", "--init-groups"] : []
-    return owner + ["--pdeathsig", "keep", "\(directory)/\(program)"] + arguments
+    return owner + ["--pdeathsig", "keep", "\(programs)/\(program)"] + arguments
   }
 }
