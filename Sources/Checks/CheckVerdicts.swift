@@ -39,8 +39,8 @@ package enum CheckVerdicts {
     ]
   }
 
-  /// `version` is nil where the database has no Haul schema.
-  package static func schema(version: Int?, program: Int) -> CheckFinding {
+  /// `version` is nil where the database has no Haul schema; `isServed` says that a newer one serves this program too.
+  package static func schema(version: Int?, program: Int, isServed: Bool) -> CheckFinding {
     guard let version else {
       return .fail("schema", "the database has no Haul schema", "Run 'haul migrate'.")
     }
@@ -48,6 +48,11 @@ package enum CheckVerdicts {
       return .fail(
         "schema", "version \(version), this program needs \(program)",
         "Run 'haul migrate'; workers may go on meanwhile.")
+    }
+    if version > program && isServed {
+      return .warn(
+        "schema", "version \(version), which also serves this program's version \(program)",
+        "Upgrade haul on this machine.")
     }
     if version > program {
       return .fail(

@@ -36,13 +36,17 @@ package struct DatabaseCheck {
         CheckVerdicts.snapshots(facts),
       ]
     }
-    var version: Int?
+    var isServed = false
     await ask("schema", &findings) {
-      version = try await queue.servedVersion()
-      return [CheckVerdicts.schema(version: version, program: JobQueue.schemaVersion)]
+      let (version, program) = (try await queue.servedVersion(), JobQueue.schemaVersion)
+      if let version {
+        isServed =
+          version > program ? try await queue.servesThisProgram() : version == program
+      }
+      return [CheckVerdicts.schema(version: version, program: program, isServed: isServed)]
     }
     var known = CheckVerdicts.KnownStores()
-    guard version == JobQueue.schemaVersion, may else { return (findings, known) }
+    guard isServed, may else { return (findings, known) }
     await ask("stores", &findings) {
       known.pool = try await queue.poolID()
       known.rows = try await queue.stores()

@@ -22,11 +22,15 @@ package struct JobQueue: Sendable {
   /// The schema version that this program carries and needs.
   package static var schemaVersion: Int { Schema.version }
 
-  /// Checks that database and program fit.
+  /// This program's version.
+  package static var programVersion: String { Schema.program }
+
+  /// Checks that database and program fit. A newer database may serve older programs.
   /// - Throws: `JobQueueError.schemaTooNew`, `.schemaTooOld` or `.schemaMissing`.
   package func requireSchema() async throws {
     let present = try await servedVersion()
     if let present, present > Schema.version {
+      if try await servesThisProgram() { return }
       throw JobQueueError.schemaTooNew(database: present, program: Schema.version)
     }
     if let present, let first = Schema.migrations.first?.version, present < first {
@@ -42,6 +46,11 @@ package struct JobQueue: Sendable {
     let isThere: Bool = try await call(
       "SELECT to_regprocedure('haul.schema_version()') IS NOT NULL", [])
     return isThere ? try await call("SELECT haul.schema_version()", []) : nil
+  }
+
+  /// Whether a database with a newer schema serves this program too.
+  package func servesThisProgram() async throws -> Bool {
+    try await call("SELECT haul.oldest_served_version() <= $1::integer", [Schema.version])
   }
 
   /// A row of one value.

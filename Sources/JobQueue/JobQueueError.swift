@@ -6,6 +6,8 @@ import Postgres
 package enum JobQueueError: Error, Sendable, Equatable {
   /// The database has migrations this program does not know.
   case schemaTooNew(database: Int, program: Int)
+  /// The database has functions and views of a newer program; nothing was changed.
+  case functionsTooNew
   /// The database is older than the first migration that this program has.
   case schemaTooOld(database: Int, first: Int)
   /// The database has no Haul schema, or an older one than this program needs.
@@ -53,6 +55,8 @@ extension JobQueueError: CustomStringConvertible {
     switch self {
     case .schemaTooNew(let database, let program):
       "the database has schema version \(database), this program knows up to \(program): use a newer haul"
+    case .functionsTooNew:
+      "the database has functions and views of a newer program, and nothing was changed: use a newer haul"
     case .schemaTooOld(let database, let first):
       "the database has schema version \(database), but this program can only upgrade version \(first) or newer: create a new database, run 'haul migrate' and submit the jobs again"
     case .schemaMissing(nil, _):

@@ -19,18 +19,19 @@ package enum Migrator {
   /// number of runs at once do the work once. Running it on a live pool is safe: for a lock it waits two seconds, since
   /// all others wait behind it, and then tries again a little later.
   ///
-  /// `migrations` are this program's own unless a test gives others.
+  /// `edition` is this program's own unless a test gives another. `force` lets it replace newer functions and views.
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
-  ///   when it has none of those that this program has; `.wrongEncoding` and `.foreignSchema` when Haul's schema cannot
-  ///   stand there; `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
+  ///   when it has none of those that this program has; `.functionsTooNew` when a newer program has replaced this one's
+  ///   functions and views; `.wrongEncoding` and `.foreignSchema` when Haul's schema cannot stand there;
+  ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
   ///   is changed then. That there is nothing to do is not an error.
   package static func migrate(
-    _ connection: Connection, migrations: [Migration] = Schema.migrations
+    _ connection: Connection, edition: Edition = Schema.edition, force: Bool = false
   ) async throws -> Report {
     try await connection.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
     do {
-      let report = try await run(connection, migrations)
+      let report = try await run(connection, edition, force: force)
       try await unlock(connection)
       return report
     } catch {
@@ -39,19 +40,47 @@ package enum Migrator {
     }
   }
 
-  /// Whether ``migrate(_:)`` would find nothing to do. Takes no lock; needs the rights of the owner.
+  /// Whether the database needs no ``migrate(_:edition:force:)`` for this program: it has this program's schema, or a newer
+  /// one that serves this program too. Takes no lock; needs the rights of the owner.
   package static func isCurrent(_ connection: Connection) async throws -> Bool {
-    guard try await version(connection) == Schema.version else { return false }
-    for group in Schema.repeatables where try await !isApplied(group, connection) { return false }
+    guard let present = try await version(connection), present >= Schema.version else {
+      return false
+    }
+    if present > Schema.version { return true }
+    for group in Schema.repeatables
+    where try await standing(of: group, Schema.program, connection) == .older { return false }
     return true
   }
 
-  private static func isApplied(
-    _ group: Repeatable, _ connection: Connection
-  ) async throws -> Bool {
-    try await !connection.query(
-      "SELECT 1 FROM haul.repeatable WHERE name = $1 AND digest = md5($2)", [group.name, group.sql]
-    ).isEmpty
+  /// How a group in the database compares with a program's.
+  private enum Standing: Equatable {
+    case same, older
+    /// A later program's, or one that has replaced the program's own.
+    case newer
+  }
+
+  private static func standing(
+    of group: Repeatable, _ program: String, _ connection: Connection
+  ) async throws -> Standing {
+    // Before migration 13 the table had neither of the last two columns.
+    let rows = try await connection.query(
+      """
+      SELECT r.digest = md5($2), coalesce(to_jsonb(r) -> 'superseded' ? md5($2), false), to_jsonb(r) ->> 'program'
+      FROM haul.repeatable r WHERE r.name = $1
+      """, [group.name, group.sql])
+    guard let row = rows.first else { return .older }
+    if try row.decode(0, as: Bool.self) { return .same }
+    if try row.decode(1, as: Bool.self) { return .newer }
+    let other = try row.decode(2, as: String?.self)
+    return other.map { isVersion($0, after: program) } == true ? .newer : .older
+  }
+
+  /// Compares the numbers of two versions such as 0.9.0 and 0.10.0.
+  private static func isVersion(_ one: String, after other: String) -> Bool {
+    func numbers(_ version: String) -> [Int] {
+      version.split(separator: ".").map { Int($0.prefix { $0.isNumber }) ?? 0 }
+    }
+    return numbers(other).lexicographicallyPrecedes(numbers(one))
   }
 
   private static func unlock(_ connection: Connection) async throws {
@@ -59,9 +88,9 @@ package enum Migrator {
   }
 
   private static func run(
-    _ connection: Connection, _ all: [Migration]
+    _ connection: Connection, _ edition: Edition, force: Bool
   ) async throws -> Report {
-    let (first, last) = (all.first?.version ?? 0, all.last?.version ?? 0)
+    let (first, last) = (edition.migrations.first?.version ?? 0, edition.version)
     var report = Report(version: last)
     report.database = try await connection.query("SELECT current_database()")[0].decode(0)
     if try await connection.query("SELECT FROM pg_namespace WHERE nspname = 'haul'").isEmpty {
@@ -76,24 +105,30 @@ package enum Migrator {
       if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
     }
     try await apply(connection, Schema.base)
-    let migrations = all.filter { $0.version > present ?? 0 }
-    let groups = try await asOwner(connection) { connection in
-      var groups: [Repeatable] = []
-      for group in Schema.repeatables where try await !isApplied(group, connection) {
-        groups.append(group)
+    let migrations = edition.migrations.filter { $0.version > present ?? 0 }
+    let standings = try await asOwner(connection) { connection in
+      var standings: [(group: Repeatable, standing: Standing)] = []
+      for group in edition.repeatables {
+        standings.append((group, try await standing(of: group, edition.program, connection)))
       }
-      return groups
+      return standings
+    }
+    let groups = standings.filter { $0.standing != .same }
+    if !force, groups.contains(where: { $0.standing == .newer }) {
+      throw JobQueueError.functionsTooNew
     }
     guard !migrations.isEmpty || !groups.isEmpty else { return report }
     try await patiently {
       try await asOwner(connection) { connection in
         try await connection.script("SET LOCAL lock_timeout = '2s'; \(lockViews)")
         for migration in migrations { try await apply(migration, connection) }
-        for group in groups { try await apply(group, connection) }
+        for (group, standing) in groups {
+          try await apply(group, of: edition.program, over: standing, connection)
+        }
       }
     }
     report.applied = migrations.map(\.version)
-    report.refreshed = groups.map(\.name)
+    report.refreshed = groups.map(\.group.name)
     return report
   }
 
@@ -154,13 +189,18 @@ package enum Migrator {
       """)
   }
 
-  private static func apply(_ group: Repeatable, _ connection: Connection) async throws {
+  /// What is replaced is remembered, unless it is newer: then its program may come back.
+  private static func apply(
+    _ group: Repeatable, of program: String, over standing: Standing, _ connection: Connection
+  ) async throws {
     try await connection.script(group.sql)
     try await connection.execute(
       """
-      INSERT INTO haul.repeatable (name, digest) VALUES ($1, md5($2))
-      ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, applied_at = clock_timestamp()
-      """, [group.name, group.sql])
+      INSERT INTO haul.repeatable AS r (name, digest, program) VALUES ($1, md5($2), $3)
+      ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, program = excluded.program,
+        applied_at = clock_timestamp(), superseded = array_remove(
+          CASE WHEN $4 THEN r.superseded ELSE r.superseded || r.digest END, excluded.digest)
+      """, [group.name, group.sql, program, standing == .newer])
   }
 
   /// The newest migration applied, or nil where Haul's schema is missing.

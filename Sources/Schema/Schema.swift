@@ -18,10 +18,34 @@ package struct Migration: Sendable {
 package struct Repeatable: Sendable {
   package let name: String
   package let sql: String
+
+  package init(name: String, sql: String) {
+    self.name = name
+    self.sql = sql
+  }
+}
+
+/// What one version of the program brings a database to.
+package struct Edition: Sendable {
+  /// The program's version, such as 0.1.0.
+  package var program: String
+  /// In the order of their numbers.
+  package var migrations: [Migration]
+  package var repeatables: [Repeatable]
+
+  /// The newest migration's number.
+  package var version: Int { migrations.last?.version ?? 0 }
 }
 
 /// The database's schema, compiled into the program from the .sql files beside this one.
 package enum Schema {
+  /// The version of the program that carries it.
+  package static let program = "0.1.0"
+
+  /// This program's own.
+  package static let edition = Edition(
+    program: program, migrations: migrations, repeatables: repeatables)
+
   /// `Migrations/NNNN_name.sql`, in the order of their numbers. The first one makes a new database; earlier numbers belong
   /// to versions that were never released.
   package static let migrations: [Migration] = files(in: "Migrations").map { path, sql in

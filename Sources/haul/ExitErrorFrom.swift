@@ -62,8 +62,8 @@ extension ExitError {
   private init(_ error: JobQueueError, _ unknownName: ExitCode) {
     let code: ExitCode =
       switch error {
-      case .schemaTooNew, .schemaTooOld, .schemaMissing, .versionNotServed, .wrongEncoding,
-        .foreignSchema:
+      case .schemaTooNew, .functionsTooNew, .schemaTooOld, .schemaMissing, .versionNotServed,
+        .wrongEncoding, .foreignSchema:
         .configuration
       case .noSuchName: unknownName
       case .refused, .pathTaken: .badInput
@@ -71,6 +71,7 @@ extension ExitError {
       case .unknownWorker, .busy: .tryAgain
       }
     var sentence = Self.sentence("\(error)")
+    if error == .functionsTooNew { sentence += " --force replaces them with older ones." }
     if case .noSuchName(_, _, let others?) = error,
       let near = Suggestion.nearest(to: others.given, among: others.names)
     {

@@ -2,11 +2,12 @@ import Arguments
 import FoundationEssentials
 import Glibc
 import HaulSystem
+import JobQueue
 
 /// The program: its tree of commands, one file each in this folder.
 @main
 enum Haul {
-  static let version = "0.1.0"
+  static let version = JobQueue.programVersion
 
   static let tree = CommandTree(
     name: "haul", version: version, versionLines: { versionLines },

@@ -57,14 +57,14 @@ struct CheckVerdictTests {
   }
 
   @Test(arguments: [
-    (nil as Int?, CheckFinding.Verdict.fail, "Run 'haul migrate'." as String?),
-    (1, .fail, "Run 'haul migrate'; workers may go on meanwhile."), (2, .ok, nil),
-    (3, .fail, "Use a newer haul."),
+    (nil as Int?, false, CheckFinding.Verdict.fail, "Run 'haul migrate'." as String?),
+    (1, false, .fail, "Run 'haul migrate'; workers may go on meanwhile."), (2, true, .ok, nil),
+    (3, true, .warn, "Upgrade haul on this machine."), (3, false, .fail, "Use a newer haul."),
   ])
-  func `the schema must be this program's`(
-    version: Int?, verdict: CheckFinding.Verdict, advice: String?
+  func `the schema must be this program's or serve it`(
+    version: Int?, isServed: Bool, verdict: CheckFinding.Verdict, advice: String?
   ) {
-    let finding = CheckVerdicts.schema(version: version, program: 2)
+    let finding = CheckVerdicts.schema(version: version, program: 2, isServed: isServed)
     #expect(finding.verdict == verdict)
     #expect(finding.advice == advice)
   }

@@ -49,9 +49,9 @@ $$;
 COMMENT ON FUNCTION haul.schema_version() IS 'The number of this database''s newest migration.';
 
 CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$ SELECT 12 $$;
+LANGUAGE sql IMMUTABLE RETURN 12;
 COMMENT ON FUNCTION haul.oldest_served_version() IS
-  'The oldest schema version that a program may know and still be served.';
+  'The oldest schema version that a program may know and still be served. Programs ask when the database is newer.';
 
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;

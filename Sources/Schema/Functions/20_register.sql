@@ -13,9 +13,10 @@ DECLARE
   v_store record;
 BEGIN
   PERFORM haul.require_read_committed();
-  IF p_version NOT BETWEEN haul.oldest_served_version() AND haul.schema_version() THEN
+  -- NULL is not served either.
+  IF (p_version BETWEEN haul.oldest_served_version() AND haul.schema_version()) IS NOT TRUE THEN
     RAISE EXCEPTION 'this program knows schema version %, the database serves % to %',
-      p_version, haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
+      coalesce(p_version::text, 'NULL'), haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
   END IF;
   PERFORM haul.require_queues(p_queues, ARRAY(SELECT s.store FROM jsonb_to_recordset(p_stores) AS s(store text)));
   FOR v_store IN SELECT * FROM jsonb_to_recordset(p_stores) AS s(store text, marker uuid) LOOP

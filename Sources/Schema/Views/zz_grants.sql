@@ -5,7 +5,8 @@ REVOKE ALL ON TYPE haul.job_state, haul.attempt_result FROM PUBLIC;
 GRANT USAGE ON TYPE haul.job_state, haul.attempt_result TO haul_worker, haul_submitter, haul_monitor;
 GRANT USAGE ON SCHEMA haul TO haul_worker, haul_submitter, haul_monitor;
 
-GRANT EXECUTE ON FUNCTION haul.schema_version() TO haul_worker, haul_submitter, haul_monitor;
+GRANT EXECUTE ON FUNCTION haul.schema_version(), haul.oldest_served_version()
+TO haul_worker, haul_submitter, haul_monitor;
 
 GRANT EXECUTE ON FUNCTION
   haul.register(integer, text, text, integer, integer, jsonb, text[]),

@@ -224,15 +224,48 @@ struct CommandLineTests {
   }
 
   @Test(arguments: ["jobs", "submit http://h/a", "pause 1", "coordinator", "migrate"])
-  func `a schema newer than the program is left alone`(line: String) async throws {
+  func `a schema that does not serve the program is left alone`(line: String) async throws {
     try await withTestDatabase { database in
       let connection = try await database.connect()
-      try await connection.execute("INSERT INTO haul.migration (version, name) VALUES (999, 'x')")
+      try await connection.script(
+        """
+        INSERT INTO haul.migration (version, name) VALUES (999, 'x');
+        CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer LANGUAGE sql AS 'SELECT 999';
+        """)
       await connection.close()
       let name = line.prefix { $0 != " " }
       try await check(
         Refusal(line, 78, "haul \(name): the database has schema version 999, this program knows"),
         on: database)
+    }
+  }
+
+  /// The database is upgraded first, and the programs after it.
+  @Test(arguments: [
+    "jobs", "batches", "submit http://h/a", "pause --queue films", "metrics",
+    "worker --store films=DIRECTORY --exit-when-idle",
+  ])
+  func `a newer schema serves the program of before`(line: String) async throws {
+    try await withPool { database, directory in
+      let connection = try await database.connect()
+      try await connection.execute("INSERT INTO haul.migration (version, name) VALUES (999, 'x')")
+      await connection.close()
+      let words = line.replacingOccurrences(of: "DIRECTORY", with: directory.path)
+      let output = try await haul(words.split(separator: " ").map(String.init), on: database)
+      #expect(output.exit == .code(0), "\(output.standardError)")
+    }
+  }
+
+  @Test func `migrate goes back by force only`() async throws {
+    try await withTestDatabase { database in
+      let connection = try await database.connect()
+      try await connection.execute(
+        "UPDATE haul.repeatable SET superseded = superseded || digest, digest = 'newer'")
+      await connection.close()
+      let refusal = "haul migrate: the database has functions and views of a newer program"
+      try await check(Refusal("migrate", 78, refusal), on: database)
+      let forced = try await haul(["migrate", "--force"], on: database)
+      #expect(forced.exit == .code(0), "\(forced.standardError)")
     }
   }
 

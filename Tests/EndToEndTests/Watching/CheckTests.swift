@@ -111,6 +111,12 @@ struct CheckTests {
       #expect(troubles(broken.lines).contains { $0.hasPrefix("fail health: host_in_flight: 1 ") })
       try await pool.admin.execute("UPDATE haul.host SET in_flight = 0")
       try await pool.admin.execute("INSERT INTO haul.migration (version, name) VALUES (999, 'x')")
+      let served = try await check(on: pool.database.conninfo)
+      #expect(served.exit == .code(0))
+      #expect(troubles(served.lines).contains { $0.hasPrefix("warn schema: version 999, which") })
+      try await pool.admin.execute(
+        "CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer LANGUAGE sql AS 'SELECT 999'"
+      )
       let newer = try await check(on: pool.database.conninfo)
       #expect(newer.exit == .code(78))
       #expect(troubles(newer.lines).contains { $0.hasPrefix("fail schema: version 999, this") })

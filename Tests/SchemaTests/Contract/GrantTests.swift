@@ -23,8 +23,8 @@ struct GrantTests {
     }
     callable["ensure_partitions"] = ["haul_worker", "haul_submitter"]
     let open = [
-      "schema_version", "redacted", "shown_options", "url_in_use", "range_bytes", "whole",
-      "session_grace",
+      "schema_version", "oldest_served_version", "redacted", "shown_options", "url_in_use",
+      "range_bytes", "whole", "session_grace",
       "live_workers",
       "serving_workers", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "keeps_progress",

@@ -92,7 +92,7 @@ struct MigrationTests {
       let refusal = JobQueueError.schemaTooNew(
         database: Schema.version + 1, program: Schema.version)
       await #expect(throws: refusal) { try await Migrator.migrate(connection) }
-      await #expect(throws: refusal) { try await JobQueue(connection).requireSchema() }
+      await #expect(throws: refusal) { try await Migrator.migrate(connection, force: true) }
       let digests = try await connection.query("SELECT DISTINCT digest FROM haul.repeatable")
       #expect(try digests.map { try $0.decode(0, as: String.self) } == ["of the future"])
     }
@@ -107,19 +107,14 @@ struct MigrationTests {
     }
   }
 
-  /// A migration that comes next.
-  private static func next(_ sql: String) -> [Migration] {
-    Schema.migrations + [Migration(version: Schema.version + 1, name: "made_up", sql: sql)]
-  }
-
   /// A lively database: its jobs are there after the upgrade, and so is what the migration makes.
   @Test func `a second migration is applied once, and nothing is lost`() async throws {
     try await Pool.open { pool in
       let jobs = try await pool.submit(3)
-      let migrations = Self.next("CREATE TABLE haul.made_up AS SELECT id FROM haul.job")
+      let next = Edition.next("CREATE TABLE haul.made_up AS SELECT id FROM haul.job")
       let (one, other) = (try await pool.connect(), try await pool.connect())
-      async let first = Migrator.migrate(one, migrations: migrations)
-      async let second = Migrator.migrate(other, migrations: migrations)
+      async let first = Migrator.migrate(one, edition: next)
+      async let second = Migrator.migrate(other, edition: next)
       let reports = [try await first, try await second]
       #expect(reports.map(\.applied).filter { !$0.isEmpty } == [[Schema.version + 1]])
       #expect(reports.map(\.version) == [Schema.version + 1, Schema.version + 1])
@@ -135,9 +130,9 @@ struct MigrationTests {
   @Test func `a migration that fails leaves everything as it was`() async throws {
     try await withTestDatabase { database in
       let connection = try await database.connect()
-      let broken = Self.next("CREATE TABLE haul.made_up (id integer); SELECT 1 / 0")
+      let broken = Edition.next("CREATE TABLE haul.made_up (id integer); SELECT 1 / 0")
       await #expect(throws: PostgresError.self) {
-        try await Migrator.migrate(connection, migrations: broken)
+        try await Migrator.migrate(connection, edition: broken)
       }
       #expect(try await Migrator.version(connection) == Schema.version)
       let table = try await connection.query("SELECT to_regclass('haul.made_up') IS NULL")
