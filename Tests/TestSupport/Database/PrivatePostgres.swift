@@ -109,7 +109,7 @@ package final class PrivatePostgres: Sendable {
     let standby = try await PrivatePostgres(root: TemporaryDirectory(), port: nil)
     let backup = try ChildProcess(
       "setpriv",
-      Self.asOwner(
+      asOwner(
         "pg_basebackup",
         ["-h", root.path, "-U", "postgres", "-D", standby.data, "-R", "-c", "fast", "--no-sync"]))
     guard try await backup.exit(within: .seconds(60)) == .code(0) else {
