@@ -114,6 +114,14 @@ package final class DatabaseRelay: Sendable {
     }
   }
 
+  /// Waits until so many more connections have been asked for.
+  package func asked(_ count: Int, within limit: Duration = .seconds(60)) async throws {
+    let before = state.value.connections
+    try await state.first("\(count) more connections", within: limit) {
+      $0.connections >= before + count ? () : nil
+    }
+  }
+
   /// Breaks the connections that are silent, and passes everything on from now on.
   package func restore() {
     state.update { state in
