@@ -39,8 +39,3 @@ DROP FUNCTION IF EXISTS haul.decide_endings(tid[], jsonb);
 DROP FUNCTION IF EXISTS haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
   integer, interval, interval, double precision, integer);
 DROP FUNCTION IF EXISTS haul.replace(uuid, text, text, smallint, jsonb, interval, integer);
-
--- The version of the program that applied the functions and views, and the digests of those that were replaced. An
--- older program does not put its own back unasked.
-ALTER TABLE haul.repeatable ADD COLUMN IF NOT EXISTS program text;
-ALTER TABLE haul.repeatable ADD COLUMN IF NOT EXISTS superseded text[] NOT NULL DEFAULT '{}';

@@ -23,3 +23,13 @@ CREATE TABLE IF NOT EXISTS haul.repeatable (
 );
 COMMENT ON TABLE haul.repeatable IS
   'Functions and views as last applied: applied again only when their text has changed.';
+
+-- What older programs did not record: the version of the program that applied the functions and views, and the digests
+-- of those that were replaced. An older program does not put its own back unasked.
+DO $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'haul.repeatable'::regclass AND attname = 'superseded') THEN
+    ALTER TABLE haul.repeatable ADD COLUMN program text, ADD COLUMN superseded text[] NOT NULL DEFAULT '{}';
+  END IF;
+END
+$$;
