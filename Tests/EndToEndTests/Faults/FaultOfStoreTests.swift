@@ -150,44 +150,6 @@ struct FaultOfStoreTests {
     }
   }
 
-  /// The kernel takes the bytes, and says of their loss when they are synced. Then it takes them for written, so that reading
-  /// shows them for a while yet.
-  @Test func `what a disk has lost is downloaded again`() async throws {
-    let gate = Gate("the disk to lose writes")
-    let origin = try OriginServer { request, reply in
-      var file = representation(request.path)
-      file.gates = [small / 2: gate]
-      try file.answer(request, reply)
-    }
-    let disk = try await TestFileSystem(losing: 32 << 20)
-    let paths = (1...8).map { "small\($0)" }
-    try await HaulPool.open { pool in
-      try await pool.initialise(disk.path)
-      try await pool.command("host", "set", "*", "--cap", "32")
-      for path in paths { try await submit(path, of: origin, to: pool, "--max-attempts", "1") }
-      let worker = try pool.worker(on: disk.path)
-      try await eventually("all part files to be there") {
-        try pool.parts(in: disk.path).count == paths.count
-      }
-      try await disk.loseWrites {
-        gate.open()
-        try await eventually("all to have ended") {
-          try await pool.value("SELECT count(*) FROM haul.attempts WHERE ended_at IS NOT NULL")
-            >= paths.count
-        }
-        #expect(worker.events("job.completed").isEmpty)
-        #expect(worker.events("store.closed").count == 1)
-      }
-      try await eventually("all to be done", within: .seconds(60)) {
-        try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'completed'")
-          == paths.count
-      }
-      try await pool.stop(worker)
-      let left = try await disk.afterPowerLoss()
-      try await expectDone(paths, on: left.path, pool)
-    }
-  }
-
   /// Whatever writes to one of two disks waits. Heartbeats and the other store go on.
   @Test func `a disk that hangs holds up neither heartbeats nor another store`() async throws {
     let (origin, disk) = (try origin(), try await TestFileSystem(ext4: 64 << 20))
