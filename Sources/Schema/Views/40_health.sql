@@ -186,8 +186,8 @@ COMMENT ON VIEW haul.vitals IS
   'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 '
   'is right there and not here. Filter by alarming.';
 COMMENT ON COLUMN haul.vitals.vital IS
-  'dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, stranded_lanes, last_round, changes_to_add, '
-  'set_aside, clock_step, connections or frozen_age.';
+  'dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, stranded_lanes, last_round, '
+  'changes_to_add, set_aside, clock_step, connections or frozen_age.';
 COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
 COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
 COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';
