@@ -18,23 +18,7 @@ CREATE UNLOGGED TABLE haul.leaving (
   host integer NOT NULL
 );
 
--- What submitters may write. Programs look before, so that nobody meets these who uses one.
-ALTER TABLE haul.staging
-  ADD CONSTRAINT staging_url CHECK (octet_length(url) <= 8000) NOT VALID,
-  ADD CONSTRAINT staging_path CHECK (octet_length(path) <= 4096) NOT VALID,
-  ADD CONSTRAINT staging_host CHECK (octet_length(host) <= 300) NOT VALID;
--- A start long after the end of time would stop every claim that meets it.
-ALTER TABLE haul.host_policy
-  ADD CONSTRAINT policy_longest_interval CHECK (min_interval <= interval '1 day') NOT VALID;
-
--- Keys of sessions are random now.
-ALTER TABLE haul.submission ALTER COLUMN session_key DROP DEFAULT;
-DROP SEQUENCE haul.session_key;
--- When the database's clock was last found set back, and by how much.
-ALTER TABLE haul.pulse ADD COLUMN stepped_at timestamptz, ADD COLUMN step interval;
-
 -- They return more, or are told more.
-DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
 DROP FUNCTION IF EXISTS haul.decide_endings(tid[], jsonb);
 DROP FUNCTION IF EXISTS haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
   integer, interval, interval, double precision, integer);

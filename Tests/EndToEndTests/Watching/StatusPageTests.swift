@@ -177,7 +177,11 @@ struct StatusPageTests {
       #expect(try await page.ask("/api/state").body.joined().contains("\"up\":false"))
       relay.restore()
       try await eventually("readiness again") { try await page.ask("/readyz").status == "200" }
+      // A later version that serves none as old as this program.
       try await pool.admin.execute("INSERT INTO haul.migration VALUES (999, 'later')")
+      try await pool.admin.execute(
+        "CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 999'"
+      )
       try await eventually("a schema that does not fit") {
         try await page.ask("/readyz").body.first?.contains("use a newer haul") == true
       }
