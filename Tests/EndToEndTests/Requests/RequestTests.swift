@@ -240,10 +240,14 @@ import Testing
         "haul get: the 'origins' in \(file) are not those of any URL. Nothing was downloaded."
       ])
     // In the environment it may be meant for other commands.
-    let exported = try await ChildProcess.run(
-      HaulProcess.path, ["get", "-o", place.directory, other.url("/e")],
-      environment: ["HAUL_STATE_DIR": place.state, "HAUL_CREDENTIAL": file])
-    #expect(exported.exit == .code(0), "\(exported.said)")
+    for url in [other.url("/e"), home.url("/f")] {
+      let exported = try await ChildProcess.run(
+        HaulProcess.path, ["get", "-o", place.directory, url],
+        environment: ["HAUL_STATE_DIR": place.state, "HAUL_CREDENTIAL": file])
+      #expect(exported.exit == .code(0), "\(exported.said)")
+    }
+    #expect(
+      home.log.value.exchanges.last?.request[field: "Authorization"] == "Bearer hunter2")
     chmod(file, 0o644)
     let open = try await place.get("--credential", file, home.url("/d"))
     #expect(open.exit == .code(78), "\(open.said)")
