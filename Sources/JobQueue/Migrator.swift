@@ -142,7 +142,7 @@ package enum Migrator {
     }
   }
 
-  /// What haul_admin does not own it may not change, whoever runs the migration.
+  /// haul_admin may not change what it does not own. It does not matter who runs the migration.
   private static func requireOwnSchema(_ connection: Connection) async throws {
     let others = try await connection.query(
       """

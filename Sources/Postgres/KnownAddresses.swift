@@ -2,7 +2,7 @@ import Synchronization
 
 /// Which of several servers of a connection string answered last, for all connections of the process.
 ///
-/// Whoever connects begins with that one, so that a dead server at the beginning of the list costs its time once. Only what
+/// The next connection begins with that one, so that a dead server at the beginning of the list costs its time once. Only what
 /// the string lists is remembered, never what a name resolved to: the name may lead elsewhere after a failover.
 enum KnownAddresses {
   private static let known = Mutex<[String: [String: String]]>([:])

@@ -1,7 +1,7 @@
 package import Arguments
 package import Postgres
 
-/// What an error of the database means for whoever runs a command: its cause, the way out and the exit code.
+/// What an error of the database means for the person who runs a command: its cause, the way out and the exit code.
 package enum DatabaseErrorTable {
   /// What `docs/errors.md` shows of an error, and how a command ends with it.
   package struct Row: Sendable {
@@ -186,7 +186,7 @@ extension DatabaseErrorTable {
       .configuration),
     Row(.connected, "22", cause: "A value is refused.", advice: "Nothing was changed.", .badInput),
     Row(
-      .connected, "23", cause: "A value contradicts what is there.", advice: "Nothing was changed.",
+      .connected, "23", cause: "A value contradicts other data.", advice: "Nothing was changed.",
       .badInput),
     Row(
       .connected, "42501", cause: "This user may not do that.",

@@ -62,7 +62,7 @@ package struct Store: Sendable {
     return UInt64(found.st_dev) == own.device && UInt64(found.st_ino) == own.inode
   }
 
-  /// What is told where it is not in place.
+  /// The message for a store that is not in place.
   package var displacement: String {
     "\(directory) is not the directory that this worker opened: is the share mounted?"
   }

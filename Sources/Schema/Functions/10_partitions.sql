@@ -19,8 +19,8 @@ BEGIN
   WHILE v_from <= v_last + p_ids_ahead LOOP
     v_name := format('job_%s', v_from / c_size);
     IF to_regclass('haul.' || v_name) IS NULL THEN
-      -- One at a time; whoever waited here finds the partition made. The row is for the owner alone, so that no other
-      -- login can hold it.
+      -- One at a time; a session that waited here finds the partition made. The row is for the owner alone, so that no
+      -- other login can hold it.
       PERFORM FROM haul.pool FOR UPDATE;
       -- Not to_regclass() again: it remembers that there was none, and a wait for a row makes it forget nothing.
       IF NOT EXISTS (SELECT FROM pg_class c WHERE c.relname = v_name AND c.relnamespace = 'haul'::regnamespace) THEN

@@ -1,6 +1,6 @@
 -- Every statement may find its work done: databases of the days between two versions have some of it.
 
--- What submitters may write. Programs look before, so that nobody meets these who uses one.
+-- What submitters may write. Haul's programs check this before, so their users never meet these errors.
 ALTER TABLE haul.staging
   DROP CONSTRAINT IF EXISTS staging_url, DROP CONSTRAINT IF EXISTS staging_path,
   DROP CONSTRAINT IF EXISTS staging_host,
@@ -18,5 +18,5 @@ DROP SEQUENCE IF EXISTS haul.session_key;
 -- When the database's clock was last found set back, and by how much.
 ALTER TABLE haul.pulse ADD COLUMN IF NOT EXISTS stepped_at timestamptz, ADD COLUMN IF NOT EXISTS step interval;
 
--- It is told more.
+-- The function has one more parameter.
 DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
