@@ -40,6 +40,8 @@ extension CheckVerdicts {
       "Start a worker or 'haul coordinator', or see in its log why it does not get on."
     case "set_aside":
       "'haul jobs --error internal' lists them, and 'haul job ID' has the reason. Submit them again with other options."
+    case "open_transaction":
+      "End it: SELECT pg_terminate_backend(PID), or ROLLBACK PREPARED. Then ALTER ROLE … SET idle_in_transaction_session_timeout = '1min'."
     case "clock_step": "Keep the clock of the database's machine with NTP, from its boot on."
     case "frozen_age": "VACUUM FREEZE the database, and see what keeps autovacuum from it."
     default: "docs/sql.md has what it is."

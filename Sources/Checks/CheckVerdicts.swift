@@ -86,6 +86,20 @@ package enum CheckVerdicts {
     return .ok("roles", "all four are there; \(facts.user) may \(listed(given, "and"))\(rest)")
   }
 
+  /// Nothing where no login of the pool may leave a transaction open for ever.
+  package static func timeouts(_ facts: DatabaseFacts) -> [CheckFinding] {
+    let logins = facts.patientLogins
+    guard let first = logins.first else { return [] }
+    let whose = logins.count == 1 ? "the login \(first) has" : "the logins \(listed(logins, "and")) have"
+    return [
+      .warn(
+        "time-outs",
+        "\(whose) no idle_in_transaction_session_timeout: an open transaction may keep jobs waiting for minutes",
+        logins.map { "ALTER ROLE \($0) SET idle_in_transaction_session_timeout = '1min'" }
+          .joined(separator: "; ") + ".")
+    ]
+  }
+
   /// `a`, `a and b`, `a, b and c`.
   private static func listed(_ words: [String], _ conjunction: String) -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }

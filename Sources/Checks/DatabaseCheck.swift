@@ -34,7 +34,7 @@ package struct DatabaseCheck {
         CheckVerdicts.connections(
           used: facts.connections, of: facts.maxConnections, reserved: facts.reservedConnections),
         CheckVerdicts.snapshots(facts),
-      ]
+      ] + CheckVerdicts.timeouts(facts)
     }
     var isServed = false
     await ask("schema", &findings) {

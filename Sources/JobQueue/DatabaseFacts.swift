@@ -21,6 +21,8 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
   /// Migrated, or begun to be.
   package var hasSchema: Bool
   package var may: Rights
+  /// Logins that may use the pool and whose transactions may stand idle for ever, quoted as SQL needs it.
+  package var patientLogins: [String]
   /// Whether this user sees what sessions of others do.
   package var seesAllSessions: Bool
   package var oldest: HeldSnapshot?

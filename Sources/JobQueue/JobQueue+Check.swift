@@ -31,6 +31,13 @@ extension JobQueue {
           WHERE rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')),
         'has_schema', to_regnamespace('haul') IS NOT NULL,
         'may', (\(Self.rights)),
+        'patient_logins', (SELECT coalesce(json_agg(quote_ident(r.rolname) ORDER BY r.rolname), '[]') FROM pg_roles r
+          WHERE r.rolcanlogin AND NOT r.rolsuper AND has_schema_privilege(r.oid, to_regnamespace('haul')::oid, 'USAGE')
+            AND (SELECT g.reset_val FROM pg_settings g WHERE g.name = 'idle_in_transaction_session_timeout') = '0'
+            AND NOT EXISTS (SELECT FROM pg_db_role_setting d CROSS JOIN LATERAL unnest(d.setconfig) AS c(setting)
+              WHERE d.setrole IN (0, r.oid)
+                AND d.setdatabase IN (0, (SELECT b.oid FROM pg_database b WHERE b.datname = current_database()))
+                AND c.setting LIKE 'idle_in_transaction_session_timeout=%' AND c.setting NOT LIKE '%=0')),
         'sees_all_sessions', pg_has_role('pg_read_all_stats', 'USAGE'),
         'oldest', (SELECT to_json(o) FROM (
           SELECT a.pid, a.application_name AS name, a.usename AS "user",

@@ -28,8 +28,10 @@ package struct WorkReply: Sendable, Decodable, Equatable {
     /// The error class that counts; of a job that failed, why it did.
     package let cause: ErrorClass?
   }
-  /// Endings whose token was live. One that is missing here was stale and changed nothing.
+  /// Endings whose token was live. One that is neither here nor in ``later`` was stale and changed nothing.
   package let settled: [Settled]
+  /// Tokens of endings that another session held up; nil from a database of an earlier version.
+  package let later: [Int64]?
   package let claimed: [Lease]
   /// Something was due that another session had locked: worth asking again soon.
   package let contended: Bool

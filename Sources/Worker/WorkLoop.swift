@@ -99,7 +99,8 @@ final class WorkLoop: Sendable {
         if !environment.keeper.mayClaim { try await call(room: 0) }
         continue
       }
-      await wake.wait(upTo: room > 0 ? state.withLock { $0.wait } : nil)
+      let wait = room > 0 ? state.withLock { $0.wait } : nil
+      await wake.wait(upTo: [wait, runningJobs.timeToSettle].compactMap(\.self).min())
       // Room without news: the wait is over.
       if room > 0 { state.withLock { $0.isClaimDue = true } }
     }
@@ -147,9 +148,11 @@ final class WorkLoop: Sendable {
     let reply = try await database.persist {
       try await $0.work(caller, number: number, endings: endings, queues: queues, room: room)
     }
-    log(reply, endings)
-    tell(reply, endings)
-    let runs = runningJobs.took(number, reply.claimed) {
+    let later = Set(reply.later ?? [])
+    let settled = endings.filter { !later.contains($0.token) }
+    log(reply, settled)
+    tell(reply, settled)
+    let runs = runningJobs.took(number, reply.claimed, later: later) {
       JobRun($0, claimed: sent, environment) { self.claimSoon() }
     }
     take(reply, runs, room: room)

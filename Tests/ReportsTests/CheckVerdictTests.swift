@@ -15,17 +15,29 @@ struct CheckVerdictTests {
     number: Int = 150_020, roles: [String] = all,
     may: DatabaseFacts.Rights = .init(work: true, submit: true, watch: true, administer: true),
     hasSchema: Bool = true, encoding: String = "UTF8", seesAll: Bool = true,
-    oldest: DatabaseFacts.HeldSnapshot? = nil
+    oldest: DatabaseFacts.HeldSnapshot? = nil, patientLogins: [String] = []
   ) -> DatabaseFacts {
     DatabaseFacts(
       server: "15.20", serverNumber: number, database: "pool", encoding: encoding, user: "alice",
       time: 0,
       maxConnections: 100, reservedConnections: 3, connections: 1, roles: roles,
-      hasSchema: hasSchema, may: may, seesAllSessions: seesAll, oldest: oldest)
+      hasSchema: hasSchema, may: may, patientLogins: patientLogins, seesAllSessions: seesAll,
+      oldest: oldest)
   }
 
   private func held(_ seconds: Double, pid: Int32? = 7) -> DatabaseFacts.HeldSnapshot {
     DatabaseFacts.HeldSnapshot(pid: pid, name: "psql", user: "bob", seconds: seconds)
+  }
+
+  @Test func `logins whose transactions may stand idle are named with the way out`() {
+    #expect(CheckVerdicts.timeouts(facts()).isEmpty)
+    let one = CheckVerdicts.timeouts(facts(patientLogins: ["alice"]))
+    #expect(one.map(\.verdict) == [.warn])
+    #expect(
+      one.first?.advice
+        == "ALTER ROLE alice SET idle_in_transaction_session_timeout = '1min'.")
+    let two = CheckVerdicts.timeouts(facts(patientLogins: ["alice", "bob"]))
+    #expect(two.first?.detail.hasPrefix("the logins alice and bob have no idle") == true)
   }
 
   @Test(arguments: [

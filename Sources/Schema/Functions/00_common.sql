@@ -36,11 +36,15 @@ BEGIN
   IF current_setting('synchronous_commit') = 'off' THEN
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
+  IF current_setting('idle_in_transaction_session_timeout') = '0' THEN
+    PERFORM set_config('idle_in_transaction_session_timeout', '5min', true);
+  END IF;
 END
 $$;
 COMMENT ON FUNCTION haul.require_read_committed() IS
   'Raises HA005 unless the transaction is READ COMMITTED. Turns synchronous_commit on for the transaction where it is '
-  'off: what a function returns is durable, whatever role, database or session have set.';
+  'off: what a function returns is durable, whatever role, database or session have set. Where nothing limits how long '
+  'the transaction may stand idle, it may for 5 minutes: others wait for what it holds.';
 
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -269,15 +269,20 @@ COMMENT ON FUNCTION haul.steer_batch(integer, text, integer, bigint) IS
   'nothing where somebody has ended it meanwhile. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.sweep_on(p_limit integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET lock_timeout = '200ms' AS $$
 DECLARE
   v_batch integer;
 BEGIN
   PERFORM haul.require_read_committed();
   SELECT b.id INTO v_batch FROM haul.batch b
-  WHERE b.sweep IS NOT NULL AND b.swept_at < clock_timestamp() - interval '5 seconds' ORDER BY b.id LIMIT 1
+  WHERE b.sweep IS NOT NULL AND b.swept_at < clock_timestamp() - interval '5 seconds' ORDER BY b.swept_at LIMIT 1
     FOR UPDATE SKIP LOCKED;
   RETURN CASE WHEN v_batch IS NULL THEN 0 ELSE (SELECT s.changed FROM haul.sweep(v_batch, p_limit) s) END;
+EXCEPTION WHEN lock_not_available THEN
+  -- Another session holds one of its jobs. The other batches come first.
+  UPDATE haul.batch SET swept_at = clock_timestamp() WHERE id = v_batch AND sweep IS NOT NULL;
+  RETURN 0;
 END
 $$;
 COMMENT ON FUNCTION haul.sweep_on(integer) IS

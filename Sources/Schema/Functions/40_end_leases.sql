@@ -1,11 +1,11 @@
 -- Ends leases: the only way out of `running`, for settlements, releases and rescues alike.
 
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET lock_timeout = '200ms' AS $$
 BEGIN
   RETURN haul.end_together(p_worker, p_endings);
-EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
-  RETURN haul.end_each(p_worker, p_endings);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded OR lock_not_available THEN
+  RETURN haul.end_by_host(p_worker, p_endings);
 END
 $$;
 COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
@@ -15,63 +15,8 @@ COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
   'range request was answered wrongly, "source": as in outcome}]. Returns [{"job", "token", "state", "delay": '
   'seconds, "cause": error class}]. A stale token changes nothing and is not in the reply. Locks leases in job order. '
   'If a job''s data raise an error (SQLSTATE class 22, 23 or 54), the others end as they would without it, and this '
-  'job fails as internal.';
-
-CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
-DECLARE
-  v_ending jsonb;
-  v_done jsonb := '[]';
-BEGIN
-  FOR v_ending IN SELECT e.value FROM jsonb_array_elements(p_endings) e ORDER BY e.value -> 'job' LOOP
-    BEGIN
-      v_done := v_done || haul.end_together(p_worker, jsonb_build_array(v_ending));
-    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
-      v_done := v_done || haul.set_aside(p_worker, v_ending -> 'job', v_ending -> 'token',
-        format('the database cannot end this job: %s (%s)', SQLERRM, SQLSTATE));
-    END;
-  END LOOP;
-  RETURN v_done;
-END
-$$;
-COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
-  'What end_leases() does, for each ending alone. Sets a job aside whose ending raises an error of SQLSTATE class 22, '
-  '23 or 54. Other errors, such as a full disk or a deadlock, are no job''s fault and are raised.';
-
--- The job's own data are suspect: nothing here reads them.
-CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-DECLARE
-  v_lease haul.lease;
-BEGIN
-  IF p_job::text !~ '^[0-9]{1,18}$' OR p_token::text !~ '^[0-9]{1,18}$' THEN
-    RETURN '[]';
-  END IF;
-  SELECT l.* INTO v_lease FROM haul.lease l
-  WHERE l.job = p_job::bigint AND l.token = p_token::bigint AND (p_worker IS NULL OR l.worker = p_worker)
-  FOR UPDATE;
-  IF NOT FOUND THEN
-    RETURN '[]';
-  END IF;
-  DELETE FROM haul.lease l WHERE l.job = v_lease.job;
-  DELETE FROM haul.checkpoint c WHERE c.job = v_lease.job;
-  INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at, error, message, host)
-  VALUES (v_lease.job, v_lease.token, v_lease.worker, 'failed', true, v_lease.started_at, clock_timestamp(),
-    'internal', left(p_reason, 2000), v_lease.host) ON CONFLICT DO NOTHING;
-  INSERT INTO haul.outcome (job, state, finished_at, error, message)
-  VALUES (v_lease.job, 'failed', clock_timestamp(), 'internal', left(p_reason, 2000)) ON CONFLICT DO NOTHING;
-  PERFORM haul.settle_hosts(jsonb_build_array(jsonb_build_object('host_id', v_lease.host, 'queue', v_lease.queue,
-    'instance', 0, 'priority', v_lease.priority, 'state', 'failed', 'result', 'failed', 'error', 'internal',
-    'answered', false, 'ended', 1, 'head', v_lease.job, 'too_many', 0)));
-  RAISE WARNING 'haul: job % is set aside: %', v_lease.job, p_reason;
-  RETURN jsonb_build_array(jsonb_build_object('job', v_lease.job, 'token', v_lease.token, 'state', 'failed',
-    'cause', 'internal'));
-END
-$$;
-COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
-  'Lets a job fail as internal whose data raise errors, gives its host the place back, and forgets what was saved of '
-  'it. Reads the lease alone. Returns it as end_leases() does; [] where the token is stale.';
+  'job fails as internal. What another session keeps locked for longer than 200 ms stays as it is and is not in the '
+  'reply: end it in another call.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off

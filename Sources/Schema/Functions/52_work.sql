@@ -102,7 +102,8 @@ BEGIN
     RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
       USING ERRCODE = 'HA006';
   ELSIF p_call = v_last.call THEN
-    RETURN jsonb_build_object('settled', haul.settled_before(p_endings),
+    v_settled := haul.settled_before(p_endings);
+    RETURN jsonb_build_object('settled', v_settled, 'later', haul.still_open(p_worker, p_endings, v_settled),
       'claimed', haul.claimed_by(p_worker, p_call), 'contended', true, 'draining', false);
   END IF;
   v_settled := haul.end_leases(p_worker, p_endings);
@@ -110,7 +111,7 @@ BEGIN
   UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_free_slots > 0 THEN 1 ELSE 0 END,
     seen = v_claim.seen
   WHERE ctid = v_last.place;
-  RETURN jsonb_build_object('settled', coalesce(v_settled, '[]'),
+  RETURN jsonb_build_object('settled', v_settled, 'later', haul.still_open(p_worker, p_endings, v_settled),
     'claimed', CASE WHEN v_claim.claimed > 0 THEN haul.claimed_by(p_worker, p_call) ELSE '[]' END,
     'contended', v_claim.contended, 'wait', v_claim.wait, 'draining', v_claim.draining);
 END
@@ -122,7 +123,24 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'and released. p_queues: names, or NULL for all queues whose store the worker mounts; it gets no jobs for a store '
   'that it has closed. Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], '
   '"contended": true = somebody else held what was due, so ask again soon, "wait": seconds until something known '
-  'becomes due, "draining"}. An ending whose token is stale is not in "settled".';
+  'becomes due, "draining", "later": tokens of endings that another session held up: end them in a later call}. An '
+  'ending whose token is stale is in neither list.';
+
+CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  IF jsonb_array_length(p_settled) >= jsonb_array_length(p_endings) THEN
+    RETURN '[]';
+  END IF;
+  RETURN (SELECT coalesce(jsonb_agg(l.token ORDER BY l.token), '[]')
+    FROM haul.ending_keys(p_endings) k JOIN haul.lease l ON l.job = k.job AND l.token = k.token
+    WHERE l.worker = p_worker);
+END
+$$;
+COMMENT ON FUNCTION haul.still_open(bigint, jsonb, jsonb) IS
+  'The tokens of a worker''s endings whose leases are still there; p_settled is what end_leases() has returned for '
+  'them.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,

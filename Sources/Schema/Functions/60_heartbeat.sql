@@ -80,7 +80,8 @@ BEGIN
   SELECT coalesce(array_agg(t.token), '{}') INTO v_live FROM (
     SELECT l.token FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint)
     JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
-    ORDER BY l.job FOR SHARE OF l) t;
+    -- So that it waits for an ending, and for no operator's transaction.
+    ORDER BY l.job FOR KEY SHARE OF l) t;
   INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
   SELECT e.job, e.token, e.instance, e.durable * int8multirange(int8range(0, haul.largest_file())),
     haul.bytes_of(e.length), e.resume::jsonb, e.intent, clock_timestamp()

@@ -33,7 +33,7 @@ BEGIN
 
   -- Leases before all else, as everywhere, also of jobs that have been told before: none of them ends meanwhile. A
   -- cancelled job would lose what it has.
-  PERFORM FROM haul.lease l WHERE l.job = ANY (v_jobs) ORDER BY l.job FOR UPDATE;
+  PERFORM FROM haul.lease l WHERE l.job = ANY (v_jobs) ORDER BY l.job FOR NO KEY UPDATE;
   PERFORM haul.command_jobs(v_jobs, 'pause');
   IF p_unfinished THEN
     -- A new statement, which sees all that has ended before the leases were locked.

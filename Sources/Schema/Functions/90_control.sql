@@ -67,7 +67,7 @@ BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT l.job FROM haul.lease l
     WHERE l.job = ANY (p_jobs) AND l.command IS DISTINCT FROM p_command AND l.command IS DISTINCT FROM 'cancel'
-    ORDER BY l.job FOR UPDATE) t;
+    ORDER BY l.job FOR NO KEY UPDATE) t;
   UPDATE haul.lease l SET command = p_command WHERE l.job = ANY (v_jobs);
   -- A payload must stay below 8,000 bytes; a thousand workers' ids do not.
   PERFORM pg_notify('haul', 'workers:' || (
@@ -319,7 +319,7 @@ DECLARE
   v_moved jsonb;
 BEGIN
   UPDATE haul.lease SET priority = p_priority WHERE job IN (
-    SELECT l.job FROM haul.lease l WHERE l.job = ANY (p_jobs) ORDER BY l.job FOR UPDATE);
+    SELECT l.job FROM haul.lease l WHERE l.job = ANY (p_jobs) ORDER BY l.job FOR NO KEY UPDATE);
   UPDATE haul.held SET priority = p_priority WHERE job IN (
     SELECT h.job FROM haul.held h WHERE h.job = ANY (p_jobs) ORDER BY h.job FOR UPDATE);
   -- Before any lane is locked: a submission that queues one of them again has its row when it comes to the lanes.

@@ -76,7 +76,7 @@ BEGIN
     INSERT INTO haul.queue_gate VALUES (v_queue.id) ON CONFLICT DO NOTHING;
     -- What began without a limit counts all the same.
     UPDATE haul.lease SET limited = true WHERE job IN (
-      SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR UPDATE);
+      SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
   PERFORM pg_notify('haul', 'queues:' || v_queue.id);
 END

@@ -17,6 +17,10 @@ ALTER TABLE haul.submission ALTER COLUMN session_key DROP DEFAULT;
 DROP SEQUENCE IF EXISTS haul.session_key;
 -- When the database's clock was last found set back, and by how much.
 ALTER TABLE haul.pulse ADD COLUMN IF NOT EXISTS stepped_at timestamptz, ADD COLUMN IF NOT EXISTS step interval;
+-- Since when which transactions hold rows: see watch_holders().
+ALTER TABLE haul.pulse ADD COLUMN IF NOT EXISTS holders jsonb NOT NULL DEFAULT '{}';
 
--- The function has one more parameter.
+-- They have one more parameter.
 DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
+DROP FUNCTION IF EXISTS haul.move_due(integer, bigint);
+DROP FUNCTION IF EXISTS haul.take_due(integer);

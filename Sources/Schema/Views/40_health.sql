@@ -170,6 +170,15 @@ SELECT 'set_aside', NULL, c.jobs, 'jobs', c.jobs > 0,
 FROM (SELECT count(*) AS jobs FROM haul.outcome o
   WHERE o.error = 'internal' AND o.state <> 'completed' AND o.finished_at > clock_timestamp() - interval '1 day') c
 UNION ALL
+SELECT 'open_transaction', (SELECT concat('process ' || (h.value ->> 'pid'), ' of ' || (h.value ->> 'login'))
+    WHERE h.value IS NOT NULL),
+  extract(epoch FROM clock_timestamp() - (h.value ->> 'since')::timestamptz)::double precision, 'seconds',
+  coalesce((h.value ->> 'since')::timestamptz < clock_timestamp() - interval '30 seconds', false),
+  'since the oldest open transaction holds rows of Haul; jobs that need these rows wait until it ends'
+FROM (SELECT) one LEFT JOIN (
+  SELECT e.value FROM haul.pulse p CROSS JOIN LATERAL jsonb_each(p.holders) e
+  ORDER BY (e.value ->> 'since')::timestamptz LIMIT 1) h ON true
+UNION ALL
 SELECT 'clock_step', NULL, extract(epoch FROM p.step)::double precision, 'seconds',
   coalesce(p.stepped_at > clock_timestamp() - interval '1 day', false),
   'by how much the clock of the database was set back when that was last noticed; waits and leases were brought back'
@@ -187,7 +196,7 @@ COMMENT ON VIEW haul.vitals IS
   'is right there and not here. Filter by alarming.';
 COMMENT ON COLUMN haul.vitals.vital IS
   'dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, stranded_lanes, last_round, '
-  'changes_to_add, set_aside, clock_step, connections or frozen_age.';
+  'changes_to_add, set_aside, open_transaction, clock_step, connections or frozen_age.';
 COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
 COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
 COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';

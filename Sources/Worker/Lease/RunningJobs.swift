@@ -9,20 +9,37 @@ final class RunningJobs: Sendable {
     var endings: [LeaseEnding] = []
     /// In the call under way.
     var settling: [LeaseEnding] = []
+    /// Held up in the database by another session: again after `putOffUntil`.
+    var putOff: [LeaseEnding] = []
+    var putOffUntil = ContinuousClock.now
+    var pause = RunningJobs.shortestPause
+    /// All that has ended and is not settled.
+    var unsettled: [LeaseEnding] { endings + settling + putOff }
     /// The last call whose reply was taken in.
     var seen: Int64 = 0
     var rates: [Int64: (fetched: Int64, at: ContinuousClock.Instant, rate: Int64)] = [:]
     var received = ReceiveMeter()
   }
 
+  /// How long what another session holds up is put off: at first, and the longest.
+  private static let shortestPause = Duration.milliseconds(100)
+  private static let longestPause = Duration.seconds(2)
+
   private let state = Mutex(State())
 
   /// Jobs that run now.
   var running: [JobRun] { state.withLock { Array($0.running.values) } }
   var runningCount: Int { state.withLock { $0.running.count } }
-  var hasEndings: Bool { state.withLock { !$0.endings.isEmpty } }
-  var isEmpty: Bool {
-    state.withLock { $0.running.isEmpty && $0.endings.isEmpty && $0.settling.isEmpty }
+  /// Whether something is to be settled now.
+  var hasEndings: Bool { state.withLock { !$0.endings.isEmpty || Self.isDue($0) } }
+  var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.unsettled.isEmpty } }
+  /// How long until what was put off is to be settled; nil where nothing was.
+  var timeToSettle: Duration? {
+    state.withLock { $0.putOff.isEmpty ? nil : max(ContinuousClock.now.duration(to: $0.putOffUntil), .zero) }
+  }
+
+  private static func isDue(_ state: State) -> Bool {
+    !state.putOff.isEmpty && state.putOffUntil <= .now
   }
 
   /// A run by its token.
@@ -45,16 +62,30 @@ final class RunningJobs: Sendable {
     state.withLock { state in
       state.settling += state.endings
       state.endings = []
+      if Self.isDue(state) {
+        state.settling += state.putOff
+        state.putOff = []
+      }
       return state.settling
     }
   }
 
-  /// The reply to call `number` was taken in: its endings are settled, its leases run. Returns those that are new
-  /// here: a repeated call may bring some a second time.
-  func took(_ number: Int64, _ leases: [Lease], makeRun: (Lease) -> JobRun) -> [JobRun] {
+  /// The reply to call `number` was taken in: its endings are settled, but for `later`, and its leases run. Returns those that
+  /// are new here: a repeated call may bring some a second time.
+  func took(
+    _ number: Int64, _ leases: [Lease], later: Set<Int64>, makeRun: (Lease) -> JobRun
+  ) -> [JobRun] {
     state.withLock { state in
       state.seen = number
+      let heldUp = state.settling.filter { later.contains($0.token) }
       state.settling = []
+      if !heldUp.isEmpty {
+        state.putOff += heldUp
+        state.putOffUntil = .now + state.pause
+        state.pause = min(state.pause * 2, Self.longestPause)
+      } else if state.putOff.isEmpty {
+        state.pause = Self.shortestPause
+      }
       return leases.compactMap { lease in
         guard state.running[lease.token] == nil else { return nil }
         let run = makeRun(lease)
@@ -69,7 +100,7 @@ final class RunningJobs: Sendable {
     now: ContinuousClock.Instant
   ) -> (seen: Int64, holding: [Progress], received: [ReceivedRate]) {
     state.withLock { state in
-      var holding = (state.endings + state.settling).map {
+      var holding = state.unsettled.map {
         Progress(job: $0.job, token: $0.token, bytes: $0.bytes ?? 0, total: $0.bytes, rate: 0)
       }
       for (token, run) in state.running {
@@ -96,7 +127,7 @@ final class RunningJobs: Sendable {
     state.withLock { state in
       for held in unlisted
       where state.running[held.token] == nil
-        && !(state.endings + state.settling).contains(where: { $0.token == held.token })
+        && !state.unsettled.contains(where: { $0.token == held.token })
       {
         state.endings.append(LeaseEnding(job: held.job, token: held.token, result: .released))
       }

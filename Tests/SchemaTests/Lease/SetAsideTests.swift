@@ -71,7 +71,7 @@ struct SetAsideTests {
   }
 
   /// It is no job's fault.
-  @Test(arguments: ["53100", "40P01", "57014", "55P03", "25006", "58030"])
+  @Test(arguments: ["53100", "40P01", "57014", "25006", "58030"])
   func `a full disk, a deadlock or a time-out is raised, and nothing is lost`(sqlState: String)
     async throws
   {

@@ -105,7 +105,8 @@ struct RandomSession {
   private mutating func work() async throws {
     held.shuffle(using: &random)
     let count = Int.random(in: 0...held.count, using: &random)
-    let endings = held.prefix(count).map { ending(of: $0) }
+    let ended = held.prefix(count)
+    let endings = ended.map { ending(of: $0) }
     held.removeFirst(count)
     let room = max(0, Int.random(in: 1...64, using: &random) - held.count)
     let reply = try await worker.call(endings, room: room)
@@ -119,7 +120,7 @@ struct RandomSession {
         log.complain(["a repeated call claimed something new"])
       }
     }
-    held += reply.claimed
+    held += reply.claimed + heldUp(ended, reply)
     // Nothing is waited for: with nothing to do, eight sessions leave the processor to each other.
     if reply.claimed.isEmpty && endings.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
   }
@@ -145,12 +146,19 @@ struct RandomSession {
     let lost = Set(reply.lost)
     let told = Set(reply.commands.map(\.token))
     held.removeAll { lost.contains($0.token) }
-    let endings = held.filter { told.contains($0.token) }.map {
-      LeaseEnding(job: $0.job, token: $0.token, result: .released)
-    }
+    let ended = held.filter { told.contains($0.token) }
     held.removeAll { told.contains($0.token) }
     if !reply.unlisted.isEmpty { log.complain(["leases that their worker does not know of"]) }
-    try await worker.call(endings)
+    held += heldUp(
+      ended,
+      try await worker.call(
+        ended.map { LeaseEnding(job: $0.job, token: $0.token, result: .released) }))
+  }
+
+  /// Those that other sessions did not let end.
+  private func heldUp(_ ended: some Sequence<Lease>, _ reply: WorkReply) -> [Lease] {
+    let later = Set(reply.later ?? [])
+    return ended.filter { later.contains($0.token) }
   }
 
   private mutating func save() async throws {

@@ -10,12 +10,22 @@ extension Pool {
     _ holder: Connection, _ first: () async throws -> Void,
     while blocked: Connection, _ second: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
+    try await beStubborn()
     try await holder.script("BEGIN")
     try await first()
     let waiting = Task { try await second() }
     try await untilBlocked(blocked)
     try await holder.script("COMMIT")
     return try await waiting.value
+  }
+
+  /// Lets functions that give up after a moment wait for a lock, so that it is the order of the steps that decides.
+  func beStubborn() async throws {
+    for function in [
+      "end_leases(bigint, jsonb)", "promote(integer)", "rescue()", "sweep_on(integer)",
+    ] {
+      try await execute("ALTER FUNCTION haul.\(function) SET lock_timeout = '1min'")
+    }
   }
 
   /// Does `body` while a session of its own holds what `statement` locks.

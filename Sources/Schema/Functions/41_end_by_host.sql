@@ -1,0 +1,115 @@
+-- Ends leases where not all can end together: another session holds what some of them need, or a job's data raise an
+-- error.
+
+CREATE OR REPLACE FUNCTION haul.ending_keys(p_endings jsonb) RETURNS TABLE (ending jsonb, job bigint, token bigint)
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT e.value, CASE WHEN e.value ->> 'job' ~ '^[0-9]{1,18}$' THEN (e.value ->> 'job')::bigint END,
+    CASE WHEN e.value ->> 'token' ~ '^[0-9]{1,18}$' THEN (e.value ->> 'token')::bigint END
+  FROM jsonb_array_elements(p_endings) e
+$$;
+COMMENT ON FUNCTION haul.ending_keys(jsonb) IS
+  'Endings as for end_leases(), each with its job and token; NULL where that is no number.';
+
+-- A host that nobody holds ends at once. For one that somebody holds, this waits a little longer, in another order each
+-- time: then a busy host, which somebody always holds for a moment, gets its turn too.
+CREATE OR REPLACE FUNCTION haul.end_by_host(p_worker bigint, p_endings jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_until timestamptz := clock_timestamp() + interval '500 milliseconds';
+  -- A job that an operator's open transaction has changed does not keep the other jobs of its host.
+  v_free bigint[] := ARRAY(
+    SELECT l.token FROM haul.ending_keys(p_endings) k JOIN haul.lease l ON l.job = k.job AND l.token = k.token
+    WHERE p_worker IS NULL OR l.worker = p_worker FOR UPDATE OF l SKIP LOCKED);
+  v_ended integer[] := '{}';
+  v_done jsonb := '[]';
+  v_patience text;
+  v_host record;
+BEGIN
+  FOREACH v_patience IN ARRAY ARRAY['10ms', '200ms'] LOOP
+    PERFORM set_config('lock_timeout', v_patience, true);
+    FOR v_host IN
+      SELECT l.host AS id, jsonb_agg(k.ending) AS endings
+      FROM haul.ending_keys(p_endings) k JOIN haul.lease l ON l.job = k.job AND l.token = k.token
+      WHERE k.token = ANY (v_free) AND l.host <> ALL (v_ended)
+      GROUP BY l.host ORDER BY random()
+    LOOP
+      EXIT WHEN clock_timestamp() > v_until;
+      BEGIN
+        v_done := v_done || haul.end_together(p_worker, v_host.endings);
+        v_ended := v_ended || v_host.id;
+      EXCEPTION WHEN lock_not_available THEN
+        NULL;
+      WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+        v_done := v_done || haul.end_each(p_worker, v_host.endings);
+        v_ended := v_ended || v_host.id;
+      END;
+    END LOOP;
+  END LOOP;
+  RETURN v_done;
+END
+$$;
+COMMENT ON FUNCTION haul.end_by_host(bigint, jsonb) IS
+  'What end_leases() does, for the endings of each host alone, for about half a second in all. What another session '
+  'holds stays as it is and is not in the reply.';
+
+CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_ending jsonb;
+  v_done jsonb := '[]';
+BEGIN
+  FOR v_ending IN SELECT e.value FROM jsonb_array_elements(p_endings) e ORDER BY e.value -> 'job' LOOP
+    BEGIN
+      BEGIN
+        v_done := v_done || haul.end_together(p_worker, jsonb_build_array(v_ending));
+      EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+        v_done := v_done || haul.set_aside(p_worker, v_ending -> 'job', v_ending -> 'token',
+          format('the database cannot end this job: %s (%s)', SQLERRM, SQLSTATE));
+      END;
+    EXCEPTION WHEN lock_not_available THEN
+      EXIT;
+    END;
+  END LOOP;
+  RETURN v_done;
+END
+$$;
+COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
+  'What end_leases() does, for each ending of one host alone. Sets a job aside whose ending raises an error of '
+  'SQLSTATE class 22, 23 or 54. Stops where another session holds the host. Other errors, such as a full disk or a deadlock, '
+  'are no job''s fault and are raised.';
+
+-- The job's own data are suspect: nothing here reads them.
+CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_lease haul.lease;
+BEGIN
+  IF p_job::text !~ '^[0-9]{1,18}$' OR p_token::text !~ '^[0-9]{1,18}$' THEN
+    RETURN '[]';
+  END IF;
+  SELECT l.* INTO v_lease FROM haul.lease l
+  WHERE l.job = p_job::bigint AND l.token = p_token::bigint AND (p_worker IS NULL OR l.worker = p_worker)
+  FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN '[]';
+  END IF;
+  DELETE FROM haul.lease l WHERE l.job = v_lease.job;
+  DELETE FROM haul.checkpoint c WHERE c.job = v_lease.job;
+  INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at, error, message, host)
+  VALUES (v_lease.job, v_lease.token, v_lease.worker, 'failed', true, v_lease.started_at, clock_timestamp(),
+    'internal', left(p_reason, 2000), v_lease.host) ON CONFLICT DO NOTHING;
+  INSERT INTO haul.outcome (job, state, finished_at, error, message)
+  VALUES (v_lease.job, 'failed', clock_timestamp(), 'internal', left(p_reason, 2000)) ON CONFLICT DO NOTHING;
+  PERFORM haul.settle_hosts(jsonb_build_array(jsonb_build_object('host_id', v_lease.host, 'queue', v_lease.queue,
+    'instance', 0, 'priority', v_lease.priority, 'state', 'failed', 'result', 'failed', 'error', 'internal',
+    'answered', false, 'ended', 1, 'head', v_lease.job, 'too_many', 0)));
+  RAISE WARNING 'haul: job % is set aside: %', v_lease.job, p_reason;
+  RETURN jsonb_build_array(jsonb_build_object('job', v_lease.job, 'token', v_lease.token, 'state', 'failed',
+    'cause', 'internal'));
+END
+$$;
+COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
+  'Lets a job fail as internal whose data raise errors, gives its host the place back, and forgets what was saved of '
+  'it. Reads the lease alone. Returns it as end_leases() does; [] where the token is stale.';

@@ -1,0 +1,187 @@
+-- Lets jobs that wait for a time, for a host or for a worker be claimed, when it is time.
+
+CREATE OR REPLACE FUNCTION haul.move_due(p_limit integer, p_job bigint, p_host integer) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+DECLARE
+  v_moved jsonb;
+BEGIN
+  WITH moved AS (
+    DELETE FROM haul.scheduled s USING (
+      SELECT d.job FROM haul.scheduled d
+      WHERE d.run_at <= clock_timestamp() AND (p_job IS NULL OR d.job = p_job) AND (p_host IS NULL OR d.host = p_host)
+      ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED) d
+    WHERE s.job = d.job RETURNING s.*
+  ), ready AS (
+    INSERT INTO haul.ready (queue, host, instance, priority, job, hold_until)
+    SELECT m.queue, m.host, m.instance, m.priority, m.job,
+      CASE WHEN m.instance <> 0 THEN clock_timestamp() + haul.hold_time() END FROM moved m
+  )
+  SELECT coalesce(jsonb_agg(to_jsonb(m)), '[]') INTO v_moved FROM moved m;
+  RETURN v_moved;
+END
+$$;
+COMMENT ON FUNCTION haul.move_due(integer, bigint, integer) IS
+  'Moves up to p_limit jobs that are due, those of p_host alone or p_job alone where these are given, from scheduled '
+  'to ready, and returns their rows. The caller arms their lanes.';
+
+CREATE OR REPLACE FUNCTION haul.take_due(p_limit integer, p_host integer) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_job bigint;
+  v_moved jsonb := '[]';
+BEGIN
+  RETURN haul.move_due(p_limit, NULL, p_host);
+EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+  FOR v_job IN SELECT d.job FROM haul.scheduled d
+    WHERE d.run_at <= clock_timestamp() AND (p_host IS NULL OR d.host = p_host)
+    ORDER BY d.run_at, d.job LIMIT p_limit FOR UPDATE SKIP LOCKED
+  LOOP
+    BEGIN
+      v_moved := v_moved || haul.move_due(1, v_job, NULL);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+      DELETE FROM haul.scheduled s WHERE s.job = v_job;
+      INSERT INTO haul.outcome (job, state, finished_at, error, message)
+      VALUES (v_job, 'failed', clock_timestamp(), 'internal',
+        left(format('the database cannot queue this job: %s (%s)', SQLERRM, SQLSTATE), 2000)) ON CONFLICT DO NOTHING;
+      RAISE WARNING 'haul: job % is set aside: %', v_job, SQLERRM;
+    END;
+  END LOOP;
+  RETURN v_moved;
+END
+$$;
+COMMENT ON FUNCTION haul.take_due(integer, integer) IS
+  'What move_due() does with all jobs that are due. If one raises an error of SQLSTATE class 22, 23 or 54, the others '
+  'move, and this job fails as internal.';
+
+CREATE OR REPLACE FUNCTION haul.promote_hosts(p_limit integer, p_host integer, OUT due integer, OUT unheld integer)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+DECLARE
+  v_moved jsonb;
+  v_held bigint[];
+  v_moves jsonb;
+  v_leaving integer[];
+  v_queues text;
+BEGIN
+  v_moved := haul.take_due(p_limit, p_host);
+  due := jsonb_array_length(v_moved);
+
+  WITH gone AS (DELETE FROM haul.leaving l WHERE p_host IS NULL OR l.host = p_host RETURNING l.host)
+  SELECT array_agg(DISTINCT g.host) INTO v_leaving FROM gone g;
+  IF v_leaving IS NOT NULL THEN
+    BEGIN
+      v_moves := haul.jobs_to_move(v_leaving, p_limit);
+    EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+      RAISE WARNING 'haul: jobs with mirrors stay at their host: %', SQLERRM;
+    END;
+  END IF;
+
+  -- Held too long, or about to use a mirror: lock both lanes of each, in key order with those above, then look again
+  -- and move.
+  SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
+    SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
+      AND (p_host IS NULL OR r.host = p_host)
+    ORDER BY r.hold_until LIMIT p_limit) t;
+  PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
+    array_agg(a.job))
+  FROM (
+    SELECT m.host, m.queue, m.instance, m.priority, m.job
+    FROM jsonb_to_recordset(v_moved) AS m(host integer, queue integer, instance integer, priority smallint, job bigint)
+    UNION ALL
+    SELECT r.host, r.queue, i.instance, r.priority, r.job
+    FROM haul.ready r CROSS JOIN LATERAL unnest(ARRAY[0, r.instance]) AS i(instance)
+    WHERE r.job = ANY (v_held)
+    UNION ALL
+    SELECT i.host, m.queue, 0, m.priority, m.job
+    FROM jsonb_to_recordset(v_moves)
+      AS m(host integer, queue integer, priority smallint, job bigint, next_host integer)
+    CROSS JOIN LATERAL unnest(ARRAY[m.host, m.next_host]) AS i(host)) a;
+  -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here. One that
+  -- an operator is withdrawing is not waited for: he may be waiting for a lane.
+  UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
+    SELECT k.job FROM haul.ready k
+    WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= clock_timestamp() FOR UPDATE SKIP LOCKED);
+  GET DIAGNOSTICS unheld = ROW_COUNT;
+  IF v_moves IS NOT NULL THEN
+    PERFORM haul.move_waiting(v_moves);
+    IF jsonb_array_length(v_moves) = p_limit THEN
+      INSERT INTO haul.leaving (host) SELECT u.host FROM unnest(v_leaving) AS u(host);
+    END IF;
+  END IF;
+  SELECT string_agg(DISTINCT m.queue::text, ',') INTO v_queues FROM jsonb_to_recordset(v_moved) AS m(queue integer);
+  IF unheld > 0 OR v_moves <> '[]' THEN
+    v_queues := concat_ws(',', v_queues, 'all');
+  END IF;
+  IF v_queues IS NOT NULL THEN
+    PERFORM pg_notify('haul', 'queues:' || v_queues);
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.promote_hosts(integer, integer) IS
+  'What promote() does, for the jobs of one host, or of all where p_host is NULL.';
+
+-- A little longer for those that somebody holds, in another order each time, as in end_by_host().
+CREATE OR REPLACE FUNCTION haul.promote_by_host(p_limit integer, OUT due integer, OUT unheld integer)
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_seqscan = off AS $$
+DECLARE
+  v_until timestamptz := clock_timestamp() + interval '500 milliseconds';
+  v_done integer[] := '{}';
+  v_patience text;
+  v_host integer;
+  v_step record;
+BEGIN
+  due := 0;
+  unheld := 0;
+  FOREACH v_patience IN ARRAY ARRAY['10ms', '200ms'] LOOP
+    PERFORM set_config('lock_timeout', v_patience, true);
+    FOR v_host IN
+      SELECT w.host FROM (
+        SELECT s.host FROM haul.scheduled s WHERE s.run_at <= clock_timestamp()
+        UNION SELECT r.host FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
+        UNION SELECT l.host FROM haul.leaving l) w
+      WHERE w.host <> ALL (v_done) ORDER BY random()
+    LOOP
+      EXIT WHEN clock_timestamp() > v_until;
+      BEGIN
+        v_step := haul.promote_hosts(p_limit, v_host);
+        due := due + v_step.due;
+        unheld := unheld + v_step.unheld;
+        v_done := v_done || v_host;
+      EXCEPTION WHEN lock_not_available THEN
+        NULL;
+      END;
+    END LOOP;
+  END LOOP;
+END
+$$;
+COMMENT ON FUNCTION haul.promote_by_host(integer) IS
+  'What promote() does, for each host with something to do alone, for about half a second in all. Leaves hosts that '
+  'another session holds. Returns the sums.';
+
+CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET lock_timeout = '200ms' AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  BEGIN
+    SELECT p.* INTO due, unheld FROM haul.promote_hosts(p_limit, NULL) p;
+  EXCEPTION WHEN lock_not_available THEN
+    SELECT p.* INTO due, unheld FROM haul.promote_by_host(p_limit) p;
+  END;
+  -- Leases that a claim was just making when their queue got its limit.
+  UPDATE haul.lease SET limited = true WHERE job IN (
+    SELECT l.job FROM haul.lease l WHERE NOT l.limited
+      AND l.queue IN (SELECT q.id FROM haul.queue q WHERE q.max_running IS NOT NULL)
+    ORDER BY l.job FOR UPDATE SKIP LOCKED);
+  -- Progress that belongs to no lease any more.
+  DELETE FROM haul.progress p WHERE p.job IN (
+    SELECT g.job FROM haul.progress g
+    WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = g.job AND l.token = g.token) FOR UPDATE SKIP LOCKED);
+END
+$$;
+COMMENT ON FUNCTION haul.promote(integer) IS
+  'Maintenance: lets up to p_limit jobs that wait for a host in trouble use a mirror. Moves up to p_limit scheduled '
+  'jobs that are due to their lanes. Also frees up to p_limit interrupted jobs that no worker with their part file '
+  'has taken in time, so that any worker may take them. Returns how many of each. Jobs of hosts that another session '
+  'keeps locked for longer than 200 ms stay for another call.';
