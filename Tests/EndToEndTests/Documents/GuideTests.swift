@@ -260,7 +260,7 @@ struct GuideTests {
     ).map { try $0.decode(1, as: String.self) }
     await admin.close()
     #expect(settings.count == 2 && settings.first == settings.last)
-    #expect(settings.first?.contains("{jit=off}") == true)
+    #expect(settings.first?.contains("{jit=off,idle_in_transaction_session_timeout=1min}") == true)
     let dump = try FileManager.default.attributesOfItem(atPath: home.path("haul.dump"))
     #expect(dump[.posixPermissions] as? Int == 0o600)
   }
