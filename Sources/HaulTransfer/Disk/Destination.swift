@@ -158,13 +158,17 @@ package struct Destination: Sendable {
   }
 
   /// Gives the part file its final name, in one step or, where the file system has none, by link
-  /// and unlink. The file's bytes must be synced before, the parent after.
+  /// and unlink. The file's bytes must be synced before, the parent after. If the part's name is gone or means another file, whoever
+  /// has taken the part over goes on with it.
   ///
   /// - Throws: `exists` under the policy `fail`; `path_conflict` where a directory has the name.
   package func place(
-    part: String, of parts: PartDirectory, at path: RelativePath, in parent: Parent,
+    part: String, inode: UInt64, of parts: PartDirectory, at path: RelativePath, in parent: Parent,
     policy: CollisionPolicy
   ) throws(TransferError) -> Placement {
+    guard try translating(try parts.directory.status(of: part))?.inode == inode else {
+      return .partMissing
+    }
     var candidate = path
     var number = 0
     while true {

@@ -52,7 +52,7 @@ struct DownloadTarget: Sendable {
     try part.sync()
     let parent = try destination.makeParent(of: name)
     switch try destination.place(
-      part: part.name, of: parts, at: name, in: parent, policy: options.ifExists)
+      part: part.name, inode: part.inode, of: parts, at: name, in: parent, policy: options.ifExists)
     {
     case .placed(let name):
       try parent.sync()

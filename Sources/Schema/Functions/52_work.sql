@@ -95,6 +95,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
+  PERFORM haul.heed_origin();
   -- The newest version first, as in host_now().
   SELECT c.ctid AS place, c.call, c.claims, c.seen INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;

@@ -52,7 +52,8 @@ BEGIN
     'expiry', extract(epoch FROM haul.lease_expiry()),
     'draining', v_draining,
     'lost', coalesce((SELECT jsonb_agg(e.token) FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint)
-      WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = e.job AND l.token = e.token)), '[]'),
+      WHERE NOT EXISTS (
+        SELECT FROM haul.lease l WHERE l.job = e.job AND l.token = e.token AND l.worker = p_worker)), '[]'),
     'commands', coalesce((SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token, 'command', l.command))
       FROM haul.lease l WHERE l.worker = p_worker AND l.command IS NOT NULL), '[]'),
     'unlisted', coalesce((SELECT jsonb_agg(jsonb_build_object('job', l.job, 'token', l.token))
@@ -64,7 +65,7 @@ COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   'A worker''s sign of life: extends all its leases and reports progress. p_seen: the last call whose reply the '
   'worker has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate"}]. '
   'p_received: bytes per second of all its transfers, ended ones too, [{"queue", "batch", "rate"}]; NULL = the sum of '
-  'p_holding. Returns {"expiry": seconds, "draining", "lost": [tokens that are no lease any more], "commands": '
+  'p_holding. Returns {"expiry": seconds, "draining", "lost": [tokens that are no lease of the worker any more], "commands": '
   '[{"job", "token", "command"}], "unlisted": [{"job", "token"}]: leases of calls up to p_seen that p_holding lacks '
   'and the worker should release}. The caller may count on its leases for "expiry" seconds from when it sent the '
   'call. Locks only the worker''s own rows.';

@@ -75,7 +75,7 @@ struct Publisher: Sendable {
       }
     }
     let placement = try store.destination.place(
-      part: part.name, of: parts, at: place, in: parent, policy: policy)
+      part: part.name, inode: part.inode, of: parts, at: place, in: parent, policy: policy)
     switch placement {
     case .placed(let placed):
       Failpoint.hit(.afterRename, path: lease.path)

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Postgres
 import TestSupport
@@ -66,6 +67,48 @@ import Testing
     try await worker.drain()
     #expect(origin.log.value.exchanges.count == 1)
     #expect(try await pool.violations() == [])
+  }
+
+  /// 1. A standby is cut off, and a worker claims a job and has half of its file. Then the standby is promoted.
+  /// 2. Another worker takes the same job from the standby, with the same directory.
+  /// 3. The first worker's address leads to the standby too, which does not know it: it ends, to be started anew.
+  @Test func `a standby that lacks the last commits hands out no token twice`() async throws {
+    let gate = Gate("half")
+    let origin = try origin(gate)
+    let server = try await PrivatePostgres()
+    let pool = try await HaulPool(migrating: server.database)
+    try await pool.submit(origin.url("/1"), to: "1")
+    let standby = try await server.standby()
+    let second = try await standby.database.connect()
+    try await second.execute("ALTER SYSTEM SET primary_conninfo = ''")
+    _ = try await second.query("SELECT pg_reload_conf()")
+    try await eventually("the standby to be cut off") {
+      try await second.query("SELECT FROM pg_stat_wal_receiver").isEmpty
+    }
+    let relay = try DatabaseRelay(to: server.database)
+    let first = try pool.worker(environment: ["HAUL_DATABASE_URL": relay.conninfo])
+    try await origin.sent(half)
+    #expect(try await pool.value("SELECT token FROM haul.running") == 1)
+    _ = try await second.query("SELECT pg_promote()")
+    let other = try pool.worker(environment: ["HAUL_DATABASE_URL": standby.database.conninfo])
+    try await eventually("the job to run a second time") {
+      try await second.query("SELECT FROM haul.running WHERE token > 4294967296").count == 1
+    }
+    try relay.lead(to: standby.database)
+    _ = try await pool.admin.query(Self.endSessions)
+    #expect(try await first.exit(within: .seconds(60)) == .code(75))
+    gate.open()
+    try await eventually("the job to be completed") {
+      try await second.query("SELECT FROM haul.jobs WHERE state = 'completed'").count == 1
+    }
+    let representation = Representation(seed: 1, length: length)
+    #expect(
+      FileManager.default.contents(atPath: pool.directory + "/1").map(Array.init)
+        == representation.bytes(in: 0..<length))
+    try await other.drain()
+    #expect(
+      try await second.query("SELECT FROM haul.health WHERE violations > 0").isEmpty)
+    await second.close()
   }
 
   /// As providers do it while a disk is nearly full: for new sessions, until it is taken back.

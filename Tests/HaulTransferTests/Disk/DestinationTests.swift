@@ -33,8 +33,9 @@ import Testing
     let destination = try destination(rename)
     let path = try RelativePath(path)
     let parent = try destination.makeParent(of: path)
+    let inode = try parts.directory.status(of: part)?.inode ?? 0
     let placement = try destination.place(
-      part: part, of: parts, at: path, in: parent, policy: policy)
+      part: part, inode: inode, of: parts, at: path, in: parent, policy: policy)
     try parent.sync()
     return placement
   }
@@ -143,6 +144,22 @@ import Testing
     #expect(try publish("1-1", "f", policy) == .partMissing)
     #expect(try publish("1-1", "f", policy, Self.flagless(EINVAL)) == .partMissing)
     #expect(!scratch.exists("store/f"))
+  }
+
+  @Test func `a file that has taken the name of the part is left to its owner`() throws {
+    let part = try scratch.part("1-1", "mine")
+    let path = try RelativePath("f")
+    let destination = try scratch.destination()
+    let parent = try destination.makeParent(of: path)
+    try parts.remove("1-1")
+    _ = try scratch.part("other", "in between")
+    _ = try scratch.part("1-1", "of another")
+    #expect(
+      try destination.place(
+        part: "1-1", inode: part.inode, of: parts, at: path, in: parent, policy: .fail)
+        == .partMissing)
+    #expect(!scratch.exists("store/f"))
+    #expect(scratch.exists("parts/1-1"))
   }
 
   @Test(arguments: [CollisionPolicy.fail, .skip, .replace])

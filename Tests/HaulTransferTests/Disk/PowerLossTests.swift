@@ -29,11 +29,16 @@ struct PowerLossTests {
     return part
   }
 
+  private func inode(_ name: String) throws -> UInt64 {
+    try #require(try parts.directory.status(of: name)).inode
+  }
+
   private func publish(_ name: String, at path: String) throws -> Destination.Parent {
     let path = try RelativePath(path)
     let parent = try destination.makeParent(of: path)
     #expect(
-      try destination.place(part: name, of: parts, at: path, in: parent, policy: .fail)
+      try destination.place(
+        part: name, inode: inode(name), of: parts, at: path, in: parent, policy: .fail)
         == .placed(path))
     return parent
   }
