@@ -1,18 +1,26 @@
 -- Where this database comes from. A standby that is promoted, a backup that is restored and a server that has crashed may
 -- lack the last commits. What was handed out in these must not be handed out again.
 
-CREATE OR REPLACE FUNCTION haul.heed_origin() RETURNS void
+CREATE OR REPLACE FUNCTION haul.heed_origin(p_waits boolean) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_pool haul.pool;
   v_has_crashed boolean;
-  v_is_other boolean;
+  v_is_later boolean;
+  v_is_copy boolean;
 BEGIN
   IF EXISTS (SELECT FROM haul.pool p WHERE p.server_start = pg_postmaster_start_time())
     AND EXISTS (SELECT FROM haul.pulse) THEN
-    RETURN;
+    RETURN true;
   END IF;
-  SELECT p.* INTO v_pool FROM haul.pool p FOR UPDATE;
+  IF p_waits THEN
+    SELECT p.* INTO v_pool FROM haul.pool p FOR UPDATE;
+  ELSE
+    SELECT p.* INTO v_pool FROM haul.pool p FOR UPDATE SKIP LOCKED;
+  END IF;
+  IF v_pool.single IS NULL THEN
+    RETURN false;
+  END IF;
   -- A new statement: a session that was here before has committed.
   v_has_crashed := NOT EXISTS (SELECT FROM haul.pulse);
   UPDATE haul.pool SET server_start = pg_postmaster_start_time(),
@@ -20,19 +28,23 @@ BEGIN
     -- Changes with a promotion at once; pg_control_checkpoint() tells of it after the next checkpoint only.
     timeline = ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
     database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
-  v_is_other := v_pool.timeline IS NOT NULL AND EXISTS (SELECT FROM haul.pool p
-    WHERE (p.system, p.timeline, p.database) IS DISTINCT FROM (v_pool.system, v_pool.timeline, v_pool.database));
+  SELECT v_pool.timeline IS NOT NULL AND (p.system, p.timeline) IS DISTINCT FROM (v_pool.system, v_pool.timeline),
+    v_pool.timeline IS NOT NULL AND p.database <> v_pool.database
+  INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
     VALUES (pg_postmaster_start_time(), clock_timestamp(),
       CASE WHEN EXISTS (SELECT FROM haul.lease) THEN clock_timestamp() + haul.lease_expiry() ELSE clock_timestamp() END);
   END IF;
   PERFORM setval('haul.token', s.last_value + 4294967296) FROM haul.token s
-  WHERE v_is_other OR v_has_crashed AND s.is_called;  -- a new pool has neither
-  PERFORM setval('haul.job_id', s.last_value + 16777216) FROM haul.job_id s WHERE v_is_other;
+  WHERE v_is_later OR (v_is_copy OR v_has_crashed) AND s.is_called;
+  PERFORM setval('haul.job_id', s.last_value + 16777216) FROM haul.job_id s
+  WHERE v_is_later OR v_is_copy AND s.is_called;
+  RETURN true;
 END
 $$;
-COMMENT ON FUNCTION haul.heed_origin() IS
+COMMENT ON FUNCTION haul.heed_origin(boolean) IS
   'Notices, before tokens and job ids are drawn, that this database may lack commits: it is on another server, timeline '
   'or database than before, or its server has crashed. Then tokens go on 2^32 above the last, and job ids, unless it '
-  'was only a crash, 2^24 above. Locks the row of pool when it finds such a change.';
+  'was only a crash, 2^24 above. Locks the row of pool when it finds such a change. Returns false, and then the caller '
+  'may draw none, where another session has locked that row and p_waits is false.';

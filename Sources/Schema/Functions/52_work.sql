@@ -91,11 +91,11 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_last record;
   v_settled jsonb;
+  v_is_known boolean;
   v_claim record;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  PERFORM haul.heed_origin();
   -- The newest version first, as in host_now().
   SELECT c.ctid AS place, c.call, c.claims, c.seen INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
@@ -108,13 +108,16 @@ BEGIN
       'claimed', haul.claimed_by(p_worker, p_call), 'contended', true, 'draining', false);
   END IF;
   v_settled := haul.end_leases(p_worker, p_endings);
-  v_claim := haul.claim_jobs(p_worker, p_call, v_last.claims + 1, p_queues, least(p_free_slots, 1000), v_last.seen);
-  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_free_slots > 0 THEN 1 ELSE 0 END,
+  v_is_known := haul.heed_origin(false);
+  PERFORM haul.note_fetched(p_worker, p_endings) WHERE jsonb_array_length(v_settled) < jsonb_array_length(p_endings);
+  v_claim := haul.claim_jobs(p_worker, p_call, v_last.claims + 1, p_queues, CASE WHEN v_is_known THEN least(p_free_slots, 1000) ELSE 0 END,
+    v_last.seen);
+  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_free_slots > 0 AND v_is_known THEN 1 ELSE 0 END,
     seen = v_claim.seen
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', v_settled, 'later', haul.still_open(p_worker, p_endings, v_settled),
     'claimed', CASE WHEN v_claim.claimed > 0 THEN haul.claimed_by(p_worker, p_call) ELSE '[]' END,
-    'contended', v_claim.contended, 'wait', v_claim.wait, 'draining', v_claim.draining);
+    'contended', v_claim.contended OR NOT v_is_known, 'wait', v_claim.wait, 'draining', v_claim.draining);
 END
 $$;
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
@@ -126,6 +129,20 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   '"contended": true = somebody else held what was due, so ask again soon, "wait": seconds until something known '
   'becomes due, "draining", "later": tokens of endings that another session held up: end them in a later call}. An '
   'ending whose token is stale is in neither list.';
+
+CREATE OR REPLACE FUNCTION haul.note_fetched(p_worker bigint, p_endings jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
+  FROM haul.ending_keys(p_endings) k
+  WHERE a.job = k.job AND a.token = k.token AND a.worker = p_worker AND a.result = 'rescued'
+    AND k.ending ->> 'fetched' ~ '^[0-9]{1,18}$';
+END
+$$;
+COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
+  'Writes into attempts of this worker that were rescued how much they have really fetched, which the worker says when '
+  'it finds its leases gone.';
 
 CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off

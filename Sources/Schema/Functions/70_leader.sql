@@ -15,7 +15,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   -- A session that stands still after this would stop all rounds.
   PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
-  PERFORM haul.heed_origin();
+  PERFORM haul.heed_origin(false);
   -- Whoever waits here for another round sees its stamp afterwards.
   INSERT INTO haul.pulse AS p (server_start, round_at, grace_until)
   VALUES (pg_postmaster_start_time(), '-infinity', '-infinity')

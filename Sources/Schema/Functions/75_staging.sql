@@ -18,6 +18,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.queue_named(p_queue);
+  PERFORM haul.heed_origin(true);
   v_key := haul.lock_session();
   INSERT INTO haul.submission (session_key) VALUES (v_key) RETURNING id INTO v_id;
   RETURN v_id;

@@ -224,7 +224,6 @@ CREATE OR REPLACE FUNCTION haul.begin_step(
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM haul.require_read_committed();
-  PERFORM haul.heed_origin();
   queue := haul.keep_queue(p_queue);
   PERFORM haul.require_submission(p_submission);
   SELECT count(*), max(f.line) INTO count, last FROM (

@@ -5,6 +5,7 @@ DECLARE
   v_instance integer;
 BEGIN
   PERFORM haul.require_read_committed();
+  PERFORM haul.heed_origin(true);
   INSERT INTO haul.store (name) VALUES (p_name) ON CONFLICT (name) DO NOTHING;
   SELECT id INTO v_store FROM haul.store WHERE name = p_name;
   INSERT INTO haul.store_instance AS i (store, marker, machine, root) VALUES (v_store, p_marker, p_machine, p_root)

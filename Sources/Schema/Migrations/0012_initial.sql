@@ -22,7 +22,7 @@ INSERT INTO haul.pool DEFAULT VALUES;
 
 CREATE TABLE haul.store (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  name text NOT NULL UNIQUE CONSTRAINT store_name CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'),
+  name text COLLATE "C" NOT NULL UNIQUE CONSTRAINT store_name CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'),
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
@@ -39,7 +39,7 @@ CREATE TABLE haul.store_instance (
 
 CREATE TABLE haul.queue (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  name text NOT NULL UNIQUE CONSTRAINT queue_name CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'),
+  name text COLLATE "C" NOT NULL UNIQUE CONSTRAINT queue_name CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'),
   store integer NOT NULL REFERENCES haul.store,
   paused boolean NOT NULL DEFAULT false,
   max_running integer CONSTRAINT queue_max_running CHECK (max_running > 0),
@@ -57,7 +57,7 @@ CREATE TABLE haul.queue_gate (
 
 CREATE TABLE haul.batch (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  name text NOT NULL UNIQUE CONSTRAINT batch_name CHECK (length(name) BETWEEN 1 AND 200),
+  name text COLLATE "C" NOT NULL UNIQUE CONSTRAINT batch_name CHECK (length(name) BETWEEN 1 AND 200),
   submitted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- An operator's word on a whole batch counts at once: claims pass over its jobs up to `sweep_below`, and these are
   -- moved bit by bit. `swept` is the last one moved, `swept_at` when, `sweeps` the number of such words so far.
@@ -71,7 +71,7 @@ CREATE INDEX batch_sweeping ON haul.batch (id) WHERE sweep IS NOT NULL;
 
 -- What a host may be asked for, by exact name or `*.suffix`. The most specific pattern counts.
 CREATE TABLE haul.host_policy (
-  pattern text PRIMARY KEY,
+  pattern text COLLATE "C" PRIMARY KEY,
   cap integer NOT NULL DEFAULT 4 CONSTRAINT policy_cap CHECK (cap BETWEEN 1 AND 10000),
   min_interval interval NOT NULL DEFAULT '0' CONSTRAINT policy_interval CHECK (min_interval >= '0'),
   -- Starts that may follow each other at once after a pause.
@@ -103,7 +103,7 @@ CREATE TABLE haul.outcome (
   bytes bigint,
   path text,
   digest text,
-  error text,
+  error text COLLATE "C",
   message text,
   -- What the source said of the file: the transfer's own record, by which the source can be asked whether it still has
   -- the same. NULL where nothing was brought.
@@ -206,7 +206,7 @@ CREATE INDEX lease_limited ON haul.lease (queue) WHERE limited;
 -- can go, and a unique index would compare each new version with all that the row has had: after five minutes of a dump
 -- a claim read ten thousand pages. So what is unique of them stands in tables of its own, whose rows never change.
 CREATE TABLE haul.host_name (
-  name text PRIMARY KEY,
+  name text COLLATE "C" PRIMARY KEY,
   id integer NOT NULL GENERATED ALWAYS AS IDENTITY UNIQUE,
   -- Whether a job has named the host. Operators may block one before that, and misspell it: once it is free again such
   -- a host is none.
@@ -217,7 +217,7 @@ CREATE INDEX host_name_unused ON haul.host_name (id) WHERE NOT used;
 -- The origin a URL points at, the unit of politeness. The row is the mutex of its lanes.
 CREATE TABLE haul.host (
   id integer NOT NULL,
-  name text NOT NULL,
+  name text COLLATE "C" NOT NULL,
   in_flight integer NOT NULL DEFAULT 0 CONSTRAINT host_in_flight CHECK (in_flight >= 0),
   -- What holds now: a host that refuses lowers it, one that serves raises it again up to `policy_cap`.
   cap integer NOT NULL,

@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS haul.migration (
 COMMENT ON TABLE haul.migration IS 'Numbered migrations applied to this database, each once.';
 
 CREATE TABLE IF NOT EXISTS haul.repeatable (
-  name text PRIMARY KEY,
+  name text COLLATE "C" PRIMARY KEY,
   digest text NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );

@@ -6,9 +6,12 @@ import Stores
 
 /// What a run leaves behind on the disk.
 extension JobRun {
-  func lost() -> LeaseEnding? {
+  func lost(_ report: TransferReport) -> LeaseEnding {
     logger.warning(.leaseLost, (.path, LogValue(lease.path)))
-    return nil
+    // It changes nothing but how much the attempt is known to have fetched.
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
+    fill(&ending, report)
+    return ending
   }
 
   func removeOwnParts(_ parts: PartDirectory, of store: Store) async {

@@ -112,7 +112,8 @@ final class JobRun: Sendable {
     // The reply may have been long on its way, and somebody else have the job by now.
     guard await environment.keeper.confirm(lease.token) else {
       return isAbandoned
-        ? lost() : LeaseEnding(job: lease.job, token: lease.token, result: .released)
+        ? lost(TransferReport())
+        : LeaseEnding(job: lease.job, token: lease.token, result: .released)
     }
     Failpoint.hit(.afterClaim, path: lease.path)
     do throws(TransferError) {
@@ -311,13 +312,12 @@ final class JobRun: Sendable {
       return await publish(part, length, report, isKept: isKept, publisher)
     case .unchanged: return unchanged(report)
     case .stopped:
-      if isAbandoned { return lost() }
+      if isAbandoned { return lost(report) }
       if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
       var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
       fill(&ending, report)
       return ending
-    case .lost:
-      return lost()
+    case .lost: return lost(report)
     case .failed(let error):
       if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
       return failure(error, report: report)
@@ -330,7 +330,7 @@ final class JobRun: Sendable {
   ) async -> LeaseEnding? {
     do throws(TransferError) {
       guard let published = try await publisher.publish(part, length: length, isKept: isKept)
-      else { return lost() }
+      else { return lost(report) }
       await removeParts(report.leftover, in: publisher.parts, of: publisher.store)
       switch published {
       case .placed(let placed):

@@ -1,4 +1,3 @@
-import HaulSystem
 import JobModel
 import JobQueue
 import Postgres
@@ -80,11 +79,14 @@ struct OriginTests {
       #expect(try await token(pool, one) == 1)
       try await pool.submit(2)
       try await pool.execute("UPDATE haul.pool SET timeline = 7, server_start = '-infinity'")
-      let first = Promise<Int64>()
-      let second = try await pool.commit(
-        one.work, { _ = first.settle(.success(try await one.claimOne().token)) },
-        while: two.work, { try await two.claimOne().token })
-      #expect(try await [first.value(), second] == [Self.tokenStep + 2, Self.tokenStep + 3])
+      try await one.work.script("BEGIN")
+      let first = try await one.claimOne()
+      // It waits for nobody, and may draw no token yet.
+      let early = try await two.call(room: 1)
+      #expect(early.claimed.isEmpty && early.contended)
+      try await one.work.script("COMMIT")
+      let second = try await two.claimOne()
+      #expect([first.token, second.token] == [Self.tokenStep + 2, Self.tokenStep + 3])
     }
   }
 

@@ -48,6 +48,32 @@ struct HandoffViewTests {
     }
   }
 
+  /// It went on after its last heartbeat, as in a cut of the network.
+  @Test func `what a worker fetched until it found its lease gone counts`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await pool.endGrace()
+      try await pool.silence(worker, for: 60)
+      #expect(try await pool.jobs.rescue().rescued.count == 1)
+      let heir = try await pool.worker()
+      let taken = try await heir.claimOne()
+      #expect(try await figures(pool) == [0, 0])
+      var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
+      for fetched: Int64 in [7000, 10] {
+        ending.fetched = fetched
+        #expect(try await worker.call([ending]).settled.isEmpty)
+        #expect(try await figures(pool) == [0, 7000])
+      }
+      // Another worker's word about it does not count.
+      ending.fetched = 9000
+      #expect(try await heir.call([ending]).settled.isEmpty)
+      #expect(try await figures(pool) == [0, 7000])
+      try await heir.end(taken, .completed)
+    }
+  }
+
   /// A length that nobody has said was taken for the longest that there is: three thousand years were left.
   @Test func `of a transfer of unknown length no time is left to tell`() async throws {
     try await Pool.open { pool in
