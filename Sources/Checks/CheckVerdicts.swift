@@ -1,4 +1,5 @@
 package import HaulTransfer
+import JobModel
 package import JobQueue
 import Reports
 import Terminal
@@ -63,8 +64,8 @@ package enum CheckVerdicts {
 
   /// That all roles are there, and what this user may do by them.
   package static func roles(_ facts: DatabaseFacts) -> CheckFinding {
-    let missing = ["haul_admin", "haul_worker", "haul_submitter", "haul_monitor"]
-      .filter { !facts.roles.contains($0) }
+    let names = PoolRole.allCases.reversed().map { $0.name(facts.may.prefix) }
+    let missing = names.filter { !facts.roles.contains($0) }
     if !missing.isEmpty {
       return .fail("roles", "missing: \(missing.joined(separator: ", "))", "Run 'haul migrate'.")
     }
@@ -79,7 +80,7 @@ package enum CheckVerdicts {
       guard facts.hasSchema else { return .ok("roles", "all four are there") }
       return .fail(
         "roles", "all four are there; \(facts.user) may do nothing in this pool",
-        "Let its owner GRANT haul_monitor, haul_submitter, haul_worker or haul_admin TO \(facts.user)."
+        "Let its owner GRANT \(listed(names.reversed(), "or")) TO \(facts.user)."
       )
     }
     let rest = lacking.isEmpty ? "" : ", but not \(listed(lacking, "or"))"

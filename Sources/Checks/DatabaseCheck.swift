@@ -74,7 +74,8 @@ package struct DatabaseCheck {
     } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
       findings.append(
         .warn(
-          what, "not permitted to see it", "Connect as a role that is granted haul_monitor."))
+          what, "not permitted to see it",
+          "Connect as a login that is granted the role for monitors."))
     } catch {
       let reason = describe(error)
       findings.append(.fail(what, reason, "Nothing more can be said of it until that is mended."))

@@ -34,8 +34,13 @@ package struct DatabaseFacts: Sendable, Decodable, Equatable {
     package var submit: Bool
     package var watch: Bool
     package var administer: Bool
+    /// What the names of the pool's roles begin with.
+    package var prefix: String
 
-    package init(work: Bool, submit: Bool, watch: Bool, administer: Bool) {
+    package init(
+      work: Bool, submit: Bool, watch: Bool, administer: Bool, prefix: String = RolePrefix.usual
+    ) {
+      self.prefix = prefix
       self.work = work
       self.submit = submit
       self.watch = watch

@@ -1,3 +1,4 @@
+import JobModel
 import Postgres
 
 /// What `haul check` asks.
@@ -5,6 +6,7 @@ extension JobQueue {
   /// A query for ``DatabaseFacts/Rights``, for any database and user.
   static let rights = """
     SELECT json_build_object(
+      'prefix', coalesce(\(RolePrefix.sql), '\(RolePrefix.usual)'),
       'work', m.usable AND m.functions && ARRAY['work'], 'submit', m.usable AND m.functions && ARRAY['submit'],
       'administer', m.usable AND m.functions && ARRAY['set_host'],
       'watch', m.usable AND EXISTS (SELECT FROM pg_class c
@@ -28,7 +30,8 @@ extension JobQueue {
         'reserved_connections', current_setting('superuser_reserved_connections')::int,
         'connections', (SELECT sum(numbackends) FROM pg_stat_database),
         'roles', (SELECT coalesce(json_agg(rolname ORDER BY rolname), '[]') FROM pg_roles
-          WHERE rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')),
+          WHERE rolname IN (SELECT coalesce(\(RolePrefix.sql), '\(RolePrefix.usual)') || '_' || r
+            FROM unnest('{\(PoolRole.allCases.map(\.rawValue).joined(separator: ","))}'::text[]) r)),
         'has_schema', to_regnamespace('haul') IS NOT NULL,
         'may', (\(Self.rights)),
         'patient_logins', (SELECT coalesce(json_agg(quote_ident(r.rolname) ORDER BY r.rolname), '[]') FROM pg_roles r

@@ -1,3 +1,4 @@
+import JobModel
 import Postgres
 
 /// What the queue's functions refuse. Trouble with the database itself stays a `PostgresError`.
@@ -8,14 +9,18 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case schemaTooNew(database: Int, program: Int)
   /// The database has functions and views of a newer program; nothing was changed.
   case functionsTooNew
+  /// Another pool of the server has the roles that a new pool would use; nothing was changed.
+  case rolesTaken(prefix: String, by: String)
+  /// The pool has roles that begin otherwise; nothing was changed.
+  case otherPrefix(String)
   /// The database is older than the first migration that this program has.
   case schemaTooOld(database: Int, first: Int)
   /// The database has no Haul schema, or an older one than this program needs.
   case schemaMissing(database: Int?, program: Int)
   /// The database cannot hold every text, since its encoding is not UTF8.
   case wrongEncoding(database: String, String)
-  /// The schema `haul` is not Haul's: it belongs to another role.
-  case foreignSchema(owner: String)
+  /// The schema `haul` is not Haul's: it belongs to another role than `admin`.
+  case foreignSchema(owner: String, admin: String)
   /// The database no longer serves workers of this version.
   case versionNotServed(String)
   /// The worker's id is unknown or its secret is not its own.
@@ -57,6 +62,10 @@ extension JobQueueError: CustomStringConvertible {
       "the database has schema version \(database), this program knows up to \(program): use a newer haul"
     case .functionsTooNew:
       "the database has functions and views of a newer program, and nothing was changed: use a newer haul"
+    case .rolesTaken(let prefix, let holder):
+      "the roles \(PoolRole.names(prefix)) belong to the pool in \(holder) of this server, and nothing was changed"
+    case .otherPrefix(let prefix):
+      "the roles of this pool begin with \(prefix)_, and nothing was changed"
     case .schemaTooOld(let database, let first):
       "the database has schema version \(database), but this program can only upgrade version \(first) or newer: create a new database, run 'haul migrate' and submit the jobs again"
     case .schemaMissing(nil, _):
@@ -65,8 +74,8 @@ extension JobQueueError: CustomStringConvertible {
       "the database has schema version \(database), this program needs \(program): run 'haul migrate'"
     case .wrongEncoding(let database, let encoding):
       "the database \(database) has the encoding \(encoding), and Haul needs UTF8: make one with 'createdb --encoding UTF8 --template template0 NAME'"
-    case .foreignSchema(let owner):
-      "the schema haul belongs to \(owner), and Haul's belongs to haul_admin: give Haul a database of its own, or, where nobody else uses that schema, let a superuser run ALTER SCHEMA haul OWNER TO haul_admin"
+    case .foreignSchema(let owner, let admin):
+      "the schema haul belongs to \(owner), and Haul's belongs to \(admin): give Haul a database of its own, or, where nobody else uses that schema, let a superuser run ALTER SCHEMA haul OWNER TO \(admin)"
     case .versionNotServed(let message), .unknownWorker(let message): message
     case .noSuchName(let message, let hint, _), .refused(let message, let hint),
       .pathTaken(let message, let hint), .busy(let message, let hint):

@@ -1,3 +1,4 @@
+import JobModel
 package import Postgres
 package import Schema
 
@@ -20,18 +21,21 @@ package enum Migrator {
   /// all others wait behind it, and then tries again a little later.
   ///
   /// `edition` is this program's own unless a test gives another. `force` lets it replace newer functions and views.
+  /// `roles` is about a new pool; another keeps its roles.
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
   ///   when it has none of those that this program has; `.functionsTooNew` when a newer program has replaced this one's
   ///   functions and views; `.wrongEncoding` and `.foreignSchema` when Haul's schema cannot stand there;
+  ///   `.rolesTaken` when another pool has the roles, `.otherPrefix` when this pool has others;
   ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
   ///   is changed then. That there is nothing to do is not an error.
   package static func migrate(
-    _ connection: Connection, edition: Edition = Schema.edition, force: Bool = false
+    _ connection: Connection, edition: Edition = Schema.edition, roles: Roles = Roles(),
+    force: Bool = false
   ) async throws -> Report {
     try await connection.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
     do {
-      let report = try await run(connection, edition, force: force)
+      let report = try await run(connection, edition, roles, force: force)
       try await unlock(connection)
       return report
     } catch {
@@ -47,7 +51,8 @@ package enum Migrator {
       return false
     }
     if present > Schema.version { return true }
-    for group in Schema.repeatables
+    let prefix = try await RolePrefix.present(connection) ?? Schema.defaultPrefix
+    for group in Schema.edition.naming(prefix).repeatables
     where try await standing(of: group, Schema.program, connection) == .older { return false }
     return true
   }
@@ -62,7 +67,7 @@ package enum Migrator {
   private static func standing(
     of group: Repeatable, _ program: String, _ connection: Connection
   ) async throws -> Standing {
-    // Before migration 13 the table had neither of the last two columns.
+    // Where an older program migrated, the table has neither of the last two columns.
     let rows = try await connection.query(
       """
       SELECT r.digest = md5($2), coalesce(to_jsonb(r) -> 'superseded' ? md5($2), false), to_jsonb(r) ->> 'program'
@@ -88,7 +93,7 @@ package enum Migrator {
   }
 
   private static func run(
-    _ connection: Connection, _ edition: Edition, force: Bool
+    _ connection: Connection, _ edition: Edition, _ roles: Roles, force: Bool
   ) async throws -> Report {
     let (first, last) = (edition.migrations.first?.version ?? 0, edition.version)
     var report = Report(version: last)
@@ -96,17 +101,18 @@ package enum Migrator {
     if try await connection.query("SELECT FROM pg_namespace WHERE nspname = 'haul'").isEmpty {
       try await requireUTF8(connection, report.database)
     }
-    try await requireOwnSchema(connection)
-    try await apply(connection, Schema.roles)
+    let prefix = try await prefix(connection, roles)
+    let edition = edition.naming(prefix)
+    try await apply(connection, Schema.naming(prefix, in: Schema.roles))
     // Read before the schema is touched: a newer one is left exactly as it is.
-    let present = try await asOwner(connection) { try await version($0) }
+    let present = try await asOwner(connection, prefix) { try await version($0) }
     if let present {
       if present > last { throw JobQueueError.schemaTooNew(database: present, program: last) }
       if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
     }
-    try await apply(connection, Schema.base)
+    try await apply(connection, Schema.naming(prefix, in: Schema.base))
     let migrations = edition.migrations.filter { $0.version > present ?? 0 }
-    let standings = try await asOwner(connection) { connection in
+    let standings = try await asOwner(connection, prefix) { connection in
       var standings: [(group: Repeatable, standing: Standing)] = []
       for group in edition.repeatables {
         standings.append((group, try await standing(of: group, edition.program, connection)))
@@ -119,8 +125,9 @@ package enum Migrator {
     }
     guard !migrations.isEmpty || !groups.isEmpty else { return report }
     try await patiently {
-      try await asOwner(connection) { connection in
-        try await connection.script("SET LOCAL lock_timeout = '2s'; \(lockViews)")
+      try await asOwner(connection, prefix) { connection in
+        try await connection.script(
+          "SET LOCAL lock_timeout = '2s'; \(Schema.naming(prefix, in: lockViews))")
         for migration in migrations { try await apply(migration, connection) }
         for (group, standing) in groups {
           try await apply(group, of: edition.program, over: standing, connection)
@@ -142,24 +149,13 @@ package enum Migrator {
     }
   }
 
-  /// haul_admin may not change what it does not own. It does not matter who runs the migration.
-  private static func requireOwnSchema(_ connection: Connection) async throws {
-    let others = try await connection.query(
-      """
-      SELECT r.rolname::text FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner
-      WHERE n.nspname = 'haul' AND r.rolname <> 'haul_admin'
-      """)
-    if let other = others.first {
-      throw JobQueueError.foreignSchema(owner: try other.decode(0))
-    }
-  }
-
   /// Runs `body` in a transaction as the owner, whose rights a member may have to take up.
   private static func asOwner<Result: Sendable>(
-    _ connection: Connection, _ body: @Sendable (Connection) async throws -> Result
+    _ connection: Connection, _ prefix: String,
+    _ body: @Sendable (Connection) async throws -> Result
   ) async throws -> Result {
     try await connection.transaction { connection in
-      try await connection.script("\(ownNamesOnly); SET LOCAL ROLE haul_admin")
+      try await connection.script("\(ownNamesOnly); SET LOCAL ROLE \(PoolRole.admin.name(prefix))")
       return try await body(connection)
     }
   }

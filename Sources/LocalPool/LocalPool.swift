@@ -102,7 +102,10 @@ package final class LocalPool: Sendable {
   }
 
   private static func prepare(_ connection: Connection) async throws {
-    if try await !Migrator.isCurrent(connection) { _ = try await Migrator.migrate(connection) }
+    if try await !Migrator.isCurrent(connection) {
+      // The cluster and all pools in it are one person's.
+      _ = try await Migrator.migrate(connection, roles: .shared)
+    }
     let queue = JobQueue(connection)
     let dead = try await queue.leaseHolders().filter { !isRunning(pid: $0.value) }
     if !dead.isEmpty { _ = try await queue.rescue(workers: Array(dead.keys)) }

@@ -35,6 +35,18 @@ package struct Edition: Sendable {
 
   /// The newest migration's number.
   package var version: Int { migrations.last?.version ?? 0 }
+
+  /// The same for a pool whose roles begin with `prefix`.
+  package func naming(_ prefix: String) -> Edition {
+    var edition = self
+    edition.migrations = migrations.map {
+      Migration(version: $0.version, name: $0.name, sql: Schema.naming(prefix, in: $0.sql))
+    }
+    edition.repeatables = repeatables.map {
+      Repeatable(name: $0.name, sql: Schema.naming(prefix, in: $0.sql))
+    }
+    return edition
+  }
 }
 
 /// The database's schema, compiled into the program from the .sql files beside this one.
@@ -70,6 +82,17 @@ package enum Schema {
       name: "Functions and views",
       sql: ["Functions", "Views"].flatMap(files).map(\.sql).joined(separator: "\n"))
   ]
+
+  /// What the names of the four roles begin with unless a pool has another prefix; the files are written with it.
+  package static let defaultPrefix = "haul"
+
+  /// `sql` with the names of roles as they are in a pool whose roles begin with `prefix`.
+  package static func naming(_ prefix: String, in sql: String) -> String {
+    if prefix == defaultPrefix { return sql }
+    return sql.replacing(
+      /\bhaul_(admin|worker|submitter|monitor)\b/.wordBoundaryKind(.simple)
+    ) { "\(prefix)_\($0.1)" }
+  }
 
   private static func files(in folder: String) -> [(path: String, sql: String)] {
     textFiles.filter { $0.key.hasPrefix(folder + "/") }.map { (path: $0.key, sql: $0.value) }

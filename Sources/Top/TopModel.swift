@@ -213,7 +213,8 @@ package struct TopModel: Sendable {
       message = Message(text: text, style: .yellow)
       return nil
     case .action(let action) where since.map { !action.role.isHeld($0.may) } == true:
-      message = Message(text: "this needs the role \(action.role.rawValue)", style: .red)
+      let prefix = since?.may.prefix ?? RolePrefix.usual
+      message = Message(text: "this needs the role \(action.role.name(prefix))", style: .red)
       return nil
     case .action(let action) where action.question == nil: return begin(action)
     case .action(let action):

@@ -26,8 +26,10 @@ extension ExitError {
     case let error as JobQueueError: self.init(error, unknownName)
     case let error as PostgresError where error.sqlState == .uniqueViolation:
       self.init(.badInput, "that name is taken already; nothing was changed.")
+    case let error as RefusedStatement:
+      self.init(lacking: role, prefix: error.prefix, because: error.refusal)
     case let error as PostgresError where error.isRefusedStatement:
-      self.init(lacking: role, because: error)
+      self.init(lacking: role, prefix: RolePrefix.usual, because: error)
     case let error as PostgresError: self.init(error)
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
@@ -62,8 +64,8 @@ extension ExitError {
   private init(_ error: JobQueueError, _ unknownName: ExitCode) {
     let code: ExitCode =
       switch error {
-      case .schemaTooNew, .functionsTooNew, .schemaTooOld, .schemaMissing, .versionNotServed,
-        .wrongEncoding, .foreignSchema:
+      case .schemaTooNew, .functionsTooNew, .rolesTaken, .otherPrefix, .schemaTooOld,
+        .schemaMissing, .versionNotServed, .wrongEncoding, .foreignSchema:
         .configuration
       case .noSuchName: unknownName
       case .refused, .pathTaken: .badInput
@@ -71,6 +73,9 @@ extension ExitError {
       case .unknownWorker, .busy: .tryAgain
       }
     var sentence = Self.sentence("\(error)")
+    if case .rolesTaken = error {
+      sentence += " Give this pool roles of its own with --role-prefix NAME."
+    }
     if error == .functionsTooNew { sentence += " --force replaces them with older ones." }
     if case .noSuchName(_, _, let others?) = error,
       let near = Suggestion.nearest(to: others.given, among: others.names)
@@ -102,17 +107,18 @@ extension ExitError {
     self.init(code, Self.sentence("\(error)"))
   }
 
-  /// The user lacks what `role` has; what nobody's role is enough for is told with the server's `refusal`.
-  init(lacking role: PoolRole?, because refusal: PostgresError? = nil) {
+  /// The user lacks what `role` has in a pool whose roles begin with `prefix`; what nobody's role is enough for is told with
+  /// the server's `refusal`.
+  init(lacking role: PoolRole?, prefix: String, because refusal: PostgresError? = nil) {
     let advice = "Connect as a user that has it, or let an administrator grant it."
     if let role {
-      self.init(.notPermitted, "this needs the role \(role.rawValue). \(advice)")
+      self.init(.notPermitted, "this needs the role \(role.name(prefix)). \(advice)")
       return
     }
     let reason = refusal.map { "\($0): " } ?? ""
     self.init(
       .notPermitted,
-      "\(reason)this needs a user that may create roles and schemas or, where Haul's roles exist, a member of \(PoolRole.admin.rawValue), which must own the schema haul and what is in it. Their creator can grant it."
+      "\(reason)this needs a user that may create roles and schemas or, where Haul's roles exist, a member of \(PoolRole.admin.name(prefix)), which must own the schema haul and what is in it. Their creator can grant it."
     )
   }
 
@@ -165,7 +171,13 @@ extension ExitError {
 
 extension PostgresError {
   /// A server that is connected to does not permit a statement.
-  fileprivate var isRefusedStatement: Bool {
+  var isRefusedStatement: Bool {
     if case .server(let error) = self { error.state == .insufficientPrivilege } else { false }
   }
+}
+
+/// A server does not permit a statement, in a pool whose roles begin with `prefix`.
+struct RefusedStatement: Error {
+  let prefix: String
+  let refusal: PostgresError
 }

@@ -85,7 +85,19 @@ struct DatabaseOptions: OptionGroup {
       return try await body(place.conninfo)
     } catch PostgresError.connecting(let state, let text) {
       throw Self.reason(place, state, text)
+    } catch let error as PostgresError where error.isRefusedStatement {
+      throw await refusal(error, place.conninfo) ?? error
     }
+  }
+
+  /// A refused statement with the pool's prefix, which needs a connection of its own; nil without one.
+  private func refusal(_ error: PostgresError, _ conninfo: String) async -> (any Error)? {
+    guard let connection = try? await Connection.connect(configuration(conninfo)) else {
+      return nil
+    }
+    let prefix = try? await RolePrefix.present(connection)
+    await connection.close()
+    return prefix.map { RefusedStatement(prefix: $0, refusal: error) }
   }
 
   /// Why there is no connection; what libpq says is no help where nobody has named a database.
@@ -117,14 +129,16 @@ struct DatabaseOptions: OptionGroup {
   func withConnection<Result: Sendable>(
     _ body: (Connection) async throws -> Result
   ) async throws -> Result {
-    let connection = try await withConninfo { try await Connection.connect(configuration($0)) }
-    do {
-      let result = try await body(connection)
-      await connection.close()
-      return result
-    } catch {
-      await connection.close()
-      throw error
+    try await withConninfo { conninfo in
+      let connection = try await Connection.connect(configuration(conninfo))
+      do {
+        let result = try await body(connection)
+        await connection.close()
+        return result
+      } catch {
+        await connection.close()
+        throw error
+      }
     }
   }
 

@@ -45,9 +45,8 @@ struct StoreInitCommand: HaulCommand {
   func perform() async throws {
     // The database comes first, and what this user may do there: a marker that nobody knows of would be left behind.
     let (root, instance, made, hasQueue) = try await database.writing.withQueue { queue in
-      guard try await queue.databaseFacts().may.administer else {
-        throw ExitError(lacking: Self.role)
-      }
+      let may = try await queue.databaseFacts().may
+      guard may.administer else { throw ExitError(lacking: Self.role, prefix: may.prefix) }
       try await requireOwn(queue)
       let before = try await queues(queue)
       let (marker, root) = try initialise()

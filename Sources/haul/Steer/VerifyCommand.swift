@@ -82,7 +82,8 @@ struct VerifyCommand: HaulCommand {
 
   private func verify(_ queue: JobQueue) async throws -> VerifyTally {
     // What is damaged is called something else before its job is queued again.
-    if requeue, try await !queue.databaseFacts().may.submit { throw ExitError(lacking: .submitter) }
+    let may = try await queue.databaseFacts().may
+    if requeue, !may.submit { throw ExitError(lacking: .submitter, prefix: may.prefix) }
     let instances = try await queue.stores()
     var verifiers: [String: (verifier: FileVerifier, isAlone: Bool)] = [:]
     for store in stores.map(\.mount) {

@@ -271,7 +271,7 @@ struct CommandLineTests {
 
   @Test func `migrate can be repeated`() async throws {
     try await withTestDatabase(.empty) { database in
-      let first = try await haul(["migrate", "--json"], on: database)
+      let first = try await haul(["migrate", "--share-roles", "--json"], on: database)
       #expect(first.exit == .code(0))
       #expect(first.standardOutput.first?.hasPrefix("{\"applied\":[1") == true)
       let second = try await haul(["migrate"], on: database)

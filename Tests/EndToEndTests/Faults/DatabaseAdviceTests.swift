@@ -40,7 +40,8 @@ import Testing
           says: "the schema haul belongs to postgres, and Haul's belongs to haul_admin")
         try await admin.execute("ALTER SCHEMA haul OWNER TO haul_admin")
         let output = try await ChildProcess.run(
-          HaulProcess.path, ["migrate"], environment: ["HAUL_DATABASE_URL": database.conninfo])
+          HaulProcess.path, ["migrate", "--share-roles"],
+          environment: ["HAUL_DATABASE_URL": database.conninfo])
         #expect(output.exit == .code(0), "\(output)")
         await admin.close()
       }

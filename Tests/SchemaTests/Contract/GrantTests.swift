@@ -1,10 +1,12 @@
+import JobModel
+import JobQueue
 import Postgres
 import TestSupport
 import Testing
 
 /// What the roles may do: functions and views, no tables.
 struct GrantTests {
-  static let roles = ["haul_worker", "haul_submitter", "haul_monitor"]
+  static let roles = [PoolRole.worker, .submitter, .monitor].map { $0.name(RolePrefix.usual) }
 
   /// A function that the program calls, and the roles that may.
   static let callable: [String: Set<String>] = {

@@ -30,8 +30,8 @@ struct HostileInputTests {
         UNION ALL SELECT format('%s %s %s', a.attrelid::regclass, a.attname, a.atttypid::regtype) FROM pg_attribute a
           JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = 'haul'::regnamespace
         UNION ALL SELECT format('%s %s %s %s', p.proname, p.prosrc, p.proconfig, p.proacl) FROM pg_proc p WHERE p.pronamespace = 'haul'::regnamespace
-        UNION ALL SELECT format('%s %s', r.rolname, r.rolsuper) FROM pg_roles r WHERE r.rolname IN ('haul_admin', 'haul_worker', 'haul_submitter', 'haul_monitor')) t
-      """)[0].decode(0)
+        UNION ALL SELECT format('%s %s', r.rolname, r.rolsuper) FROM pg_roles r WHERE r.rolname = ANY ($1)) t
+      """, [PoolRole.allCases.map { $0.name(RolePrefix.usual) }])[0].decode(0)
   }
 
   /// The hostile values of a parameter; none where its type takes no text.

@@ -35,13 +35,13 @@ struct MigrationTests {
   @Test func `a second run finds nothing to do`() async throws {
     try await withTestDatabase(.empty) { database in
       let connection = try await database.connect()
-      let first = try await Migrator.migrate(connection)
+      let first = try await Migrator.migrate(connection, roles: .shared)
       #expect(first.applied == Schema.migrations.map(\.version))
       #expect(first.refreshed == Schema.repeatables.map(\.name))
       // Nor does it wait for anybody.
       let reader = try await database.connect()
       try await reader.script("BEGIN; SELECT FROM haul.jobs")
-      let second = try await Migrator.migrate(connection)
+      let second = try await Migrator.migrate(connection, roles: .shared)
       #expect(second.applied == [] && second.refreshed == [])
       #expect(try await Migrator.version(connection) == Schema.version)
       try await JobQueue(connection).requireSchema()
@@ -55,7 +55,7 @@ struct MigrationTests {
       let (connection, reader) = (try await database.connect(), try await database.connect())
       try await connection.execute("UPDATE haul.repeatable SET digest = 'older'")
       try await reader.script("BEGIN; SELECT FROM haul.workers")
-      let migration = Task { try await Migrator.migrate(connection) }
+      let migration = Task { try await Migrator.migrate(connection, roles: .shared) }
       try await untilBlocked(connection, in: database)
       let locks = try await database.connect().query(
         """
@@ -73,7 +73,7 @@ struct MigrationTests {
     try await withTestDatabase(.empty) { database in
       let reports = try await withThrowingTaskGroup(of: Migrator.Report.self) { group in
         for _ in 0..<20 {
-          group.addTask { try await Migrator.migrate(database.connect()) }
+          group.addTask { try await Migrator.migrate(database.connect(), roles: .shared) }
         }
         return try await group.reduce(into: []) { $0.append($1) }
       }
@@ -87,7 +87,7 @@ struct MigrationTests {
         for _ in 0..<8 {
           group.addTask {
             try await withTestDatabase(.empty) { database in
-              let report = try await Migrator.migrate(database.connect())
+              let report = try await Migrator.migrate(database.connect(), roles: .shared)
               #expect(report.applied == Schema.migrations.map(\.version))
             }
           }
@@ -107,7 +107,7 @@ struct MigrationTests {
         """)
       let refusal = JobQueueError.schemaTooNew(
         database: Schema.version + 1, program: Schema.version)
-      await #expect(throws: refusal) { try await Migrator.migrate(connection) }
+      await #expect(throws: refusal) { try await Migrator.migrate(connection, roles: .shared) }
       await #expect(throws: refusal) { try await Migrator.migrate(connection, force: true) }
       let digests = try await connection.query("SELECT DISTINCT digest FROM haul.repeatable")
       #expect(try digests.map { try $0.decode(0, as: String.self) } == ["of the future"])
@@ -168,7 +168,7 @@ struct MigrationTests {
         UPDATE haul.repeatable SET digest = 'of the past';
         """)
       let refusal = JobQueueError.schemaTooOld(database: 11, first: 12)
-      await #expect(throws: refusal) { try await Migrator.migrate(connection) }
+      await #expect(throws: refusal) { try await Migrator.migrate(connection, roles: .shared) }
       await #expect(throws: refusal) { try await JobQueue(connection).requireSchema() }
       let digests = try await connection.query("SELECT DISTINCT digest FROM haul.repeatable")
       #expect(try digests.map { try $0.decode(0, as: String.self) } == ["of the past"])
@@ -181,7 +181,7 @@ struct MigrationTests {
       let (connection, holder) = (try await database.connect(), try await database.connect())
       try await connection.script("UPDATE haul.repeatable SET digest = 'older'")
       try await holder.script("BEGIN; SELECT FROM haul.jobs")
-      async let report = Migrator.migrate(connection)
+      async let report = Migrator.migrate(connection, roles: .shared)
       try await untilBlocked(connection, in: database)
       // Behind the migration, which gives up its place.
       #expect(try await database.connect().query("SELECT FROM haul.jobs").isEmpty)
@@ -201,7 +201,7 @@ struct MigrationTests {
         CREATE FUNCTION haul.newcomer() RETURNS integer LANGUAGE sql AS 'SELECT 1';
         RESET ROLE;
         """)
-      _ = try await Migrator.migrate(connection)
+      _ = try await Migrator.migrate(connection, roles: .shared)
       let open = try await connection.query(
         "SELECT has_function_privilege('public', 'haul.newcomer()', 'EXECUTE')")
       #expect(try open[0].decode(0) == false)

@@ -55,7 +55,7 @@ extension HaulPool {
   /// A pool on an empty database, made ready by `haul migrate` and `haul store init`.
   package convenience init(migrating database: TestDatabase) async throws {
     try await self.init(database)
-    try await command("migrate")
+    try await command("migrate", "--share-roles")
     try await initialise(directory)
   }
 

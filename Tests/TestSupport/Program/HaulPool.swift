@@ -29,7 +29,7 @@ package final class HaulPool: Sendable {
   ) async throws -> Result {
     try await withTestDatabase(content) { database in
       let pool = try await HaulPool(database)
-      if case .empty = content { try await pool.command("migrate") }
+      if case .empty = content { try await pool.command("migrate", "--share-roles") }
       try await pool.initialise(pool.directory)
       return try await body(pool)
     }

@@ -77,7 +77,7 @@ def haul(database, *arguments):
 
 def migrate(database):
     psql("postgres", f"CREATE DATABASE {database}")
-    haul(database, "migrate")
+    haul(database, "migrate", "--share-roles")
     psql(database, """
         SELECT haul.init_store('bench', gen_random_uuid(), 'bench', '/bench');
         SELECT haul.create_queue('few', 'bench'), haul.create_queue('one', 'bench');

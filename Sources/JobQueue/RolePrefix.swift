@@ -1,0 +1,90 @@
+import JobModel
+package import Postgres
+import Schema
+
+/// What the names of a pool's roles begin with, as the server says it to any user.
+///
+/// The roles belong to the server and not to a database. The pool's is what the name of its schema's owner begins with, also
+/// after the role has been renamed or the database restored.
+package enum RolePrefix {
+  /// That of a server with one pool.
+  package static let usual = Schema.defaultPrefix
+
+  /// Whether a prefix can begin the name of a role without quotes.
+  package static func isValid(_ prefix: String) -> Bool {
+    prefix.wholeMatch(of: /[a-z][a-z0-9_]{0,39}/) != nil && prefix != "pg"
+      && !prefix.hasPrefix("pg_")
+  }
+
+  /// The prefix in SQL; NULL where there is no Haul schema, or another's.
+  static let sql = """
+    (SELECT substring(pg_get_userbyid(n.nspowner)::text FROM '^([a-z][a-z0-9_]{0,39})_admin$')
+    FROM pg_namespace n WHERE n.nspname = 'haul')
+    """
+
+  /// The prefix of the pool in this database; nil where there is none.
+  package static func present(_ connection: Connection) async throws -> String? {
+    try await connection.query("SELECT \(sql)")[0].decode(0)
+  }
+
+  /// A database in which the owner with this prefix has something; of this one, another schema.
+  static func holder(of prefix: String, _ connection: Connection) async throws -> String? {
+    let rows = try await connection.query(
+      """
+      SELECT 'the database ' || d.datname FROM pg_shdepend s
+      JOIN pg_database d ON d.oid = s.dbid JOIN pg_roles r ON r.oid = s.refobjid
+      WHERE s.refclassid = 'pg_authid'::regclass AND s.deptype = 'o' AND r.rolname = $1
+        AND d.datname <> current_database()
+      UNION ALL SELECT 'the schema ' || n.nspname FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner
+      WHERE r.rolname = $1 AND n.nspname <> 'haul'
+      ORDER BY 1 LIMIT 1
+      """, [PoolRole.admin.name(prefix)])
+    return try rows.first?.decode(0)
+  }
+}
+
+extension Migrator {
+  /// Which roles a new pool gets.
+  package struct Roles: Sendable {
+    /// What their names begin with; nil means `haul`.
+    package var prefix: String?
+    /// Whether another pool may have them too: then its logins are this pool's.
+    package var mayBeShared: Bool
+
+    /// The usual ones, although other pools may have them.
+    package static let shared = Roles(mayBeShared: true)
+
+    package init(prefix: String? = nil, mayBeShared: Bool = false) {
+      self.prefix = prefix
+      self.mayBeShared = mayBeShared
+    }
+  }
+
+  /// What the roles begin with: a pool's own, or that of a new pool.
+  static func prefix(_ connection: Connection, _ roles: Roles) async throws -> String {
+    let wanted = roles.prefix ?? RolePrefix.usual
+    // A schema without Haul's tables may have been made for a new pool. This user may have no right to look into it.
+    let rows = try await connection.query(
+      """
+      SELECT pg_get_userbyid(n.nspowner)::text, \(RolePrefix.sql),
+        EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = 'migration')
+      FROM pg_namespace n WHERE n.nspname = 'haul'
+      """)
+    if let row = rows.first {
+      let present: String? = try row.decode(1)
+      let isPool: Bool = try row.decode(2)
+      guard let present, isPool || present == wanted else {
+        throw JobQueueError.foreignSchema(
+          owner: try row.decode(0), admin: PoolRole.admin.name(wanted))
+      }
+      if isPool {
+        guard present == roles.prefix ?? present else { throw JobQueueError.otherPrefix(present) }
+        return present
+      }
+    }
+    if !roles.mayBeShared, let holder = try await RolePrefix.holder(of: wanted, connection) {
+      throw JobQueueError.rolesTaken(prefix: wanted, by: holder)
+    }
+    return wanted
+  }
+}

@@ -1,0 +1,15 @@
+import Arguments
+import JobQueue
+
+/// What the names of a pool's roles begin with.
+struct RolePrefixName: OptionValue {
+  static let expected =
+    "a name of lower-case letters, digits and '_' that begins with a letter and not with 'pg', at most 40 long"
+
+  let argument: String
+
+  init?(argument: String) {
+    guard RolePrefix.isValid(argument) else { return nil }
+    self.argument = argument
+  }
+}
