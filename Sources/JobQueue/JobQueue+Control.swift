@@ -102,6 +102,21 @@ extension JobQueue {
     try await call("SELECT jsonb_array_length(haul.rescue_workers($1::bigint[]))", [workers])
   }
 
+  /// What an operator's rescue has found.
+  package struct RescuedWorker: Sendable, Equatable {
+    /// How many jobs it took back.
+    package let jobs: Int
+    /// Whether the worker had stopped or died before.
+    package let hadEnded: Bool
+  }
+
+  /// Takes the jobs of a worker back at once, whatever the clocks say, and gives it no others; nil if there is no such worker.
+  package func rescueWorker(_ worker: Int64) async throws -> RescuedWorker? {
+    let row = try await rows("SELECT jobs, had_ended FROM haul.rescue_worker($1)", [worker])[0]
+    guard let jobs: Int = try row.decode("jobs") else { return nil }
+    return RescuedWorker(jobs: jobs, hadEnded: try row.decode("had_ended"))
+  }
+
   /// Asks a worker to drain; false if it is not running.
   package func drainWorker(_ worker: Int64) async throws -> Bool {
     try await call("SELECT haul.drain_worker($1)", [worker])

@@ -48,6 +48,9 @@ enum Haul {
           CommandNode(SubmitCommand.self), CommandNode(ExportCommand.self),
           CommandNode(WorkerCommand.self), CommandNode(CoordinatorCommand.self),
           CommandNode(DrainCommand.self),
+          CommandNode(
+            group: "rescue", "Take work back from workers.",
+            [CommandNode(RescueWorkerCommand.self)]),
         ]),
       CommandSection(
         "WATCH",

@@ -27,6 +27,7 @@ struct CompletionTests {
     ("jobs --batch mo", ValueSource.names("batch"), "mo", ""),
     ("jobs --queue=a", .names("queue"), "a", "--queue="),
     ("submit -i ", .files, "", ""), ("drain ", .names("worker"), "", ""),
+    ("rescue worker ", .names("worker"), "", ""),
     ("worker --store fi", .mounts("store"), "fi", ""),
     ("worker --store films=/s", .directories, "/s", "films="),
     ("check --store=films=/s", .directories, "/s", "--store=films="),

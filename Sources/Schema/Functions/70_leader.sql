@@ -86,6 +86,26 @@ $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
   'Takes back, at once, the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}].';
 
+CREATE OR REPLACE FUNCTION haul.rescue_worker(p_worker bigint, OUT jobs integer, OUT had_ended boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  SELECT w.stopped_at IS NOT NULL OR w.expires_at <= clock_timestamp() INTO had_ended
+  FROM haul.worker w WHERE w.id = p_worker FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  -- If it lives, its next heartbeat extends its leases again. It must not claim the same jobs then.
+  UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL;
+  jobs := jsonb_array_length(haul.rescue_workers(ARRAY[p_worker]));
+  PERFORM pg_notify('haul', 'workers:' || p_worker);
+END
+$$;
+COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
+  'An operator''s word that a worker hangs or cannot be reached: takes its jobs back at once, whatever the clocks say, '
+  'and gives it no others. If it lives, its next heartbeat tells it, and it ends. Returns how many jobs, and whether '
+  'it had stopped or died before; NULL for a worker that does not exist.';
+
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN

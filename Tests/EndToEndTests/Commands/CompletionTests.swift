@@ -16,6 +16,7 @@ struct CompletionTests {
     Case(line: "haul jobs --state comp", words: ["completed"]),
     Case(line: "haul jobs --batch mond", words: ["monday"]),
     Case(line: "haul jobs --queue da", words: ["data"]), Case(line: "haul drain ", words: ["1"]),
+    Case(line: "haul resc", words: ["rescue"]), Case(line: "haul rescue worker ", words: ["1"]),
     Case(line: "haul submit -i li", words: ["list.txt"]),
     Case(line: "haul worker --store da", words: ["data="]),
     Case(line: "haul nonsense ", words: []),

@@ -70,6 +70,7 @@ extension Refusal {
       Refusal("replace-url --batch x", 64, "haul replace-url: option '--map' is missing."),
       Refusal("prioritize --priority 1", 64, "haul prioritize: no jobs are named:"),
       Refusal("drain 17", 65, "haul drain: there is no worker 17."),
+      Refusal("rescue worker 17", 65, "haul rescue worker: there is no worker 17."),
       Refusal(
         "queue create films --store films", 65,
         "haul queue create: there is a queue \"films\" already. Nothing was changed."),

@@ -34,7 +34,8 @@ struct RoleProgramTests {
     "prioritize 1 --priority 3",
   ]
   private static let administering = [
-    "drain 1", "queue create q --store data", "queue set data --max-running 3", "queue pause data",
+    "drain 1", "rescue worker 1", "queue create q --store data", "queue set data --max-running 3",
+    "queue pause data",
     "queue resume data", "queue delete q", "host set h.test --cap 2", "host unset h.test",
     "host block h.test", "host unblock h.test",
   ]

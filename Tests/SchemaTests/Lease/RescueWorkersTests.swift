@@ -1,6 +1,8 @@
-import JobQueue
+import JobModel
 import TestSupport
 import Testing
+
+@testable import JobQueue
 
 /// Leases taken back from workers that the caller knows to be gone.
 struct RescueWorkersTests {
@@ -54,6 +56,43 @@ struct RescueWorkersTests {
       #expect(try await pool.jobs.rescue(workers: []) == 0)
       #expect(try await pool.jobs.rescue(workers: [4711]) == 0)
       #expect(try await pool.states() == ["running": 1])
+    }
+  }
+
+  @Test func `an operator's rescue ends the worker too`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3)
+      let (hung, other) = (try await pool.worker(), try await pool.worker())
+      let leases = try await hung.claim(2)
+      // The leader waits for its grace to end; an operator need not.
+      #expect(try await pool.jobs.rescue().grace)
+      let rescued = try await pool.jobs.rescueWorker(hung.caller.worker)
+      #expect(rescued == JobQueue.RescuedWorker(jobs: 2, hadEnded: false))
+      #expect(try await other.claim(9).count == 3)
+      let reply = try await hung.heartbeat(leases)
+      #expect(reply.draining && Set(reply.lost) == Set(leases.map(\.token)))
+      for lease in leases { #expect(try await hung.end(lease, .completed) == nil) }
+      #expect(try await hung.claim(9).isEmpty)
+      #expect(try await pool.violations() == [])
+    }
+  }
+
+  @Test func `a worker that has ended is rescued again without harm, and an unknown one is none`()
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await worker.claim()
+      try await pool.jobs.stopWorker(worker.caller)
+      for jobs in [1, 0] {
+        #expect(
+          try await pool.jobs.rescueWorker(worker.caller.worker)
+            == JobQueue.RescuedWorker(jobs: jobs, hadEnded: true))
+      }
+      #expect(try await pool.jobs.workers(includingGone: true).map(\.state) == [.stopped])
+      #expect(try await pool.jobs.rescueWorker(4711) == nil)
+      #expect(try await pool.states() == ["queued": 1])
     }
   }
 

@@ -1,0 +1,62 @@
+import Arguments
+import JobModel
+import JobQueue
+import Terminal
+
+struct RescueWorkerCommand: HaulCommand {
+  static let name = "worker"
+  static let role: PoolRole? = .admin
+  static let abstract = "Hand a worker's jobs to others at once."
+  static let discussion = """
+    Use it for a worker that hangs or that nobody can reach. The pool rescues dead workers by itself, and \
+    'haul drain' stops a healthy one without losing what it has not saved yet.
+
+    The worker is fenced: from now on the pool ignores what it says of these jobs, and it gets no others. Other \
+    workers go on from what it saved last. A worker that still runs learns this by its next heartbeat, within 2 \
+    seconds. Then it stops writing, keeps no job and exits with 0. One that cannot reach the database stops \
+    writing at most 15 seconds after its last heartbeat. It cannot give the file its final name any more.
+    """
+  static let examples = [
+    Example("haul rescue worker 7", "Rescues the jobs of worker 7; 'haul workers' shows the ids."),
+    Example("haul rescue worker 7 --json", "Says how many jobs it was, as JSON."),
+  ]
+  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let operands: [Operand<Self>] = [
+    .repeated("worker", \.workers, "Ids of workers.").from(.names("worker"))
+  ]
+
+  var workers: [Int64] = []
+  var output = OutputOptions()
+  var database = DatabaseOptions()
+
+  func perform() async throws {
+    let absent = try await database.writing.withQueue { queue in
+      var absent: [Int64] = []
+      for worker in workers {
+        // Asked for first: where this is a local pool's last worker, the database ends with it.
+        let name = try await queue.worker(worker)?.name
+        guard let rescued = try await queue.rescueWorker(worker), let name else {
+          absent.append(worker)
+          continue
+        }
+        try output.print(
+          [
+            .init("worker", .number(worker)), .init("jobs", .number(rescued.jobs)),
+            .init("ended", .bool(rescued.hadEnded)),
+          ], orSay: "\(name) \(Self.sentence(rescued))")
+      }
+      return absent
+    }
+    if !absent.isEmpty {
+      throw ExitError(
+        .badInput, absent.map { "there is no worker \($0)" }.joined(separator: "; ") + ".")
+    }
+  }
+
+  private static func sentence(_ rescued: JobQueue.RescuedWorker) -> String {
+    let jobs = rescued.jobs == 1 ? "its job goes" : "its \(rescued.jobs) jobs go"
+    let start = rescued.hadEnded ? "has ended already" : "is fenced"
+    return rescued.jobs == 0
+      ? "\(start) and held no job" : "\(start); \(jobs) to other workers"
+  }
+}
