@@ -28,6 +28,8 @@ package struct ResubmitReply: Sendable, Equatable {
 private struct ResubmitCounts: Sendable, Decodable {
   let takenOver: Int
   let unfinished: Int
+  /// The lines that are done or have taken a job over.
+  let lines: Int
 }
 
 extension JobQueue {
@@ -38,7 +40,7 @@ extension JobQueue {
   ///   lines are left out; with `replace` and `rename` only where their queue has not come to its end. The transaction waits
   ///   for it.
   /// - Throws: `JobQueueError.busy` where such a job is running now, `.noSuchName` for the queue; `SubmissionError.conflicts` for
-  ///   one path with two URLs.
+  ///   one path with two URLs, `.miscounted` where a line is lost. Nothing is changed then.
   package func resubmit(
     _ submission: Submission, _ lines: [SubmitLine],
     isDone: @escaping @Sendable (FinishedLine) async -> Bool
@@ -75,12 +77,14 @@ extension JobQueue {
         finished.map { Int64($0.line) },
       ])
     var reply = SubmitReply(conflicts: conflicts)
-    var isLeft = true
+    var (done, isLeft) = (earlier.lines, true)
     while isLeft {
       let chunk = try await submitChunk(submission, key, limit: Self.submitLimit)
       reply.add(chunk)
+      done += chunk.lines
       isLeft = chunk.left
     }
+    if done != lines.count { throw SubmissionError.miscounted(done, of: lines.count) }
     try await rows("SELECT haul.end_submission($1::uuid)", [key])
     return ResubmitReply(
       finished: finished, submitted: reply.submitted, takenOver: earlier.takenOver,

@@ -18,7 +18,8 @@ extension JobQueue {
   ///   - isRefused: is asked once all pieces are there: whether nothing may be submitted of them. That is thrown as
   ///     `conflicts` too, with those that there are besides, perhaps none.
   ///   - observe: is told how far it is.
-  /// - Throws: `SubmissionError`; `JobQueueError.noSuchName` for the queue; what `pieces` throws.
+  /// - Throws: `SubmissionError`, also `miscounted` after jobs have been made; `JobQueueError.noSuchName` for the queue; what
+  ///   `pieces` throws.
   package func submit<Pieces: AsyncSequence & Sendable>(
     _ submission: Submission, _ pieces: Pieces, isRefused: @Sendable () -> Bool = { false },
     observe: @Sendable (SubmissionStep) -> Void = { _ in }
@@ -31,7 +32,9 @@ extension JobQueue {
       if isRefused() || reply.conflicts.count > 0 && !submission.skipsConflicts {
         throw SubmissionError.conflicts(reply.conflicts)
       }
-      try await makeJobs(submission, key, staged - reply.conflicts.count, &reply, observe)
+      let lines = staged - reply.conflicts.removed
+      let done = try await makeJobs(submission, key, lines, &reply, observe)
+      if done != lines { throw SubmissionError.miscounted(done, of: lines) }
       try await end(key)
       return reply
     } catch {
@@ -80,10 +83,11 @@ extension JobQueue {
       [key, submission.queue, submission.onDuplicate.rawValue, submission.skipsConflicts])
   }
 
+  /// Makes jobs of what is staged, and returns of how many lines, as the database has counted them.
   private func makeJobs(
     _ submission: Submission, _ key: String, _ lines: Int, _ reply: inout SubmitReply,
     _ observe: @Sendable (SubmissionStep) -> Void
-  ) async throws {
+  ) async throws -> Int {
     var done = 0
     while true {
       try await makeRoom()
@@ -99,9 +103,9 @@ extension JobQueue {
         }
         let chunk = try await submitChunk(submission, key, limit: room)
         reply.add(chunk)
-        done += chunk.submitted + chunk.skipped + chunk.requeued + chunk.refreshed
+        done += chunk.lines
         observe(.submitted(done, of: lines))
-        if !chunk.left { return }
+        if !chunk.left { return done }
         // Nothing but lines that have been put behind.
         if room == 0, waiting > 0 {
           observe(.waiting(waiting))

@@ -107,12 +107,15 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
 /// What of a submission cannot become jobs.
 package struct SubmitConflicts: Sendable, Decodable, Equatable {
   package let count: Int
+  /// How many jobs were left out with these lines; 0 where nothing was to be left out. One line may name several URLs.
+  package let removed: Int
   /// The first twenty by line.
   package let first: [SubmitConflict]
 
   /// Conflicts made of their parts.
-  package init(count: Int, first: [SubmitConflict]) {
+  package init(count: Int, removed: Int = 0, first: [SubmitConflict]) {
     self.count = count
+    self.removed = removed
     self.first = first
   }
 }
@@ -177,6 +180,9 @@ struct SubmitChunkReply: Sendable, Decodable {
   let elsewhere: [SubmitReply.Elsewhere]
   let others: [[Int64]]
   let left: Bool
+
+  /// The lines that it is about.
+  var lines: Int { submitted + skipped + requeued + refreshed }
 }
 
 /// What `haul.replace` gives.
@@ -193,6 +199,8 @@ package enum SubmissionError: Error, Sendable, Equatable {
   case conflicts(SubmitConflicts)
   /// The check found nothing, but somebody was faster then: so many lines had been submitted before.
   case overtaken(String, submitted: Int)
+  /// The database has counted another number of lines than it was given: some may be lost.
+  case miscounted(Int, of: Int)
 }
 
 extension SubmitConflict {
@@ -210,6 +218,13 @@ extension SubmitConflict {
   }
 }
 
+extension SubmissionError {
+  /// Whether it is no fault of the lines.
+  package var isOfDatabase: Bool {
+    if case .miscounted = self { true } else { false }
+  }
+}
+
 extension SubmissionError: CustomStringConvertible {
   package var description: String {
     switch self {
@@ -217,6 +232,8 @@ extension SubmissionError: CustomStringConvertible {
       conflicts.first.first.map { "line \($0.line): \($0.sentence(.skip))" }
         ?? "lines contradict each other"
     case .overtaken(let message, _): message
+    case .miscounted(let counted, let lines):
+      "the database was given \(lines) URL\(lines == 1 ? "" : "s") and has counted \(counted), so some may not be jobs"
     }
   }
 }

@@ -35,6 +35,10 @@ extension ExitError {
     case let error as ListError: self.init(error)
     case let error as ListenError: self.init(error)
     case let error as StoreError: self.init(error)
+    case let error as SubmissionError where error.isOfDatabase:
+      let row = DatabaseErrorTable.unexplained
+      let advice = "The same command again skips what is there; \(row.advice)"
+      self.init(row.code, "\(Self.sentence("\(error)")) \(advice)")
     case let error as SubmissionError: self.init(.badInput, Self.sentence("\(error)"))
     case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")
     case let problem as SecretFile.Problem: self.init(.configuration, "\(problem).")

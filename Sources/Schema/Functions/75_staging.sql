@@ -76,6 +76,7 @@ DECLARE
   v_jobs bigint[] := '{}';
   v_files bigint[];
   v_below bigint[] := '{}';
+  v_removed bigint := 0;
   v_reply jsonb;
 BEGIN
   PERFORM haul.require_read_committed();
@@ -120,7 +121,7 @@ BEGIN
       SELECT FROM haul.job j WHERE j.id = d.job AND j.url = s.url AND j.path = s.path));
   END IF;
   IF v_lines = '{}' THEN
-    RETURN '{"count": 0, "first": []}';
+    RETURN '{"count": 0, "removed": 0, "first": []}';
   END IF;
   WITH wrong AS MATERIALIZED (
     SELECT u.line, max(u.other_line) AS other_line, max(u.job) AS job
@@ -134,17 +135,19 @@ BEGIN
     'first', (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.line) FROM first f)) INTO v_reply;
   IF p_remove THEN
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (v_lines);
+    GET DIAGNOSTICS v_removed = ROW_COUNT;
   END IF;
-  RETURN v_reply;
+  RETURN v_reply || jsonb_build_object('removed', v_removed);
 END
 $$;
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
   'Which lines of a submission contradict each other or existing jobs, before any line becomes a job. p_on_duplicate '
   'skip or refresh: the same URL for the same path is the same job, another URL is wrong. replace: lines only '
   'contradict each other, not earlier jobs. error: every path that is taken is wrong. p_remove takes these lines out '
-  'of the submission. Returns {"count", "first": [{"line", "path", "other_line", "job", "directory"}]}, the first '
-  'p_limit of them by line: "other_line" is the earlier line with the path, else "job" has it, else, with "directory", '
-  'other lines need the path as a directory. Raises HA003 for a queue that does not exist.';
+  'of the submission. Returns {"count", "removed": jobs that these lines asked for and that are taken out, "first": '
+  '[{"line", "path", "other_line", "job", "directory"}]}, the first p_limit of them by line: "other_line" is the '
+  'earlier line with the path, else "job" has it, else, with "directory", other lines need the path as a directory. '
+  'Raises HA003 for a queue that does not exist.';
 
 -- Whoever reads jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text

@@ -12,10 +12,10 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
   v_queue haul.queue := v_step.queue;
-  v_count bigint := v_step.count;
   v_last bigint := v_step.last;
   v_added record;
   v_met bigint[] := '{}';
+  v_met_lines bigint := 0;
   v_requeued bigint[] := '{}';
   v_refreshed bigint[] := '{}';
   v_differ jsonb := '{"elsewhere": [], "others": [], "unchecked": 0, "unapplied": 0}';
@@ -24,13 +24,14 @@ BEGIN
   v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after, v_last);
   -- The lines that are left met an earlier job: the same URL is that job, another URL is an error.
-  IF v_added.jobs < v_count THEN
+  IF v_added.jobs < v_step.count THEN
     v_met := haul.met_jobs(p_submission, v_queue.store, v_last, p_on_duplicate);
     SELECT a.requeued, a.refreshed INTO v_requeued, v_refreshed
     FROM haul.try_again(p_submission, v_queue, p_options, v_last, v_met, p_on_duplicate) a;
     v_differ := haul.compare_met(p_submission, v_queue.id, v_step.batch, p_options, v_last, v_met,
       v_requeued || v_refreshed, p_others);
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last;
+    GET DIAGNOSTICS v_met_lines = ROW_COUNT;
   END IF;
 
   -- Last of all the lanes, each once and in key order.
@@ -45,7 +46,8 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:all');
   RETURN v_differ || jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
     'refreshed', cardinality(v_refreshed),
-    'skipped', v_count - v_added.jobs - cardinality(v_requeued) - cardinality(v_refreshed),
+    -- Counted, and not what is missing of v_step.count: a line that is lost must show.
+    'skipped', v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
     'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
 $$;
@@ -54,13 +56,13 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   '{"digest", "length", "if_exists", "max_attempts", "max_bytes", …} hold for every line; a line''s own options and '
   'priority go before. p_after: the jobs start no earlier than this long from now; NULL or 0 = at once. '
   'p_on_duplicate as for check_submission(), and what is wrong there raises here; with refresh, completed jobs ask '
-  'their sources again. p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, "skipped": '
-  'lines whose job is there with the same URL, "requeued": jobs that had failed or been cancelled and wait again, '
-  'with the options given now, "refreshed": jobs that had completed and ask again, "elsewhere": [{"kind", "name", '
-  '"jobs"}]: jobs in another batch, where a batch is given, or another queue, "unchecked": jobs whose line has a '
-  'digest that they neither demand nor have, "unapplied": jobs that lack other options of their line, "others": ids '
-  'outside the batch, "left"}. Raises HA003 for a queue that does not exist, HA004 for an option of the wrong kind, '
-  'HA008 for a path that another job has.';
+  'their sources again. p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, '
+  '"skipped": lines whose job is there with the same URL, "requeued": jobs that had failed or been cancelled and '
+  'wait again, with the options given now, "refreshed": jobs that had completed and ask again, "elsewhere": '
+  '[{"kind", "name", "jobs"}]: jobs in another batch, where a batch is given, or another queue, "unchecked": jobs '
+  'whose line has a digest that they neither demand nor have, "unapplied": jobs that lack other options of their '
+  'line, "others": ids outside the batch, "left"}. The first four add up to the lines of this step. Raises HA003 for '
+  'a queue that does not exist, HA004 for an option of the wrong kind, HA008 for a path that another job has.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -81,7 +83,7 @@ BEGIN
     RAISE EXCEPTION 'line %: job % has the path "%" already', v_bad.line, v_bad.owner, v_bad.path
       USING ERRCODE = 'HA008', HINT = 'Give this line another path.';
   END IF;
-  RETURN (SELECT array_agg(DISTINCT s.owner) FROM haul.staging s
+  RETURN (SELECT coalesce(array_agg(DISTINCT s.owner), '{}') FROM haul.staging s
     WHERE s.submission = p_submission AND s.line <= p_last);
 END
 $$;
@@ -226,8 +228,10 @@ BEGIN
   PERFORM haul.require_read_committed();
   queue := haul.keep_queue(p_queue);
   PERFORM haul.require_submission(p_submission);
-  SELECT count(*), max(f.line) INTO count, last FROM (
+  SELECT max(f.line) INTO last FROM (
     SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
+  -- One line of a text may name several URLs: all with the last number belong to this step.
+  SELECT count(*) INTO count FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last;
   PERFORM haul.ensure_partitions(count + 100000);
   batch := haul.ensure_batch(p_batch);
   PERFORM haul.ensure_hosts(ARRAY(

@@ -52,12 +52,13 @@ DECLARE
   v_free bigint[];
   v_ended bigint;
   v_strangers bigint;
+  v_lines bigint;
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.keep_queue(p_queue);
   PERFORM FROM haul.store s WHERE s.id = v_queue.store FOR NO KEY UPDATE;
   IF NOT EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
-    RETURN '{"taken_over": 0, "unfinished": 0}';
+    RETURN '{"taken_over": 0, "unfinished": 0, "lines": 0}';
   END IF;
   PERFORM haul.require_options(p_options, p_submission);
   v_batch := haul.ensure_batch(p_batch);
@@ -70,6 +71,7 @@ BEGIN
     WHERE s.submission = p_submission AND s.line = ANY (p_done);
   END IF;
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (p_done);
+  GET DIAGNOSTICS v_lines = ROW_COUNT;
   UPDATE haul.staging s SET
     host_id = (SELECT n.id FROM haul.host_name n WHERE n.name = s.host),
     owner = (SELECT d.job FROM haul.dedupe d
@@ -83,12 +85,12 @@ BEGIN
   SELECT d.free, d.ended INTO v_free, v_ended FROM haul.detach(coalesce(v_jobs, '{}'), v_done) d;
   UPDATE haul.job j SET queue = v_queue.id WHERE j.id = ANY (v_done);
   IF v_jobs IS NULL THEN
-    RETURN '{"taken_over": 0, "unfinished": 0}';
+    RETURN jsonb_build_object('taken_over', 0, 'unfinished', 0, 'lines', v_lines);
   END IF;
   PERFORM haul.require_all_free(v_jobs, v_free);
-  PERFORM haul.take_over(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
+  v_lines := v_lines + haul.take_over_lines(p_submission, v_queue.id, v_batch, NULL, p_options, NULL, v_jobs, '{}');
   RETURN jsonb_build_object('taken_over', cardinality(v_jobs), 'unfinished',
-    cardinality(v_jobs) - v_ended - v_strangers);
+    cardinality(v_jobs) - v_ended - v_strangers, 'lines', v_lines);
 END
 $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
@@ -96,8 +98,8 @@ COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
   'jobs move to this queue, so that they count until it has ended. Jobs at the paths of other lines take over what '
   'these lines say, in this queue and batch, and wait again with earlier attempts forgiven. What is durable of the '
   'same URL is kept. These lines are removed too. p_options as for submit(). Returns {"taken_over": how many jobs, '
-  '"unfinished": those that had not ended and keep their URL}. Raises HA003 for a queue that does not exist, HA007 '
-  'for a job that is running.';
+  '"unfinished": those that had not ended and keep their URL, "lines": how many it removed}. Raises HA003 for a queue '
+  'that does not exist, HA007 for a job that is running.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
@@ -131,13 +133,14 @@ COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
   'Which mirror of a line with this URL and these options a job goes on using, where the line names the job''s own URL '
   'and the mirror in use; NULL = none.';
 
-CREATE OR REPLACE FUNCTION haul.take_over(
+CREATE OR REPLACE FUNCTION haul.take_over_lines(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
-  p_jobs bigint[], p_completed bigint[]) RETURNS void
+  p_jobs bigint[], p_completed bigint[]) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_there bigint[];
+  v_lines bigint;
 BEGIN
   WITH asked AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
@@ -175,15 +178,17 @@ BEGIN
     SELECT w.* FROM haul.waiting_again(p_jobs) w;
   END IF;
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.owner = ANY (p_jobs);
+  GET DIAGNOSTICS v_lines = ROW_COUNT;
 
   PERFORM haul.arm_jobs(p_jobs);
+  RETURN v_lines;
 END
 $$;
-COMMENT ON FUNCTION haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
+COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
   'Makes detached jobs what the lines say that own them, the first of several, and removes these lines. The jobs wait '
   'again with earlier attempts forgiven. p_completed: jobs whose files are there; these, and jobs that were '
   'refreshing, replace the file unless their line says otherwise. p_priority NULL = keep their own. p_after NULL or 0 '
-  '= at once, and their lanes are armed.';
+  '= at once, and their lanes are armed. Returns how many lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -52,7 +52,9 @@ BEGIN
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
   GET DIAGNOSTICS v_waiting = ROW_COUNT;
-  PERFORM haul.take_over(p_submission, v_queue.id, v_step.batch, p_priority,
+  -- Of several lines for one job the first counts, and the others are skipped.
+  v_skipped := v_skipped - coalesce(cardinality(v_free.free), 0) + haul.take_over_lines(p_submission, v_queue.id,
+    v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after,
     coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
   PERFORM pg_notify('haul', 'queues:all');

@@ -28,3 +28,7 @@ DROP FUNCTION IF EXISTS haul.take_due(integer);
 -- The server, its timeline and the database in which the last tokens were drawn: see heed_origin().
 ALTER TABLE haul.pool ADD COLUMN IF NOT EXISTS server_start timestamptz, ADD COLUMN IF NOT EXISTS system bigint,
   ADD COLUMN IF NOT EXISTS timeline integer, ADD COLUMN IF NOT EXISTS database oid;
+
+-- These functions have one more parameter, or another name.
+DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
+DROP FUNCTION IF EXISTS haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]);

@@ -128,7 +128,7 @@ struct SubmissionTests {
       #expect(
         reply.conflicts
           == SubmitConflicts(
-            count: 2,
+            count: 2, removed: 2,
             first: [
               SubmitConflict(line: 1, path: "a.test/1", otherLine: nil, job: job),
               SubmitConflict(line: 3, path: "b.test/b", otherLine: 2, job: nil),
