@@ -99,6 +99,13 @@ extension JobQueue {
       "SELECT haul.close_store($1, $2, $3, $4)", [caller.worker, caller.secret, store, reason])
   }
 
+  /// Records the worker's signs in directories of stores; returns the other workers that have signed these instances.
+  package func signStores(_ caller: Caller, _ signs: [StoreSign]) async throws -> [StorePeer] {
+    try await callJSON(
+      "SELECT haul.sign_stores($1, $2, $3::jsonb)",
+      [caller.worker, caller.secret, try Self.json(signs)])
+  }
+
   /// The worker's last call: what it still holds may be rescued at once.
   package func stopWorker(_ caller: Caller) async throws {
     try await rows("SELECT haul.stop_worker($1, $2)", [caller.worker, caller.secret])

@@ -148,3 +148,28 @@ package struct RescueReply: Sendable, Decodable, Equatable {
   package let rescued: [Rescued]
   package let workers: [Int64]
 }
+
+/// What a worker has done and found in a directory of a store.
+package struct StoreSign: Sendable, Encodable, Equatable {
+  let instance: Int
+  let fresh: Bool
+  let unseen: [Int64]
+
+  /// A sign made of its parts; `unseen` are workers whose signs are missing.
+  package init(instance: Int, fresh: Bool, unseen: [Int64]) {
+    self.instance = instance
+    self.fresh = fresh
+    self.unseen = unseen
+  }
+}
+
+/// Another worker that has signed an instance of a store.
+package struct StorePeer: Sendable, Decodable, Equatable {
+  package let instance: Int
+  package let worker: Int64
+  package let machine: String
+  /// The age of its sign in seconds.
+  package let age: Double
+  /// Whether it does not find the sign of whoever asks.
+  package let misses: Bool
+}

@@ -67,6 +67,13 @@ package struct Store: Sendable {
     "\(directory) is not the directory that this worker opened: is the share mounted?"
   }
 
+  /// The message for a store that is a copy of the directory of `original`.
+  package func copied(of original: String) -> String {
+    let word = shellWord(directory)
+    return
+      "\(directory) is a copy of the directory that \(original) uses, with the same marker, and each lacks the other's files. To make it a store of its own, stop this worker, run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and start it again"
+  }
+
   /// The directory of a store that somebody has named.
   package static func open(_ mount: StoreMount) throws(StoreError) -> FileDescriptor {
     do throws(StoreError) {

@@ -110,6 +110,7 @@ package final class PoolWorker: Sendable {
     state.withLock { $0.work = work }
     let (ended, isEmpty) = await Self.serve(parts, until: work)
     let hasGivenUp = state.withLock { $0.hasGivenUp }
+    await parts.signs?.remove()
     await parts.engine.shutdown()
     await parts.hook?.finish()
     if case .failure(let error) = ended, !hasGivenUp { throw error }
@@ -129,6 +130,7 @@ package final class PoolWorker: Sendable {
     let hook: CompletionHook?
     let loop: WorkLoop
     let janitor: Janitor
+    let signs: SignWatch?
     let leadership: Leadership
   }
 
@@ -171,6 +173,8 @@ package final class PoolWorker: Sendable {
         logger: logger),
       janitor: Janitor(
         database: database, stores: stores, registration: registration, logger: logger),
+      signs: configuration.signsStores
+        ? SignWatch(database, stores, registration, watch: watch) : nil,
       leadership: Leadership(lock: database.control, work: database.work, logger: logger))
   }
 
@@ -211,6 +215,7 @@ package final class PoolWorker: Sendable {
       group.addTask { await parts.keeper.watch() }
       group.addTask { await parts.leadership.run(from: .now + Leadership.round) }
       group.addTask { await parts.janitor.run() }
+      group.addTask { await parts.signs?.run() }
       group.addTask { await parts.watch.run() }
       group.addTask {
         await listen(parts.database, parts.loop, parts.keeper, worker: parts.worker)

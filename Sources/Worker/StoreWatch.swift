@@ -20,6 +20,8 @@ final class StoreWatch: Sendable {
     var standing: [String: StoreHealth] = [:]
     /// By store, who waits for the look that has not come back.
     var looking: [String: [OneShot<StoreTrouble?>]] = [:]
+    /// By store, why it counts as a copy of another worker's.
+    var copied: [String: String] = [:]
   }
 
   private let stores: OpenStores
@@ -74,6 +76,15 @@ final class StoreWatch: Sendable {
     for store in stores.all where store.wasFull { await close(store.name, because: .full) }
   }
 
+  /// Closes a store whose directory is a copy of another worker's; nil lets it open again.
+  func setCopied(_ name: String, of original: (worker: Int64, machine: String)?) async {
+    let reason = original.flatMap { original in
+      stores[name].map { $0.copied(of: "worker \(original.worker) (\(original.machine))") }
+    }
+    state.withLock { $0.copied[name] = reason }
+    if let reason { await close(name, because: .unwritable(reason)) }
+  }
+
   /// Looks at stores in use and at closed ones, until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: Self.interval)) != nil {
@@ -125,6 +136,7 @@ final class StoreWatch: Sendable {
 
   /// Blocks while the disk does.
   private func trouble(of store: Store, forRoom: Bool, mayReopen: Bool) -> StoreTrouble? {
+    if let reason = state.withLock({ $0.copied[store.name] }) { return .unwritable(reason) }
     var store = store
     if !store.isInPlace {
       guard mayReopen, let new = stores.reopen(store) else {

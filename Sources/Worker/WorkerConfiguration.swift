@@ -33,6 +33,9 @@ package struct WorkerConfiguration: Sendable {
   package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
   /// Stop in order once nothing is queued, scheduled, interrupted or running in the queues.
   package var exitWhenIdle: Bool
+  /// Whether it leaves its sign in the stores' directories, so that copies of them are found out. For pools of several
+  /// machines.
+  package var signsStores = false
   /// The program's version, shown in the `workers` view.
   package var version: String
 

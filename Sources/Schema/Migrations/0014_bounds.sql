@@ -32,3 +32,6 @@ ALTER TABLE haul.pool ADD COLUMN IF NOT EXISTS server_start timestamptz, ADD COL
 -- These functions have one more parameter, or another name.
 DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
 DROP FUNCTION IF EXISTS haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]);
+
+-- The signs that a worker has left in directories of stores: {"instance id": {"since": time, "unseen": [worker ids]}}.
+ALTER TABLE haul.worker ADD COLUMN IF NOT EXISTS signs jsonb NOT NULL DEFAULT '{}';

@@ -20,6 +20,7 @@ GRANT EXECUTE ON FUNCTION
   haul.heartbeat(bigint, text, bigint, jsonb, jsonb),
   haul.checkpoint(bigint, text, jsonb),
   haul.unneeded_parts(bigint, text, integer, jsonb),
+  haul.sign_stores(bigint, text, jsonb),
   haul.rescue(),
   haul.promote(integer),
   haul.roll_up(integer),

@@ -104,6 +104,7 @@ struct WorkerCommand: HaulCommand {
         allowedNetworks: networks, exitWhenIdle: exitWhenIdle, version: Haul.version)
       configuration.rateLimit = limitRate?.limit
       configuration.requests = settings
+      configuration.signsStores = true
       configuration.onComplete = onComplete.flatMap { $0.isEmpty ? nil : $0 }
       let worker = try PoolWorker(configuration, logger: log.logger("worker"))
       StopSignals.stopGracefully { worker.drain() }

@@ -157,7 +157,8 @@ struct PowerLossTests {
     await connection.close()
     #expect(paths.count == longCount + smallCount)
     for path in paths { try expectWhole(path, below: root) }
-    #expect(try FileTree.files(below: root) == (paths + [".haul/store.json"]).sorted())
+    let files = try FileTree.files(below: root).filter { !$0.hasPrefix(".haul/workers/") }
+    #expect(files == (paths + [".haul/store.json"]).sorted())
   }
 
   private func expectWhole(_ path: String, below root: String) throws {

@@ -82,8 +82,10 @@ extension HaulPool {
       "SELECT result::text FROM haul.attempts WHERE job = $1 ORDER BY token", [job])
   }
 
-  /// Files in the store but for its marker.
+  /// Files in the store but for its marker and the signs of workers.
   package func files() throws -> [String] {
-    try FileTree.files(below: directory).filter { $0 != ".haul/store.json" }
+    try FileTree.files(below: directory).filter {
+      $0 != ".haul/store.json" && !$0.hasPrefix(".haul/workers/")
+    }
   }
 }

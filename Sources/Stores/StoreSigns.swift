@@ -1,0 +1,48 @@
+import Glibc
+import HaulSystem
+package import HaulTransfer
+
+/// The signs of workers in a store's directory: empty files `.haul/workers/POOL.NUMBER`.
+extension Store {
+  private static let signsPath = ".haul/workers"
+  /// Signs of workers that have not ended in order go after a week, in seconds.
+  private static let oldAge = 7 * 86_400
+
+  /// Leaves a worker's sign, each time anew: on NFS a machine that changes a directory also sees what others have changed
+  /// there. Returns whether it was not there. Blocks while the disk does.
+  package func sign(pool: String, worker: Int64) throws(TransferError) -> Bool {
+    let directory = try root.makeDirectories(Self.signsPath)
+    let signs = PartDirectory(directory)
+    let name = "\(pool).\(worker)"
+    let isFresh = unsafe faccessat(directory.raw, name, F_OK, 0) != 0
+    try signs.remove("\(name).new")
+    _ = try signs.create("\(name).new")
+    _ = try signs.rename("\(name).new", to: name)
+    return isFresh
+  }
+
+  /// The workers of a pool whose signs are there; removes very old ones. Blocks while the disk does.
+  package func signs(pool: String) throws(TransferError) -> Set<Int64> {
+    let directory = try root.makeDirectories(Self.signsPath)
+    let signs = PartDirectory(directory)
+    var found: Set<Int64> = []
+    for name in try signs.names(startingWith: "\(pool).") {
+      var status = stat()
+      if unsafe fstatat(directory.raw, name, &status, 0) == 0,
+        status.st_mtim.tv_sec < time(nil) - Self.oldAge
+      {
+        try signs.remove(name)
+      } else if let worker = Int64(name.dropFirst(pool.utf8.count + 1)) {
+        found.insert(worker)
+      }
+    }
+    return found
+  }
+
+  /// Removes a worker's sign, and the directory with the last one. Blocks while the disk does.
+  package func removeSign(pool: String, worker: Int64) {
+    guard let directory = root.directory(beneath: Self.signsPath) else { return }
+    try? PartDirectory(directory).remove("\(pool).\(worker)")
+    _ = root.removeDirectory(Self.signsPath)
+  }
+}
