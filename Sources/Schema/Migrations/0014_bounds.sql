@@ -20,17 +20,14 @@ ALTER TABLE haul.pulse ADD COLUMN IF NOT EXISTS stepped_at timestamptz, ADD COLU
 -- Since when which transactions hold rows: see watch_holders().
 ALTER TABLE haul.pulse ADD COLUMN IF NOT EXISTS holders jsonb NOT NULL DEFAULT '{}';
 
--- They have one more parameter.
-DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
-DROP FUNCTION IF EXISTS haul.move_due(integer, bigint);
-DROP FUNCTION IF EXISTS haul.take_due(integer);
-
 -- The server, its timeline and the database in which the last tokens were drawn: see heed_origin().
 ALTER TABLE haul.pool ADD COLUMN IF NOT EXISTS server_start timestamptz, ADD COLUMN IF NOT EXISTS system bigint,
   ADD COLUMN IF NOT EXISTS timeline integer, ADD COLUMN IF NOT EXISTS database oid;
 
 -- These functions have one more parameter, or another name.
 DROP FUNCTION IF EXISTS haul.leases_of(bigint, bigint);
+DROP FUNCTION IF EXISTS haul.move_due(integer, bigint);
+DROP FUNCTION IF EXISTS haul.take_due(integer);
 DROP FUNCTION IF EXISTS haul.take_over(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]);
 
 -- The signs that a worker has left in directories of stores: {"instance id": {"since": time, "unseen": [worker ids]}}.
