@@ -241,7 +241,7 @@ package final class PoolWorker: Sendable {
     try await queue.requireSchema()
     return try await queue.register(
       program: configuration.version, machine: Self.machine, pid: Int(getpid()),
-      concurrency: configuration.concurrency,
+      concurrency: configuration.leases,
       stores: stores.all.map { .init(store: $0.name, marker: $0.marker) },
       queues: configuration.queues)
   }

@@ -85,7 +85,8 @@ BEGIN
     jsonb_agg(to_jsonb(g)) INTO v_done, v_moves, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
-      coalesce(d.host, d.host_name) AS blocks, d.range_unsafe, count(*) AS ended, min(d.job) AS head,
+      haul.host_to_block(d.worker, d.host_name, d.host) AS blocks, d.range_unsafe, count(*) AS ended,
+      min(d.job) AS head,
       max(extract(epoch FROM d.host_delay)) AS delay,
       -- Only by a job's first try: an address that is always refused says nothing of the host.
       count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many
@@ -100,6 +101,22 @@ END
 $$;
 COMMENT ON FUNCTION haul.end_together(bigint, jsonb) IS
   'What end_leases() does, for all endings or none: an ending that raises an error raises it for all.';
+
+-- A worker's word alone may not stop a host that others work on.
+CREATE OR REPLACE FUNCTION haul.host_to_block(p_worker bigint, p_own text, p_answered text) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  RETURN CASE
+    WHEN p_answered IS NULL OR p_answered = p_own THEN p_own
+    WHEN EXISTS (SELECT FROM haul.host_name n JOIN haul.lease l ON l.worker = p_worker AND l.host = n.id
+      WHERE n.name = p_answered) THEN p_answered END;
+END
+$$;
+COMMENT ON FUNCTION haul.host_to_block(bigint, text, text) IS
+  'The host that is left alone after a failure by a host''s trouble. p_own: the job''s host, p_answered: the one that '
+  'answered, as after a redirect; NULL = the same. NULL = none: it is neither the job''s own nor one of which the '
+  'worker holds a job. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.waited_in_vain(p_message text, p_trouble interval, p_asked interval) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -32,14 +32,14 @@ DECLARE
   v_queues text;
 BEGIN
   SELECT array_agg(DISTINCT d.host_id),
-    array_agg(DISTINCT d.blocks) FILTER (WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host'),
+    array_agg(DISTINCT d.blocks) FILTER (WHERE d.state = 'scheduled' AND haul.disposition(d.error) = 'host'
+      AND d.blocks IS NOT NULL),
     string_agg(DISTINCT d.queue::text, ',') FILTER (WHERE d.state IN ('queued', 'interrupted'))
   INTO v_ids, v_blocked, v_queues
   FROM jsonb_to_recordset(p_done)
     AS d(host_id integer, state haul.job_state, error text, blocks text, queue integer);
 
   IF v_blocked IS NOT NULL THEN
-    PERFORM haul.ensure_hosts(v_blocked);  -- a redirect's target may be new here
     SELECT v_ids || array_agg(n.id) INTO v_ids FROM haul.host_name n
     WHERE n.name = ANY (v_blocked) AND n.id <> ALL (v_ids);
   END IF;

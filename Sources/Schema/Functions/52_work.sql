@@ -92,12 +92,13 @@ DECLARE
   v_last record;
   v_settled jsonb;
   v_is_known boolean;
+  v_room record;
   v_claim record;
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   -- The newest version first, as in host_now().
-  SELECT c.ctid AS place, c.call, c.claims, c.seen INTO v_last FROM haul.worker_call c
+  SELECT c.ctid AS place, c.call, c.claims, c.seen, c.held INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
   IF p_call < v_last.call THEN
     RAISE EXCEPTION 'call % of worker % is older than its last, %', p_call, p_worker, v_last.call
@@ -110,10 +111,12 @@ BEGIN
   v_settled := haul.end_leases(p_worker, p_endings);
   v_is_known := haul.heed_origin(false);
   PERFORM haul.note_fetched(p_worker, p_endings) WHERE jsonb_array_length(v_settled) < jsonb_array_length(p_endings);
-  v_claim := haul.claim_jobs(p_worker, p_call, v_last.claims + 1, p_queues, CASE WHEN v_is_known THEN least(p_free_slots, 1000) ELSE 0 END,
-    v_last.seen);
-  UPDATE haul.worker_call SET call = p_call, claims = claims + CASE WHEN p_free_slots > 0 AND v_is_known THEN 1 ELSE 0 END,
-    seen = v_claim.seen
+  v_room := haul.room(p_worker, v_last.held - jsonb_array_length(v_settled),
+    CASE WHEN v_is_known THEN least(p_free_slots, 1000) ELSE 0 END);
+  v_claim := haul.claim_jobs(p_worker, p_call, v_last.claims + 1, p_queues, v_room.jobs, v_last.seen);
+  UPDATE haul.worker_call SET call = p_call,
+    claims = claims + CASE WHEN p_free_slots > 0 AND v_is_known THEN 1 ELSE 0 END,
+    seen = v_claim.seen, held = v_room.held + v_claim.claimed
   WHERE ctid = v_last.place;
   RETURN jsonb_build_object('settled', v_settled, 'later', haul.still_open(p_worker, p_endings, v_settled),
     'claimed', CASE WHEN v_claim.claimed > 0 THEN haul.claimed_by(p_worker, p_call) ELSE '[]' END,
@@ -124,8 +127,9 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'Settles what a worker has finished, then claims up to p_free_slots jobs, in one commit; 0 only settles. p_call is '
   '1, 2, 3, … for each worker. The same number again changes nothing and returns what the first call gave, so a lost '
   'reply loses nothing; a smaller one raises HA006. p_endings as for end_leases(), with the results completed, failed '
-  'and released. p_queues: names, or NULL for all queues whose store the worker mounts; it gets no jobs for a store '
-  'that it has closed. Returns {"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], '
+  'and released. p_queues: names, or NULL for all queues whose store the worker mounts; it gets no jobs of a queue '
+  'that it has not registered for, none for a store that it has closed, and holds at most most_leases(). Returns '
+  '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], '
   '"contended": true = somebody else held what was due, so ask again soon, "wait": seconds until something known '
   'becomes due, "draining", "later": tokens of endings that another session held up: end them in a later call}. An '
   'ending whose token is stale is in neither list.';
@@ -175,14 +179,16 @@ BEGIN
   claimed := 0;
   seen := p_seen;
   contended := false;
-  SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining
+  SELECT w.instances, w.closed_stores, w.draining OR w.expires_at <= clock_timestamp() AS closed, w.draining,
+    CASE WHEN w.queues IS NULL THEN p_queues WHEN p_queues IS NULL THEN w.queues
+      ELSE ARRAY(SELECT u.name FROM unnest(p_queues) AS u(name) WHERE u.name = ANY (w.queues)) END AS queues
   INTO v_worker FROM haul.worker w WHERE w.id = p_worker;
   draining := v_worker.draining;
   IF p_free_slots <= 0 OR v_worker.closed THEN
     RETURN;
   END IF;
   FOR v_queue IN
-    SELECT q.id, q.max_running, i.id AS instance FROM haul.queues_to_look_at(p_queues, p_seen) n
+    SELECT q.id, q.max_running, i.id AS instance FROM haul.queues_to_look_at(v_worker.queues, p_seen) n
     JOIN haul.queue q ON q.id = n.queue
     JOIN haul.store_instance i ON i.store = q.store AND i.id = ANY (v_worker.instances)
     WHERE NOT q.paused AND q.deleted_at IS NULL

@@ -84,10 +84,12 @@ BEGIN
     -- So that it waits for an ending, and for no operator's transaction.
     ORDER BY l.job FOR KEY SHARE OF l) t;
   INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
-  SELECT e.job, e.token, e.instance, e.durable * int8multirange(int8range(0, haul.largest_file())),
+  -- By job and token: the token of one job gives no right to another.
+  SELECT e.job, e.token, l.instance, e.durable * int8multirange(int8range(0, haul.largest_file())),
     haul.bytes_of(e.length), e.resume::jsonb, e.intent, clock_timestamp()
-  FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint, instance integer,
-    durable int8multirange, length bigint, resume text, intent text)
+  FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint, durable int8multirange, length bigint, resume text,
+    intent text)
+  JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
   WHERE e.token = ANY (v_live) AND octet_length(e.resume) <= 65536 AND octet_length(coalesce(e.intent, '')) <= 4096
   ORDER BY e.job
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, instance = excluded.instance, durable = excluded.durable,
@@ -97,9 +99,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
-  'Records durable progress after the bytes have reached the disk: [{"job", "token", "instance", "durable", '
-  '"length", "resume", "intent"}]. Returns the tokens that are live; a stale one changes nothing, nor does one whose '
-  '"resume" has more than 64 KiB or whose "intent" has more than 4,096 bytes.';
+  'Records durable progress after the bytes have reached the disk, in the worker''s own instance of the job''s store: '
+  '[{"job", "token", "durable", "length", "resume", "intent"}]. Returns the tokens that are live; a stale one '
+  'changes nothing, nor does one whose "resume" has more than 64 KiB or whose "intent" has more than 4,096 bytes.';
 
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb

@@ -32,3 +32,5 @@ DROP FUNCTION IF EXISTS haul.take_over(uuid, integer, integer, smallint, jsonb, 
 
 -- The signs that a worker has left in directories of stores: {"instance id": {"since": time, "unseen": [worker ids]}}.
 ALTER TABLE haul.worker ADD COLUMN IF NOT EXISTS signs jsonb NOT NULL DEFAULT '{}';
+-- How many jobs a worker holds, or more: what others have ended is found out when it holds too many.
+ALTER TABLE haul.worker_call ADD COLUMN IF NOT EXISTS held integer NOT NULL DEFAULT 0;

@@ -172,8 +172,11 @@ struct HostTroubleTests {
   @Test func `trouble is that of the host that answered`() async throws {
     try await Pool.open { pool in
       try await pool.submit(1)
+      try await pool.submit(1, to: "b.test")
       let worker = try await pool.worker()
-      try await worker.end(worker.claimOne(), .failed, "connect", host: "b.test")
+      let leases = try await worker.claim(2)
+      let lease = try #require(leases.first { $0.host == "a.test" })
+      try await worker.end(lease, .failed, "connect", host: "b.test")
       #expect(
         try await pool.column("SELECT name FROM haul.host WHERE trouble_since IS NOT NULL")
           == ["b.test"])

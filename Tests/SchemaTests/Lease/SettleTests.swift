@@ -83,8 +83,11 @@ struct SettleTests {
   @Test func `the host that answered is blocked, not the one that redirected`() async throws {
     try await Pool.open { pool in
       try await pool.submit(2)
+      try await pool.submit(1, to: "mirror.test")
       let worker = try await pool.worker()
-      let lease = try await worker.claimOne()
+      let leases = try await worker.claim(2)
+      let lease = try #require(leases.first { $0.host == "a.test" })
+      #expect(leases.contains { $0.host == "mirror.test" })
       try await worker.end(lease, .failed, "connect", retryAfter: 60, host: "mirror.test")
       #expect(
         try await pool.column("SELECT name FROM haul.host WHERE blocked_until IS NOT NULL")

@@ -48,7 +48,7 @@ final class Pool: Sendable {
 
   /// Registers a worker with two sessions of its own. `markers` are of the store `data`, the pool's own unless given; `queues` as to register().
   func worker(
-    markers: [String]? = nil, concurrency: Int = 64, queues: [String]? = nil
+    markers: [String]? = nil, concurrency: Int = 1024, queues: [String]? = nil
   ) async throws -> TestWorker {
     let work = try await connect()
     let stores = (markers ?? [marker]).map { JobQueue.StoreMarker(store: Self.name, marker: $0) }

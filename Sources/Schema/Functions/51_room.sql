@@ -1,0 +1,27 @@
+-- How many jobs a worker may hold.
+
+CREATE OR REPLACE FUNCTION haul.most_leases(p_concurrency integer) RETURNS integer
+LANGUAGE sql IMMUTABLE RETURN 4 * p_concurrency;
+COMMENT ON FUNCTION haul.most_leases(integer) IS
+  'How many jobs a worker that has registered with this concurrency may hold at once. Beside its transfers it '
+  'publishes files, waits for hosts that do not answer, and for a disk that hangs: up to as many jobs again each.';
+
+CREATE OR REPLACE FUNCTION haul.room(p_worker bigint, p_held integer, p_asked integer, OUT jobs integer,
+  OUT held integer)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+DECLARE
+  v_most integer := (SELECT haul.most_leases(w.concurrency) FROM haul.worker w WHERE w.id = p_worker);
+BEGIN
+  jobs := p_asked;
+  held := greatest(p_held, 0);
+  IF jobs > 0 AND held + jobs > v_most THEN
+    -- Leases that others have ended, as after a rescue, are still in p_held.
+    held := (SELECT count(*) FROM haul.lease l WHERE l.worker = p_worker);
+    jobs := least(jobs, greatest(v_most - held, 0));
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.room(bigint, integer, integer) IS
+  'How many of p_asked jobs a worker may claim so that it holds at most most_leases(), and how many it holds. p_held: '
+  'how many it holds, or more. Counts leases only where that may be too many.';
