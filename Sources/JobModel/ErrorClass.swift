@@ -5,6 +5,8 @@ package struct ErrorClass: DatabaseWord {
   package let rawValue: String
   package init(rawValue: String) { self.rawValue = rawValue }
 
+  /// The host has answered none of several transfers in a row.
+  package static let silent = ErrorClass(rawValue: "silent")
   /// The host was in trouble for longer than the job waits for one. Only the database decides this.
   package static let hostUnreachable = ErrorClass(rawValue: "host_unreachable")
   /// Worker after worker died while it had the job. Only the database decides this.
@@ -13,5 +15,5 @@ package struct ErrorClass: DatabaseWord {
   package static let `internal` = ErrorClass(rawValue: "internal")
 
   /// The classes that only a pool has.
-  package static let known: [ErrorClass] = [.hostUnreachable, .rescuedTooOften, .internal]
+  package static let known: [ErrorClass] = [.silent, .hostUnreachable, .rescuedTooOften, .internal]
 }

@@ -43,6 +43,9 @@ package struct Lease: Sendable, Decodable, Equatable {
   package let rangeUnsafe: Bool?
   /// The file of a job that had completed and is asked for again.
   package let earlier: EarlierFile?
+  /// Where the host has not answered lately: how often in a row it has failed; negative where it has not answered yet, or kept
+  /// silent once.
+  package let hostFailures: Int?
   /// How often the source has changed in earlier attempts.
   package let changes: Int?
   /// True where an earlier attempt may have ended without its worker's word, which may have published the file.

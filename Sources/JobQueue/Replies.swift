@@ -80,9 +80,14 @@ package struct Progress: Sendable, Encodable, Equatable {
   package var total: Int64?
   /// Bytes a second, lately.
   package var rate: Int64
+  /// True where it waits for a disk that hangs, and its host has perhaps not been asked yet.
+  package var waitsForDisk: Bool?
 
   /// Progress made of its parts.
-  package init(job: Int64, token: Int64, bytes: Int64, total: Int64?, rate: Int64) {
+  package init(
+    job: Int64, token: Int64, bytes: Int64, total: Int64?, rate: Int64, waitsForDisk: Bool? = nil
+  ) {
+    self.waitsForDisk = waitsForDisk
     self.job = job
     self.token = token
     self.bytes = bytes

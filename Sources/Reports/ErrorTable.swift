@@ -36,6 +36,12 @@ package enum ErrorTable {
   /// Made by the database from what several attempts have come to.
   private static let ofPool = [
     Row(
+      word: .silent,
+      explanation: .init(
+        .host,
+        "The host kept silent: several transfers in a row waited for their first byte in vain.",
+        "Check that the host is up, and that the worker's machine reaches it.")),
+    Row(
       word: .hostUnreachable,
       explanation: .init(
         .kept,

@@ -17,7 +17,8 @@ extension WorkerRow {
       "STATE", key: "state", value: { .string($0.state.rawValue) },
       text: { $0.claimsLess ? "trouble" : $0.state.rawValue },
       style: { $0.claimsLess ? .red : Style($0.state) }),
-    Column("RUNNING", key: "running", .right, value: { .number($0.running) }),
+    Column(
+      "RUNNING", key: "running", .right, value: { .number($0.running) }, text: { $0.placesTaken }),
     Column("OF", key: "concurrency", .right, value: { .number($0.concurrency) }),
     Column(
       "RATE", key: "rate", .right, value: { .number($0.rate) },
@@ -40,4 +41,11 @@ extension WorkerRow {
     .time("EXPIRES", key: "expires_at") { $0.expiresAt },
     Column("TROUBLE", key: "trouble", value: { $0.trouble.map { .string($0) } ?? .null }),
   ]
+}
+
+extension WorkerRow {
+  /// How many places its jobs take, and how many more jobs it holds: `16+2` where two wait for a disk or for a silent host.
+  package var placesTaken: String {
+    running > concurrency ? "\(concurrency)+\(running - concurrency)" : "\(running)"
+  }
 }

@@ -127,6 +127,7 @@ package final class PoolWorker: Sendable {
     let keeper: LeaseKeeper
     let database: Database
     let watch: StoreWatch
+    let silence: SilenceWatch
     let hook: CompletionHook?
     let loop: WorkLoop
     let janitor: Janitor
@@ -156,6 +157,9 @@ package final class PoolWorker: Sendable {
       logger: logger,
       onClosed: configuration.onStoreClosed,
       onChange: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() })
+    let silence = SilenceWatch(
+      runningJobs, slots: slots,
+      onChange: { [weak self] in self?.state.withLock { $0.loop }?.claimSoon() })
     let environment = RunEnvironment(
       engine: engine, stores: stores, pool: registration.pool,
       allowsOwnOrigins: configuration.allowsOwnOrigins,
@@ -167,7 +171,8 @@ package final class PoolWorker: Sendable {
     }
     return Parts(
       worker: registration.worker, logger: logger, engine: engine, runningJobs: runningJobs,
-      keeper: keeper, database: database, watch: watch, hook: hook,
+      keeper: keeper, database: database, watch: watch,
+      silence: silence, hook: hook,
       loop: WorkLoop(
         database, configuration, runningJobs: runningJobs, environment: environment, hook: hook,
         logger: logger),
@@ -217,6 +222,7 @@ package final class PoolWorker: Sendable {
       group.addTask { await parts.janitor.run() }
       group.addTask { await parts.signs?.run() }
       group.addTask { await parts.watch.run() }
+      group.addTask { await parts.silence.run() }
       group.addTask {
         await listen(parts.database, parts.loop, parts.keeper, worker: parts.worker)
       }

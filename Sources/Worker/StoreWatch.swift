@@ -153,8 +153,11 @@ final class StoreWatch: Sendable {
     }
     guard isNews else { return }
     if trouble == .hangs {
-      // What waits for that disk keeps nobody else from the network.
-      for run in runningJobs.running where run.lease.store == name { slots.leave(run.lease.token) }
+      // What waits for that disk keeps nobody else from the network, nor from its host.
+      for run in runningJobs.running where run.lease.store == name {
+        run.waitsForDisk = true
+        slots.leave(run.lease.token)
+      }
     }
     let reason = trouble.description
     logger.warning(.storeClosed, (.store, LogValue(name)), (.reason, LogValue(reason)))

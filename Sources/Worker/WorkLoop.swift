@@ -107,13 +107,14 @@ final class WorkLoop: Sendable {
   }
 
   /// How many more jobs it may hold. Those that are being published take no room from others, up to as many again: the network does
-  /// not wait for the disk. Those that wait for a disk that hangs take none at all. Without a confirmed lease no job is asked for.
+  /// not wait for the disk. Nor do those whose hosts are silent: as many of these as there are slots run beside the others, and the rest
+  /// make way for what is claimed. Those that wait for a disk that hangs take none at all. Without a confirmed lease no job is asked for.
   private var room: Int {
     guard environment.keeper.mayClaim else { return 0 }
     let hanging = environment.watch.hanging
     let running = runningJobs.running.filter { !hanging.contains($0.lease.store) }
     let publishing = min(running.count { $0.isPublishing }, configuration.leases)
-    return configuration.leases - (running.count - publishing)
+    return configuration.leases - (running.count - publishing - environment.slots.silentCount)
   }
 
   /// How long yet to gather what the next call settles; nil where it is time. As long as leases wait for a slot the network does

@@ -50,7 +50,7 @@ PARKED = """
 SELECT h.name, r.queue, r.instance, min(r.job) FROM haul.ready r JOIN haul.host h ON h.id = r.host
 LEFT JOIN haul.lane l ON l.host = r.host AND l.queue = r.queue AND l.instance = r.instance
 WHERE l.head IS NULL OR (r.priority, r.job) < (l.priority, l.head)
-  OR l.next_at IS NULL AND h.in_flight < CASE WHEN h.failures > 0 THEN 1 ELSE h.cap END
+  OR l.next_at IS NULL AND h.in_flight < CASE WHEN h.failures <> 0 THEN 1 ELSE h.cap END
 GROUP BY 1, 2, 3"""
 TOKENS = """
 SELECT l.job, l.token, max(a.token) FROM haul.lease l JOIN haul.attempt a ON a.job = l.job

@@ -7,7 +7,8 @@
 
    A statement is a step: it sees what was committed when it began, and its own transaction's writes. A lock is a step that
    waits (or, SKIP LOCKED, passes by) and then sees the row as it is by now. A deadlock is an invalid end state. Left out:
-   how a lane is made (ArmInterleavingTests), time (blocks, intervals, scheduled jobs, marks), priorities, instances, batches, max_running, hosts beyond the one.
+   how a lane is made (ArmInterleavingTests), hear_hosts() of heartbeats, which raises the places as cap does and waits
+   for nobody (SilentHostTests), time (blocks, intervals, scheduled jobs, marks), priorities, instances, batches, max_running, hosts beyond the one.
 
    Broken on purpose, to see that it would be found:
      ONE_CLAIM    claim reads `ready` in the statement that locks the lane

@@ -9,7 +9,7 @@ import Testing
 
 /// Words of a newer database that this program does not know.
 struct UnknownWordTests {
-  private static func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
+  static func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     return try decoder.decode(type, from: Data(json.utf8))

@@ -26,6 +26,7 @@ extension PartTransfer {
   private func received(_ head: ResponseHead, by sink: Sink) -> HeadVerdict {
     let (ruling, verdict) = shared.withLock { shared -> (TableDecision<Action>, HeadVerdict) in
       shared.report.status = head.status
+      shared.asked = nil
       let ruling = shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
       shared.ruling = ruling.verdict
       switch ruling.verdict {

@@ -94,12 +94,14 @@ extension PartTransfer {
         await untilFree()
         continue
       }
+      shared.withLock { $0.asked = .now }
       let result = await engine.perform(
         request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields),
         sink: Sink(
           self, asked: condition == nil ? asked : .ifChanged, resource: resource), handle: handle)
       let ruling = shared.withLock { shared in
         shared.handle = nil
+        shared.asked = nil
         shared.cookies = result.cookies
         return shared.ruling
       }

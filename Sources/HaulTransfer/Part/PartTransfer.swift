@@ -143,6 +143,8 @@ package final class PartTransfer: Sendable {
     var cookies: [String] = []
     /// The exchange under way.
     var handle: ExchangeHandle?
+    /// Since when the exchange under way waits for its head; nil where none does.
+    var asked: ContinuousClock.Instant?
     /// Part files begun so far, for their names.
     var generation = 0
     /// The part file in use.
@@ -252,6 +254,7 @@ package final class PartTransfer: Sendable {
   package func unpause() {
     change { shared in
       shared.isPaused = false
+      if shared.asked != nil { shared.asked = .now }
       shared.handle?.unpause()
     }
   }
@@ -283,6 +286,11 @@ package final class PartTransfer: Sendable {
       let total = shared.body?.record?.completeLength ?? shared.body?.end
       return (shared.body?.bytes ?? 0, total, shared.report.fetched)
     }
+  }
+
+  /// Since when it waits for the first byte of an answer, or for the connection before; nil where it does not, or is paused.
+  package var silentSince: ContinuousClock.Instant? {
+    shared.withLock { $0.isPaused ? nil : $0.asked }
   }
 
   /// What is known besides the outcome; complete once ``run()`` has returned.

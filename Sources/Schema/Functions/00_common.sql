@@ -108,11 +108,13 @@ LANGUAGE sql IMMUTABLE STRICT
 RETURN (SELECT coalesce(haul.whole(sum(upper(r)::numeric - lower(r))), 0) FROM unnest(p_ranges) r);
 COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has, apart from endless ranges.';
 
+-- host.failures: 0 = it has answered; above 0 = failures in a row; -1 = it has not answered yet; -2 = it has answered
+-- nothing since a transfer waited for its first byte in vain.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
-LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures > 0 THEN 1 ELSE p_cap END $$;
+LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
   'How many transfers a host may see now, by its cap and its failures in a row. A host with failures gets one '
-  'transfer, to try.';
+  'transfer, to try, and so does one that has not answered yet (below 0).';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)
@@ -199,8 +201,8 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
     WHERE NOT EXISTS (SELECT FROM haul.host_name n WHERE n.name = u.name)
     ORDER BY u.name
     ON CONFLICT (name) DO NOTHING RETURNING id, name)
-  INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst)
-  SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst
+  INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst, failures)
+  SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst, -1
   FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p;
   -- Few are not, and those alone are looked at.
   UPDATE haul.host_name n SET used = true

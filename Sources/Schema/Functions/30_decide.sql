@@ -2,7 +2,7 @@
 CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE
-  WHEN p_error IN ('dns', 'connect', 'rate_limited') THEN 'host'
+  WHEN p_error IN ('dns', 'connect', 'rate_limited', 'silent') THEN 'host'
   WHEN p_error IN ('timeout', 'interrupted', 'http_5xx', 'range', 'source_changed', 'protocol',
     'disk_full', 'io', 'open_files', 'tls', 'suspect_page') THEN 'job'
   WHEN p_error IN ('credential', 'proxy', 'not_permitted') THEN 'worker'
@@ -16,6 +16,21 @@ COMMENT ON FUNCTION haul.disposition(text) IS
   'answered is blocked and the attempt is not charged. worker: the trouble of the worker that tried, so any worker '
   'tries again later, not charged. kept: asking again from here changes nothing, so the job fails, but keeps its '
   'progress for a retry.';
+
+CREATE OR REPLACE FUNCTION haul.is_silence(p_error text, p_status integer, p_host text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN coalesce(p_error IN ('timeout', 'silent') AND p_status IS NULL AND p_host IS NULL, false);
+COMMENT ON FUNCTION haul.is_silence(text, integer, text) IS
+  'Whether a transfer with this error has waited for the first byte of the job''s own host in vain. p_status: what the '
+  'host answered, p_host: another host that was asked last.';
+
+CREATE OR REPLACE FUNCTION haul.error_of(p_error text, p_status integer, p_host text, p_failures integer) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT IN (0, -1) THEN 'silent'
+  ELSE p_error END;
+COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
+  'The error class of a failure: silent, which is the host''s trouble, where a host keeps silent a second time without '
+  'an answer in between. p_failures: as host.failures is.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
@@ -61,6 +76,8 @@ DECLARE
   v_longest interval := greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second');
   v_waiting haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' WHEN p_resumable THEN 'interrupted'
     ELSE 'queued' END;
+  -- To be refused takes no time. To wait for a silent host takes seconds of a slot, so it is asked less often.
+  v_cost integer := CASE WHEN p_error = 'silent' THEN 3 ELSE 0 END;
   v_later haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
 BEGIN
   charged := false;
@@ -85,10 +102,11 @@ BEGIN
         error := 'host_unreachable';
       ELSE
         state := v_later;
-        host_delay := greatest(p_retry_after, haul.host_backoff(p_host_failures, p_dice, v_longest));
+        host_delay := greatest(p_retry_after, haul.host_backoff(p_host_failures + v_cost, p_dice, v_longest));
         -- A host that serves other jobs has no failures in a row. But a job that asks at a port where nobody listens
         -- holds the others up at each try, so it is tried less and less often.
-        delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries), p_dice, v_longest));
+        delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries) + v_cost, p_dice,
+          v_longest));
       END IF;
     WHEN haul.disposition(p_error) = 'worker' THEN
       IF p_refused OR p_trouble > p_max_host_wait THEN

@@ -178,7 +178,7 @@ BEGIN
       WHERE r.queue = k.queue AND r.host = k.host AND r.instance = 0 ORDER BY r.priority, r.job LIMIT 10000) w
     JOIN haul.host_name n ON n.name = haul.host_of(haul.url_in_use(w.url, w.options, w.mirror))
     CROSS JOIN LATERAL haul.host_now(n.id) t
-    WHERE h.failures > 0 AND t.failures = 0 AND haul.count_urls(w.options) > 1 AND n.id <> g.host
+    WHERE h.failures > 0 AND t.failures <= 0 AND haul.count_urls(w.options) > 1 AND n.id <> g.host
       AND NOT EXISTS (SELECT FROM haul.attempt a WHERE a.job = w.job AND NOT a.forgiven)
       AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = w.job)
       AND NOT EXISTS (SELECT FROM haul.refresh f WHERE f.job = w.job)

@@ -89,7 +89,8 @@ BEGIN
       min(d.job) AS head,
       max(extract(epoch FROM d.host_delay)) AS delay,
       -- Only by a job's first try: an address that is always refused says nothing of the host.
-      count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many
+      count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many,
+      count(*) FILTER (WHERE haul.is_silence(d.error, d.status, d.host)) AS silent
     FROM decided d
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) g;
   IF v_moves IS NOT NULL THEN
@@ -197,7 +198,9 @@ BEGIN
       status smallint, retry_after double precision, host text, bytes bigint, path text, digest text,
       fetched bigint, resumed_at bigint, changes integer, range_unsafe text, source jsonb)
   ), ended AS MATERIALIZED (
-    SELECT DISTINCT ON (l.job) e.*, l.place, l.worker, l.queue, l.host AS host_id, l.priority, l.command, l.attempt,
+    SELECT DISTINCT ON (l.job) e.job, e.token, e.result, haul.error_of(e.error, e.status, e.host, h.failures) AS error,
+      e.message, e.status, e.retry_after, e.host, e.bytes, e.path, e.digest, e.fetched, e.resumed_at, e.changes,
+      e.range_unsafe, e.source, l.place, l.worker, l.queue, l.host AS host_id, l.priority, l.command, l.attempt,
       l.started_at, c.job IS NOT NULL AS resumable, CASE WHEN c.job IS NOT NULL THEN c.instance ELSE 0 END
         AS wait_instance, haul.is_part_of_mirror(c.resume, j.options) AND haul.keeps_progress(e.error) AS keeps,
       coalesce(c.token = l.token, false) AS progressed, coalesce(haul.range_bytes(c.durable), 0) AS durable,
@@ -209,7 +212,7 @@ BEGIN
         THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
           AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
       j.options, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
-      h.name AS host_name, h.failures AS host_failures,
+      h.name AS host_name, greatest(h.failures, 0) AS host_failures,
       -- Old trouble that nobody has looked into since says nothing about now. And a job has waited for its host no
       -- longer than the job exists.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()

@@ -84,14 +84,16 @@ DECLARE
 BEGIN
   WITH ended AS (
     SELECT d.host_id, sum(d.ended) AS ended, bool_or(d.answered) AS answered,
-      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed, sum(d.too_many) AS too_many
+      coalesce(sum(d.ended) FILTER (WHERE d.result = 'completed'), 0) AS completed, sum(d.too_many) AS too_many,
+      coalesce(sum(d.silent), 0) AS silent
     FROM jsonb_to_recordset(p_done)
-      AS d(host_id integer, result text, ended integer, answered boolean, too_many integer)
+      AS d(host_id integer, result text, ended integer, answered boolean, too_many integer, silent integer)
     GROUP BY d.host_id
   ), back AS (
     UPDATE haul.host h SET
       in_flight = greatest(h.in_flight - e.ended, 0),
-      failures = CASE WHEN e.answered THEN 0 ELSE h.failures END,
+      failures = CASE WHEN e.answered THEN 0 WHEN e.silent > 0 AND h.failures < 1 THEN -2
+        ELSE h.failures END,
       trouble_since = CASE WHEN NOT e.answered THEN h.trouble_since END,
       cap = CASE WHEN e.too_many > 0 THEN least(h.cap, greatest(1, h.in_flight - e.too_many))
         WHEN e.grows THEN h.cap + 1 ELSE h.cap END,
@@ -109,7 +111,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.give_back_places(jsonb) IS
   'Gives hosts, which the caller has locked, the places of ended leases back; p_done as for settle_hosts(). A host '
-  'that answers has no failures any more, and its cap grows by one after successes_to_grow() completed jobs; where it '
+  'that answers has no failures any more, and its cap grows by one after successes_to_grow() completed jobs. One that '
+  'keeps silent gets one transfer at a time until it answers. Where it '
   'has refused some because others were running, it is lowered to so many as it served. Returns the hosts that were '
   'full and are not any more; NULL = none.';
 
@@ -121,7 +124,7 @@ BEGIN
     block_reason = CASE WHEN h.blocked_until > p_now THEN h.block_reason ELSE b.error END,
     -- Several transfers that fail together are one failure. A host that says that it is asked too much is asked half
     -- as much.
-    failures = h.failures + CASE WHEN h.blocked_until > p_now THEN 0 ELSE 1 END,
+    failures = CASE WHEN h.blocked_until > p_now THEN h.failures ELSE greatest(h.failures, 0) + 1 END,
     cap = CASE WHEN b.error = 'rate_limited' AND (h.blocked_until > p_now) IS NOT TRUE
       THEN greatest(1, h.cap / 2) ELSE h.cap END,
     successes = 0,

@@ -6,7 +6,7 @@ BEGIN
   WITH leases AS MATERIALIZED (
     SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job)
   ), hosts AS MATERIALIZED (
-    SELECT l.host AS id, h.name, h.range_unsafe_until
+    SELECT l.host AS id, h.name, h.range_unsafe_until, h.failures
     FROM (SELECT DISTINCT l.host FROM leases l) l CROSS JOIN LATERAL haul.host_now(l.host) h
   ), queues AS MATERIALIZED (
     SELECT q.id, q.name, s.name AS store FROM haul.queue q JOIN haul.store s ON s.id = q.store
@@ -18,6 +18,7 @@ BEGIN
     'url', haul.url_in_use(j.url, j.options, j.mirror), 'host', h.name, 'path', j.path,
     'options', CASE WHEN j.options = '{}' THEN j.options ELSE haul.readable_options(j.options) END,
     'attempt', l.attempt)
+    || CASE WHEN h.failures <> 0 THEN jsonb_build_object('host_failures', h.failures) ELSE '{}' END
     -- Of a first attempt there is no more to say.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
       ELSE jsonb_strip_nulls(jsonb_build_object(

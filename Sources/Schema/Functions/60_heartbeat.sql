@@ -48,6 +48,7 @@ BEGIN
       SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = g.token)
     FOR UPDATE SKIP LOCKED);
 
+  PERFORM haul.hear_hosts(p_worker, p_holding);
   RETURN jsonb_build_object(
     'expiry', extract(epoch FROM haul.lease_expiry()),
     'draining', v_draining,
@@ -63,12 +64,62 @@ END
 $$;
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   'A worker''s sign of life: extends all its leases and reports progress. p_seen: the last call whose reply the '
-  'worker has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate"}]. '
-  'p_received: bytes per second of all its transfers, ended ones too, [{"queue", "batch", "rate"}]; NULL = the sum of '
-  'p_holding. Returns {"expiry": seconds, "draining", "lost": [tokens that are no lease of the worker any more], "commands": '
-  '[{"job", "token", "command"}], "unlisted": [{"job", "token"}]: leases of calls up to p_seen that p_holding lacks '
-  'and the worker should release}. The caller may count on its leases for "expiry" seconds from when it sent the '
-  'call. Locks only the worker''s own rows.';
+  'worker has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate", '
+  '"waits_for_disk"}]. p_received: bytes per second of all its transfers, ended ones too, [{"queue", "batch", '
+  '"rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "lost": [tokens that are no lease '
+  'of the worker any more], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]: leases of '
+  'calls up to p_seen that p_holding lacks and the worker should release}. The caller may count on its leases for '
+  '"expiry" seconds from when it sent the call. Locks only the worker''s own rows, and of hosts and lanes those that it need '
+  'not wait for.';
+
+-- It waits for nobody, as a claim does not: the next heartbeat comes soon. A host is left to it where somebody holds a
+-- lane that would stay parked.
+CREATE OR REPLACE FUNCTION haul.hear_hosts(p_worker bigint, p_holding jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_hosts integer[];
+  v_lanes tid[];
+  v_queues text;
+BEGIN
+  SELECT array_agg(t.id) INTO v_hosts FROM (
+    SELECT h.id FROM (
+      SELECT l.host, max(l.started_at) AS started_at
+      FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint, bytes bigint,
+        waits_for_disk boolean)
+      JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
+      WHERE e.bytes > l.resumed_at OR e.waits_for_disk GROUP BY l.host) d
+    CROSS JOIN LATERAL haul.host_now(d.host) n JOIN haul.host h ON h.ctid = n.place
+    WHERE h.failures <> 0 AND coalesce(h.blocked_until <= d.started_at, true)
+    ORDER BY h.id FOR UPDATE OF h SKIP LOCKED) t;
+  IF v_hosts IS NULL THEN
+    RETURN;
+  END IF;
+  -- A new statement: while their hosts are locked nobody parks a lane of theirs.
+  SELECT array_agg(t.place) INTO v_lanes FROM (
+    SELECT l.ctid AS place FROM haul.lane_key k
+    CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) n JOIN haul.lane l ON l.ctid = n.place
+    WHERE k.host = ANY (v_hosts) AND l.next_at IS NULL AND l.head IS NOT NULL
+    ORDER BY k.host, k.queue, k.instance FOR UPDATE OF l SKIP LOCKED) t;
+  SELECT array_agg(u.id) INTO v_hosts FROM unnest(v_hosts) AS u(id) WHERE NOT EXISTS (
+    SELECT FROM haul.lane_key k CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) n
+    WHERE k.host = u.id AND n.next_at IS NULL AND n.head IS NOT NULL
+      AND n.place <> ALL (coalesce(v_lanes, '{}')));
+  UPDATE haul.host h SET failures = 0, trouble_since = NULL
+  FROM unnest(v_hosts) AS u(id) CROSS JOIN LATERAL haul.host_now(u.id) n WHERE h.ctid = n.place;
+  WITH armed AS (
+    UPDATE haul.lane l SET next_at = clock_timestamp()
+    FROM unnest(v_lanes) AS u(place) WHERE l.ctid = u.place AND l.host = ANY (v_hosts) RETURNING l.queue)
+  SELECT string_agg(DISTINCT a.queue::text, ',') INTO v_queues FROM armed a;
+  IF v_queues IS NOT NULL THEN
+    PERFORM pg_notify('haul', 'queues:' || v_queues);
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.hear_hosts(bigint, jsonb) IS
+  'Gives hosts all their places that have sent bytes to one of these transfers of a worker, which began after the '
+  'host''s last block, or whose transfer waits for a disk, and lets claims find their lanes. p_holding as for '
+  'heartbeat(). Passes over what is locked.';
 
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off

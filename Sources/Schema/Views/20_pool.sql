@@ -39,8 +39,9 @@ COMMENT ON COLUMN haul.workers.version IS 'Version of its program.';
 COMMENT ON COLUMN haul.workers.state IS
   'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped (in '
   'order).';
-COMMENT ON COLUMN haul.workers.running IS 'Jobs it holds.';
-COMMENT ON COLUMN haul.workers.concurrency IS 'Jobs it may hold at once.';
+COMMENT ON COLUMN haul.workers.running IS
+  'Jobs it holds: more than concurrency while it publishes files or waits for silent hosts, which takes no place.';
+COMMENT ON COLUMN haul.workers.concurrency IS 'Transfers it may run at once: its places.';
 COMMENT ON COLUMN haul.workers.rate IS
   'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.workers.stores IS 'Stores it mounts.';
@@ -164,14 +165,16 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
   CASE
     WHEN h.blocked_until > clock_timestamp() THEN 'blocked'
     WHEN h.in_flight >= haul.places(h.cap, h.failures)
-      THEN CASE WHEN h.in_flight >= h.policy_cap THEN 'full' ELSE 'adaptive' END
+      THEN CASE WHEN h.in_flight >= h.policy_cap THEN 'full' WHEN h.failures < 0 THEN 'unanswered'
+        ELSE 'adaptive' END
     WHEN NOT w.waiting THEN 'empty'
     WHEN w.all_paused THEN 'paused'
     WHEN w.all_stand THEN 'unserved'
     WHEN haul.next_start(h.min_interval, h.burst, h.next_start) > clock_timestamp() THEN 'interval'
   END AS why_idle,
   CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
-  h.failures, h.last_start, coalesce(h.range_unsafe_until > clock_timestamp(), false) AS range_unsafe,
+  greatest(h.failures, 0) AS failures, h.last_start,
+  coalesce(h.range_unsafe_until > clock_timestamp(), false) AS range_unsafe,
   CASE WHEN h.blocked_until > clock_timestamp() THEN h.block_reason END AS block_reason,
   h.policy_cap, h.min_interval, h.burst
 FROM haul.host h
@@ -205,7 +208,8 @@ COMMENT ON COLUMN haul.hosts.cap IS
   'How many may run at once now, pool-wide: less than policy_cap after it has refused to serve so many.';
 COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it that are neither held nor scheduled for later.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
-  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), empty, paused, '
+  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), '
+  'unanswered (one transfer runs, and the host has not sent a byte yet), empty, paused, '
   'unserved (its queues are paused or no live worker takes their jobs) or interval; NULL when something may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS
   'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';

@@ -43,7 +43,8 @@ BEGIN
       UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL, NULL,
         h.host
       FROM hosts h WHERE h.is_due
-        AND (h.why_idle IN ('full', 'adaptive') OR h.why_idle = 'interval' AND h.min_interval >= interval '1 second')
+        AND (h.why_idle IN ('full', 'adaptive', 'unanswered')
+          OR h.why_idle = 'interval' AND h.min_interval >= interval '1 second')
       UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL, q.queue, NULL FROM queues q
       WHERE q.running >= q.max_running AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
       UNION ALL SELECT 7, 'busy', q.queue, NULL, NULL, q.queue, NULL FROM queues q

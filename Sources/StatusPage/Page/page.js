@@ -16,6 +16,8 @@ const bytes = (value) => amount(value).join(" ");
 const rate = (value) => (value > 0 ? bytes(value) + "/s" : "–");
 const count = (value) => value.toLocaleString("en-US");
 const counted = (value, word) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
+// More jobs than places: the rest waits for a silent host or for a disk, which takes no place.
+const placesTaken = (running, places) => (running > places ? `${count(places)}+${count(running - places)}` : count(running));
 const two = (value) => String(value).padStart(2, "0");
 function span(seconds) {
   const s = Math.max(0, Math.floor(seconds));
@@ -187,7 +189,7 @@ const tables = {
       show(cell, host) {
         const [word, more] = cell.children;
         set(word, { null: noPlace ? "no worker has a place" : "yes", empty: "nothing waits" }[String(host.whyIdle ?? null)] ?? `no: ${host.whyIdle}`);
-        look(word, host.whyIdle === "blocked" ? "bad" : host.whyIdle === "adaptive" ? "warn" : "");
+        look(word, host.whyIdle === "blocked" ? "bad" : ["adaptive", "unanswered"].includes(host.whyIdle) ? "warn" : "");
         const reasons = host.whyIdle === "blocked" ? [host.blockReason, until(host.blockedUntil)] : [];
         if (host.cap < host.policyCap) reasons.push(`cap lowered from ${host.policyCap}`);
         set(more, reasons.filter(Boolean).join(", "));
@@ -213,7 +215,7 @@ const tables = {
         look(cell, `w-2 ${{ alive: "good", trouble: "bad", silent: "bad", draining: "warn" }[state] ?? ""}`);
       },
     },
-    plain("Running", "n w-2", (worker) => `${worker.running} of ${worker.concurrency}`),
+    plain("Running", "n w-2", (worker) => `${placesTaken(worker.running, worker.concurrency)} of ${worker.concurrency}`),
     plain("Rate", "n wide w-3", (worker) => rate(worker.rate)),
   ], (worker) => worker.worker, "No worker lives: haul worker starts one."),
 
@@ -326,7 +328,7 @@ function show(state) {
   set($("rate-unit"), `${unit}/s`);
   const places = state.workers.filter((worker) => worker.state === "alive").reduce((sum, worker) => sum + worker.concurrency, 0);
   noPlace = totals.running >= places;
-  set($("rate-more"), `${count(totals.running)} of ${counted(places, "place")} taken, ${counted(state.workers.length, "worker")}`);
+  set($("rate-more"), `${placesTaken(totals.running, places)} of ${counted(places, "place")} taken, ${counted(state.workers.length, "worker")}`);
   set($("n-running"), count(totals.running));
   // Paused jobs wait for somebody's word alone.
   const held = (state.queues ?? []).reduce((sum, queue) => sum + queue.held, 0);

@@ -57,6 +57,18 @@ extension JobRun {
     return ending
   }
 
+  /// Given back as it is, or to be tried again once its host is heard of.
+  func released(_ report: TransferReport, silence: Duration?) -> LeaseEnding {
+    var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
+    fill(&ending, report)
+    guard let silence, report.status == nil else { return ending }
+    ending.result = .failed
+    ending.error = .silent
+    ending.message =
+      "no answer within \(Int(silence / .seconds(1))) s, and other jobs waited for the slot"
+    return ending
+  }
+
   func fill(_ ending: inout LeaseEnding, _ report: TransferReport) {
     ending.fetched = report.fetched
     ending.resumedAt = report.resumedAt

@@ -4,8 +4,47 @@ import JobQueue
 import Log
 import Stores
 
-/// What a run leaves behind on the disk.
+/// What a run finds and leaves behind on the disk.
 extension JobRun {
+  /// What the source said of the file that the job has brought before, where that file is still there by its length and is
+  /// what the job now demands. Else all of it is fetched anew.
+  func source(
+    ofFileAt path: RelativePath, in store: Store
+  ) async throws(TransferError) -> SourceRecord? {
+    guard let earlier = lease.earlier, let source = earlier.source, let bytes = earlier.bytes,
+      earlier.satisfies(lease.options)
+    else { return nil }
+    let size = try await store.io.run { () throws(TransferError) in
+      try store.destination.open(path)?.size()
+    }
+    guard size == bytes else { return nil }
+    var record = SourceRecord(fields: source)
+    record.length = bytes
+    return record
+  }
+
+  func publish(
+    _ part: PartFile, _ length: Int64, _ report: TransferReport, isKept: Bool,
+    _ publisher: Publisher
+  ) async -> LeaseEnding? {
+    do throws(TransferError) {
+      guard let published = try await publisher.publish(part, length: length, isKept: isKept)
+      else { return lost(report) }
+      await removeParts(report.leftover, in: publisher.parts, of: publisher.store)
+      switch published {
+      case .placed(let placed):
+        return completed(
+          bytes: length, path: placed.description, report: report, digest: report.digest)
+      case .skipped(let bytes):
+        return skipped(bytes: bytes, path: publisher.path.description, report: report)
+      }
+    } catch {
+      // Nothing of it is of use to a later attempt unless a checkpoint means it.
+      if !isKept { await removeParts([part.name], in: publisher.parts, of: publisher.store) }
+      return failure(error, report: report)
+    }
+  }
+
   func lost(_ report: TransferReport) -> LeaseEnding {
     logger.warning(.leaseLost, (.path, LogValue(lease.path)))
     // It changes nothing but how much the attempt is known to have fetched.

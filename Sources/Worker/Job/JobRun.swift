@@ -24,6 +24,9 @@ final class JobRun: Sendable {
     var isSuspended = false
     var hasBegun = false
     var isPublishing = false
+    var waitsForDisk = false
+    /// How long it has waited for its first byte in vain, where others needed its slot.
+    var silence: Duration?
     var kept: Int64 = 0
   }
 
@@ -68,6 +71,22 @@ final class JobRun: Sendable {
     }
   }
 
+  /// Ends it, since its host has been silent for `time` and others need its slot. Nothing once anybody has answered.
+  func giveUp(after time: Duration) {
+    guard let transfer = state.withLock({ $0.isStopped ? nil : $0.transfer }),
+      transfer.report.status == nil
+    else { return }
+    halt { state in
+      if !state.isStopped { state.silence = time }
+      state.isStopped = true
+    }
+  }
+
+  /// Since when it waits for the first byte of an answer; nil where it does not.
+  var silentSince: ContinuousClock.Instant? {
+    state.withLock { $0.hasBegun ? $0.transfer : nil }?.silentSince
+  }
+
   /// Holds the transfer until the lease is confirmed; its socket stays open.
   func suspend() { transfer { $0.isSuspended = true }?.pause() }
 
@@ -79,6 +98,12 @@ final class JobRun: Sendable {
 
   /// Whether its bytes are all there: what it waits for is the disk, not the network.
   var isPublishing: Bool { state.withLock { $0.isPublishing } }
+
+  /// Whether its disk has been found to hang: set once, and of no account when it goes on.
+  var waitsForDisk: Bool {
+    get { state.withLock { $0.waitsForDisk } }
+    set { state.withLock { $0.waitsForDisk = newValue } }
+  }
 
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
@@ -190,23 +215,6 @@ final class JobRun: Sendable {
     }
   }
 
-  /// What the source said of the file that the job has brought before, where that file is still there by its length and is
-  /// what the job now demands. Else all of it is fetched anew.
-  private func source(
-    ofFileAt path: RelativePath, in store: Store
-  ) async throws(TransferError) -> SourceRecord? {
-    guard let earlier = lease.earlier, let source = earlier.source, let bytes = earlier.bytes,
-      earlier.satisfies(lease.options)
-    else { return nil }
-    let size = try await store.io.run { () throws(TransferError) in
-      try store.destination.open(path)?.size()
-    }
-    guard size == bytes else { return nil }
-    var record = SourceRecord(fields: source)
-    record.length = bytes
-    return record
-  }
-
   /// What the job asks with, and what it names to prove who asks.
   private func identity(
     for url: WebURL, _ store: Store
@@ -294,7 +302,12 @@ final class JobRun: Sendable {
     }
     if isSuspended { transfer.pause() }
     if isStopped { transfer.stop() }
-    await environment.slots.enter(lease.token) { state.withLock { $0.isStopped } }
+    let rank: TransferSlots.Rank =
+      switch lease.hostFailures {
+      case nil: .answered
+      case let failures?: failures < 0 ? .new : .again
+      }
+    await environment.slots.enter(lease.token, rank: rank) { state.withLock { $0.isStopped } }
     state.withLock { $0.hasBegun = true }
     let outcome = await transfer.run()
     environment.slots.leave(lease.token)
@@ -314,34 +327,10 @@ final class JobRun: Sendable {
     case .stopped:
       if isAbandoned { return lost(report) }
       if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
-      var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
-      fill(&ending, report)
-      return ending
+      return released(report, silence: state.withLock { $0.silence })
     case .lost: return lost(report)
     case .failed(let error):
       if !isKept { await removeOwnParts(publisher.parts, of: publisher.store) }
-      return failure(error, report: report)
-    }
-  }
-
-  private func publish(
-    _ part: PartFile, _ length: Int64, _ report: TransferReport, isKept: Bool,
-    _ publisher: Publisher
-  ) async -> LeaseEnding? {
-    do throws(TransferError) {
-      guard let published = try await publisher.publish(part, length: length, isKept: isKept)
-      else { return lost(report) }
-      await removeParts(report.leftover, in: publisher.parts, of: publisher.store)
-      switch published {
-      case .placed(let placed):
-        return completed(
-          bytes: length, path: placed.description, report: report, digest: report.digest)
-      case .skipped(let bytes):
-        return skipped(bytes: bytes, path: publisher.path.description, report: report)
-      }
-    } catch {
-      // Nothing of it is of use to a later attempt unless a checkpoint means it.
-      if !isKept { await removeParts([part.name], in: publisher.parts, of: publisher.store) }
       return failure(error, report: report)
     }
   }

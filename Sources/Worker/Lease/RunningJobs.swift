@@ -115,7 +115,7 @@ final class RunningJobs: Sendable {
         holding.append(
           Progress(
             job: run.lease.job, token: token, bytes: progress.bytes, total: progress.total,
-            rate: rate ?? 0))
+            rate: rate ?? 0, waitsForDisk: run.waitsForDisk ? true : nil))
       }
       let running = Set(state.running.values.map { ReceiveMeter.Channel($0.lease) })
       return (state.seen, holding, state.received.report(now: now, running: running))

@@ -111,7 +111,7 @@ struct ControlTests {
       func failOnce() async throws -> JobState? {
         try await pool.execute("UPDATE haul.scheduled SET run_at = clock_timestamp()")
         _ = try await pool.jobs.promote(limit: 10)
-        return try await worker.end(worker.claimOne(), .failed, "timeout")
+        return try await worker.end(worker.claimOne(), .failed, "interrupted")
       }
       #expect(try await failOnce() == "scheduled")
       #expect(try await failOnce() == "failed")
@@ -128,7 +128,7 @@ struct ControlTests {
       let early = try await pool.submit(1, after: .seconds(600), batch: "b")
       let worker = try await pool.worker()
       for lease in try await worker.claim(2) {
-        #expect(try await worker.end(lease, .failed, "timeout") == "scheduled")
+        #expect(try await worker.end(lease, .failed, "interrupted") == "scheduled")
       }
       try await pool.execute(
         "UPDATE haul.scheduled SET run_at = clock_timestamp() + interval '1 hour'")

@@ -71,7 +71,7 @@ struct ClockStepTests {
       #expect(leases.count == 5)
       for lease in leases {
         switch lease.job {
-        case retried: try await worker.end(lease, .failed, ErrorClass(rawValue: "timeout"))
+        case retried: try await worker.end(lease, .failed, ErrorClass(rawValue: "interrupted"))
         case interrupted:
           try await worker.checkpoint(lease, instance: pool.instance)
           try await worker.end(lease, .released)

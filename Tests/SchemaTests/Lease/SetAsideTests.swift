@@ -124,7 +124,9 @@ struct SetAsideTests {
       let leases = try await worker.claim(4)
       #expect(leases.map(\.job) == Array(jobs[1...]))
       #expect(try await result(pool, jobs[0])[..<2] == ["failed", "internal"])
-      for lease in leases { try await worker.end(lease, .failed, ErrorClass(rawValue: "timeout")) }
+      for lease in leases {
+        try await worker.end(lease, .failed, ErrorClass(rawValue: "interrupted"))
+      }
       #expect(try await pool.states().values.reduce(0, +) == 4)
     }
   }

@@ -22,20 +22,35 @@ final class Pool: Sendable {
   let instance: Int
   private let submitted = Atomic(0)
 
-  private init(_ database: TestDatabase) async throws {
+  private init(_ database: TestDatabase, hostsAnswer: Bool) async throws {
     self.database = database
     admin = try await database.connect()
     patient = try await database.connect()
     jobs = JobQueue(admin)
+    if hostsAnswer {
+      try await admin.script(
+        """
+        CREATE FUNCTION public.answer() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          NEW.failures := 0;
+          RETURN NEW;
+        END
+        $$;
+        CREATE TRIGGER answer BEFORE INSERT ON haul.host FOR EACH ROW EXECUTE FUNCTION public.answer();
+        """)
+    }
     marker = UUID().uuidString
     instance = try await jobs.initStore(
       name: Self.name, marker: marker, machine: "machine", root: "/data")
   }
 
-  /// Gives `body` a pool; afterwards every invariant of `haul.health` must hold.
-  static func open(_ body: (Pool) async throws -> Void) async throws {
+  /// Gives `body` a pool; afterwards every invariant of `haul.health` must hold. `hostsAnswer`: every host counts as one that has
+  /// answered before its first job.
+  static func open(
+    hostsAnswer: Bool = true, _ body: (Pool) async throws -> Void
+  ) async throws {
     try await withTestDatabase { database in
-      let pool = try await Pool(database)
+      let pool = try await Pool(database, hostsAnswer: hostsAnswer)
       try await body(pool)
       let violations = try await pool.violations()
       #expect(violations == [])

@@ -1,0 +1,44 @@
+import HaulSystem
+import JobQueue
+
+/// Keeps hosts that do not answer from taking the worker's slots.
+///
+/// A transfer that waits for its first byte for ``patience`` takes no slot from others. There may be as many such transfers as
+/// slots. If there are more, and jobs of other hosts wait for a slot, the latest are given up, where their host has not answered
+/// anybody: the host is asked again later.
+final class SilenceWatch: Sendable {
+  /// After this long without a byte a transfer does not count against the slots.
+  static let patience = Duration.seconds(3)
+
+  private let runningJobs: RunningJobs
+  private let slots: TransferSlots
+  private let onChange: @Sendable () -> Void
+
+  /// - Parameter onChange: called when there may be room for other jobs.
+  init(
+    _ runningJobs: RunningJobs, slots: TransferSlots, onChange: @escaping @Sendable () -> Void
+  ) {
+    self.runningJobs = runningJobs
+    self.slots = slots
+    self.onChange = onChange
+  }
+
+  /// Looks four times a second, until the task is cancelled.
+  func run() async {
+    while (try? await Task.sleep(for: .milliseconds(250))) != nil { look(now: .now) }
+  }
+
+  private func look(now: ContinuousClock.Instant) {
+    let silent = runningJobs.running.compactMap { run in
+      run.silentSince.map { (run: run, time: now - $0) }
+    }.filter { $0.time >= Self.patience }
+    if slots.setSilent(Set(silent.map(\.run.lease.token))) { onChange() }
+    let hindered = slots.hinderedCount
+    guard hindered > 0 else { return }
+    // Those that have waited longest go on: a host that is only slow answers at last.
+    let probes = silent.filter { $0.run.lease.hostFailures != nil }
+    for (run, time) in probes.sorted(by: { $0.time < $1.time }).prefix(hindered) {
+      run.giveUp(after: time)
+    }
+  }
+}
