@@ -82,6 +82,24 @@ struct WorkerBoundsTests {
     }
   }
 
+  /// It holds the lock of the leader and rescues, so that nobody thinks that the leader stands still, and does nothing else.
+  @Test func `it keeps nobody from starting scheduled jobs`() async throws {
+    try await withStranger { pool, worker in
+      #expect(try await JobQueue(worker.work).lead())
+      _ = try await JobQueue(worker.work).rescue()
+      let job = try await pool.submit(1, after: .seconds(3600))[0]
+      #expect(try await !pool.jobs.lead())
+      try await pool.execute(
+        "UPDATE haul.scheduled SET run_at = clock_timestamp() - interval '1 minute'")
+      _ = try await JobQueue(worker.work).rescue()
+      #expect(try await pool.jobs.lead())
+      _ = try await pool.jobs.promote(limit: 10)
+      #expect(try await pool.state(job) == "queued")
+      _ = try await JobQueue(worker.work).rescue()
+      #expect(try await !pool.jobs.lead())
+    }
+  }
+
   /// Whatever hosts it names when it settles, a host's places are those of its own jobs.
   @Test func `no ending gives back the places of another host`() async throws {
     try await withStranger(concurrency: 16) { pool, worker in
