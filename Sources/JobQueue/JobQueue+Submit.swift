@@ -26,6 +26,7 @@ extension JobQueue {
   ) async throws -> SubmitReply where Pieces.Element == [SubmitLine] {
     let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
     do {
+      try await connection.requireSession()
       let staged = try await stage(pieces, key, observe)
       observe(.checking)
       var reply = SubmitReply(conflicts: try await check(submission, key))

@@ -35,6 +35,7 @@ package enum Migrator {
   ) async throws -> Report {
     try await connection.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
     do {
+      try await connection.requireSession()
       let report = try await run(connection, edition, roles, force: force)
       try await unlock(connection)
       return report

@@ -76,6 +76,7 @@ package final class Leadership: Sendable {
         self.state.withLock { $0.term.lost() }
         self.logger.warning(.leaderLost)
       }
+      try await connection.requireSession()
       // Asked in every round: whoever stood in for a leader that stood still is none when that one is back.
       return try await JobQueue(connection).lead() ? connection.backendPID : nil
     }

@@ -17,10 +17,13 @@ package final class Connection: Sendable {
 
   /// The process that serves this connection; shown in `pg_stat_activity`.
   package let backendPID: Int32
+  /// What tells the session from others behind a pooler; nil where there is no pooler.
+  let mark: String?
 
-  init(link: Link, backendPID: Int32, isTransaction: Bool) {
+  init(link: Link, backendPID: Int32, isTransaction: Bool, mark: String? = nil) {
     self.link = link
     self.backendPID = backendPID
+    self.mark = mark
     self.isTransaction = isTransaction
   }
 
@@ -32,9 +35,28 @@ package final class Connection: Sendable {
   ///
   /// It has the limits and the isolation of `ConnectionConfiguration.ownSettings`.
   ///
-  /// - Throws: `PostgresError.configuration` or `.connecting`; `CancellationError` at once, even
+  /// - Throws: `PostgresError.configuration`, `.connecting` or `.noSession`; `CancellationError` at once, even
   ///   while a name is being resolved.
   package static func connect(_ configuration: ConnectionConfiguration) async throws -> Connection {
+    let (link, named) = try await reach(configuration)
+    do {
+      let rows = try await link.perform(
+        .script(ConnectionConfiguration.greeting(named)), timeout: configuration.connectTimeout)
+      let serving = try rows[0].decode(0, as: Int32.self)
+      let connection = Connection(
+        link: link, backendPID: serving, isTransaction: false,
+        mark: serving == named ? nil : SessionProof.mark())
+      try await SessionProof.prove(connection, configuration)
+      return connection
+    } catch {
+      link.requestClose()
+      guard let error = error as? PostgresError, error != .noSession else { throw error }
+      throw PostgresError.connecting(error.sqlState, error.description)
+    }
+  }
+
+  /// Returns the link of a connection that has not been told anything yet, and the process that the server names.
+  static func reach(_ configuration: ConnectionConfiguration) async throws -> (Link, Int32) {
     let link = try Link(queryTimeout: configuration.queryTimeout)
     let connected = Promise<Int32>()
     let isStarted = DetachedThread.start {
@@ -45,15 +67,7 @@ package final class Connection: Sendable {
       connected.settle(.failure(CancellationError()))
       link.requestClose()
     }
-    do {
-      _ = try await link.perform(
-        .script(ConnectionConfiguration.ownSettings), timeout: configuration.connectTimeout)
-    } catch {
-      link.requestClose()
-      guard let error = error as? PostgresError else { throw error }
-      throw PostgresError.connecting(error.sqlState, error.description)
-    }
-    return Connection(link: link, backendPID: pid, isTransaction: false)
+    return (link, pid)
   }
 
   /// Whether the connection has ended, by `close()` or by itself. It does not come back.

@@ -8,6 +8,8 @@ package struct ConnectionConfiguration: Sendable {
   let queryTimeout: Duration
   /// Whether a server that only reads, a standby or one that is set so, is of no use: of several hosts the next is tried then.
   var writes: Bool
+  /// Whether the connection must keep its server process: for locks of the session, LISTEN and settings.
+  let needsSession: Bool
 
   /// - Parameters:
   ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables.
@@ -17,18 +19,21 @@ package struct ConnectionConfiguration: Sendable {
   ///     resolution inside libpq cannot be interrupted and is not counted.
   ///   - queryTimeout: for one statement, from its sending to its last row.
   ///   - writes: whether a server that only reads counts as none.
+  ///   - needsSession: whether a pooler that gives each transaction another server process counts as none.
   package init(
     conninfo: String,
     applicationName: String,
     connectTimeout: Duration = .seconds(10),
     queryTimeout: Duration = .seconds(60),
-    writes: Bool = false
+    writes: Bool = false,
+    needsSession: Bool = true
   ) {
     self.conninfo = conninfo
     self.applicationName = applicationName
     self.connectTimeout = connectTimeout
     self.queryTimeout = queryTimeout
     self.writes = writes
+    self.needsSession = needsSession
   }
 
   /// What a session is first told, whatever an administrator has set for its role or database.
@@ -36,14 +41,22 @@ package struct ConnectionConfiguration: Sendable {
   /// The program has time-outs of its own, waits idle for notifications, and its statements need READ COMMITTED. Who may write is
   /// left as it is: a provider sets `default_transaction_read_only` for a reason. `transaction_timeout` is PostgreSQL 17's.
   static let ownSettings = """
-    BEGIN ISOLATION LEVEL READ COMMITTED;
     SELECT pg_catalog.set_config(own.name, own.value, false)
     FROM (VALUES ('statement_timeout', '0'), ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'),
       ('idle_session_timeout', '0'), ('transaction_timeout', '0'),
       ('default_transaction_isolation', 'read committed')) AS own (name, value)
-    WHERE pg_catalog.current_setting(own.name, true) IS NOT NULL;
-    COMMIT
+    WHERE pg_catalog.current_setting(own.name, true) IS NOT NULL
     """
+
+  /// Gives the session its own settings if the process `named` serves it, and answers which process does. (``SessionProof``)
+  static func greeting(_ named: Int32) -> String {
+    """
+    BEGIN ISOLATION LEVEL READ COMMITTED;
+    \(ownSettings) AND pg_catalog.pg_backend_pid() = \(named);
+    COMMIT;
+    SELECT pg_catalog.pg_backend_pid()
+    """
+  }
 
   /// What is used where the connection string says nothing (PostgreSQL manual, "Parameter Key
   /// Words"). `tcp_user_timeout` also bounds a TCP connect, so that a dead first host of several

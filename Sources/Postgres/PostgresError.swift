@@ -14,6 +14,8 @@ package enum PostgresError: Error, Sendable, Equatable {
   case timedOut
   /// A value is not there, is NULL, or is not of the type asked for. Holds no value.
   case decoding(column: String, String)
+  /// A pooler stands before the server and gives each transaction another server process.
+  case noSession
   /// The caller broke a rule of this interface.
   case misuse(String)
 
@@ -54,7 +56,7 @@ package enum PostgresError: Error, Sendable, Equatable {
     case .server(let error):
       isRetryable || error.state == .readOnlyTransaction
         || ["08", "53", "57"].contains { error.state.isInClass($0) }
-    case .configuration, .decoding, .misuse: false
+    case .configuration, .noSession, .decoding, .misuse: false
     }
   }
 }
@@ -71,6 +73,8 @@ extension PostgresError: CustomStringConvertible {
     case .connectionLost(let message): "database connection lost: \(message)"
     case .timedOut: "the database did not answer in time"
     case .decoding(let column, let message): "column \(column): \(message)"
+    case .noSession:
+      "a pooler in transaction mode (transaction pooling) stands before the database, and this needs a session of its own: use session mode (pool_mode = session), or connect to PostgreSQL itself"
     case .misuse(let message): message
     }
   }

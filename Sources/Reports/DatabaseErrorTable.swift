@@ -49,7 +49,7 @@ package enum DatabaseErrorTable {
       case .configuration(let text): (.connecting, nil, text)
       case .connecting(let state, let text): (.connecting, state, text)
       case .server(let server): (.connected, server.state, "")
-      case .connectionLost, .timedOut, .decoding, .misuse: nil
+      case .connectionLost, .timedOut, .noSession, .decoding, .misuse: nil
       }
     guard let failure else { return nil }
     return rows.first { $0.matches(failure.phase, failure.state, failure.text) }

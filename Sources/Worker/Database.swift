@@ -41,6 +41,7 @@ struct Database: Sendable {
       onConnect: { connection in
         try await JobQueue(connection).attachSession(caller)
         try await connection.listen("haul")
+        try await connection.requireSession()
       }, observe: observe)
   }
 

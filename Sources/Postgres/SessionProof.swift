@@ -1,0 +1,105 @@
+/// Finds out whether a connection through a pooler keeps its server process.
+///
+/// 1. A pooler shows itself at no cost. It hands out keys of its own for cancel requests, because clients that share a
+///    process cannot share a key. So the process that it names (libpq: PQbackendPID) is not the one that answers
+///    `pg_backend_pid()`. A proxy that only passes bytes on counts as no pooler: sessions last there.
+/// 2. Behind a pooler the same process twice proves nothing: it may have been the only idle one. A second connection
+///    opens a transaction and holds a process meanwhile. In session mode that is never the first one's process, and the
+///    first one still has its own. In transaction mode the second one is given the process that became idle last, which
+///    was the first one's. A pooler that takes its processes in turn gives the first one two processes in two queries.
+/// 3. If other clients interfere, chance may hide that. So there are several rounds, each with a new second connection,
+///    and the session gets a mark in a setting, which ``Connection/requireSession()`` looks for before work that
+///    needs the session. Whoever shares the process has overwritten it, and another process does not have it.
+enum SessionProof {
+  private static let rounds = 3
+  /// How long the pooler may take to give the second connection a process.
+  private static let patience = Duration.seconds(3)
+
+  /// What no other session has.
+  static func mark() -> String { String(UInt64.random(in: 0...UInt64.max), radix: 16) }
+
+  /// Gives a connection through a pooler its settings and its mark, once it is proved. One without a pooler has them.
+  /// - Throws: `PostgresError.noSession`; other errors if there is no proof in time.
+  static func prove(
+    _ connection: Connection, _ configuration: ConnectionConfiguration
+  ) async throws {
+    guard let mark = connection.mark else { return }
+    guard try await isKept(connection, configuration) else { throw PostgresError.noSession }
+    try await connection.script(
+      """
+      \(ConnectionConfiguration.ownSettings);
+      SELECT pg_catalog.set_config('haul.session', '\(mark)', false)
+      """, timeout: patience)
+    try await connection.requireSession()
+  }
+
+  private static func isKept(
+    _ connection: Connection, _ configuration: ConnectionConfiguration
+  ) async throws -> Bool {
+    for _ in 0..<rounds {
+      for _ in 0..<2 {
+        guard try await hasItsProcess(connection) else { return false }
+      }
+      let (link, named) = try await Connection.reach(configuration)
+      let rival = Connection(link: link, backendPID: named, isTransaction: false)
+      do {
+        let isFree = try await holdsAnother(rival, than: connection)
+        await rival.close()
+        guard isFree, try await hasItsProcess(connection) else { return false }
+      } catch let error as PostgresError where error.isLackOfProcesses {
+        // All processes are taken. Only a client in session mode is answered all the same.
+        await rival.close()
+        return try await hasItsProcess(connection)
+      } catch {
+        await rival.close()
+        throw error
+      }
+    }
+    return true
+  }
+
+  /// Whether `rival`, in a transaction, has another process than `connection`, which still has its own meanwhile.
+  private static func holdsAnother(
+    _ rival: Connection, than connection: Connection
+  ) async throws -> Bool {
+    try await rival.script("BEGIN", timeout: patience)
+    if try await process(of: rival) == connection.backendPID { return false }
+    return try await hasItsProcess(connection)
+  }
+
+  private static func hasItsProcess(_ connection: Connection) async throws -> Bool {
+    try await process(of: connection) == connection.backendPID
+  }
+
+  private static func process(of connection: Connection) async throws -> Int32 {
+    try await connection.query("SELECT pg_catalog.pg_backend_pid()", timeout: patience)[0].decode(0)
+  }
+}
+
+extension PostgresError {
+  /// A pooler had no process to give. (PgBouncer: query_wait_timeout)
+  fileprivate var isLackOfProcesses: Bool {
+    switch self {
+    case .timedOut: true
+    case .connectionLost(let reason): reason.contains("query_wait_timeout")
+    default: false
+    }
+  }
+}
+
+extension Connection {
+  /// Checks that the connection still has the session that it began with.
+  ///
+  /// Asks the server only behind a pooler. Call it before work that needs locks or settings of the session. The connection ends if
+  /// the check fails.
+  ///
+  /// - Throws: `PostgresError.noSession`; what ``query(_:_:timeout:)`` throws.
+  package func requireSession() async throws {
+    guard let mark else { return }
+    let rows = try await query(
+      "SELECT pg_catalog.current_setting('haul.session', true) IS NOT DISTINCT FROM $1", [mark])
+    if try rows[0].decode(0, as: Bool.self) { return }
+    link.requestClose(because: .noSession)
+    throw PostgresError.noSession
+  }
+}
