@@ -10,6 +10,9 @@ extension Connection {
   package func copyIn(
     _ sql: String, _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable
   ) async throws -> Int {
+    if isShared, !isTransaction {
+      return try await attemptTransaction { try await $0.copyIn(sql, chunks) }
+    }
     try await takeTurn(shielded: false)
     defer { mutex.release() }
     _ = try await link.perform(.copyStart(sql))

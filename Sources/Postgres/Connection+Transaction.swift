@@ -29,16 +29,18 @@ extension Connection {
     return try await attemptTransaction(body)
   }
 
-  private func attemptTransaction<T: Sendable>(
+  /// Runs `body` in a transaction once.
+  func attemptTransaction<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
     if isTransaction { throw PostgresError.misuse("a transaction within a transaction") }
     try await takeTurn(shielded: false)
     defer { mutex.release() }
-    let inner = Connection(link: link, backendPID: backendPID, isTransaction: true)
+    let inner = Connection(
+      link: link, backendPID: backendPID, isTransaction: true, route: route)
     defer { inner.isOver.store(true, ordering: .relaxed) }
     do {
-      _ = try await inner.perform(.query("BEGIN ISOLATION LEVEL READ COMMITTED", []))
+      _ = try await inner.perform(inner.beginning)
       let value = try await Self.$current.withValue(inner) { try await body(inner) }
       let commit = try await inner.perform(.query("COMMIT", []), shielded: true)
       // The server answers a COMMIT after an error with ROLLBACK, and calls it a success.
@@ -50,6 +52,11 @@ extension Connection {
       await inner.rollBack()
       throw error
     }
+  }
+
+  private var beginning: Operation.Request {
+    if case .shared(let begin) = route { return .script(begin) }
+    return .query("BEGIN ISOLATION LEVEL READ COMMITTED", [])
   }
 
   /// Whatever state the transaction is in, it is over afterwards, or the connection is.

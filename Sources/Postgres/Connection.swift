@@ -17,13 +17,22 @@ package final class Connection: Sendable {
 
   /// The process that serves this connection; shown in `pg_stat_activity`.
   package let backendPID: Int32
-  /// What tells the session from others behind a pooler; nil where there is no pooler.
-  let mark: String?
+  let route: Route
 
-  init(link: Link, backendPID: Int32, isTransaction: Bool, mark: String? = nil) {
+  /// How a connection reaches its server process.
+  enum Route: Equatable {
+    /// Without a pooler.
+    case direct
+    /// Through a pooler that keeps the process for it. The mark in the settings tells the session from others.
+    case marked(String)
+    /// Through a pooler that may give each transaction another process. Transactions begin with these statements.
+    case shared(begin: String)
+  }
+
+  init(link: Link, backendPID: Int32, isTransaction: Bool, route: Route = .direct) {
     self.link = link
     self.backendPID = backendPID
-    self.mark = mark
+    self.route = route
     self.isTransaction = isTransaction
   }
 
@@ -41,11 +50,11 @@ package final class Connection: Sendable {
     let (link, named) = try await reach(configuration)
     do {
       let rows = try await link.perform(
-        .script(ConnectionConfiguration.greeting(named)), timeout: configuration.connectTimeout)
+        .script(configuration.greeting(named)), timeout: configuration.connectTimeout)
       let serving = try rows[0].decode(0, as: Int32.self)
       let connection = Connection(
         link: link, backendPID: serving, isTransaction: false,
-        mark: serving == named ? nil : SessionProof.mark())
+        route: route(isPooled: serving != named, configuration))
       try await SessionProof.prove(connection, configuration)
       return connection
     } catch {
@@ -53,6 +62,13 @@ package final class Connection: Sendable {
       guard let error = error as? PostgresError, error != .noSession else { throw error }
       throw PostgresError.connecting(error.sqlState, error.description)
     }
+  }
+
+  private static func route(isPooled: Bool, _ configuration: ConnectionConfiguration) -> Route {
+    if !isPooled { return .direct }
+    if configuration.needsSession { return .marked(SessionProof.mark()) }
+    return .shared(
+      begin: "BEGIN ISOLATION LEVEL READ COMMITTED; \(configuration.ownSettings(isLocal: true))")
   }
 
   /// Returns the link of a connection that has not been told anything yet, and the process that the server names.
@@ -70,6 +86,9 @@ package final class Connection: Sendable {
     return (link, pid)
   }
 
+  /// Whether another process may serve the next call: no lock, setting or LISTEN outlives a transaction.
+  package var isShared: Bool { if case .shared = route { true } else { false } }
+
   /// Whether the connection has ended, by `close()` or by itself. It does not come back.
   package var isLost: Bool { link.isLost }
 
@@ -80,7 +99,7 @@ package final class Connection: Sendable {
 
   /// Runs one statement with its parameters as `$1`, `$2`… and returns its rows.
   ///
-  /// One round trip, nothing is prepared on the server. Outside a transaction its effects are durable
+  /// One round trip, three where ``isShared``; nothing is prepared on the server. Outside a transaction its effects are durable
   /// on return. `timeout` stands in for the configuration's. Throws `PostgresError` or
   /// `CancellationError`; no row is not an error.
   package func query(
@@ -107,8 +126,9 @@ package final class Connection: Sendable {
     _ = try await perform(.script(sql), timeout: timeout)
   }
 
-  /// Lets `notifications` receive what is sent to the channel from now on.
+  /// Lets `notifications` receive what is sent to the channel from now on. Not where ``isShared``.
   package func listen(_ channel: String) async throws {
+    if isShared { throw PostgresError.misuse("LISTEN through a connection that has no session") }
     let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
     _ = try await perform(.query("LISTEN \"\(quoted.joined(separator: "\"\""))\"", []))
   }
@@ -123,6 +143,9 @@ package final class Connection: Sendable {
   func perform(
     _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
   ) async throws -> Rows {
+    if isShared, !isTransaction {
+      return try await attemptTransaction { try await $0.perform(request, timeout: timeout) }
+    }
     try await takeTurn(shielded: shielded)
     defer { mutex.release() }
     return try await link.perform(request, timeout: timeout, shielded: shielded)

@@ -9,7 +9,9 @@ package struct ConnectionConfiguration: Sendable {
   /// Whether a server that only reads, a standby or one that is set so, is of no use: of several hosts the next is tried then.
   var writes: Bool
   /// Whether the connection must keep its server process: for locks of the session, LISTEN and settings.
-  let needsSession: Bool
+  var needsSession: Bool
+  /// Whether the server may compile statements (PostgreSQL: jit).
+  let compiles: Bool
 
   /// - Parameters:
   ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables.
@@ -19,14 +21,17 @@ package struct ConnectionConfiguration: Sendable {
   ///     resolution inside libpq cannot be interrupted and is not counted.
   ///   - queryTimeout: for one statement, from its sending to its last row.
   ///   - writes: whether a server that only reads counts as none.
-  ///   - needsSession: whether a pooler that gives each transaction another server process counts as none.
+  ///   - needsSession: whether a pooler that gives each transaction another server process counts as none. Without a
+  ///     session, such a pooler is no hindrance, but there is no LISTEN, and each call takes three round trips.
+  ///   - compiles: whether the server may compile statements.
   package init(
     conninfo: String,
     applicationName: String,
     connectTimeout: Duration = .seconds(10),
     queryTimeout: Duration = .seconds(60),
     writes: Bool = false,
-    needsSession: Bool = true
+    needsSession: Bool = true,
+    compiles: Bool = true
   ) {
     self.conninfo = conninfo
     self.applicationName = applicationName
@@ -34,25 +39,28 @@ package struct ConnectionConfiguration: Sendable {
     self.queryTimeout = queryTimeout
     self.writes = writes
     self.needsSession = needsSession
+    self.compiles = compiles
   }
 
-  /// What a session is first told, whatever an administrator has set for its role or database.
+  /// What a session is first told, whatever an administrator has set for its role or database; or, if `isLocal`, a transaction.
   ///
   /// The program has time-outs of its own, waits idle for notifications, and its statements need READ COMMITTED. Who may write is
   /// left as it is: a provider sets `default_transaction_read_only` for a reason. `transaction_timeout` is PostgreSQL 17's.
-  static let ownSettings = """
-    SELECT pg_catalog.set_config(own.name, own.value, false)
+  func ownSettings(isLocal: Bool = false) -> String {
+    """
+    SELECT pg_catalog.set_config(own.name, own.value, \(isLocal))
     FROM (VALUES ('statement_timeout', '0'), ('lock_timeout', '0'), ('idle_in_transaction_session_timeout', '0'),
-      ('idle_session_timeout', '0'), ('transaction_timeout', '0'),
+      ('idle_session_timeout', '0'), ('transaction_timeout', '0'),\(compiles ? "" : " ('jit', 'off'),")
       ('default_transaction_isolation', 'read committed')) AS own (name, value)
     WHERE pg_catalog.current_setting(own.name, true) IS NOT NULL
     """
+  }
 
   /// Gives the session its own settings if the process `named` serves it, and answers which process does. (``SessionProof``)
-  static func greeting(_ named: Int32) -> String {
+  func greeting(_ named: Int32) -> String {
     """
     BEGIN ISOLATION LEVEL READ COMMITTED;
-    \(ownSettings) AND pg_catalog.pg_backend_pid() = \(named);
+    \(ownSettings()) AND pg_catalog.pg_backend_pid() = \(named);
     COMMIT;
     SELECT pg_catalog.pg_backend_pid()
     """

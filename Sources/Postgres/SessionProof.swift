@@ -23,11 +23,11 @@ enum SessionProof {
   static func prove(
     _ connection: Connection, _ configuration: ConnectionConfiguration
   ) async throws {
-    guard let mark = connection.mark else { return }
+    guard case .marked(let mark) = connection.route else { return }
     guard try await isKept(connection, configuration) else { throw PostgresError.noSession }
     try await connection.script(
       """
-      \(ConnectionConfiguration.ownSettings);
+      \(configuration.ownSettings());
       SELECT pg_catalog.set_config('haul.session', '\(mark)', false)
       """, timeout: patience)
     try await connection.requireSession()
@@ -95,7 +95,7 @@ extension Connection {
   ///
   /// - Throws: `PostgresError.noSession`; what ``query(_:_:timeout:)`` throws.
   package func requireSession() async throws {
-    guard let mark else { return }
+    guard case .marked(let mark) = route else { return }
     let rows = try await query(
       "SELECT pg_catalog.current_setting('haul.session', true) IS NOT DISTINCT FROM $1", [mark])
     if try rows[0].decode(0, as: Bool.self) { return }

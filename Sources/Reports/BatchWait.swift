@@ -41,7 +41,7 @@ package struct BatchWait {
   package func run() async throws {
     sayAtInterruption()
     let session = Session(
-      database, onConnect: { try await $0.listen("haul") },
+      database, onConnect: { if !$0.isShared { try await $0.listen("haul") } },
       observe: { [display, label] event in
         guard case .lost = event else { return }
         display.say(

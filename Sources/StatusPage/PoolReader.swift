@@ -48,15 +48,13 @@ actor PoolReader {
 
   /// Connects when somebody looks; `conninfo` as libpq takes it.
   init(conninfo: String) {
-    let configuration = ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul-page", queryTimeout: .seconds(60))
-    let lastError = LastError()
     // Compiling a count takes longer than counting (measured, 400,000 attempts).
-    let prepare: @Sendable (Connection) async throws -> Void = {
-      try await $0.execute("SET jit = off")
-    }
-    session = Session(configuration, onConnect: prepare, observe: { lastError.note($0) })
-    counting = Session(configuration, onConnect: prepare)
+    let configuration = ConnectionConfiguration(
+      conninfo: conninfo, applicationName: "haul-page", queryTimeout: .seconds(60),
+      needsSession: false, compiles: false)
+    let lastError = LastError()
+    session = Session(configuration, observe: { lastError.note($0) })
+    counting = Session(configuration)
     self.lastError = lastError
   }
 

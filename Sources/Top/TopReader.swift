@@ -55,7 +55,8 @@ package final class TopReader: Sendable {
     _ tell: @escaping @Sendable (Reading) -> Void
   ) {
     configuration = ConnectionConfiguration(
-      conninfo: conninfo, applicationName: "haul-top", queryTimeout: Self.patience)
+      conninfo: conninfo, applicationName: "haul-top", queryTimeout: Self.patience,
+      needsSession: false)
     self.part = part
     self.interval = interval
     self.describe = describe

@@ -5,14 +5,17 @@ import Testing
 
 /// Connections through PgBouncer.
 @Suite struct PoolerTests {
-  private static func configuration(_ pooler: Pooler) -> ConnectionConfiguration {
+  private static func configuration(
+    _ pooler: Pooler, needsSession: Bool = true
+  ) -> ConnectionConfiguration {
     ConnectionConfiguration(
-      conninfo: pooler.conninfo, applicationName: "haul-tests", connectTimeout: .seconds(30))
+      conninfo: pooler.conninfo, applicationName: "haul-tests", connectTimeout: .seconds(30),
+      needsSession: needsSession)
   }
 
   @Test func `a direct connection has no mark, and needs none`() async throws {
     let connection = try await TestServer.connect()
-    #expect(connection.mark == nil)
+    #expect(connection.route == .direct)
     try await connection.requireSession()
     let mark: String? = try await connection.query(
       "SELECT current_setting('haul.session', true)")[0].decode(0)
@@ -71,7 +74,7 @@ import Testing
     try await withTestDatabase(.empty) { database in
       let pooler = try await Pooler(to: database, .session, size: size)
       let connection = try await Connection.connect(Self.configuration(pooler))
-      #expect(connection.mark != nil)
+      #expect(connection.route != .direct && !connection.isShared)
       try await connection.requireSession()
       let rows = try await connection.query(
         "SELECT pg_backend_pid(), current_setting('default_transaction_isolation')")
@@ -85,12 +88,64 @@ import Testing
   @Test func `a session that another client has got ends the connection`() async throws {
     let connection = try await TestServer.connect()
     let marked = Connection(
-      link: connection.link, backendPID: connection.backendPID, isTransaction: false, mark: "mine")
+      link: connection.link, backendPID: connection.backendPID, isTransaction: false,
+      route: .marked("mine"))
     try await marked.script("SET haul.session = 'mine'")
     try await marked.requireSession()
     try await marked.script("SET haul.session = 'another'")
     await #expect(throws: PostgresError.noSession) { try await marked.requireSession() }
     try await eventually("the end of the connection") { marked.isLost }
     await #expect(throws: PostgresError.noSession) { try await marked.query("SELECT") }
+  }
+
+  /// Two processes, and neither keeps a setting or an open transaction.
+  @Test func `without a session each call has its settings, whatever process serves it`()
+    async throws
+  {
+    try await withTestDatabase(.empty) { database in
+      let admin = try await database.connect()
+      try await admin.execute(
+        """
+        ALTER DATABASE "\(database.name)" SET default_transaction_isolation = 'repeatable read'
+        """)
+      try await admin.execute("ALTER DATABASE \"\(database.name)\" SET statement_timeout = '11s'")
+      try await admin.execute("CREATE TABLE t (n int)")
+      let pooler = try await Pooler(
+        to: database, .transaction, size: 2, settings: ["server_round_robin = 1"])
+      let configuration = Self.configuration(pooler, needsSession: false)
+      let connections = [
+        try await Connection.connect(configuration), try await Connection.connect(configuration),
+        try await Connection.connect(configuration),
+      ]
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for connection in connections {
+          group.addTask {
+            #expect(connection.isShared)
+            for number in 1...20 {
+              let rows = try await connection.query(
+                "SELECT current_setting('transaction_isolation'), current_setting('statement_timeout')"
+              )
+              #expect(try rows[0].decode(0, as: String.self) == "read committed")
+              #expect(try rows[0].decode(1, as: String.self) == "0")
+              try await connection.execute("INSERT INTO t VALUES ($1)", [number])
+              try await connection.script("INSERT INTO t VALUES (0); INSERT INTO t VALUES (0)")
+              try await connection.transaction { transaction in
+                let first: Int32 = try await transaction.query("SELECT pg_backend_pid()")[0].decode(
+                  0)
+                let second: Int32 = try await transaction.query("SELECT pg_backend_pid()")[0]
+                  .decode(0)
+                #expect(first == second)
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try await admin.query("SELECT count(*) FROM t")[0].decode(0) == 180)
+      await #expect(throws: PostgresError.self) { try await connections[0].listen("haul") }
+      await #expect(throws: PostgresError.self) { try await connections[0].query("SELECT 1/0") }
+      #expect(try await connections[0].query("SELECT 1")[0].decode(0) == 1)
+      for connection in connections + [admin] { await connection.close() }
+    }
   }
 }

@@ -32,6 +32,16 @@ struct DatabaseOptions: OptionGroup {
     return options
   }
 
+  /// Whether a pooler in transaction mode is of no use.
+  private var needsSession = false
+
+  /// The same database for a command that holds locks of a session.
+  var inSession: Self {
+    var options = self
+    options.needsSession = true
+    return options
+  }
+
   /// Where the database's address comes from.
   enum Place {
     /// The user, here or in libpq's environment.
@@ -75,7 +85,7 @@ struct DatabaseOptions: OptionGroup {
   private func configuration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul", queryTimeout: .seconds(6 * 3600),
-      writes: writes)
+      writes: writes, needsSession: needsSession)
   }
 
   /// Gives `body` libpq's connection string, and says why there is no connection where it finds that there is none.

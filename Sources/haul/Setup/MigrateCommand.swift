@@ -44,7 +44,7 @@ struct MigrateCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let report = try await database.writing.withConnection {
+    let report = try await database.writing.inSession.withConnection {
       try await Migrator.migrate(
         $0, roles: .init(prefix: rolePrefix?.argument, mayBeShared: sharesRoles), force: isForced)
     }
