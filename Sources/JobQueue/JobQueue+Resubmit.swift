@@ -62,9 +62,9 @@ extension JobQueue {
   ) async throws -> ResubmitReply {
     var submission = submission
     submission.onDuplicate = .replace
-    let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
+    let key: String = try await call("SELECT haul.begin_submission($1, true)", [submission.queue])
     try await stage(lines, key)
-    let conflicts = try await check(submission, key)
+    let conflicts = try await check(submission, key, lines.count)
     if conflicts.count > 0 { throw SubmissionError.conflicts(conflicts) }
     var finished: [FinishedLine] = []
     for line in try await finishedLines(key, submission) where await isDone(line) {

@@ -17,19 +17,28 @@ extension JobQueue {
   ///   - pieces: of some thousand lines each; an error that it throws ends the submission, and nothing is submitted.
   ///   - isRefused: is asked once all pieces are there: whether nothing may be submitted of them. That is thrown as
   ///     `conflicts` too, with those that there are besides, perhaps none.
+  ///   - renewal: how often the submission is renewed meanwhile, also while `pieces` let it wait. One that is silent for two
+  ///     minutes by the database's clock ends: this throws `JobQueueError.busy` then.
   ///   - observe: is told how far it is.
   /// - Throws: `SubmissionError`, also `miscounted` after jobs have been made; `JobQueueError.noSuchName` for the queue; what
   ///   `pieces` throws.
   package func submit<Pieces: AsyncSequence & Sendable>(
     _ submission: Submission, _ pieces: Pieces, isRefused: @Sendable () -> Bool = { false },
-    observe: @Sendable (SubmissionStep) -> Void = { _ in }
+    renewal: Duration = .seconds(20), observe: @Sendable (SubmissionStep) -> Void = { _ in }
   ) async throws -> SubmitReply where Pieces.Element == [SubmitLine] {
-    let key: String = try await call("SELECT haul.begin_submission($1)", [submission.queue])
+    let key: String = try await call("SELECT haul.begin_submission($1, true)", [submission.queue])
+    let renewals = Task {
+      while true {
+        try await Task.sleep(for: renewal)
+        // If it fails, so does the next step.
+        try await renew(key)
+      }
+    }
+    defer { renewals.cancel() }
     do {
-      try await connection.requireSession()
       let staged = try await stage(pieces, key, observe)
       observe(.checking)
-      var reply = SubmitReply(conflicts: try await check(submission, key))
+      var reply = SubmitReply(conflicts: try await check(submission, key, staged))
       if isRefused() || reply.conflicts.count > 0 && !submission.skipsConflicts {
         throw SubmissionError.conflicts(reply.conflicts)
       }
@@ -39,7 +48,7 @@ extension JobQueue {
       try await end(key)
       return reply
     } catch {
-      // Where the connection is gone, the leader removes what is staged.
+      // If the connection is gone, the leader removes what is staged.
       try? await end(key)
       throw error
     }
@@ -47,6 +56,11 @@ extension JobQueue {
 
   private func end(_ key: String) async throws {
     try await rows("SELECT haul.end_submission($1::uuid)", [key])
+  }
+
+  /// Says that this submission's sender lives. The transaction then holds the submission.
+  func renew(_ key: String) async throws {
+    try await rows("SELECT haul.renew_submission($1::uuid)", [key])
   }
 
   /// Stages one piece while the next one is being made.
@@ -59,7 +73,9 @@ extension JobQueue {
         try await group.next()
         observe(.staged(staged))
         staged += lines.count
-        group.addTask { try await stage(lines, key) }
+        group.addTask {
+          try await connection.transaction { try await JobQueue($0).stage(lines, key) }
+        }
       }
       try await group.next()
       observe(.staged(staged))
@@ -67,8 +83,9 @@ extension JobQueue {
     }
   }
 
-  /// Adds lines to a submission.
+  /// Adds lines to a submission, in a transaction that is open.
   func stage(_ lines: [SubmitLine], _ key: String) async throws {
+    try await renew(key)
     do {
       _ = try await connection.copyIn(
         "COPY haul.staging (submission, line, url, host, path, priority, options) FROM STDIN",
@@ -76,12 +93,16 @@ extension JobQueue {
     } catch let error as PostgresError {
       throw JobQueueError(error) ?? error
     }
+    try await renew(key)
   }
 
-  func check(_ submission: Submission, _ key: String) async throws -> SubmitConflicts {
+  /// Compares the lines of a submission, all of which must be there: that many are `staged`.
+  func check(
+    _ submission: Submission, _ key: String, _ staged: Int
+  ) async throws -> SubmitConflicts {
     try await callJSON(
-      "SELECT haul.check_submission($1::uuid, $2, $3, $4, 20)",
-      [key, submission.queue, submission.onDuplicate.rawValue, submission.skipsConflicts])
+      "SELECT haul.check_submission($1::uuid, $2, $3, $4, 20, $5)",
+      [key, submission.queue, submission.onDuplicate.rawValue, submission.skipsConflicts, staged])
   }
 
   /// Makes jobs of what is staged, and returns of how many lines, as the database has counted them.

@@ -7,7 +7,7 @@
 --   HA004 refused input                 HA008 a path that is taken
 --
 -- Lock order, everywhere:
---   pool → host_name (in name order) → batch → worker_call → worker
+--   pool → submission → host_name (in name order) → batch → worker_call → worker
 --   → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
 --   → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
 -- Rows that the session itself has just made do not count: end_leases() locks jobs after that.

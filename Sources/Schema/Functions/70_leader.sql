@@ -31,6 +31,8 @@ BEGIN
   END IF;
   UPDATE haul.pulse SET round_at = CASE WHEN v_mended THEN v_now ELSE round_at END,
     server_start = pg_postmaster_start_time(), holders = haul.watch_holders(holders, v_now),
+    watched_since = CASE WHEN round_at >= v_now - interval '30 seconds' THEN coalesce(watched_since, v_now)
+      ELSE v_now END,
     grace_until = CASE
       WHEN NOT v_mended THEN least(grace_until, v_now)
       WHEN round_at >= v_now - interval '3 seconds' AND server_start = pg_postmaster_start_time() THEN grace_until

@@ -31,15 +31,19 @@ BEGIN
     SELECT k.job FROM haul.ready k WHERE k.instance <> 0 AND k.hold_until > p_now + haul.hold_time()
     ORDER BY k.job FOR UPDATE SKIP LOCKED) k
   WHERE r.job = k.job;
+  -- A step that holds its submission renews it at its end.
+  UPDATE haul.submission s SET renewed_at = p_now FROM (
+    SELECT k.id FROM haul.submission k WHERE k.renewed_at > p_now ORDER BY k.id FOR UPDATE SKIP LOCKED) k
+  WHERE s.id = k.id;
   PERFORM haul.mend_hosts(p_now, p_step);
   RAISE WARNING 'haul: the clock of the database was set back by %', p_step;
 END
 $$;
 COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
   'Brings back what waits for times that were written while the clock was ahead by p_step: leases, retries, held part '
-  'files, automatic blocks and the next starts of hosts. What a person has set stays: the time of a job that has not '
-  'been tried, and an operator''s block. Where a time was written before the clock was ahead, it comes that much '
-  'earlier. Locks in the usual order, all in one transaction.';
+  'files, submissions, automatic blocks and the next starts of hosts. What a person has set stays: the time of a job '
+  'that has not been tried, and an operator''s block. Where a time was written before the clock was ahead, it '
+  'comes that much earlier. Locks in the usual order, all in one transaction.';
 
 CREATE OR REPLACE FUNCTION haul.mend_hosts(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

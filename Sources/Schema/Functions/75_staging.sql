@@ -8,8 +8,18 @@
 -- So every line is read and checked before the first job exists, but the jobs come in transactions of at most p_limit
 -- lines. A list within that limit is all or nothing. If a longer one breaks off, some of its jobs are there, and the
 -- same submission again skips them.
+--
+-- How does the leader know that a sender is dead? Behind a pooler the sender has no session of its own. So it renews
+-- its submission from time to time. Each step locks the submission and renews it again at its end, however long the
+-- step takes. The leader marks a dead submission before it removes the first line. If the sender comes back, it can
+-- then neither add lines nor make jobs of the rest.
 
-CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text) RETURNS uuid
+CREATE OR REPLACE FUNCTION haul.submission_patience() RETURNS interval
+LANGUAGE sql IMMUTABLE RETURN interval '2 minutes';
+COMMENT ON FUNCTION haul.submission_patience() IS
+  'How long the sender of a submission may be silent before its staged lines are removed.';
+
+CREATE OR REPLACE FUNCTION haul.begin_submission(p_queue text, p_renewed boolean DEFAULT false) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -19,22 +29,44 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.queue_named(p_queue);
   PERFORM haul.heed_origin(true);
-  v_key := haul.lock_session();
+  -- Programs that do not know renewals have a session.
+  IF NOT p_renewed THEN
+    v_key := haul.lock_session();
+  END IF;
   INSERT INTO haul.submission (session_key) VALUES (v_key) RETURNING id INTO v_id;
   RETURN v_id;
 END
 $$;
-COMMENT ON FUNCTION haul.begin_submission(text) IS
+COMMENT ON FUNCTION haul.begin_submission(text, boolean) IS
   'Begins a submission to a queue and returns its key. Lines are then copied into haul.staging (submission, line, '
-  'url, host, path, priority, options). It lives as long as this session. Raises HA003 for a queue that does not '
-  'exist.';
+  'url, host, path, priority, options). It lives as long as this session; or, with p_renewed, as long as '
+  'renew_submission() is called in time. Raises HA003 for a queue that does not exist.';
+
+CREATE OR REPLACE FUNCTION haul.renew_submission(p_submission uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  UPDATE haul.submission s SET renewed_at = clock_timestamp() WHERE s.id = p_submission AND s.renewed_at > '-infinity';
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the submission has ended before its time: its sender was silent for too long, its session has '
+      'ended, or the database has crashed' USING ERRCODE = 'HA007',
+      HINT = 'Submit the list again: lines that are jobs already are skipped.';
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.renew_submission(uuid) IS
+  'Says that the sender of a submission lives; call it at least twice in submission_patience(). Call it also before '
+  'and after COPY, in the same transaction: until the commit nobody clears the submission. Raises HA007 if it has '
+  'ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.end_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 BEGIN
   DELETE FROM haul.staging s WHERE s.submission = p_submission;
-  PERFORM pg_advisory_unlock(s.session_key) FROM haul.submission s WHERE s.id = p_submission;
+  PERFORM pg_advisory_unlock(s.session_key) FROM haul.submission s
+  WHERE s.id = p_submission AND s.session_key IS NOT NULL;
   DELETE FROM haul.submission s WHERE s.id = p_submission;
 END
 $$;
@@ -44,13 +76,22 @@ CREATE OR REPLACE FUNCTION haul.clear_submissions(p_limit integer) RETURNS integ
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
+  v_silent_since timestamptz := clock_timestamp() - haul.submission_patience();
+  -- After a gap in the leader's rounds it may have been the database that was away, or its clock was set forward.
+  v_watched timestamptz := (SELECT p.watched_since FROM haul.pulse p);
   v_dead record;
   v_count integer;
   v_cleared integer := 0;
 BEGIN
   PERFORM haul.require_read_committed();
-  FOR v_dead IN SELECT s.id, s.session_key FROM haul.submission s ORDER BY s.id FOR UPDATE SKIP LOCKED LOOP
-    CONTINUE WHEN NOT pg_try_advisory_xact_lock(v_dead.session_key);
+  FOR v_dead IN
+    SELECT s.id, s.session_key, s.renewed_at = '-infinity' AS marked FROM haul.submission s
+    WHERE s.session_key IS NOT NULL OR s.renewed_at = '-infinity'
+      OR greatest(s.renewed_at, v_watched) < v_silent_since
+    ORDER BY s.id FOR UPDATE SKIP LOCKED
+  LOOP
+    CONTINUE WHEN NOT v_dead.marked AND NOT pg_try_advisory_xact_lock(v_dead.session_key);
+    UPDATE haul.submission s SET renewed_at = '-infinity' WHERE s.id = v_dead.id AND NOT v_dead.marked;
     DELETE FROM haul.staging s WHERE s.ctid = ANY (ARRAY(
       SELECT t.ctid FROM haul.staging t WHERE t.submission = v_dead.id LIMIT p_limit - v_cleared));
     GET DIAGNOSTICS v_count = ROW_COUNT;
@@ -62,10 +103,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.clear_submissions(integer) IS
-  'Housekeeping: removes staged lines of submissions whose sessions have ended. Returns how many.';
+  'Housekeeping: removes up to p_limit staged lines of submissions whose senders were silent for '
+  'submission_patience(), or whose sessions have ended. Returns how many.';
 
 CREATE OR REPLACE FUNCTION haul.check_submission(
-  p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer) RETURNS jsonb
+  p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer,
+  p_staged bigint DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
@@ -81,7 +124,11 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_queue);
-  PERFORM haul.require_submission(p_submission);
+  PERFORM haul.renew_submission(p_submission);
+  IF p_staged <> (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission) THEN
+    RAISE EXCEPTION 'not all of the % staged lines are there', p_staged USING ERRCODE = 'HA007',
+      HINT = 'Submit the list again.';
+  END IF;
   -- Paths that need a closer look, by their hashes: of millions of paths these fit where the texts would not.
   v_torn := ARRAY(
     SELECT hashtextextended(s.path, 0) FROM haul.staging s WHERE s.submission = p_submission GROUP BY 1
@@ -121,6 +168,7 @@ BEGIN
       SELECT FROM haul.job j WHERE j.id = d.job AND j.url = s.url AND j.path = s.path));
   END IF;
   IF v_lines = '{}' THEN
+    PERFORM haul.renew_submission(p_submission);
     RETURN '{"count": 0, "removed": 0, "first": []}';
   END IF;
   WITH wrong AS MATERIALIZED (
@@ -137,17 +185,19 @@ BEGIN
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line = ANY (v_lines);
     GET DIAGNOSTICS v_removed = ROW_COUNT;
   END IF;
+  PERFORM haul.renew_submission(p_submission);
   RETURN v_reply || jsonb_build_object('removed', v_removed);
 END
 $$;
-COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer) IS
+COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bigint) IS
   'Which lines of a submission contradict each other or existing jobs, before any line becomes a job. p_on_duplicate '
   'skip or refresh: the same URL for the same path is the same job, another URL is wrong. replace: lines only '
   'contradict each other, not earlier jobs. error: every path that is taken is wrong. p_remove takes these lines out '
   'of the submission. Returns {"count", "removed": jobs that these lines asked for and that are taken out, "first": '
   '[{"line", "path", "other_line", "job", "directory"}]}, the first p_limit of them by line: "other_line" is the '
   'earlier line with the path, else "job" has it, else, with "directory", other lines need the path as a directory. '
-  'Raises HA003 for a queue that does not exist.';
+  'Raises HA003 for a queue that does not exist, HA007 for a submission that has ended or whose lines are not p_staged '
+  '(NULL = any number).';
 
 -- Whoever reads jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
@@ -214,14 +264,3 @@ $$;
 COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
   'Raises HA004 for options that no worker can read: p_options, or those of a submission''s lines up to p_last (NULL '
   '= all lines).';
-
-CREATE OR REPLACE FUNCTION haul.require_submission(p_submission uuid) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
-BEGIN
-  IF NOT EXISTS (SELECT FROM haul.submission s WHERE s.id = p_submission) THEN
-    RAISE EXCEPTION 'the submission has ended with its session' USING ERRCODE = 'HA004', HINT = 'Try again.';
-  END IF;
-END
-$$;
-COMMENT ON FUNCTION haul.require_submission(uuid) IS
-  'Raises HA004 for a submission that is not there, as its session has ended. Locks nothing.';

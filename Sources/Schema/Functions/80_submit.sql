@@ -44,6 +44,7 @@ BEGIN
     SELECT r.host, r.queue, r.instance, r.priority, r.job FROM haul.ready r
     WHERE r.job = ANY (v_requeued || v_refreshed)) a;
   PERFORM pg_notify('haul', 'queues:all');
+  PERFORM haul.renew_submission(p_submission);
   RETURN v_differ || jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
     'refreshed', cardinality(v_refreshed),
     -- Counted, and not what is missing of v_step.count: a line that is lost must show.
@@ -62,7 +63,8 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   '[{"kind", "name", "jobs"}]: jobs in another batch, where a batch is given, or another queue, "unchecked": jobs '
   'whose line has a digest that they neither demand nor have, "unapplied": jobs that lack other options of their '
   'line, "others": ids outside the batch, "left"}. The first four add up to the lines of this step. Raises HA003 for '
-  'a queue that does not exist, HA004 for an option of the wrong kind, HA008 for a path that another job has.';
+  'a queue that does not exist, HA004 for an option of the wrong kind, HA007 for a submission that has ended, HA008 '
+  'for a path that another job has.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -227,7 +229,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   PERFORM haul.require_read_committed();
   queue := haul.keep_queue(p_queue);
-  PERFORM haul.require_submission(p_submission);
+  PERFORM haul.renew_submission(p_submission);
   SELECT max(f.line) INTO last FROM (
     SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
   -- One line of a text may name several URLs: all with the last number belong to this step.
@@ -242,7 +244,8 @@ $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
   'Begins a step of a submission. Returns its queue, which nobody deletes before the commit, its batch (NULL = none), '
   'how many lines the step is about, and the last of these (NULL = none is left). Makes batch, partitions and hosts '
-  'that are missing. Raises HA003 for a queue, HA004 for a submission that does not exist.';
+  'that are missing. Raises HA003 for a queue that does not exist, HA007 for a submission that has ended. Locks the '
+  'submission.';
 
 CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

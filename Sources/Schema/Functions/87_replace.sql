@@ -58,6 +58,7 @@ BEGIN
     v_queue.defaults || coalesce(p_options, '{}'), p_after,
     coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
   PERFORM pg_notify('haul', 'queues:all');
+  PERFORM haul.renew_submission(p_submission);
   RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting',
     v_waiting,
     'left', (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last));

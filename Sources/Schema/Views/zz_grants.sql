@@ -30,8 +30,9 @@ TO haul_worker;
 
 GRANT INSERT (submission, line, url, host, path, priority, options) ON haul.staging TO haul_submitter;
 GRANT EXECUTE ON FUNCTION
-  haul.begin_submission(text),
-  haul.check_submission(uuid, text, text, boolean, integer),
+  haul.begin_submission(text, boolean),
+  haul.renew_submission(uuid),
+  haul.check_submission(uuid, text, text, boolean, integer, bigint),
   haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer),
   haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean),
   haul.end_submission(uuid),

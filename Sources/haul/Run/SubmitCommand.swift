@@ -102,7 +102,7 @@ struct SubmitCommand: HaulCommand {
     let lines = try await begin(display, problems)
     let reply: SubmitReply
     do {
-      reply = try await database.writing.inSession.withQueue { queue in
+      reply = try await database.writing.withQueue { queue in
         var submission = Submission(
           queue: self.queue, batch: batch, priority: priority ?? 5, options: options,
           after: try await delay(queue))

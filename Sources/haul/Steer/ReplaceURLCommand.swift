@@ -63,7 +63,7 @@ struct ReplaceURLCommand: HaulCommand {
       throw reader.error(error, in: source.name)
     }
     var replacement = URLReplacement(items, of: source.name, reader, problems)
-    let replaced = try await database.writing.inSession.withQueue { queue in
+    let replaced = try await database.writing.withQueue { queue in
       try await take(jobsOf: batch.argument, queue, &replacement)
       let found = replacement.lines()
       if !skipsBad, let error = problems.error(listedOn: display, nothing: "Nothing was changed.") {

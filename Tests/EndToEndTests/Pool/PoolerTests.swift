@@ -15,7 +15,6 @@ import Testing
       let pooler = try await Pooler(to: pool.database, .transaction, size: size)
       let commands = [
         ["worker", "--store", "\(HaulPool.store)=\(pool.directory)"], ["coordinator"], ["migrate"],
-        ["submit", "http://h.test/a"],
       ]
       for command in commands {
         let output = try await pool.haul(command, environment: Self.environment(pooler))
@@ -77,6 +76,38 @@ import Testing
         #expect(try await process.exit() == .code(0))
         #expect(process.events("database.lost").isEmpty)
       }
+    }
+  }
+
+  /// The processes of the pooler end while submissions run, and the leader clears submissions that have broken off.
+  @Test func `submissions through transaction pooling lose no line beside a leader`() async throws {
+    try await HaulPool.open { pool in
+      let pooler = try await Pooler(
+        to: pool.database, .transaction, size: 2, settings: ["server_lifetime = 1"])
+      let coordinator = try pool.start(["coordinator"])
+      try await coordinator.event("leader.elected")
+      let lists = try TemporaryDirectory()
+      let count = 20_000
+      let submissions = try (1...3).map { number in
+        let text = (1...count).map { "http://h\(number).test/\($0)\n" }.joined()
+        return try pool.start(
+          ["submit", "--input", try lists.write(text, to: "\(number)"), "--batch", "b\(number)"],
+          environment: Self.environment(pooler))
+      }
+      for submission in submissions {
+        let output = try await submission.child.result(within: .seconds(300))
+        #expect(output.exit == .code(0), "\(output)")
+        #expect(
+          output.standardOutput == ["submitted \(count) jobs, 0 already there, 0 queued again"])
+      }
+      let jobs: [Int] = try await pool.values(
+        "SELECT count(DISTINCT url) FROM haul.jobs GROUP BY batch ORDER BY batch")
+      #expect(jobs == [count, count, count])
+      for table in ["staging", "submission"] {
+        #expect(try await pool.value("SELECT count(*) FROM haul.\(table)") == 0, "\(table)")
+      }
+      coordinator.signal(SIGTERM)
+      try await coordinator.exit()
     }
   }
 }

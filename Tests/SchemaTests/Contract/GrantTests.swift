@@ -18,7 +18,8 @@ struct GrantTests {
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })
     for name in [
-      "submit", "begin_submission", "check_submission", "end_submission", "replace", "export",
+      "submit", "begin_submission", "renew_submission", "check_submission", "end_submission",
+      "replace", "export",
       "pause", "resume", "cancel", "retry", "redo", "prioritize",
     ] {
       callable[name] = ["haul_submitter"]

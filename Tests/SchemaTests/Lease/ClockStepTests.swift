@@ -8,7 +8,8 @@ struct ClockStepTests {
   /// Makes all times that the pool holds now those of a clock that is two hours ahead.
   private func written(ahead pool: Pool) async throws {
     for change in [
-      "pulse SET round_at = round_at + d.ahead, grace_until = grace_until + d.ahead",
+      "pulse SET round_at = round_at + d.ahead, grace_until = grace_until + d.ahead, watched_since = watched_since + d.ahead",
+      "submission SET renewed_at = renewed_at + d.ahead",
       "worker SET heartbeat_at = heartbeat_at + d.ahead, expires_at = expires_at + d.ahead, steady_since = steady_since + d.ahead",
       "host SET next_start = next_start + d.ahead, last_start = last_start + d.ahead, blocked_until = blocked_until + d.ahead, trouble_since = trouble_since + d.ahead",
       "lane SET next_at = next_at + d.ahead", "ready SET hold_until = hold_until + d.ahead",
@@ -41,6 +42,20 @@ struct ClockStepTests {
       try await pool.execute("UPDATE haul.pulse SET grace_until = '-infinity'")
       try await pool.silence(dead, for: 60)
       #expect(try await pool.jobs.rescue().rescued.map(\.job) == [job])
+    }
+  }
+
+  /// Its sender died before the clock was set back; two hours later it would be noticed.
+  @Test func `a dead submission is cleared no later than without the step`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute("SELECT haul.begin_submission('data', true)")
+      try await pool.endGrace()
+      try await written(ahead: pool)
+      _ = try await pool.jobs.rescue()
+      #expect(
+        try await pool.value(
+          "SELECT renewed_at <= clock_timestamp() AND watched_since <= clock_timestamp() FROM haul.submission, haul.pulse"
+        ))
     }
   }
 

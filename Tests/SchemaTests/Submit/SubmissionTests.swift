@@ -64,7 +64,7 @@ struct SubmissionTests {
       let refusal = await #expect(throws: PostgresError.self) {
         try await Self.submit(key, limit: 9, on: pool)
       }
-      #expect(refusal?.sqlState?.rawValue == "HA004")
+      #expect(refusal?.sqlState?.rawValue == "HA007")
     }
   }
 
