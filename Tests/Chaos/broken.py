@@ -52,6 +52,13 @@ SQL = {
             ("w.expires_at <= v_now AS expired", "true AS expired"),
             ("(w.expires_at <= v_now OR w.heartbeat_at", "(true OR w.heartbeat_at"),
             ("(SELECT l.worker FROM haul.lease l)", "(SELECT l.worker FROM haul.lease l WHERE l.started_at < v_now - interval '4 seconds')")]},
+    # A submission is dead as soon as no step of it runs, and nobody is told that lines have gone.
+    "submissions that are taken for dead": {
+        "haul.clear_submissions": [
+            ("greatest(s.renewed_at, v_watched) < v_silent_since", "true"),
+            ("    UPDATE haul.submission s SET renewed_at = '-infinity' WHERE s.id = v_dead.id AND NOT v_dead.marked;\n", ""),
+            ("    DELETE FROM haul.submission s WHERE s.id = v_dead.id;\n", "")],
+        "haul.check_submission": [("IF p_staged <> (", "IF false AND p_staged <> (")]},
     "a wait that is not kept": {
         "haul.block_hosts": [("make_interval(secs => b.delay)", "make_interval(secs => b.delay / 4)")]},
     "a limit of a queue that is not kept": {

@@ -11,6 +11,8 @@ import pool
 import workload
 
 DEEDS = {}
+# Lines that haul submit stages at once, and some more: it knows a line's end by the next one.
+PIECE = 10_000 + 10
 # Of the pool: neither the driver's and the judge's nor what the server starts to help with their statements.
 SESSIONS = """
 SELECT pid FROM pg_stat_activity
@@ -166,6 +168,39 @@ def _(world, fault, hold):
         hold()
     world.relay.loses = False
     return world.relay.lost > lost
+
+
+@deed("lists through a pooler")
+def _(world, fault, hold):
+    submit_through_pooler(world, fault.dice, hold)
+
+
+def submit_through_pooler(world, number, hold):
+    """Two lists at once through a transaction pooler. Each is as long as what is staged at once and a line; between the two the
+    leader has time to take it for dead."""
+    world.pooler.start()
+    try:
+        lists = [subprocess.Popen(
+            [world.pool.haul_path, "submit", "--input", "-", "--batch", f"pooled-{number}-{name}", "--queue", "disk", "--not-before", "3h"],
+            env=world.pool.environment | {"HAUL_DATABASE_URL": world.pooler.conninfo}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for name in range(2)]
+        # What comes to nothing is cancelled, as is all else of it in the end.
+        world.cancelled.update(f"pooled-{number}-{name}" for name in range(2))
+        for name, process in enumerate(lists):
+            process.stdin.writelines(f"http://plain.test/nothing-{number}-{name}-{line}\n" for line in range(PIECE))
+            process.stdin.flush()
+        hold()
+        for name, process in enumerate(lists):
+            _, said = process.communicate(f"http://plain.test/nothing-{number}-{name}-{PIECE}\n", timeout=120)
+            if process.returncode:
+                world.ledger.violation("command", f"haul submit through a pooler ended with {process.returncode}: {said[-300:]}")
+            rows = world.sql("SELECT count(*) FROM haul.jobs WHERE batch = %s", [f"pooled-{number}-{name}"])
+            if not process.returncode and rows and rows != [(PIECE + 1,)]:
+                world.ledger.violation("once", f"of {PIECE + 1} lines through a pooler {rows[0][0]} are there")
+            if rows and rows[0][0]:
+                world.persist("cancel", "--batch", f"pooled-{number}-{name}")
+    finally:
+        world.pooler.stop()
 
 
 @deed("coordinator kill -9")

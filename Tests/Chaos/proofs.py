@@ -160,6 +160,12 @@ def _(stage):
     time.sleep(10)  # some rounds of the rescuer
 
 
+@scene("submissions that are taken for dead", "command", waves=[wave("plain.test", 1, 10)])
+def _(stage):
+    stage.submit()
+    faults.submit_through_pooler(stage, 1, lambda: time.sleep(4))  # some rounds of the leader
+
+
 @scene("a wait that is not kept", "asked too early", waves=[wave("plain.test", 20, 5000)])
 def _(stage):
     # One after the other, so that there are some left to ask for in the time that is to be kept free.

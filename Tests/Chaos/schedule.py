@@ -21,6 +21,7 @@ KINDS = {
     "worker's clock three hours fast": ("worker", 8, 16, 1),
     "database far away": ("relay", 6, 14, 1),
     "database replies lost": ("relay", 0.5, 3, 2),
+    "lists through a pooler": ("server", 3, 5, 0.5),
     "coordinator kill -9": ("coordinator", 1, 5, 1),
     "coordinator SIGTERM": ("coordinator", 1, 4, 1),
     "coordinator SIGSTOP": ("coordinator", 4, 22, 1),

@@ -5,7 +5,9 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
+import time
 
 import psycopg2
 
@@ -70,6 +72,47 @@ class Server:
 
     def session(self, database="haul"):
         return Session(database)
+
+
+class Pooler:
+    """A PgBouncer in transaction mode before the server: two sessions, and none of them becomes older than a second."""
+
+    def __init__(self, site, port=6433):
+        self.address, self.process, self.log = (place.SERVER, port), None, site.path("pgbouncer.log")
+        self.conninfo = f"host={place.SERVER} port={port} user=postgres dbname=haul"
+        self.configuration = site.path("pgbouncer.ini")
+        with open(self.configuration, "w") as file:
+            file.write(f"""
+[databases]
+haul = host={place.SERVER} user=postgres
+[pgbouncer]
+listen_addr = {place.SERVER}
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+server_lifetime = 1
+""")
+
+    def start(self):
+        user = pwd.getpwnam("postgres")
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                ["/usr/sbin/pgbouncer", self.configuration], user=user.pw_uid, group=user.pw_gid, extra_groups=[], cwd="/",
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        deadline = time.time() + 30
+        while True:
+            try:
+                return socket.create_connection(self.address, 1).close()
+            except OSError:
+                if time.time() > deadline:
+                    raise
+                time.sleep(0.05)  # nothing tells when it listens
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
 
 
 class Session:

@@ -91,7 +91,7 @@ class World:
         self.driver_session, self.session_lock = self.server.session(), threading.Lock()
         # One fault after the other of those that need the same, however slow the machine is.
         self.turns = collections.defaultdict(threading.Lock)
-        self.relay = relay.Relay()
+        self.relay, self.pooler = relay.Relay(), server.Pooler(self.site)
         # A copy: who builds meanwhile changes nothing here.
         program = shutil.copy2(haul_path, self.site.path("haul-program"))
         place.run("clang", "-shared", "-fPIC", "-Werror", os.path.join(os.path.dirname(__file__), "wrong-clock.c"),
