@@ -26,6 +26,16 @@ package enum CheckVerdicts {
       : .fail("connection", detail, "Use PostgreSQL 15 or newer.")
   }
 
+  /// What stands between this program and the server.
+  package static func pooler(hasSessions: Bool) -> CheckFinding {
+    hasSessions
+      ? .ok("pooler", "in session mode")
+      : .warn(
+        "pooler",
+        "in transaction mode: submit, lists and control commands work through it; workers, coordinators and migrate do not",
+        "Give those another address, or use session mode (pool_mode = session).")
+  }
+
   /// Nothing where every text can be stored.
   package static func encoding(_ facts: DatabaseFacts) -> [CheckFinding] {
     if facts.encoding == "UTF8" { return [] }
@@ -125,7 +135,7 @@ package enum CheckVerdicts {
     guard free < max(most / 10, 6) else { return .ok("connections", detail) }
     return .warn(
       "connections", detail,
-      "Raise max_connections: each worker holds two. A pooler does not help, since what Haul needs belongs to its sessions."
+      "Raise max_connections: each worker holds two, behind a pooler too, since it needs sessions of its own."
     )
   }
 

@@ -115,8 +115,13 @@ extension JobQueue {
 /// What the leader calls, once a second.
 extension JobQueue {
   /// Whether this connection is to keep house now: it leads for as long as it lives, or the leader stands still.
+  /// - Throws: `PostgresError.noSession` where the lock may be another session's, whatever the connection was at its beginning.
   package func lead() async throws -> Bool {
-    try await call("SELECT haul.lead()", [])
+    let row = try await rows("SELECT haul.lead(), pg_backend_pid()", [])[0]
+    guard try row.decode(1, as: Int32.self) == connection.backendPID else {
+      throw PostgresError.noSession
+    }
+    return try row.decode(0)
   }
 
   /// One round of rescue.

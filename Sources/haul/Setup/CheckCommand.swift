@@ -42,11 +42,14 @@ struct CheckCommand: HaulCommand {
     var code = ExitCode.configuration
     var known = CheckVerdicts.KnownStores()
     do {
-      let (found, stores) = try await database.withConnection { connection in
-        await DatabaseCheck(queue: JobQueue(connection)) { ExitError(from: $0).message ?? "" }
-          .run()
+      let (found, stores, isShared) = try await database.withConnection { connection in
+        let (found, stores) = await DatabaseCheck(queue: JobQueue(connection)) {
+          ExitError(from: $0).message ?? ""
+        }.run()
+        return (found, stores, connection.isShared)
       }
       findings += found
+      if isShared { findings.append(CheckVerdicts.pooler(hasSessions: try await hasSessions())) }
       known = stores
     } catch {
       let reason = ExitError(from: error)
@@ -61,6 +64,16 @@ struct CheckCommand: HaulCommand {
     findings += lookAtStores(known)
     try report(findings)
     if findings.contains(where: { $0.verdict == .fail }) { throw ExitError(code) }
+  }
+
+  /// Whether the pooler that was found gives a client a session of its own.
+  private func hasSessions() async throws -> Bool {
+    do {
+      try await database.inSession.withConnection { _ in }
+      return true
+    } catch PostgresError.noSession {
+      return false
+    }
   }
 
   /// The named stores, or those that the database knows on this machine.

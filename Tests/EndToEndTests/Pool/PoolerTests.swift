@@ -47,6 +47,11 @@ import Testing
         #expect(output.exit == .code(0), "\(line): \(output)")
       }
       #expect(try await pool.state(of: 3) == "cancelled")
+      let check = try await pool.haul(["check"], environment: Self.environment(pooler))
+      #expect(
+        check.standardOutput.contains {
+          $0.split(separator: " ").starts(with: ["warn", "pooler", "in", "transaction"])
+        }, "\(check)")
       let wait = try await pool.haul(
         ["batch", "wait", "b"], environment: Self.environment(pooler))
       #expect(wait.exit == .code(1), "\(wait)")
@@ -69,6 +74,10 @@ import Testing
       ] {
         let output = try await pool.haul(command, environment: environment)
         #expect(output.exit == .code(0), "\(command): \(output)")
+        let isTold = output.standardOutput.contains {
+          $0.split(separator: " ").starts(with: ["ok", "pooler", "in", "session"])
+        }
+        #expect(isTold == (command == ["check"]), "\(command): \(output)")
       }
       #expect(try pool.files().contains("a"))
       for process in [worker, coordinator] {
