@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -88,21 +90,38 @@ import Testing
     }
   }
 
-  /// The processes of the pooler end while submissions run, and the leader clears submissions that have broken off.
+  /// 1. Three lists are half read, and their lines are staged.
+  /// 2. The processes of the pooler end, as they do from time to time, and the leader looks for dead submissions.
+  /// 3. The rest of the lists comes.
   @Test func `submissions through transaction pooling lose no line beside a leader`() async throws {
     try await HaulPool.open { pool in
       let pooler = try await Pooler(
         to: pool.database, .transaction, size: 2, settings: ["server_lifetime = 1"])
       let coordinator = try pool.start(["coordinator"])
       try await coordinator.event("leader.elected")
-      let lists = try TemporaryDirectory()
       let count = 20_000
-      let submissions = try (1...3).map { number in
-        let text = (1...count).map { "http://h\(number).test/\($0)\n" }.joined()
-        return try pool.start(
-          ["submit", "--input", try lists.write(text, to: "\(number)"), "--batch", "b\(number)"],
+      let lists = try (1...3).map { _ in try SlowList() }
+      let submissions = try lists.enumerated().map { number, list in
+        try pool.start(
+          ["submit", "--input", list.path, "--batch", "b\(number)"],
           environment: Self.environment(pooler))
       }
+      // The end of a line is known by the next one.
+      for (number, list) in lists.enumerated() { list.write(number, 1...10_010) }
+      try await eventually("the first lines", within: .seconds(120)) {
+        try await pool.value("SELECT count(*) FROM haul.staging") == 30_000
+      }
+      try await eventually("the end of the pooler's processes") {
+        try await pool.value(
+          "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'haul' AND datname = current_database()"
+        ) == 0
+      }
+      let time: String = try await pool.value("SELECT clock_timestamp()::text")
+      try await eventually("two rounds of the leader") {
+        try await pool.value(
+          "SELECT round_at > $1::timestamptz + interval '2 seconds' FROM haul.pulse", [time])
+      }
+      for (number, list) in lists.enumerated() { list.write(number, 10_011...count, isLast: true) }
       for submission in submissions {
         let output = try await submission.child.result(within: .seconds(300))
         #expect(output.exit == .code(0), "\(output)")
@@ -117,6 +136,31 @@ import Testing
       }
       coordinator.signal(SIGTERM)
       try await coordinator.exit()
+    }
+  }
+}
+
+/// A list that comes bit by bit: a pipe with a name.
+private final class SlowList: Sendable {
+  let path: String
+  private let directory = try? TemporaryDirectory()
+  private let pipe: Int32
+  private let queue = DispatchQueue(label: "slow list")
+
+  init() throws {
+    path = try #require(directory).path("list")
+    try #require(mkfifo(path, 0o600) == 0)
+    // For both, so that it does not wait for a reader. The reader sees the end when this is closed.
+    pipe = open(path, O_RDWR | O_CLOEXEC)
+    try #require(pipe >= 0)
+  }
+
+  /// Writes lines for the host `number` on a thread that may wait for the reader.
+  func write(_ number: Int, _ lines: ClosedRange<Int>, isLast: Bool = false) {
+    let text = lines.map { "http://h\(number).test/\($0)\n" }.joined()
+    queue.async { [pipe] in
+      try? FileHandle(fileDescriptor: pipe).write(contentsOf: Data(text.utf8))
+      if isLast { close(pipe) }
     }
   }
 }
