@@ -44,7 +44,7 @@ package final class Connection: Sendable {
   ///
   /// It has the limits and the isolation of `ConnectionConfiguration.ownSettings`.
   ///
-  /// - Throws: `PostgresError.configuration`, `.connecting` or `.noSession`; `CancellationError` at once, even
+  /// - Throws: `PostgresError.configuration`, `.connecting`, `.noSession` or `.noTransactions`; `CancellationError` at once, even
   ///   while a name is being resolved.
   package static func connect(_ configuration: ConnectionConfiguration) async throws -> Connection {
     let (link, named) = try await reach(configuration)
@@ -59,7 +59,7 @@ package final class Connection: Sendable {
       return connection
     } catch {
       link.requestClose()
-      guard let error = error as? PostgresError, error != .noSession else { throw error }
+      guard let error = error as? PostgresError, !error.isOfPooler else { throw error }
       throw PostgresError.connecting(error.sqlState, error.description)
     }
   }

@@ -38,7 +38,9 @@ import Glibc
     // PG_DIAG_SEVERITY_NONLOCALIZED: after FATAL and PANIC the server closes the connection.
     let severity = field(Int32(UInt8(ascii: "V")))
     guard let state = field(Int32(UInt8(ascii: "C"))), severity == "ERROR" else {
-      return .connectionLost(message)
+      // PgBouncer's word.
+      return message.contains("in statement pooling mode")
+        ? .noTransactions : .connectionLost(message)
     }
     return .server(
       .init(

@@ -112,6 +112,7 @@ struct LinkThread: ~Copyable {
     case .failed:
       let error = result.error()
       if case .connectionLost = error { throw error }
+      if error == .noTransactions { throw error }
       if call?.error == nil { call?.error = error }
     case .copyIn:
       if case .copyStart = operation.request {

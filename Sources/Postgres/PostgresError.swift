@@ -16,6 +16,8 @@ package enum PostgresError: Error, Sendable, Equatable {
   case decoding(column: String, String)
   /// A pooler stands before the server and gives each transaction another server process.
   case noSession
+  /// A pooler stands before the server and gives each statement another server process.
+  case noTransactions
   /// The caller broke a rule of this interface.
   case misuse(String)
 
@@ -38,6 +40,9 @@ package enum PostgresError: Error, Sendable, Equatable {
     }
   }
 
+  /// Whether a pooler is in the way.
+  package var isOfPooler: Bool { self == .noSession || self == .noTransactions }
+
   /// Whether the same transaction may well succeed when it is tried again.
   package var isRetryable: Bool {
     sqlState == .serializationFailure || sqlState == .deadlockDetected
@@ -56,7 +61,7 @@ package enum PostgresError: Error, Sendable, Equatable {
     case .server(let error):
       isRetryable || error.state == .readOnlyTransaction
         || ["08", "53", "57"].contains { error.state.isInClass($0) }
-    case .configuration, .noSession, .decoding, .misuse: false
+    case .configuration, .noSession, .noTransactions, .decoding, .misuse: false
     }
   }
 }
@@ -75,6 +80,8 @@ extension PostgresError: CustomStringConvertible {
     case .decoding(let column, let message): "column \(column): \(message)"
     case .noSession:
       "a pooler in transaction mode (transaction pooling) stands before the database, and this needs a session of its own: use session mode (pool_mode = session), or connect to PostgreSQL itself"
+    case .noTransactions:
+      "a pooler in statement mode (statement pooling) stands before the database, and Haul needs transactions: use session mode (pool_mode = session), or connect to PostgreSQL itself"
     case .misuse(let message): message
     }
   }

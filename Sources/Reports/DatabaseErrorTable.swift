@@ -49,7 +49,8 @@ package enum DatabaseErrorTable {
       case .configuration(let text): (.connecting, nil, text)
       case .connecting(let state, let text): (.connecting, state, text)
       case .server(let server): (.connected, server.state, "")
-      case .connectionLost, .timedOut, .noSession, .decoding, .misuse: nil
+      case .noSession, .noTransactions: (.connecting, nil, "\(error)")
+      case .connectionLost, .timedOut, .decoding, .misuse: nil
       }
     guard let failure else { return nil }
     return rows.first { $0.matches(failure.phase, failure.state, failure.text) }
@@ -71,7 +72,7 @@ package enum DatabaseErrorTable {
 
 extension DatabaseErrorTable {
   /// In the order in which they are looked at: the first one counts.
-  package static let rows = beforeConnecting + whileConnecting + statements
+  package static let rows = beforeConnecting + poolers + whileConnecting + statements
 
   /// No server answered, and none of the rows fits.
   package static let unreachable = Row(
@@ -134,6 +135,24 @@ extension DatabaseErrorTable {
 
   private static let service =
     "Check the service's name, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf, on Debian in /etc/postgresql-common."
+
+  /// A pooler answers. (PgBouncer)
+  private static let poolers = [
+    Row(
+      .connecting, "transaction pooling",
+      cause:
+        "A pooler gives each transaction another session, and the command needs one of its own.",
+      advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
+      .configuration),
+    Row(
+      .connecting, "statement pooling", cause: "A pooler allows no transactions.",
+      advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
+      .configuration),
+    Row(
+      .connecting, "query_wait_timeout", cause: "A pooler had no connection free in time.",
+      advice: "Try again when others have ended, or raise the pooler's default_pool_size.",
+      .unavailable),
+  ]
 
   /// A server answers, and takes no session.
   private static let whileConnecting = [

@@ -30,8 +30,8 @@ extension ExitError {
       self.init(lacking: role, prefix: error.prefix, because: error.refusal)
     case let error as PostgresError where error.isRefusedStatement:
       self.init(lacking: role, prefix: RolePrefix.usual, because: error)
-    case PostgresError.noSession:
-      self.init(.configuration, Self.sentence("\(PostgresError.noSession)"))
+    case let error as PostgresError where error.isOfPooler:
+      self.init(.configuration, Self.sentence("\(error)"))
     case let error as PostgresError: self.init(error)
     case let error as EmbeddedPostgresError: self.init(error)
     case let error as ListError: self.init(error)
@@ -133,7 +133,7 @@ extension ExitError {
     switch error {
     case .connectionLost, .timedOut:
       (code, advice) = (.tryAgain, "Whether the last step took effect is unknown; try again.")
-    case .decoding, .noSession, .misuse:
+    case .decoding, .noSession, .noTransactions, .misuse:
       (code, advice) = (
         .configuration, "Run 'haul migrate', or use the haul that last migrated it."
       )

@@ -71,6 +71,8 @@ struct DatabaseErrorTableTests {
       "Check the files and names"
     ),
     (connecting(nil, #"invalid sslmode value: "x""#), .configuration, "Check the files and names"),
+    (.noSession, .configuration, "session mode"), (.noTransactions, .configuration, "session mode"),
+    (connecting(nil, "query_wait_timeout"), .unavailable, "default_pool_size"),
     (.noPassword, .configuration, "~/.pgpass"),
     (.configuration(#"definition of service "x" not found"#), .configuration, "PGSERVICEFILE"),
     (.configuration("the database's connection string is neither"), .configuration, "--database"),

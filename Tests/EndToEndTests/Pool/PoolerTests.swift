@@ -29,6 +29,21 @@ import Testing
     }
   }
 
+  @Test func `statement pooling is refused by all`() async throws {
+    try await HaulPool.open { pool in
+      let pooler = try await Pooler(to: pool.database, .statement, size: 2)
+      for command in [["coordinator"], ["migrate"], ["jobs"], ["submit", "http://h.test/a"]] {
+        let output = try await pool.haul(command, environment: Self.environment(pooler))
+        #expect(output.exit == .code(78), "\(command): \(output)")
+        #expect(
+          output.standardError.contains {
+            $0.contains("statement pooling") && $0.contains("session mode (pool_mode = session)")
+          }, "\(command): \(output)")
+      }
+      #expect(try await pool.value("SELECT count(*) FROM haul.job") == 0)
+    }
+  }
+
   @Test func `lists and control commands work through transaction pooling`() async throws {
     try await HaulPool.open { pool in
       let pooler = try await Pooler(to: pool.database, .transaction, size: 2)

@@ -5,7 +5,7 @@ import Glibc
 package final class Pooler: Sendable {
   /// When a client gives its server process back.
   package enum Mode: String, Sendable {
-    case session, transaction
+    case session, transaction, statement
   }
 
   /// For libpq: the database's own with the pooler's address.
