@@ -101,7 +101,8 @@ package enum CheckVerdicts {
   package static func timeouts(_ facts: DatabaseFacts) -> [CheckFinding] {
     let logins = facts.patientLogins
     guard let first = logins.first else { return [] }
-    let whose = logins.count == 1 ? "the login \(first) has" : "the logins \(listed(logins, "and")) have"
+    let whose =
+      logins.count == 1 ? "the login \(first) has" : "the logins \(listed(logins, "and")) have"
     return [
       .warn(
         "time-outs",

@@ -38,7 +38,8 @@ struct Rounds {
     return try await commit.publish(part, on: io) { () throws(TransferError) in
       guard let path = try? RelativePath("d/\(part.name)") else { return nil }
       let parent = try destination.makeParent(of: path)
-      _ = try destination.place(part: part.name, inode: part.inode, of: parts, at: path, in: parent, policy: .fail)
+      _ = try destination.place(
+        part: part.name, inode: part.inode, of: parts, at: path, in: parent, policy: .fail)
       named.update { $0.append(part.name) }
       return (.placed(path), parent)
     }?.published

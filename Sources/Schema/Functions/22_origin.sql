@@ -1,5 +1,5 @@
--- Where this database comes from. A standby that is promoted, a backup that is restored and a server that has crashed may
--- lack the last commits. What was handed out in these must not be handed out again.
+-- Where this database comes from. A standby that is promoted, a backup that is restored and a server that has crashed
+-- may lack the last commits. What was handed out in these must not be handed out again.
 
 CREATE OR REPLACE FUNCTION haul.heed_origin(p_waits boolean) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -33,8 +33,8 @@ BEGIN
   INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
-    VALUES (pg_postmaster_start_time(), clock_timestamp(),
-      CASE WHEN EXISTS (SELECT FROM haul.lease) THEN clock_timestamp() + haul.lease_expiry() ELSE clock_timestamp() END);
+    VALUES (pg_postmaster_start_time(), clock_timestamp(), clock_timestamp()
+      + CASE WHEN EXISTS (SELECT FROM haul.lease) THEN haul.lease_expiry() ELSE '0' END);
   END IF;
   PERFORM setval('haul.token', s.last_value + 4294967296) FROM haul.token s
   WHERE v_is_later OR (v_is_copy OR v_has_crashed) AND s.is_called;
@@ -44,7 +44,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heed_origin(boolean) IS
-  'Notices, before tokens and job ids are drawn, that this database may lack commits: it is on another server, timeline '
-  'or database than before, or its server has crashed. Then tokens go on 2^32 above the last, and job ids, unless it '
-  'was only a crash, 2^24 above. Locks the row of pool when it finds such a change. Returns false, and then the caller '
-  'may draw none, where another session has locked that row and p_waits is false.';
+  'Notices, before tokens and job ids are drawn, that this database may lack commits: it is on another server, '
+  'timeline or database than before, or its server has crashed. Then tokens go on 2^32 above the last, and job ids, '
+  'unless it was only a crash, 2^24 above. Locks the row of pool when it finds such a change. Returns false, and then '
+  'the caller may draw none, where another session has locked that row and p_waits is false.';

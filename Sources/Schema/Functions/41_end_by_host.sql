@@ -76,8 +76,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
   'What end_leases() does, for each ending of one host alone. Sets a job aside whose ending raises an error of '
-  'SQLSTATE class 22, 23 or 54. Stops where another session holds the host. Other errors, such as a full disk or a deadlock, '
-  'are no job''s fault and are raised.';
+  'SQLSTATE class 22, 23 or 54. Stops where another session holds the host. Other errors, such as a full disk or a '
+  'deadlock, are no job''s fault and are raised.';
 
 -- The job's own data are suspect: nothing here reads them.
 CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
@@ -113,3 +113,35 @@ $$;
 COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
   'Lets a job fail as internal whose data raise errors, gives its host the place back, and forgets what was saved of '
   'it. Reads the lease alone. Returns it as end_leases() does; [] where the token is stale.';
+
+-- What work() asks about endings that were not settled.
+
+CREATE OR REPLACE FUNCTION haul.note_fetched(p_worker bigint, p_endings jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
+  FROM haul.ending_keys(p_endings) k
+  WHERE a.job = k.job AND a.token = k.token AND a.worker = p_worker AND a.result = 'rescued'
+    AND k.ending ->> 'fetched' ~ '^[0-9]{1,18}$';
+END
+$$;
+COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
+  'Writes into attempts of this worker that were rescued how much they have really fetched, which the worker says when '
+  'it finds its leases gone.';
+
+CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  IF jsonb_array_length(p_settled) >= jsonb_array_length(p_endings) THEN
+    RETURN '[]';
+  END IF;
+  RETURN (SELECT coalesce(jsonb_agg(l.token ORDER BY l.token), '[]')
+    FROM haul.ending_keys(p_endings) k JOIN haul.lease l ON l.job = k.job AND l.token = k.token
+    WHERE l.worker = p_worker);
+END
+$$;
+COMMENT ON FUNCTION haul.still_open(bigint, jsonb, jsonb) IS
+  'The tokens of a worker''s endings whose leases are still there; p_settled is what end_leases() has returned for '
+  'them.';

@@ -135,36 +135,6 @@ COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
   'becomes due, "draining", "later": tokens of endings that another session held up: end them in a later call}. An '
   'ending whose token is stale is in neither list.';
 
-CREATE OR REPLACE FUNCTION haul.note_fetched(p_worker bigint, p_endings jsonb) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-BEGIN
-  UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
-  FROM haul.ending_keys(p_endings) k
-  WHERE a.job = k.job AND a.token = k.token AND a.worker = p_worker AND a.result = 'rescued'
-    AND k.ending ->> 'fetched' ~ '^[0-9]{1,18}$';
-END
-$$;
-COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
-  'Writes into attempts of this worker that were rescued how much they have really fetched, which the worker says when '
-  'it finds its leases gone.';
-
-CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-BEGIN
-  IF jsonb_array_length(p_settled) >= jsonb_array_length(p_endings) THEN
-    RETURN '[]';
-  END IF;
-  RETURN (SELECT coalesce(jsonb_agg(l.token ORDER BY l.token), '[]')
-    FROM haul.ending_keys(p_endings) k JOIN haul.lease l ON l.job = k.job AND l.token = k.token
-    WHERE l.worker = p_worker);
-END
-$$;
-COMMENT ON FUNCTION haul.still_open(bigint, jsonb, jsonb) IS
-  'The tokens of a worker''s endings whose leases are still there; p_settled is what end_leases() has returned for '
-  'them.';
-
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
   OUT claimed integer, OUT seen jsonb, OUT contended boolean, OUT wait double precision, OUT draining boolean)

@@ -57,7 +57,8 @@ COMMENT ON COLUMN haul.attempts.charged IS 'Whether it counts against the job''s
 COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.attempts.ended_at IS 'When it ended.';
 COMMENT ON COLUMN haul.attempts.resumed_at IS 'Offset at which it went on with earlier work; 0 = from the start.';
-COMMENT ON COLUMN haul.attempts.fetched IS 'Bytes received over the network; for a rescued one, as its worker has reported so far.';
+COMMENT ON COLUMN haul.attempts.fetched IS
+  'Bytes received over the network; for a rescued one, as its worker has reported so far.';
 COMMENT ON COLUMN haul.attempts.durable IS 'Durable bytes of the job when it ended.';
 COMMENT ON COLUMN haul.attempts.changes IS 'How often the source turned out to have changed.';
 COMMENT ON COLUMN haul.attempts.status IS 'The last HTTP status, where there was an answer.';

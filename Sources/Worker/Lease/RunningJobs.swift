@@ -35,7 +35,9 @@ final class RunningJobs: Sendable {
   var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.unsettled.isEmpty } }
   /// How long until what was put off is to be settled; nil where nothing was.
   var timeToSettle: Duration? {
-    state.withLock { $0.putOff.isEmpty ? nil : max(ContinuousClock.now.duration(to: $0.putOffUntil), .zero) }
+    state.withLock {
+      $0.putOff.isEmpty ? nil : max(ContinuousClock.now.duration(to: $0.putOffUntil), .zero)
+    }
   }
 
   private static func isDue(_ state: State) -> Bool {

@@ -60,7 +60,8 @@ struct HostilePathTests {
     let parent = try destination.makeParent(of: path)
     rename(scratch.store + "/d", scratch.store + "/old")
     symlink(outside.path, scratch.store + "/d")
-    _ = try destination.place(part: part.name, inode: part.inode, of: parts, at: path, in: parent, policy: .replace)
+    _ = try destination.place(
+      part: part.name, inode: part.inode, of: parts, at: path, in: parent, policy: .replace)
     #expect(scratch.result("old/f") == "new")
     #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path) == ["target"])
     let error = #expect(throws: TransferError.self) { try destination.makeParent(of: path) }

@@ -64,7 +64,8 @@ struct RescueWorkersTests {
       try await pool.submit(3)
       let (hung, other) = (try await pool.worker(), try await pool.worker())
       let leases = try await hung.claim(2)
-      // The leader waits for its grace to end; an operator need not.
+      // After a crash the leader waits for its grace to end; an operator need not.
+      try await pool.execute("TRUNCATE haul.pulse")
       #expect(try await pool.jobs.rescue().grace)
       let rescued = try await pool.jobs.rescueWorker(hung.caller.worker)
       #expect(rescued == JobQueue.RescuedWorker(jobs: 2, hadEnded: false))
