@@ -98,7 +98,7 @@ import Testing
       #expect(try await poor.exit() == .code(0))
       #expect(try await pool.value("SELECT count(*) FROM haul.attempt WHERE charged") == 0)
       #expect(
-        try await pool.value("SELECT failures FROM haul.host WHERE name = $1", [home.host]) == 0)
+        try await pool.value("SELECT failures FROM haul.hosts WHERE host = $1", [home.host]) == 0)
       #expect(home.log.value.exchanges.isEmpty)
 
       try bearer("http://\(home.host)", named: "archive", in: directory)
