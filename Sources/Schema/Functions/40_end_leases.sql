@@ -85,7 +85,9 @@ BEGIN
     jsonb_agg(to_jsonb(g)) INTO v_done, v_moves, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
-      haul.host_to_block(d.worker, d.host_name, d.host) AS blocks, d.range_unsafe, count(*) AS ended,
+      -- The rule is asked of the few that were sent on to another host.
+      CASE WHEN d.host IS NULL THEN d.host_name ELSE haul.host_to_block(d.worker, d.host_name, d.host) END AS blocks,
+      d.range_unsafe, count(*) AS ended,
       min(d.job) AS head,
       max(extract(epoch FROM d.host_delay)) AS delay,
       -- Only by a job's first try: an address that is always refused says nothing of the host.
