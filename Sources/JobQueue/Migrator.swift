@@ -21,7 +21,8 @@ package enum Migrator {
   /// all others wait behind it, and then tries again a little later.
   ///
   /// `edition` is this program's own unless a test gives another. `force` lets it replace newer functions and views.
-  /// `roles` is about a new pool; another keeps its roles.
+  /// `roles` is about a new pool; another keeps its roles. Any login may hold the lock for ever: after `patience` it is not waited
+  /// for, and of two migrations that then meet, one fails and changes nothing.
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
   ///   when it has none of those that this program has; `.functionsTooNew` when a newer program has replaced this one's
@@ -31,9 +32,9 @@ package enum Migrator {
   ///   is changed then. That there is nothing to do is not an error.
   package static func migrate(
     _ connection: Connection, edition: Edition = Schema.edition, roles: Roles = Roles(),
-    force: Bool = false
+    force: Bool = false, patience: Duration = .seconds(90)
   ) async throws -> Report {
-    try await connection.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
+    try await lock(connection, patience)
     do {
       try await connection.requireSession()
       let report = try await run(connection, edition, roles, force: force)
@@ -87,6 +88,15 @@ package enum Migrator {
       version.split(separator: ".").map { Int($0.prefix { $0.isNumber }) ?? 0 }
     }
     return numbers(other).lexicographicallyPrecedes(numbers(one))
+  }
+
+  private static func lock(_ connection: Connection, _ patience: Duration) async throws {
+    do {
+      try await connection.transaction {
+        try await $0.execute("SET LOCAL lock_timeout = \(patience.wholeMilliseconds)")
+        try await $0.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
+      }
+    } catch let error as PostgresError where error.sqlState == .lockNotAvailable {}
   }
 
   private static func unlock(_ connection: Connection) async throws {

@@ -37,6 +37,17 @@ struct AdvisoryLockTests {
     }
   }
 
+  @Test func `a migration goes on without the lock that somebody keeps`() async throws {
+    try await withTestDatabase { database in
+      let (monitor, owner) = (try await database.connect(), try await database.connect())
+      _ = try await monitor.query("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
+      try await owner.execute("UPDATE haul.repeatable SET digest = 'another'")
+      let report = try await Migrator.migrate(owner, patience: .milliseconds(50))
+      #expect(!report.refreshed.isEmpty)
+      await monitor.close()
+    }
+  }
+
   @Test func `somebody keeps house`() async throws {
     try await Pool.open { pool in
       try await pool.execute("DELETE FROM haul.pulse")
