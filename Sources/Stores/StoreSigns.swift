@@ -1,3 +1,4 @@
+import HaulCLinux
 import Glibc
 import HaulSystem
 package import HaulTransfer
