@@ -1,3 +1,4 @@
+import HaulSystem
 import JobModel
 package import Postgres
 package import Schema

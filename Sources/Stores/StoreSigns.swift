@@ -1,5 +1,5 @@
-import HaulCLinux
 import Glibc
+import HaulCLinux
 import HaulSystem
 package import HaulTransfer
 

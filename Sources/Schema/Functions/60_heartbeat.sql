@@ -69,8 +69,8 @@ COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   '"rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "lost": [tokens that are no lease '
   'of the worker any more], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]: leases of '
   'calls up to p_seen that p_holding lacks and the worker should release}. The caller may count on its leases for '
-  '"expiry" seconds from when it sent the call. Locks only the worker''s own rows, and of hosts and lanes those that it '
-  'need not wait for.';
+  '"expiry" seconds from when it sent the call. Locks only the worker''s own rows, and of hosts and lanes those that '
+  'it need not wait for.';
 
 -- It waits for nobody, as a claim does not: the next heartbeat comes soon. A host is left to it where somebody holds a
 -- lane that would stay parked.
