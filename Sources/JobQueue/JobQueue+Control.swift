@@ -108,13 +108,17 @@ extension JobQueue {
     package let jobs: Int
     /// Whether the worker had stopped or died before.
     package let hadEnded: Bool
+    /// How many jobs it keeps until another session lets go of their hosts; the leader then takes them back.
+    package let kept: Int
   }
 
   /// Takes the jobs of a worker back at once, whatever the clocks say, and gives it no others; nil if there is no such worker.
   package func rescueWorker(_ worker: Int64) async throws -> RescuedWorker? {
-    let row = try await rows("SELECT jobs, had_ended FROM haul.rescue_worker($1)", [worker])[0]
+    let row = try await rows("SELECT jobs, had_ended, kept FROM haul.rescue_worker($1)", [worker])[
+      0]
     guard let jobs: Int = try row.decode("jobs") else { return nil }
-    return RescuedWorker(jobs: jobs, hadEnded: try row.decode("had_ended"))
+    return RescuedWorker(
+      jobs: jobs, hadEnded: try row.decode("had_ended"), kept: try row.decode("kept"))
   }
 
   /// Asks a worker to drain; false if it is not running.

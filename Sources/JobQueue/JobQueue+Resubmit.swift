@@ -62,6 +62,8 @@ extension JobQueue {
   ) async throws -> ResubmitReply {
     var submission = submission
     submission.onDuplicate = .replace
+    // Files of any size are compared in this transaction, whose database is this program's own.
+    try await connection.execute("SET LOCAL idle_in_transaction_session_timeout = '7d'")
     let key: String = try await call("SELECT haul.begin_submission($1, true)", [submission.queue])
     try await stage(lines, key)
     let conflicts = try await check(submission, key, lines.count)

@@ -110,6 +110,7 @@ package final class Leadership: Sendable {
         .jobReleased, (.job, LogValue(job.job)), (.token, LogValue(job.token)),
         (.state, LogValue(job.state.rawValue)), (.reason, "rescued"))
     }
+    let end = ContinuousClock.now + Self.round
     while true {
       let moved = try await work.withConnection {
         try await JobQueue($0).promote(limit: Self.promoteLimit)
@@ -117,7 +118,8 @@ package final class Leadership: Sendable {
       if moved.due > 0 || moved.unheld > 0 {
         logger.info(.promoteDone, (.count, LogValue(moved.due + moved.unheld)))
       }
-      if moved.due < Self.promoteLimit { break }
+      // Dead workers are looked for again, however many jobs are due.
+      if moved.due < Self.promoteLimit || ContinuousClock.now >= end { break }
     }
     try await work.withConnection { connection in
       while try await JobQueue(connection).rollUp(limit: Self.promoteLimit) == Self.promoteLimit {}

@@ -11,6 +11,8 @@ DECLARE
   v_name text;
   v_made integer := 0;
 BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.heed_origin(true);
   IF p_ids_ahead > 100 * c_size THEN
     RAISE EXCEPTION 'partitions are made for % jobs ahead at most', 100 * c_size USING ERRCODE = 'HA004';
   END IF;

@@ -121,12 +121,13 @@ CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))
     OR NOT EXISTS (SELECT FROM haul.pulse p WHERE p.round_at >= clock_timestamp() - interval '2 seconds')
-    OR coalesce((SELECT min(s.run_at) FROM haul.scheduled s) < clock_timestamp() - interval '30 seconds', false)
+    OR coalesce((SELECT min(s.run_at) FROM haul.scheduled s) < clock_timestamp() - interval '30 seconds'
+      AND NOT EXISTS (SELECT FROM haul.pulse p WHERE p.promoted_at >= clock_timestamp() - interval '5 seconds'), false)
 $$;
 COMMENT ON FUNCTION haul.lead() IS
   'Whether this session must run maintenance now: it is the leader or becomes it, for as long as it lives, or the '
   'leader has run none for 2 seconds, or none since the server''s crash, or leaves jobs waiting that have been due for '
-  '30 seconds.';
+  '30 seconds and does not look for such jobs.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

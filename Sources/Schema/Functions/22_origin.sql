@@ -9,7 +9,8 @@ DECLARE
   v_is_later boolean;
   v_is_copy boolean;
 BEGIN
-  IF EXISTS (SELECT FROM haul.pool p WHERE p.server_start = pg_postmaster_start_time())
+  IF EXISTS (SELECT FROM haul.pool p WHERE p.server_start = pg_postmaster_start_time()
+      AND p.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
     AND EXISTS (SELECT FROM haul.pulse) THEN
     RETURN true;
   END IF;
@@ -34,7 +35,8 @@ BEGIN
   IF v_has_crashed THEN
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
     VALUES (pg_postmaster_start_time(), clock_timestamp(), clock_timestamp()
-      + CASE WHEN EXISTS (SELECT FROM haul.lease) THEN haul.lease_expiry() ELSE '0' END);
+      + CASE WHEN EXISTS (SELECT FROM haul.lease) THEN haul.lease_expiry() ELSE '0' END)
+    ON CONFLICT DO NOTHING;
   END IF;
   PERFORM setval('haul.token', s.last_value + 4294967296) FROM haul.token s
   WHERE v_is_later OR (v_is_copy OR v_has_crashed) AND s.is_called;

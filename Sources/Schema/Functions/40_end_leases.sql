@@ -99,7 +99,7 @@ BEGIN
     PERFORM haul.use_mirrors(v_moves);
   END IF;
   PERFORM haul.settle_hosts(v_alike);
-  RETURN v_done;
+  RETURN coalesce(v_done, '[]');
 END
 $$;
 COMMENT ON FUNCTION haul.end_together(bigint, jsonb) IS

@@ -121,9 +121,13 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
   UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
-  FROM haul.ending_keys(p_endings) k
-  WHERE a.job = k.job AND a.token = k.token AND a.worker = p_worker AND a.result = 'rescued'
-    AND k.ending ->> 'fetched' ~ '^[0-9]{1,18}$';
+  FROM (
+    -- It is not worth a wait.
+    SELECT e.ending, e.job, e.token FROM haul.ending_keys(p_endings) e
+    JOIN haul.attempt n ON n.job = e.job AND n.token = e.token
+    WHERE n.worker = p_worker AND n.result = 'rescued' AND e.ending ->> 'fetched' ~ '^[0-9]{1,18}$'
+    FOR UPDATE OF n SKIP LOCKED) k
+  WHERE a.job = k.job AND a.token = k.token;
 END
 $$;
 COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS

@@ -22,7 +22,9 @@ BEGIN
       'misses', o.signs #> ARRAY[i.id::text, 'unseen'] @> to_jsonb(p_worker)) ORDER BY o.id), '[]')
     FROM haul.worker w CROSS JOIN LATERAL unnest(w.instances) AS i(id)
     JOIN haul.worker o ON o.id <> w.id AND o.signs ? i.id::text
-    WHERE w.id = p_worker AND o.stopped_at IS NULL AND o.heartbeat_at >= v_now - haul.session_grace());
+    WHERE w.id = p_worker AND o.stopped_at IS NULL AND o.heartbeat_at >= v_now - haul.session_grace()
+      -- One that has found its own directory to be a copy is no witness.
+      AND NOT coalesce(o.closed_stores ? i.id::text, false));
 END
 $$;
 COMMENT ON FUNCTION haul.sign_stores(bigint, text, jsonb) IS

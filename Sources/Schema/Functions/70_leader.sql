@@ -15,7 +15,9 @@ BEGIN
   PERFORM haul.require_read_committed();
   -- A session that stands still after this would stop all rounds.
   PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
-  PERFORM haul.heed_origin(false);
+  IF NOT haul.heed_origin(false) THEN
+    RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
+  END IF;
   -- Whoever waits here for another round sees its stamp afterwards.
   INSERT INTO haul.pulse AS p (server_start, round_at, grace_until)
   VALUES (pg_postmaster_start_time(), '-infinity', '-infinity')
@@ -88,7 +90,8 @@ $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
   'Takes back, at once, the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}].';
 
-CREATE OR REPLACE FUNCTION haul.rescue_worker(p_worker bigint, OUT jobs integer, OUT had_ended boolean)
+CREATE OR REPLACE FUNCTION haul.rescue_worker(p_worker bigint, OUT jobs integer, OUT had_ended boolean,
+  OUT kept integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
   PERFORM haul.require_read_committed();
@@ -100,13 +103,15 @@ BEGIN
   -- If it lives, its next heartbeat extends its leases again. It must not claim the same jobs then.
   UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL;
   jobs := jsonb_array_length(haul.rescue_workers(ARRAY[p_worker]));
+  kept := (SELECT count(*) FROM haul.lease l WHERE l.worker = p_worker);
   PERFORM pg_notify('haul', 'workers:' || p_worker);
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
   'An operator''s word that a worker hangs or cannot be reached: takes its jobs back at once, whatever the clocks say, '
-  'and gives it no others. If it lives, its next heartbeat tells it, and it ends. Returns how many jobs, and whether '
-  'it had stopped or died before; NULL for a worker that does not exist.';
+  'and gives it no others. If it lives, its next heartbeat tells it, and it ends. Returns how many jobs, whether '
+  'it had stopped or died before, and how many jobs it keeps until another session lets go of their hosts; NULL for a '
+  'worker that does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

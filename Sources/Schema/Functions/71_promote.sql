@@ -178,6 +178,8 @@ BEGIN
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = g.job AND l.token = g.token) FOR UPDATE SKIP LOCKED);
+  UPDATE haul.pulse SET promoted_at = clock_timestamp()
+  WHERE id IN (SELECT p.id FROM haul.pulse p FOR UPDATE SKIP LOCKED);
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS

@@ -4,7 +4,8 @@
 CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
-  UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', stepped_at = p_now, step = p_step;
+  UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
+    stepped_at = p_now, step = p_step;
   -- How far claims have seen the lanes of their queues.
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k

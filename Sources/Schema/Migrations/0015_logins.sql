@@ -3,10 +3,10 @@
 -- A submission without a session's key lives by its sender's renewals. -infinity marks a dead one.
 ALTER TABLE haul.submission ALTER COLUMN session_key DROP NOT NULL,
   ADD COLUMN IF NOT EXISTS renewed_at timestamptz NOT NULL DEFAULT clock_timestamp();
--- `watched_since`: since when no two rounds of the leader have been half a minute apart. `holders`: since when which
--- transactions hold rows, see watch_holders().
+-- `watched_since`: since when no two rounds of the leader have been half a minute apart. `promoted_at`: when promote()
+-- last ran. `holders`: since when which transactions hold rows, see watch_holders().
 ALTER TABLE haul.pulse ADD COLUMN IF NOT EXISTS watched_since timestamptz,
-  ADD COLUMN IF NOT EXISTS holders jsonb NOT NULL DEFAULT '{}';
+  ADD COLUMN IF NOT EXISTS promoted_at timestamptz, ADD COLUMN IF NOT EXISTS holders jsonb NOT NULL DEFAULT '{}';
 -- The server, its timeline and the database in which the last tokens were drawn: see heed_origin().
 ALTER TABLE haul.pool ADD COLUMN IF NOT EXISTS server_start timestamptz, ADD COLUMN IF NOT EXISTS system bigint,
   ADD COLUMN IF NOT EXISTS timeline integer, ADD COLUMN IF NOT EXISTS database oid;

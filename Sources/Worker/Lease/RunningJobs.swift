@@ -82,9 +82,12 @@ final class RunningJobs: Sendable {
       let heldUp = state.settling.filter { later.contains($0.token) }
       state.settling = []
       if !heldUp.isEmpty {
+        // Those that wait already are not put off once more.
+        if state.putOff.isEmpty {
+          state.putOffUntil = .now + state.pause
+          state.pause = min(state.pause * 2, Self.longestPause)
+        }
         state.putOff += heldUp
-        state.putOffUntil = .now + state.pause
-        state.pause = min(state.pause * 2, Self.longestPause)
       } else if state.putOff.isEmpty {
         state.pause = Self.shortestPause
       }

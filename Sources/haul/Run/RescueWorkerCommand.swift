@@ -42,7 +42,7 @@ struct RescueWorkerCommand: HaulCommand {
         try output.print(
           [
             .init("worker", .number(worker)), .init("jobs", .number(rescued.jobs)),
-            .init("ended", .bool(rescued.hadEnded)),
+            .init("ended", .bool(rescued.hadEnded)), .init("kept", .number(rescued.kept)),
           ], orSay: "\(name) \(Self.sentence(rescued))")
       }
       return absent
@@ -56,6 +56,10 @@ struct RescueWorkerCommand: HaulCommand {
   private static func sentence(_ rescued: JobQueue.RescuedWorker) -> String {
     let jobs = rescued.jobs == 1 ? "its job goes" : "its \(rescued.jobs) jobs go"
     let start = rescued.hadEnded ? "has ended already" : "is fenced"
+    if rescued.kept > 0 {
+      return
+        "\(start); \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs go to other workers now, the rest when another session lets go of their hosts"
+    }
     return rescued.jobs == 0
       ? "\(start) and held no job" : "\(start); \(jobs) to other workers"
   }

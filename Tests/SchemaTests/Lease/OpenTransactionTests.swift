@@ -124,6 +124,43 @@ struct OpenTransactionTests {
     }
   }
 
+  @Test func `an operator's rescue says how many jobs the worker keeps`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      try await pool.submit(1, to: "b.test")
+      let hung = try await pool.worker()
+      try await hung.claim(2)
+      try await pool.holding(Self.holdsHost) { () async throws in
+        let rescued = try #require(try await pool.jobs.rescueWorker(hung.caller.worker))
+        #expect(rescued.jobs == 1 && rescued.kept == 1 && !rescued.hadEnded)
+      }
+      try await pool.endGrace()
+      _ = try await pool.jobs.rescue()
+      #expect(try await pool.states() == ["queued": 2])
+    }
+  }
+
+  @Test func `the worker whose leader looks for due jobs in vain does not lead`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      try await pool.worker().claim(1)
+      try await pool.submit(1, after: .seconds(60))
+      _ = try await pool.jobs.rescue()
+      try await pool.execute("UPDATE haul.scheduled SET run_at = run_at - interval '1 hour'")
+      #expect(try await pool.jobs.lead())
+      let other = try await pool.connect()
+      try await pool.execute(
+        "UPDATE haul.pulse SET promoted_at = NULL, round_at = clock_timestamp() + interval '4 seconds'"
+      )
+      #expect(try await JobQueue(other).lead())
+      try await pool.holding(Self.holdsLane) { () async throws in
+        #expect(try await pool.jobs.promote(limit: 9).due == 0)
+        #expect(try await JobQueue(other).lead() == false)
+      }
+      await other.close()
+    }
+  }
+
   @Test func `jobs that are due can be claimed, host by host`() async throws {
     try await Pool.open { pool in
       let stuck = try await pool.submit(3, after: .seconds(60))

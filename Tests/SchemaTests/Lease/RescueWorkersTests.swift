@@ -68,7 +68,7 @@ struct RescueWorkersTests {
       try await pool.execute("TRUNCATE haul.pulse")
       #expect(try await pool.jobs.rescue().grace)
       let rescued = try await pool.jobs.rescueWorker(hung.caller.worker)
-      #expect(rescued == JobQueue.RescuedWorker(jobs: 2, hadEnded: false))
+      #expect(rescued == JobQueue.RescuedWorker(jobs: 2, hadEnded: false, kept: 0))
       #expect(try await other.claim(9).count == 3)
       let reply = try await hung.heartbeat(leases)
       #expect(reply.draining && Set(reply.lost) == Set(leases.map(\.token)))
@@ -89,7 +89,7 @@ struct RescueWorkersTests {
       for jobs in [1, 0] {
         #expect(
           try await pool.jobs.rescueWorker(worker.caller.worker)
-            == JobQueue.RescuedWorker(jobs: jobs, hadEnded: true))
+            == JobQueue.RescuedWorker(jobs: jobs, hadEnded: true, kept: 0))
       }
       #expect(try await pool.jobs.workers(includingGone: true).map(\.state) == [.stopped])
       #expect(try await pool.jobs.rescueWorker(4711) == nil)

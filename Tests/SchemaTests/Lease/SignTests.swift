@@ -37,6 +37,11 @@ struct SignTests {
       #expect(missed.map(\.misses) == [false])
       #expect(try await sign(two, pool.instance).map(\.misses) == [true])
 
+      // One that has closed the store, whose directory is a copy, is no witness.
+      try await JobQueue(one.work).closeStore(one.caller, Pool.name, because: "a copy")
+      #expect(try await sign(two, pool.instance) == [])
+      try await JobQueue(one.work).closeStore(one.caller, Pool.name, because: nil)
+
       // Made again, it is young.
       _ = try await JobQueue(one.work).signStores(
         one.caller, [StoreSign(instance: pool.instance, fresh: true, unseen: [])])

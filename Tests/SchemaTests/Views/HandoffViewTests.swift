@@ -1,4 +1,5 @@
 import JobQueue
+import Postgres
 import Testing
 
 /// What the view `handoffs` says while the heir is at work and after it.
@@ -65,6 +66,11 @@ struct HandoffViewTests {
         ending.fetched = fetched
         #expect(try await worker.call([ending]).settled.isEmpty)
         #expect(try await figures(pool) == [0, 7000])
+      }
+      ending.fetched = 8000
+      try await worker.work.script("SET lock_timeout = '5s'")
+      try await pool.holding("SELECT FROM haul.attempt FOR UPDATE") { () async throws in
+        #expect(try await worker.call([ending]).settled.isEmpty)
       }
       // Another worker's word about it does not count.
       ending.fetched = 9000
