@@ -36,7 +36,7 @@ import Testing
 
       let again = try await pool.command("rescue", "worker", "\(number)", "--json")
       #expect(
-        again == ["{\"worker\":\(number),\"jobs\":0,\"ended\":true}"])
+        again == ["{\"worker\":\(number),\"jobs\":0,\"ended\":true,\"kept\":0}"])
       let said = try await pool.command("rescue", "worker", "\(number)")
       #expect(said.last?.hasSuffix("has ended already and held no job") == true)
     }
