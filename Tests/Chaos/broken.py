@@ -59,6 +59,17 @@ SQL = {
             ("    UPDATE haul.submission s SET renewed_at = '-infinity' WHERE s.id = v_dead.id AND NOT v_dead.marked;\n", ""),
             ("    DELETE FROM haul.submission s WHERE s.id = v_dead.id;\n", "")],
         "haul.check_submission": [("IF p_staged <> (", "IF false AND p_staged <> (")]},
+    "sessions that wait for an open transaction": {
+        "haul.end_leases": [(" SET lock_timeout TO '200ms'\n", "\n"), (" OR lock_not_available THEN", " THEN")],
+        "haul.promote": [(" SET lock_timeout TO '200ms'\n", "\n"), ("  EXCEPTION WHEN lock_not_available THEN", "  EXCEPTION WHEN assert_failure THEN")],
+        "haul.rescue": [(" SET lock_timeout TO '200ms'\n", "\n")]},
+    "a row that stops all claims": {
+        "haul.claimed_by": [
+            ("EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN\n  FOR v_lease",
+             "EXCEPTION WHEN assert_failure THEN\n  FOR v_lease")],
+        "haul.end_leases": [("data_exception OR integrity_constraint_violation OR program_limit_exceeded OR ", "")]},
+    "stamps of a clock that was ahead": {
+        "haul.mend_clock": [("BEGIN\n  UPDATE haul.pulse SET round_at", "BEGIN\n  RETURN;\n  UPDATE haul.pulse SET round_at")]},
     "a wait that is not kept": {
         "haul.block_hosts": [("make_interval(secs => b.delay)", "make_interval(secs => b.delay / 4)")]},
     "a limit of a queue that is not kept": {

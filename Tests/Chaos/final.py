@@ -125,6 +125,8 @@ class Final:
                 pass
             elif state == "failed" and error == "rescued_too_often" and rescues >= 4:
                 self.book.figures["rescued too often"] = self.book.figures.get("rescued too often", 0) + 1
+            elif state == "failed" and error == "internal" and number in self.book.poisoned:
+                self.book.figures["set aside"] = self.book.figures.get("set aside", 0) + 1
             elif state is not None:
                 self.book.violation("outcome", f"job {number} {url} is {state}: {error}, {message}")
         for url, path in set(submitted) - seen:
@@ -172,8 +174,8 @@ class Final:
 
     def stray(self, store, path, row):
         """A worker that is killed between its rename and its word of it leaves a file; the job's next worker finds it, unless
-        the job is cancelled meanwhile."""
-        if row is not None and row[5] == "cancelled":
+        the job is cancelled or set aside meanwhile."""
+        if row is not None and (row[5] == "cancelled" or row[0] in self.book.poisoned):
             if self.had_right(row[0], os.stat(os.path.join(self.world.stores[store], path)).st_ctime):
                 return
         self.book.violation("name", f"{store} has {path}, and its job is {row and row[5]}")
@@ -222,7 +224,7 @@ class Final:
                 interval = judge.largest(history, before - 1, begin, min)
                 if interval > 0:
                     self.book.checks["starts against intervals"] += 1
-                    if begin - before < interval - 0.001:
+                    if begin - before < interval - 0.001 and not ledger.overlap(self.book.steps, before - 1, begin + 1):
                         self.book.violation(
                             "interval", f"{host} had starts {begin - before:.3f} s apart at {self.book.at(begin)}; interval {interval}")
 

@@ -23,6 +23,8 @@ import workload
 HEARTBEAT, GIVEN_UP = 12, 25
 # After the database was away the rescuer gives everybody one expiry, and sessions take a while to come back.
 RECOVERY, BACK = 20, 8
+# While an open transaction keeps rows of one host, something of the other hosts ends at least so often, in seconds.
+STILL = 30
 
 STATES = """
 SELECT j.id, count(s.job), string_agg(s.state, '+') FROM haul.job j LEFT JOIN (
@@ -57,8 +59,15 @@ SELECT l.job, l.token, max(a.token) FROM haul.lease l JOIN haul.attempt a ON a.j
 GROUP BY 1, 2 HAVING l.token <= max(a.token)"""
 WORKERS = """
 SELECT w.pid, w.id, extract(epoch FROM w.registered_at)::float8, extract(epoch FROM w.heartbeat_at)::float8,
-  w.stopped_at IS NOT NULL, w.expires_at <= clock_timestamp(), (SELECT count(*) FROM haul.lease l WHERE l.worker = w.id)
+  w.stopped_at IS NOT NULL, w.expires_at <= clock_timestamp(),
+  ARRAY(SELECT h.name FROM haul.lease l JOIN haul.host h ON h.id = l.host WHERE l.worker = w.id)
 FROM haul.worker w"""
+# Attempts that have ended on other hosts than these, and how many jobs of small files wait for others.
+OTHERS = """
+SELECT (SELECT count(*) FROM haul.attempt a JOIN haul.job j ON j.id = a.job JOIN haul.host h ON h.id = j.host WHERE h.name <> ALL (%(held)s)),
+  (SELECT count(*) FROM haul.ready r JOIN haul.host h ON h.id = r.host JOIN haul.queue q ON q.id = r.queue
+   WHERE h.name <> ALL (%(held)s) AND h.name NOT IN ('large.test', 'odd.test') AND r.instance = 0
+     AND NOT q.paused AND q.max_running IS NULL AND coalesce(h.blocked_until <= clock_timestamp(), true))"""
 COMPLETED = "SELECT job FROM haul.outcome WHERE state = 'completed'"
 # What is counted of a batch, and what it says: what is added up already, and what is yet to be.
 TOTALS = """
@@ -105,6 +114,8 @@ class Judge(threading.Thread):
         self.over = threading.Event()
         self.gauges = [DiskGauge(world, name, self.over) for name in world.stores]
         self.completed, self.samples, self.calls = set(), {}, calls.Calls(self.session)
+        # What has ended on the hosts that no open transaction keeps, and since when it is no more.
+        self.others = None
 
     def run(self):
         for gauge in self.gauges:
@@ -125,6 +136,7 @@ class Judge(threading.Thread):
             self.look_at_hosts()
             self.look_at_workers()
             self.look_at_calls()
+            self.look_at_others()
             self.book.checks["looks at the database"] += 1
         except psycopg2.Error as error:
             self.book.checks["looks without a database"] += 1
@@ -151,6 +163,26 @@ class Judge(threading.Thread):
                 self.book.violation(
                     "claim", f"{found[0]:.0f} blocks for a call or a job that it begins while {found[1]} waited; {calls.MOST} are the most")
 
+    def look_at_others(self):
+        """An open transaction keeps the jobs of its host, and no others."""
+        now = time.time()
+        held = self.held(now, now)
+        if not held or ledger.overlap(self.book.outages, now - RECOVERY, now) or ledger.overlap(self.book.frozen, now - BACK, now):
+            self.others = None
+            return
+        ended, waiting = self.session.run(OTHERS, {"held": held})[0]
+        if self.others is None or self.others[0] != ended or not waiting:
+            self.others = ended, now
+        self.book.checks["looks at other hosts than that of an open transaction"] += 1
+        if now - self.others[1] > STILL + self.book.lateness(self.others[1], now):
+            self.book.violation(
+                "other hosts", f"{waiting} jobs wait for other hosts than {', '.join(held)}, whose rows a transaction keeps, and none has ended since "
+                f"{self.book.at(self.others[1])}")
+
+    def held(self, begin, end):
+        """Hosts whose rows an open transaction kept at any time between these."""
+        return [host for host, windows in list(self.book.held.items()) if ledger.overlap(windows, begin, end)]
+
     def look_at_hosts(self):
         for host, counted, there in self.session.run(HOSTS):
             self.book.violation("in flight", f"{host} counts {counted} running jobs and has {there}")
@@ -169,8 +201,9 @@ class Judge(threading.Thread):
         now = time.time()
         # Processes have numbers of their own here, and none is used again so soon.
         rows = {row[0]: row for row in self.session.run(WORKERS)}
-        may_be_heard = not ledger.overlap(self.book.outages, now - BACK - HEARTBEAT, now)
-        must_be_given_up = not ledger.overlap(self.book.outages, now - GIVEN_UP, now)
+        may_be_heard = not ledger.overlap(self.book.outages, now - BACK - HEARTBEAT, now) and not ledger.overlap(self.book.steps, now - HEARTBEAT, now)
+        must_be_given_up = not ledger.overlap(self.book.outages + self.book.steps, now - GIVEN_UP, now)
+        held = self.held(now - GIVEN_UP, now)
         for life in self.book.lives:
             row = rows.get(life.pid)
             if life.address is None:
@@ -184,8 +217,9 @@ class Judge(threading.Thread):
                         self.book.violation("worker", f"{life.name} is alive, and the database last heard of it {row and now - row[3]} s ago")
             elif life.end is not None and row is not None and now - life.end > GIVEN_UP and must_be_given_up:
                 self.book.checks["dead workers given up"] += 1
-                if not (row[4] or row[5]) or row[6]:
-                    self.book.violation("dead worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {row[6]} leases")
+                leases = sum(host not in held for host in row[6])
+                if not (row[4] or row[5]) or leases:
+                    self.book.violation("dead worker", f"{life.name} ended at {self.book.at(life.end)}, and holds {leases} leases")
 
     def begun(self, life):
         """When a worker could begin: it opens its stores first, and waits for a disk that stands still."""

@@ -43,6 +43,12 @@ class Ledger:
         self.breaks = []
         # When the relay let no reply of the database through.
         self.unheard = []
+        # Host → when an open transaction kept rows of it: [from, to].
+        self.held = collections.defaultdict(list)
+        # When the database's clock was set.
+        self.steps = []
+        # Numbers of jobs whose rows are as only older versions let them in.
+        self.poisoned = set()
         # When a disk stood still.
         self.frozen = []
         # When the judge himself wrote to the disks, from the first byte to the sync: [from, to].

@@ -18,6 +18,7 @@ import broken
 import content
 import faults
 import final
+import hands
 import judge
 import soak
 import workload
@@ -164,6 +165,36 @@ def _(stage):
 def _(stage):
     stage.submit()
     faults.submit_through_pooler(stage, 1, lambda: time.sleep(4))  # some rounds of the leader
+
+
+@scene("sessions that wait for an open transaction", "other hosts",
+       waves=[wave("large.test", 4, 12 << 20), wave("polite.test", 100, 1000, first=100)])
+def _(stage):
+    stage.set_host("polite.test", interval=0.5)
+    stage.submit()
+    until("large files", lambda: running_workers(stage, "large.test") == 2)
+    # The large files take eight seconds.
+    hands.leave_open(stage, "large.test", "row", lambda: time.sleep(15 + judge.STILL))
+
+
+def running_workers(stage, host):
+    return (stage.sql(
+        "SELECT count(DISTINCT l.worker) FROM haul.lease l JOIN haul.host h ON h.id = l.host WHERE h.name = %s", [host]) or [[0]])[0][0]
+
+
+@scene("a row that stops all claims", "settled", waves=[wave("capped.test", 40, 40000)])
+def _(stage):
+    stage.submit()
+    # The last one: it waits for a while.
+    until("a job that waits", lambda: hands.poison(stage, hands.OLDER_ROWS[0], 0.99))
+
+
+@scene("stamps of a clock that was ahead", "settled", waves=[wave("polite.test", 40, 1000)])
+def _(stage):
+    stage.submit()
+    until("the first files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] > 3)
+    # The next start of a host with an interval is two hours away now.
+    until("a step of the clock", lambda: hands.step_clock(stage, 2, lambda: None) is not False)
 
 
 @scene("a wait that is not kept", "asked too early", waves=[wave("plain.test", 20, 5000)])
@@ -391,8 +422,10 @@ def prove(options, root):
     if not chosen:
         print(f"chaos: no scene has '{options.only}' in its name", file=sys.stderr)
         return 64
-    print("chaos: building a broken program beside the real one", flush=True)
-    program = broken.build(top, root)
+    program = None
+    if any("breaks" in more for _, _, more in chosen.values()):
+        print("chaos: building a broken program beside the real one", flush=True)
+        program = broken.build(top, root)
     missed = 0
     for name, (_, finds, more) in chosen.items():
         for is_broken in (False, True):

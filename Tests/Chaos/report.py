@@ -11,7 +11,7 @@ BYTES = {
     "bytes resumed": "resumed at hand-offs"}
 COUNTS = [
     "requests", "hand-offs", "hand-offs resumed", "transfers that a kill broke off", "leases lost", "late renames",
-    "rescued too often", "replies lost", "started without a database"]
+    "rescued too often", "set aside", "replies lost", "started without a database"]
 
 
 def megabytes(count):

@@ -116,7 +116,7 @@ class Traffic:
         for asked in self.requests:
             begin, end = asked["end"] + LATE, asked["end"] + (asked["wait"] or 0) - 0.5
             # The word of one that is cut off reaches nobody.
-            if end <= begin or self.troubled(asked) or ledger.overlap(self.book.outages, asked["end"] - 1, end):
+            if end <= begin or self.troubled(asked) or ledger.overlap(self.book.outages + self.book.steps, asked["end"] - 1, end):
                 continue
             self.book.checks["waits that an origin asked for"] += 1
             for request in self.requests:

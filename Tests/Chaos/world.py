@@ -13,6 +13,7 @@ import time
 import psycopg2
 
 import faults
+import hands  # its deeds are among those of faults
 import ledger
 import place
 import pool

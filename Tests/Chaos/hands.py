@@ -1,0 +1,134 @@
+"""Faults by a hand in the database: transactions that stay open, rows of older versions, stamps of a wrong clock."""
+
+import datetime
+import json
+import random
+import re
+import time
+
+import psycopg2
+
+from faults import deed
+
+# Hosts whose rows a transaction may keep. odd.test is none: nobody can note what it asks for while its row is locked.
+HOSTS = ["plain.test", "capped.test", "polite.test", "nginx.test", "large.test"]
+RUNNING = "SELECT l.job FROM haul.lease l JOIN haul.host h ON h.id = l.host WHERE h.name = %s ORDER BY l.job LIMIT 1"
+# What an operator's transaction does before it stays open.
+ORDERS = {
+    "cancel": "SELECT haul.cancel(jsonb_build_object('ids', ARRAY[%(job)s]), 10)",
+    "pause": "SELECT haul.pause(jsonb_build_object('ids', ARRAY[%(job)s]), 10)",
+    "rule": "SELECT haul.set_host(%(host)s, 5, 0.5, 1)",
+    "row": "SELECT id FROM haul.host WHERE name = %(host)s FOR UPDATE",
+    "submission": "SELECT haul.submit(%(submission)s::uuid, 'disk', NULL, 5::smallint, '{}', NULL, 'skip', false, 10)",
+}
+# What earlier versions let in, by the tables whose jobs may have it. A claim cannot read such options.
+WAITING, LEASED = "ready", "lease"
+OLDER_ROWS = [
+    (WAITING, """UPDATE haul.job SET options = options || '{"max_attempts": 1.0}' WHERE id = %s RETURNING id"""),
+    (WAITING, """UPDATE haul.job SET options = options || '{"max_host_wait": 1e300}' WHERE id = %s RETURNING id"""),
+    (WAITING, """UPDATE haul.job SET options = options || '{"mirrors": [7, null]}' WHERE id = %s RETURNING id"""),
+    (WAITING, "UPDATE haul.job SET options = '7' WHERE id = %s RETURNING id"),
+    (LEASED, """UPDATE haul.job SET options = options || '{"max_rescues": 1e300}' WHERE id = %s RETURNING id"""),
+    (LEASED, "UPDATE haul.lease SET attempt = 32767 WHERE job = %s RETURNING job"),
+]
+UNFINISHED = "SELECT t.job FROM haul.{} t JOIN haul.job j ON j.id = t.job WHERE j.url NOT LIKE '%%/nothing-%%' ORDER BY t.job"
+# All stamps that the database's clock has written and that somebody waits for, in the order in which Haul locks their rows.
+STAMPS = {
+    "pulse": ["round_at", "grace_until", "watched_since"],
+    "worker": ["heartbeat_at", "expires_at", "steady_since", "stopped_at"],
+    "held": ["run_at"], "scheduled": ["run_at"], "ready": ["hold_until"], "submission": ["renewed_at"],
+    "host": ["next_start", "last_start", "blocked_until", "trouble_since"], "lane": ["next_at"],
+}
+# A person has set the time of a job that nobody has tried.
+TRIED = {table: f" WHERE EXISTS (SELECT FROM haul.attempt a WHERE a.job = haul.{table}.job)" for table in ("held", "scheduled")}
+
+
+@deed("transaction left open")
+def _(world, fault, hold):
+    dice = random.Random(fault.dice)
+    order = dice.choice(list(ORDERS))
+    host = "plain.test" if order == "submission" else dice.choice(HOSTS)
+    return leave_open(world, host, order, hold, fault.dice, commits=order == "submission" and dice.random() < 0.5)
+
+
+def leave_open(world, host, order, hold, number=0, commits=False):
+    """An operator's session carries out an order about a host, and ends its transaction much later."""
+    with world.server.session() as session, world.ledger.noted(world.ledger.held[host]):
+        try:
+            values = {"host": host}
+            if order in ("cancel", "pause"):
+                running = session.run(RUNNING, [host])
+                if not running:
+                    return False
+                values["job"] = running[0][0]
+            elif order == "submission":
+                values["submission"] = session.run("SELECT haul.begin_submission('disk', true)")[0][0]
+                session.run(
+                    "INSERT INTO haul.staging (submission, line, url, host, path) VALUES (%s, 1, %s, %s, %s)",
+                    [values["submission"], f"http://{host}/nothing-open-{number}", host, f"open/{number}"])
+            session.run("BEGIN")
+            session.run(ORDERS[order], values)
+            hold()
+            session.run("COMMIT" if commits else "ROLLBACK")
+        except psycopg2.OperationalError:
+            return False  # the database went away, and the transaction with it
+
+
+@deed("row of an older version")
+def _(world, fault, hold):
+    dice = random.Random(fault.dice)
+    row, place = dice.choice(OLDER_ROWS), dice.random()
+    return any(poison(world, row, place) or time.sleep(0.1) for _ in range(100))  # nothing tells when a job waits
+
+
+def poison(world, row, place):
+    """Gives one of the unfinished jobs what no version takes any more, and says whether one was there. `place`: which one, from
+    0 to 1."""
+    table, statement = row
+    jobs = world.sql(UNFINISHED.format(table))
+    if not jobs:
+        return False
+    (job,) = jobs[int(place * len(jobs))]
+    # Noted first: the job may fail before this thread has its turn again.
+    world.ledger.poisoned.add(job)
+    return world.sql(statement, [job]) == [(job,)]
+
+
+@deed("database's clock set back")
+def _(world, fault, hold):
+    return step_clock(world, 2, hold)
+
+
+@deed("database's clock set forward")
+def _(world, fault, hold):
+    return step_clock(world, -2, hold)
+
+
+def step_clock(world, hours, hold):
+    """Moves all stamps by that many hours, as a clock wrote them that was so far ahead and is now right again."""
+    with world.ledger.noted(world.ledger.steps):
+        with world.server.session() as session:
+            for _ in range(50):
+                try:
+                    move_stamps(session, hours)
+                    break
+                except psycopg2.OperationalError:
+                    continue  # it was in somebody's way, or there is no database
+            else:
+                return False
+        hold()
+
+
+def move_stamps(session, hours):
+    session.run("BEGIN")
+    # It gives way before the server looks for deadlocks, so that no session of the pool ever has to.
+    session.run("SET LOCAL lock_timeout = '300ms'")
+    ahead = datetime.timedelta(hours=hours)
+    for worker, seen in session.run("SELECT worker, seen::text FROM haul.worker_call WHERE seen <> '{}' ORDER BY worker FOR UPDATE"):
+        moved = re.sub(r'"(\d{4}-\d\d-\d\d[T ][^"]+)"', lambda found: json.dumps(
+            (datetime.datetime.fromisoformat(found[1]) + ahead).isoformat()), seen)
+        session.run("UPDATE haul.worker_call SET seen = %s::jsonb WHERE worker = %s", [moved, worker])
+    for table, columns in STAMPS.items():
+        changes = ", ".join(f"{column} = {column} + %(ahead)s" for column in columns)
+        session.run(f"UPDATE haul.{table} SET {changes}{TRIED.get(table, '')}", {"ahead": ahead})
+    session.run("COMMIT")
