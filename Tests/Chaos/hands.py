@@ -57,8 +57,11 @@ def leave_open(world, host, order, hold, number=0, commits=False):
         try:
             values = {"host": host}
             if order in ("cancel", "pause"):
-                running = session.run(RUNNING, [host])
-                if not running:
+                for _ in range(100):
+                    if running := session.run(RUNNING, [host]):
+                        break
+                    time.sleep(0.1)  # nothing tells when one begins
+                else:
                     return False
                 values["job"] = running[0][0]
             elif order == "submission":
