@@ -287,6 +287,19 @@ def _(world, fault, hold):
         time.sleep(3)  # programs connect again each in its own time: until then it counts as away
 
 
+@deed("failover to a standby")
+def _(world, fault, hold):
+    standby = world.server.standby()
+    hold()
+    fail_over(world, standby)
+
+
+def fail_over(world, standby):
+    with world.outage():
+        world.server.fail_over(standby)
+        time.sleep(3)  # programs connect again each in its own time
+
+
 @deed("origin restarted")
 def _(world, fault, hold):
     world.origin.stop()

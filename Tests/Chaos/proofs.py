@@ -197,6 +197,24 @@ def _(stage):
     until("a step of the clock", lambda: hands.step_clock(stage, 2, lambda: None) is not False)
 
 
+@scene("a failover that loses commits", "no longer completed", waves=[wave("capped.test", 200, 40000)], by_hand=True)
+def _(stage):
+    stage.submit()
+    until("the first files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] > 3)
+    faults.fail_over(stage, stage.server.standby())
+    until("a session after the failover", lambda: stage.sql("SELECT 1"))
+    yield
+    standby = stage.server.standby(synchronous=False)
+    # From here on it hears nothing.
+    stage.server.program("pg_ctl", "--mode", "immediate", "--wait", "--silent", "stop", data=standby)
+    before = stage.sql("SELECT count(*) FROM haul.outcome")[0][0]
+    until("more files", lambda: (stage.sql("SELECT count(*) FROM haul.outcome") or [[0]])[0][0] > before + 3)
+    time.sleep(3)  # the judge has seen them
+    os.remove(os.path.join(standby, "postgresql.auto.conf"))
+    stage.server.program("pg_ctl", "--log", stage.server.log, "--wait", "--silent", "--options", "-p 5433", "start", data=standby)
+    faults.fail_over(stage, standby)
+
+
 @scene("a wait that is not kept", "asked too early", waves=[wave("plain.test", 20, 5000)])
 def _(stage):
     # One after the other, so that there are some left to ask for in the time that is to be kept free.

@@ -31,6 +31,7 @@ KINDS = {
     "server SIGSTOP": ("server", 16, 20, 0.5),
     "server restarted at once": ("server", 6, 6, 1),
     "server away": ("server", 10, 14, 1),
+    "failover to a standby": ("server", 2, 5, 0.5),
     "database's clock set back": ("server", 5, 8, 0.5),
     "database's clock set forward": ("server", 5, 8, 0.5),
     "transaction left open": ("transaction", 5, 40, 2),

@@ -27,6 +27,7 @@ log_line_prefix = '%m [%p] %a '
 
 class Server:
     def __init__(self, site):
+        self.site, self.standbys = site, 0
         self.bin = max(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
         self.data, self.log = site.path("postgres", "data"), site.path("postgres", "log")
         os.mkdir(site.path("postgres"))
@@ -35,7 +36,7 @@ class Server:
         with open(f"{self.data}/postgresql.conf", "a") as file:
             file.write(SETTINGS)
         with open(f"{self.data}/pg_hba.conf", "a") as file:
-            file.write("host all all 10.77.0.0/16 trust\n")
+            file.write("host all,replication all 10.77.0.0/16 trust\n")
         self.start()
         with self.session("postgres") as session:
             session.run("CREATE DATABASE haul")
@@ -44,10 +45,10 @@ class Server:
             session.run("CREATE EXTENSION pg_stat_statements")
         self.conninfo = f"host={place.SERVER} user=postgres dbname=haul"
 
-    def program(self, name, *arguments):
+    def program(self, name, *arguments, data=None):
         user = pwd.getpwnam("postgres")
         done = subprocess.run(
-            [f"{self.bin}/{name}", "--pgdata", self.data, *arguments], user=user.pw_uid, group=user.pw_gid,
+            [f"{self.bin}/{name}", "--pgdata", data or self.data, *arguments], user=user.pw_uid, group=user.pw_gid,
             extra_groups=[], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode:
             raise RuntimeError(f"{name}: {done.stderr}")
@@ -58,6 +59,35 @@ class Server:
 
     def stop(self):
         self.program("pg_ctl", "--mode", "immediate", "--wait", "--silent", "stop")
+
+    def standby(self, synchronous=True):
+        """Starts a standby of this server, on a port of its own. Synchronous: from now on no commit ends before the standby has it."""
+        self.standbys += 1
+        data = self.site.path("postgres", f"standby{self.standbys}")
+        self.program(
+            "pg_basebackup", "--host", place.SERVER, "--username", "postgres", "--checkpoint", "fast", "--write-recovery-conf",
+            "--no-sync", data=data)
+        self.program("pg_ctl", "--log", self.log, "--wait", "--silent", "--options", "-p 5433", "start", data=data)
+        if synchronous:
+            with self.session() as session:
+                session.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+                session.run("SELECT pg_reload_conf()")
+                deadline = time.time() + 30
+                while session.run("SELECT sync_state FROM pg_stat_replication") != [("sync",)]:
+                    if time.time() > deadline:
+                        raise RuntimeError("the standby does not follow")
+                    time.sleep(0.1)
+                time.sleep(1)  # sessions hear of the change each in its own time
+        return data
+
+    def fail_over(self, standby):
+        """The server dies, and the standby gets its address."""
+        self.stop()
+        shutil.rmtree(self.data)
+        self.data = standby
+        self.program("pg_ctl", "--wait", "--silent", "promote")
+        self.program("pg_ctl", "--mode", "fast", "--wait", "--silent", "stop")
+        self.start()
 
     def kill_backend(self, pid):
         """The server takes all its sessions down with the one that was killed, and recovers."""
