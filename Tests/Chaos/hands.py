@@ -53,6 +53,7 @@ def _(world, fault, hold):
 
 def leave_open(world, host, order, hold, number=0, commits=False):
     """An operator's session carries out an order about a host, and ends its transaction much later."""
+    is_open = False
     with world.server.session() as session, world.ledger.noted(world.ledger.held[host]):
         try:
             values = {"host": host}
@@ -71,10 +72,12 @@ def leave_open(world, host, order, hold, number=0, commits=False):
                     [values["submission"], f"http://{host}/nothing-open-{number}", host, f"open/{number}"])
             session.run("BEGIN")
             session.run(ORDERS[order], values)
+            is_open = True
             hold()
             session.run("COMMIT" if commits else "ROLLBACK")
         except psycopg2.OperationalError:
-            return False  # the database went away, and the transaction with it
+            pass  # the database went away, and the transaction with it
+    return is_open
 
 
 @deed("row of an older version")
