@@ -167,19 +167,14 @@ def _(stage):
     faults.submit_through_pooler(stage, 1, lambda: time.sleep(4))  # some rounds of the leader
 
 
-@scene("sessions that wait for an open transaction", "other hosts",
+@scene("sessions that wait for an open transaction", "other hosts", alone=True,
        waves=[wave("large.test", 4, 12 << 20), wave("polite.test", 100, 1000, first=100)])
 def _(stage):
     stage.set_host("polite.test", interval=0.5)
     stage.submit()
-    until("large files", lambda: running_workers(stage, "large.test") == 2)
+    until("large files", lambda: stage.sql(hands.RUNNING, ["large.test"]))
     # The large files take eight seconds.
     hands.leave_open(stage, "large.test", "row", lambda: time.sleep(15 + judge.STILL))
-
-
-def running_workers(stage, host):
-    return (stage.sql(
-        "SELECT count(DISTINCT l.worker) FROM haul.lease l JOIN haul.host h ON h.id = l.host WHERE h.name = %s", [host]) or [[0]])[0][0]
 
 
 @scene("a row that stops all claims", "settled", waves=[wave("capped.test", 40, 40000)])
