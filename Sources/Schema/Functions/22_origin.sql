@@ -33,8 +33,10 @@ BEGIN
     v_pool.timeline IS NOT NULL AND p.database <> v_pool.database
   INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
+    -- If the clock was ahead before the crash, times of then lie in the future, and rescue() must see that.
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
-    VALUES (pg_postmaster_start_time(), clock_timestamp(), clock_timestamp()
+    VALUES (pg_postmaster_start_time(), greatest(clock_timestamp(), (SELECT max(w.heartbeat_at) FROM haul.worker w),
+      (SELECT max(h.last_start) FROM haul.host h)), clock_timestamp()
       + CASE WHEN EXISTS (SELECT FROM haul.lease) THEN haul.lease_expiry() ELSE '0' END)
     ON CONFLICT DO NOTHING;
   END IF;

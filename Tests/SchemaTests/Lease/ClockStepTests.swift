@@ -59,6 +59,25 @@ struct ClockStepTests {
     }
   }
 
+  /// As after the boot of a virtual machine that crashed: no earlier round is remembered.
+  @Test func `a clock that was ahead before a crash is noticed after it`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(1)
+      let worker = try await pool.worker()
+      try await worker.heartbeat([try await worker.claimOne()])
+      try await written(ahead: pool)
+      try await pool.execute("TRUNCATE haul.pulse")
+      #expect(try await pool.jobs.rescue().grace)
+      #expect(try await alarm(pool))
+      #expect(
+        try await pool.value(
+          "SELECT heartbeat_at <= clock_timestamp() AND expires_at <= clock_timestamp() + haul.lease_expiry() FROM haul.worker"
+        ))
+      #expect(
+        try await pool.value("SELECT max(last_start) <= clock_timestamp() FROM haul.host"))
+    }
+  }
+
   @Test func `a live worker keeps its jobs`() async throws {
     try await Pool.open { pool in
       try await pool.submit(1)
