@@ -18,7 +18,17 @@ COMMENT ON FUNCTION haul.redacted(text) IS
 
 CREATE OR REPLACE FUNCTION haul.shown_options(p_options jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
-RETURN CASE WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN p_options || jsonb_build_object('mirrors', (
+RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
+    SELECT FROM jsonb_each(p_options) e WHERE CASE jsonb_typeof(e.value)
+      WHEN 'number' THEN e.value::text !~ '^-?[0-9]{1,18}$'
+      WHEN 'array' THEN jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
+      ELSE jsonb_typeof(e.value) NOT IN ('string', 'boolean') END) ELSE true END THEN (
+  -- What an earlier version let in. A value of the wrong kind is shown as text: no list may fail for it.
+  SELECT coalesce(jsonb_object_agg(e.key, CASE WHEN jsonb_typeof(e.value) IN ('string', 'boolean') THEN e.value
+    ELSE to_jsonb(haul.redacted(e.value::text)) END), '{}')
+  FROM jsonb_each(CASE WHEN jsonb_typeof(p_options) = 'object' THEN p_options
+    ELSE jsonb_build_object('options', p_options) END) e)
+  WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN p_options || jsonb_build_object('mirrors', (
   SELECT jsonb_agg(haul.redacted(m.url) ORDER BY m.at)
   FROM jsonb_array_elements_text(p_options -> 'mirrors') WITH ORDINALITY AS m(url, at))) ELSE p_options END;
 COMMENT ON FUNCTION haul.shown_options(jsonb) IS 'A job''s options for people: with mirrors as redacted() shows URLs.';

@@ -70,6 +70,24 @@ struct SetAsideTests {
     }
   }
 
+  /// The options that earlier versions let in.
+  @Test(arguments: [
+    #"{"max_attempts": 1.0}"#, #"{"max_host_wait": 1e300}"#, #"{"mirrors": [7, null]}"#, "7",
+    #"{"headers": {"a": [1]}}"#,
+  ])
+  func `a job with options that nobody can read is listed like the others`(options: String)
+    async throws
+  {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2)
+      try await pool.execute(
+        "UPDATE haul.job SET options = $1::jsonb WHERE id = $2", [options, jobs[0]])
+      let rows = try await pool.jobs.jobs(JobSelector(), limit: 10)
+      #expect(rows.map(\.job).sorted() == jobs)
+      try await pool.execute("UPDATE haul.job SET options = '{}'")
+    }
+  }
+
   /// It is no job's fault.
   @Test(arguments: ["53100", "40P01", "57014", "25006", "58030"])
   func `a full disk, a deadlock or a time-out is raised, and nothing is lost`(sqlState: String)
