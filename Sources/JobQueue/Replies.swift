@@ -175,6 +175,6 @@ package struct StorePeer: Sendable, Decodable, Equatable {
   package let machine: String
   /// The age of its sign in seconds.
   package let age: Double
-  /// Whether it does not find the sign of whoever asks.
+  /// Whether it does not find the caller's sign.
   package let misses: Bool
 }

@@ -9,7 +9,7 @@
 ///    was the first one's. A pooler that takes its processes in turn gives the first one two processes in two queries.
 /// 3. If other clients interfere, chance may hide that. So there are several rounds, each with a new second connection,
 ///    and the session gets a mark in a setting, which ``Connection/requireSession()`` looks for before work that
-///    needs the session. Whoever shares the process has overwritten it, and another process does not have it.
+///    needs the session. Another client that shares the process has overwritten it, and another process does not have it.
 enum SessionProof {
   private static let rounds = 3
   /// How long the pooler may take to give the second connection a process.

@@ -9,7 +9,7 @@ extension Store {
   /// Signs of workers that have not ended in order go after a week, in seconds.
   private static let oldAge = 7 * 86_400
 
-  /// Leaves a worker's sign, each time anew: on NFS a machine that changes a directory also sees what others have changed
+  /// Leaves a worker's sign, and renews it each time: on NFS a machine that changes a directory also sees what others have changed
   /// there. Returns whether it was not there. Blocks while the disk does.
   package func sign(pool: String, worker: Int64) throws(TransferError) -> Bool {
     let directory = try root.makeDirectories(Self.signsPath)

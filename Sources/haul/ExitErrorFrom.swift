@@ -39,7 +39,7 @@ extension ExitError {
     case let error as StoreError: self.init(error)
     case let error as SubmissionError where error.isOfDatabase:
       let row = DatabaseErrorTable.unexplained
-      let advice = "The same command again skips what is there; \(row.advice)"
+      let advice = "Run the same command again: it skips jobs that exist. \(row.advice)"
       self.init(row.code, "\(Self.sentence("\(error)")) \(advice)")
     case let error as SubmissionError: self.init(.badInput, Self.sentence("\(error)"))
     case is DescriptorLimit.TooLow, is StandingStoreGone: self.init(.configuration, "\(error).")

@@ -158,8 +158,8 @@ package struct Destination: Sendable {
   }
 
   /// Gives the part file its final name, in one step or, where the file system has none, by link
-  /// and unlink. The file's bytes must be synced before, the parent after. If the part's name is gone or means another file, whoever
-  /// has taken the part over goes on with it.
+  /// and unlink. The file's bytes must be synced before, the parent after. If the part's name is gone or
+  /// belongs to another file, another worker has taken the part over, and nothing changes (`partMissing`).
   ///
   /// - Throws: `exists` under the policy `fail`; `path_conflict` where a directory has the name.
   package func place(

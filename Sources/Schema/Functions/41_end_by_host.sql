@@ -10,8 +10,8 @@ $$;
 COMMENT ON FUNCTION haul.ending_keys(jsonb) IS
   'Endings as for end_leases(), each with its job and token; NULL where that is no number.';
 
--- A host that nobody holds ends at once. For one that somebody holds, this waits a little longer, in another order each
--- time: then a busy host, which somebody always holds for a moment, gets its turn too.
+-- The jobs of a free host end at once. For a locked host this waits a little longer, in a random order: a busy host,
+-- which another session always locks for a moment, gets its turn too.
 CREATE OR REPLACE FUNCTION haul.end_by_host(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$

@@ -121,7 +121,7 @@ $$;
 COMMENT ON FUNCTION haul.promote_hosts(integer, integer) IS
   'What promote() does, for the jobs of one host, or of all where p_host is NULL.';
 
--- A little longer for those that somebody holds, in another order each time, as in end_by_host().
+-- Waits a little longer for locked hosts, in a random order, as end_by_host() does.
 CREATE OR REPLACE FUNCTION haul.promote_by_host(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_seqscan = off AS $$
 DECLARE

@@ -258,7 +258,7 @@ BEGIN
     SELECT k.job FROM haul.lease k
     WHERE k.command = 'pause' AND (v_ids IS NULL OR k.job = ANY (v_ids))
       AND haul.matches(p_selector, k.job, 'running', NULL)
-    ORDER BY k.job LIMIT p_limit FOR UPDATE);
+    ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE);
   GET DIAGNOSTICS v_back = ROW_COUNT;
   WITH moved AS (
     DELETE FROM haul.held h WHERE h.job IN (

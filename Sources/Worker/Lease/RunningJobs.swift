@@ -13,7 +13,7 @@ final class RunningJobs: Sendable {
     var putOff: [LeaseEnding] = []
     var putOffUntil = ContinuousClock.now
     var pause = RunningJobs.shortestPause
-    /// All that has ended and is not settled.
+    /// Jobs that have ended and are not settled.
     var unsettled: [LeaseEnding] { endings + settling + putOff }
     /// The last call whose reply was taken in.
     var seen: Int64 = 0
@@ -72,8 +72,8 @@ final class RunningJobs: Sendable {
     }
   }
 
-  /// The reply to call `number` was taken in: its endings are settled, but for `later`, and its leases run. Returns those that
-  /// are new here: a repeated call may bring some a second time.
+  /// The reply to call `number` was taken in: its endings are settled, except those in `later`, and its leases run.
+  /// Returns the new leases: a repeated call may bring some a second time.
   func took(
     _ number: Int64, _ leases: [Lease], later: Set<Int64>, makeRun: (Lease) -> JobRun
   ) -> [JobRun] {

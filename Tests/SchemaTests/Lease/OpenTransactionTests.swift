@@ -99,6 +99,13 @@ struct OpenTransactionTests {
           #expect(try await worker.checkpoint(lease, instance: pool.instance))
         }
       }
+      var selector = JobSelector()
+      selector.ids = [job]
+      _ = try await pool.jobs.control(.pause, selector)
+      try await pool.holding("SELECT haul.resume(jsonb_build_object('ids', ARRAY[\(job)]), 10)") {
+        () async throws in
+        #expect(try await worker.checkpoint(lease, instance: pool.instance))
+      }
       try await pool.holding(
         "SELECT haul.prioritize(jsonb_build_object('ids', ARRAY[\(job)]), 2::smallint, 10)"
       ) { () async throws in
