@@ -59,6 +59,14 @@ package final class FileDescriptor: Sendable {
     return FileStatus(found)
   }
 
+  /// The absolute path that the kernel knows for it; nil where it tells none. (proc(5))
+  package var path: String? {
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe readlink("/proc/self/fd/\(raw)", &bytes, bytes.count)
+    guard count > 0, bytes[0] == UInt8(ascii: "/") else { return nil }
+    return String(decoding: bytes.prefix(count), as: UTF8.self)
+  }
+
   /// What the kernel knows about `path` below this directory; the last component is not followed if
   /// it is a symbolic link. Nil where nothing is there.
   package func status(of path: String) throws(SystemError) -> FileStatus? {

@@ -6,7 +6,9 @@ extension TransferError {
   /// the kinds of files are in each other's way, `open_files` for EMFILE and ENFILE, `not_permitted`
   /// for EACCES, EPERM and EROFS, else `io`.
   static func file(_ number: Int32, _ what: String) -> TransferError {
-    TransferError(fileClass(number), "\(what): \(SystemError.reason(number))")
+    var error = TransferError(fileClass(number), "\(what): \(SystemError.reason(number))")
+    error.errorNumber = number
+    return error
   }
 
   /// The error for a failed system call in `directory`. It names the directory and its owner where rights are missing.
@@ -23,6 +25,7 @@ extension TransferError {
   /// The error for a failed system call, in the call's own words.
   package init(_ error: SystemError) {
     self.init(Self.fileClass(error.number), "\(error)")
+    errorNumber = error.number
   }
 
   private static func fileClass(_ number: Int32) -> Class {

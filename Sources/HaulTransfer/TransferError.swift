@@ -1,9 +1,13 @@
+public import FoundationEssentials
+
 /// Why a transfer ended without a result: a class that programs decide by, and a sentence for people.
 ///
 /// The sentence never holds credentials: URLs in it are redacted.
 public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What kind of trouble it was. The raw value is the word used in the database and in logs.
-  public enum Class: String, Sendable, CaseIterable {
+  /// What kind of trouble it was.
+  ///
+  /// In text a class is spelled as in code: `http4xx`. Its raw value, `http_4xx`, is the word of a pool's database and logs.
+  public enum Class: String, Sendable, CaseIterable, CustomStringConvertible {
     /// The host's name could not be resolved.
     case dns
     /// No connection could be made, or it was refused.
@@ -65,8 +69,27 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case notPermitted = "not_permitted"
     /// The process or the machine has no open file to spare.
     case openFiles = "open_files"
+    /// The program's own check of the response refused it: ``DownloadOptions/validate``.
+    case rejected
     /// The transfer was cancelled or paused.
     case cancelled
+
+    /// The name that the class has in code.
+    public var description: String {
+      switch self {
+      case .http4xx: "http4xx"
+      case .http5xx: "http5xx"
+      case .protocol: "protocol"
+      default: Self.inCamelCase(rawValue)
+      }
+    }
+
+    private static func inCamelCase(_ word: String) -> String {
+      let parts = word.split(separator: "_")
+      return parts.dropFirst().reduce(String(parts[0])) { text, part in
+        text + (part == "url" ? "URL" : part.prefix(1).uppercased() + part.dropFirst())
+      }
+    }
   }
 
   /// What programs decide by.
@@ -82,23 +105,30 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   /// The host that answered or failed to, as `name` or `name:port`; differs from the URL's after a redirect.
   public var host: String?
 
+  /// The error number of the system call that failed, such as `ENOSPC`; nil where none did. (errno(3))
+  public var errorNumber: Int32?
+  /// The file that the download was to make, where the trouble is with files.
+  public var path: String?
+
   /// What a program may set so that a download passes that failed. Whether it should is for a person to say.
   public enum Remedy: Sendable, Hashable {
-    /// These blocks, in ``Engine/Configuration/addressPolicy``.
+    /// These blocks, in ``DownloaderConfiguration/addressPolicy``.
     case allow([CIDR])
     /// Another ``DownloadOptions/ifExists`` than `fail`.
     case ifExists
     /// ``DownloadOptions/digest``, which counts before what the server states.
     case digest
+    /// ``DownloadOptions/login``, instead of a user and a password in the URL.
+    case loginOption
     /// ``DownloadOptions/acceptUnverifiedLength``.
     case acceptUnverifiedLength
     /// The proxy's user and password in a netrc file.
     case proxyPassword
     /// A credential, or the user and the password in a netrc file, where the machine is called so.
     case login(machine: String)
-    /// This scheme, in ``Engine/Configuration/allowedSchemes``.
+    /// This scheme, in ``DownloaderConfiguration/allowedSchemes``.
     case allowScheme(String)
-    /// The host's key, in the file of ``Engine/Configuration/knownHosts``.
+    /// The host's key, in the file of ``DownloaderConfiguration/knownHosts``.
     case knownHost
   }
 
@@ -125,11 +155,16 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
       remedy: .allow(addresses.map(CIDR.init)), host: host)
   }
 
-  /// The sentence between its class and its remedy: `digest: the file's sha-256 is …`.
+  /// The sentence between its class and its remedy: `blockedAddress: the address 10.0.0.1 is not public; …`.
   public var description: String {
-    let fact = "\(errorClass.rawValue): \(message)"
+    let fact = "\(errorClass): \(message)"
     return remedy.map { "\(fact); \($0)" } ?? fact
   }
+}
+
+extension TransferError: LocalizedError {
+  /// The sentence, with its remedy: what `localizedDescription` returns.
+  public var errorDescription: String? { remedy.map { "\(message); \($0)" } ?? message }
 }
 
 extension TransferError.Remedy: CustomStringConvertible {
@@ -140,6 +175,7 @@ extension TransferError.Remedy: CustomStringConvertible {
       "addressPolicy may allow \(blocks.map(\.description).joined(separator: " and "))"
     case .ifExists: "ifExists may be skip, replace or rename"
     case .digest: "a digest among the options overrules it"
+    case .loginOption: "DownloadOptions.login takes them"
     case .acceptUnverifiedLength: "acceptUnverifiedLength takes the first that comes"
     case .proxyPassword: "a netrc file has them under 'machine HOST:PORT'"
     case .login(let machine): "a netrc file has them under 'machine \(machine)'"

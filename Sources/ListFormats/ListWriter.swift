@@ -46,7 +46,8 @@ package struct ListWriter: Sendable {
 
   /// In base64; nil for any other digest.
   private static func md5(_ digest: String?) -> String? {
-    guard let digest = digest.flatMap({ ExpectedDigest($0) }), digest.algorithm == .md5 else {
+    guard let digest = digest.flatMap({ ExpectedDigest(spelled: $0) }), digest.algorithm == .md5
+    else {
       return nil
     }
     return Data(digest.bytes).base64EncodedString()

@@ -43,7 +43,7 @@ package enum SubmissionCheck {
 
   /// Accepts what else an entry says.
   package static func options(of entry: ListEntry) throws(SubmissionProblem) {
-    if let digest = entry.options.digest, ExpectedDigest(digest) == nil {
+    if let digest = entry.options.digest, ExpectedDigest(spelled: digest) == nil {
       throw .unknownDigest(digest)
     }
     if let priority = entry.priority, !(0...9).contains(priority) { throw .priority(priority) }

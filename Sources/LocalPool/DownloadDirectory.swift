@@ -49,7 +49,7 @@ package struct DownloadDirectory: Sendable {
   package func holds(_ line: FinishedLine, _ verifier: FileVerifier) async -> Bool {
     guard root.fileSize(line.path) == line.bytes else { return false }
     guard let text = line.digest else { return true }
-    guard let digest = ExpectedDigest(text), let path = try? RelativePath(line.path) else {
+    guard let digest = ExpectedDigest(spelled: text), let path = try? RelativePath(line.path) else {
       return false
     }
     return await verifier.look(at: path, length: line.bytes, digest: digest) == .right

@@ -215,6 +215,10 @@ extension ErrorTable {
         errorClass.retry, "The worker's process, or its machine, has as many files open as it may.",
         "Raise the limit (LimitNOFILE= of its systemd unit, 'ulimit -n'), or lower --concurrency. A worker waits for that."
       )
+    case .rejected:
+      .init(
+        errorClass.retry, "A program that uses the library refused the response; never a worker.",
+        "Look at the check of that program.")
     case .cancelled:
       .init(errorClass.retry, "Somebody cancelled it.", "'haul retry' queues it again.")
     }

@@ -25,7 +25,7 @@ struct DigestArgumentTests {
     ("", "an algorithm, '=' and a digest (algorithms: \(algorithms))"),
   ])
   func `what a digest lacks`(text: String, expected: String) {
-    #expect(ExpectedDigest(text) == nil)
+    #expect(ExpectedDigest(spelled: text) == nil)
     #expect(ExpectedDigest.expected(insteadOf: text) == expected)
   }
 }

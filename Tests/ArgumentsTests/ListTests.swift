@@ -157,7 +157,7 @@ struct ListTests {
           $0.options.digest = "md5=wHENa08V36iPYAsOa2JAdw=="
         }, entry(3, "http://h/b"), entry(4, "http://h/c"),
       ])
-    #expect(ExpectedDigest("md5=wHENa08V36iPYAsOa2JAdw==") != nil)
+    #expect(ExpectedDigest(spelled: "md5=wHENa08V36iPYAsOa2JAdw==") != nil)
   }
 
   @Test func `a wrong line of TsvHttpData is told`() {

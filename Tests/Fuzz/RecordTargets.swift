@@ -55,7 +55,9 @@ private func checkWritten(_ entry: ListEntry) {
       continue
     }
     // One is read in many spellings and written in one.
-    if let digest = entry.options.digest, ExpectedDigest(digest)?.description != digest { continue }
+    if let digest = entry.options.digest, ExpectedDigest(spelled: digest)?.description != digest {
+      continue
+    }
     if entry.url.isEmpty || entry.url.contains(where: \.isNewline) { continue }
     if [entry.path, entry.options.digest, entry.options.ifExists].contains(where: {
       $0?.contains(where: \.isNewline) == true

@@ -17,7 +17,7 @@ import HaulTransfer
 enum LibraryUser {
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    var configuration = Engine.Configuration()
+    var configuration = Downloader.Configuration()
     configuration.addressPolicy = AddressPolicy(allowing: [CIDR("127.0.0.0/8")].compactMap(\.self))
     if arguments.first == "starve" {
       if arguments.count == 6 {
@@ -107,7 +107,7 @@ enum LibraryUser {
   // MARK: - What it lacks
 
   private static func starve(
-    _ configuration: Engine.Configuration, _ url: String, in directory: String, upTo count: Int
+    _ configuration: Downloader.Configuration, _ url: String, in directory: String, upTo count: Int
   ) async throws {
     for free in 0...count {
       // One of its own each time, so that no connection and no name is known from before.
@@ -135,11 +135,9 @@ enum LibraryUser {
   private static func outcome(
     _ downloader: Downloader, _ url: String, to path: String
   ) async -> String {
-    do {
-      _ = try await downloader.download(url, to: path)
-      return "complete"
-    } catch {
-      return error.errorClass.rawValue
+    switch await downloader.start(url, to: path).result {
+    case .success: "complete"
+    case .failure(let error): error.errorClass.rawValue
     }
   }
 

@@ -2,7 +2,7 @@
 extension WebURL {
   /// What is always fetched, and all that a redirect may lead to.
   package static let webSchemes: Set<String> = ["http", "https"]
-  /// What is fetched where ``Engine/Configuration/allowedSchemes`` has it.
+  /// What is fetched where ``DownloaderConfiguration/allowedSchemes`` has it.
   package static let fileSchemes: Set<String> = ["ftp", "ftps", "sftp"]
   /// What can be submitted.
   package static let knownSchemes = webSchemes.union(fileSchemes)

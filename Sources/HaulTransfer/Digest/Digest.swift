@@ -41,6 +41,17 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     self = found
   }
 
+  /// The only algorithm in common use whose digests have so many hexadecimal digits; nil where there is none.
+  init?(hexadecimalLength length: Int) {
+    switch length {
+    case 32: self = .md5
+    case 40: self = .sha1
+    case 64: self = .sha256
+    case 128: self = .sha512
+    default: return nil
+    }
+  }
+
   /// Whether it can be computed here.
   var isComputable: Bool { (try? DigestContext(self)) != nil }
 

@@ -1,18 +1,45 @@
 import FoundationEssentials
+import HaulSystem
 
-/// The digest that a job demands of the whole file as stored, or that a server states.
+/// The digest that the whole file must have as stored, or that a server states.
 public struct ExpectedDigest: Sendable, Hashable {
   /// Which checksum.
   public var algorithm: DigestAlgorithm
   /// The digest itself, as long as the algorithm's digests are.
   public var bytes: [UInt8]
 
-  /// Reads `algorithm=digest`: the algorithm as in RFC 9530 or without its hyphen, in any case; the
-  /// digest in hexadecimal, in base64, or as RFC 9530 writes base64, between colons.
+  /// Reads a digest: `algorithm=digest`, or 32, 40, 64 or 128 hexadecimal digits alone, which are MD5, SHA-1, SHA-256 or
+  /// SHA-512. After the digits a file name may follow, as in a line of `SHA256SUMS`; it is ignored.
+  ///
+  /// The algorithm is spelled as in RFC 9530 or without its hyphen, in any case; the digest is in hexadecimal, in base64, or,
+  /// as RFC 9530 writes base64, between colons.
+  ///
+  /// - Throws: `digest` for any other text. It quotes the text.
+  public init(_ text: String) throws(TransferError) {
+    let digits = text.prefix { $0.isASCII && $0.isHexDigit }
+    let rest = text[digits.endIndex...]
+    let isLine = rest.isEmpty || rest.hasPrefix("  ") || rest.hasPrefix(" *")
+    if isLine, let algorithm = DigestAlgorithm(hexadecimalLength: digits.utf8.count),
+      let digest = Self(spelled: "\(algorithm.rawValue)=\(digits)")
+    {
+      self = digest
+      return
+    }
+    guard let digest = Self(spelled: text) else {
+      let shown = text.count <= 200 ? text : "\(text.prefix(200))…"
+      throw TransferError(
+        .digest,
+        "'\(SafeText.visible(shown))' is no digest: write it as sha-256=HEX, or as 32, 40, 64 or 128 hexadecimal digits"
+      )
+    }
+    self = digest
+  }
+
+  /// Reads `algorithm=digest` only, as a job's option or a server's field has it.
   ///
   /// - Returns: nil for an unknown algorithm or a digest of another length. Where both notations have
   ///   the same length, base64 ends in `=`.
-  public init?(_ text: String) {
+  package init?(spelled text: String) {
     let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2, let algorithm = DigestAlgorithm(spelled: String(halves[0])) else {
       return nil

@@ -29,14 +29,14 @@ extension ResponseHead {
   private var statedDigests: [ExpectedDigest] {
     let ofWhole = digests("Repr-Digest") + digests("Digest") + googleDigests
     guard status == 200 else { return ofWhole }
-    let md5 = values("Content-MD5").compactMap { ExpectedDigest("md5=\($0)") }
+    let md5 = values("Content-MD5").compactMap { ExpectedDigest(spelled: "md5=\($0)") }
     return ofWhole + digests("Content-Digest") + md5 + amazonDigests
   }
 
   /// The members of a field such as `sha-256=:…:, md5=:…:`, in hexadecimal, in base64 or between colons, without parameters.
   private func digests(_ name: String) -> [ExpectedDigest] {
     listMembers(name).compactMap { member in
-      ExpectedDigest(String(member.prefix { $0 != ";" }))
+      ExpectedDigest(spelled: String(member.prefix { $0 != ";" }))
     }
   }
 
@@ -51,7 +51,9 @@ extension ResponseHead {
   private var amazonDigests: [ExpectedDigest] {
     guard value("x-amz-checksum-type")?.lowercased() != "composite" else { return [] }
     return ["sha256", "sha1", "crc64nvme", "crc32c", "crc32"].flatMap { algorithm in
-      values("x-amz-checksum-\(algorithm)").compactMap { ExpectedDigest("\(algorithm)=\($0)") }
+      values("x-amz-checksum-\(algorithm)").compactMap {
+        ExpectedDigest(spelled: "\(algorithm)=\($0)")
+      }
     }
   }
 }

@@ -6,10 +6,13 @@ package import HaulSystem
 /// components; every call blocks.
 package struct PartDirectory: Sendable {
   let directory: FileDescriptor
+  /// Whether who has a part file open holds a lock on it, so that nobody else goes on with it. (flock(2))
+  private let locksParts: Bool
 
   /// The part files in `directory`.
-  package init(_ directory: FileDescriptor) {
+  package init(_ directory: FileDescriptor, locksParts: Bool = false) {
     self.directory = directory
+    self.locksParts = locksParts
   }
 
   /// Makes a part file that nothing of its name preceded (`O_EXCL`).
@@ -35,9 +38,19 @@ package struct PartDirectory: Sendable {
   ) throws(TransferError) -> Result<PartFile, SystemError> {
     switch directory.openBeneath(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o666) {
     case .success(let file):
-      .success(PartFile(name: name, inode: try translating(try file.status().inode), file: file))
+      .success(try part(name, try translating(try file.status().inode), file))
     case .failure(let error): .failure(error)
     }
+  }
+
+  private func part(
+    _ name: String, _ inode: UInt64, _ file: FileDescriptor
+  ) throws(TransferError) -> PartFile {
+    if locksParts, !file.lock(exclusive: true) {
+      throw TransferError(
+        .pathConflict, "another download is going on with the partial file \(name)")
+    }
+    return PartFile(name: name, inode: inode, file: file)
   }
 
   /// Opens the part file that a checkpoint means.
@@ -45,6 +58,7 @@ package struct PartDirectory: Sendable {
   /// - Returns: nil where it is gone, replaced by another file or link, shorter than the `length` it must hold, or longer
   ///   than the `complete` file, all of which mean that nothing of it may be used. On NFS another machine's rename may show
   ///   late: look again before concluding that it is gone.
+  /// - Throws: `path_conflict` where parts are locked and somebody has this one.
   package func open(
     _ name: String, inode: UInt64, holding length: Int64, of complete: Int64
   ) throws(TransferError) -> PartFile? {
@@ -53,7 +67,7 @@ package struct PartDirectory: Sendable {
       let status = try translating(try file.status())
       guard status.isRegular, status.inode == inode, status.size >= length, status.size <= complete
       else { return nil }
-      return PartFile(name: name, inode: inode, file: file)
+      return try part(name, inode, file)
     case .failure(let error) where [ENOENT, ELOOP, EISDIR].contains(error.number):
       return nil
     case .failure(let error):
@@ -69,6 +83,43 @@ package struct PartDirectory: Sendable {
     if unsafe renameat(directory.raw, name, directory.raw, other) == 0 { return true }
     if errno == ENOENT { return false }
     throw .file(errno, "cannot rename the partial file \(name)", in: directory)
+  }
+
+  /// Moves a part file into another directory, durably.
+  ///
+  /// - Returns: false where that is on another file system.
+  func move(_ name: String, to other: PartDirectory) throws(TransferError) -> Bool {
+    if unsafe renameat(directory.raw, name, other.directory.raw, name) != 0 {
+      if errno == EXDEV { return false }
+      throw .file(errno, "cannot move the partial file \(name)", in: other.directory)
+    }
+    try other.sync()
+    return true
+  }
+
+  /// The length of a part file that nobody has open; nil where somebody has it, or it is no regular file. A part file that has
+  /// just been made may not be locked yet: one of the last second counts as open.
+  func idleSize(_ name: String) -> Int64? {
+    guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
+      let status = try? file.status(), status.isRegular, file.lock(exclusive: true)
+    else { return nil }
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &now)
+    let age = Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) - status.modified
+    return (0..<1_000_000_000).contains(age) && status.size == 0 ? nil : status.size
+  }
+
+  /// Removes a part file that nobody has open; one that is not there is not an error.
+  ///
+  /// - Returns: false where somebody has it, or it is no regular file.
+  @discardableResult
+  func discard(_ name: String) throws(TransferError) -> Bool {
+    guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK) else {
+      return false
+    }
+    guard (try? file.status().isRegular) == true, file.lock(exclusive: true) else { return false }
+    try remove(name)
+    return true
   }
 
   /// Removes a part file; one that is not there is not an error.

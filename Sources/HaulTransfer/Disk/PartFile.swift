@@ -121,6 +121,9 @@ package final class PartFile: Sendable {
     }
   }
 
+  /// Lets go of the lock that its ``PartDirectory`` may have taken, so that somebody else may go on with the file at once.
+  func unlock() { _ = flock(file.raw, LOCK_UN) }
+
   /// The descriptor; valid while this object lives.
   var raw: Int32 { file.raw }
 

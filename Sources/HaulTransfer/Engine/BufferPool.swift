@@ -109,6 +109,15 @@ package final class BufferPool: Sendable {
     return block.map { GatherBuffer($0, capacity: capacity, pool: self, share: share) }
   }
 
+  /// Whether ``take(for:)`` would give one. If not, `whenFreed` is called as after a failed call.
+  func mayTake(for share: ObjectIdentifier?) -> Bool {
+    state.withLock { state in
+      if state.has(for: share, of: limit) { return true }
+      state.missed.insert(share)
+      return false
+    }
+  }
+
   fileprivate func giveBack(_ block: Block, of share: ObjectIdentifier?) {
     let wanted = state.withLock { state in
       state.free.append(block)

@@ -9,7 +9,11 @@ extension Engine.Configuration {
     limits.connectTimeout = limits.connectTimeout.clamped
     limits.responseTimeout = limits.responseTimeout.clamped
     limits.stallTime = limits.stallTime.clamped
-    if proxy == nil, let proxyRules, let url = try? WebURL(request.url, schemes: allowedSchemes) {
+    if let proxy = request.proxy {
+      limits.proxy = proxy
+    } else if proxy == nil, let proxyRules,
+      let url = try? WebURL(request.url, schemes: allowedSchemes)
+    {
       limits.proxy = proxyRules.proxy(for: url)
     }
     return limits

@@ -53,6 +53,7 @@ import HaulSystem
     // libcurl makes one field of it and the cookies that it has.
     let cookies = request.fields.filter { $0.isNamed("cookie") }.map(\.value)
     for field in request.fields where !field.isNamed("cookie") { try append(field) }
+    try prepare(body: request)
     unsafe sentence.pointee = 0
     try unsafe check(haul_easy_set_string(raw, CURLOPT_URL, request.url), CURLOPT_URL)
     try unsafe check(haul_easy_set_list(raw, CURLOPT_HTTPHEADER, fields), CURLOPT_HTTPHEADER)
@@ -79,6 +80,27 @@ import HaulSystem
     ] {
       try unsafe check(haul_easy_set_pointer(raw, option, context), option)
     }
+  }
+
+  /// Makes it a POST where there is a body, else a GET. Of the fields that libcurl would add to a POST none is sent.
+  private func prepare(body request: ExchangeRequest) throws(TransferError) {
+    guard let body = request.body else {
+      return try unsafe check(haul_easy_set_long(raw, CURLOPT_HTTPGET, 1), CURLOPT_HTTPGET)
+    }
+    for name in ["Expect", "Content-Type"]
+    where !request.fields.contains(where: { $0.isNamed(name) }) {
+      try append(line: "\(name):")
+    }
+    try unsafe check(haul_easy_set_long(raw, CURLOPT_POST, 1), CURLOPT_POST)
+    try unsafe check(
+      haul_easy_set_offset(raw, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)),
+      CURLOPT_POSTFIELDSIZE_LARGE)
+    // libcurl copies as many bytes as were announced.
+    let code = unsafe body.withUnsafeBytes { bytes in
+      unsafe haul_easy_set_pointer(
+        raw, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    }
+    try check(code, CURLOPT_COPYPOSTFIELDS)
   }
 
   private func prepare(proxy limits: Engine.Configuration) throws(TransferError) {
@@ -164,6 +186,10 @@ import HaulSystem
     }
     // libcurl: `Name:` would remove the field, `Name;` sends it empty.
     let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+    try append(line: line)
+  }
+
+  private func append(line: String) throws(TransferError) {
     // A validator goes back byte for byte as it came.
     let bytes = HeaderText.bytes(line).map { CChar(bitPattern: $0) } + [0]
     guard let longer = unsafe curl_slist_append(fields, bytes) else {

@@ -7,7 +7,7 @@ import HaulSystem
   private let multi: UnsafeMutableRawPointer
   private let mailbox: EngineMailbox
   private let configuration: Engine.Configuration
-  private let pool: BufferPool
+  private let buffers: BufferGate
   private let gate: RateGate
   private let sockets = OpenSockets()
   /// libcurl closes sockets by it until the multi handle is gone.
@@ -31,9 +31,10 @@ import HaulSystem
     watch = first.watch
     idle = [first]
     gate = RateGate(configuration.rateLimit)
-    pool = BufferPool(capacity: 256 * 1024, limit: configuration.maxBuffers) {
+    let pool = BufferPool(capacity: 256 * 1024, limit: configuration.maxBuffers) {
       [mailbox] in mailbox.post(.buffersFreed)
     }
+    buffers = BufferGate(pool)
   }
 
   /// Makes the multi handle and starts the thread that owns it from then on.
@@ -89,7 +90,7 @@ import HaulSystem
     switch message {
     case .start(let order): start(order)
     case .attend(let handle): running[ObjectIdentifier(handle)]?.attend()
-    case .buffersFreed: for exchange in running.values { exchange.attendPool() }
+    case .buffersFreed: buffers.release()
     case .shutdown: isEnding = true
     }
   }
@@ -105,7 +106,7 @@ import HaulSystem
         easy = try EasyHandle(configuration, watch)
       }
       let exchange = RunningExchange(
-        order, isFresh: isFresh || order.request.isFresh, easy: easy, pool: pool, gate: gate,
+        order, isFresh: isFresh || order.request.isFresh, easy: easy, buffers: buffers, gate: gate,
         sockets: sockets,
         limits: configuration, now: .now)
       try join(exchange)
@@ -140,6 +141,7 @@ import HaulSystem
     let handle = exchange.order.handle
     handle.detach()
     gate.forget(exchange)
+    buffers.forget(exchange)
     running[ObjectIdentifier(handle)] = nil
     // Closes the connection when the exchange was not through.
     unsafe curl_multi_remove_handle(multi, exchange.easy.raw)

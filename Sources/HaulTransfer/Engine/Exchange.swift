@@ -1,4 +1,4 @@
-/// One HTTP GET, or one file by FTP or SFTP. Redirects are not followed.
+/// One HTTP GET or POST, or one file by FTP or SFTP. Redirects are not followed.
 package struct ExchangeRequest: Sendable {
   /// Absolute; ``WebURL/text`` makes sure that what was checked is what is fetched.
   package var url: String
@@ -18,10 +18,14 @@ package struct ExchangeRequest: Sendable {
   package var digest: Login?
   /// The login for FTP and SFTP; nil is anonymous.
   package var login: Login?
-  /// Overrides the engine's ``Engine/Configuration/connectTimeout``.
+  /// Overrides the engine's ``DownloaderConfiguration/connectTimeout``.
   package var connectTimeout: Duration?
-  /// Overrides both the engine's ``Engine/Configuration/responseTimeout`` and its ``Engine/Configuration/stallTime``.
+  /// Overrides both the engine's ``DownloaderConfiguration/responseTimeout`` and its ``DownloaderConfiguration/stallTime``.
   package var stallTimeout: Duration?
+  /// The body of a POST; nil for a GET.
+  package var body: [UInt8]?
+  /// Overrides the engine's proxies.
+  package var proxy: ProxyAddress?
   /// Whether it opens a connection of its own, and takes none that is there. (libcurl: CURLOPT_FRESH_CONNECT)
   package var isFresh = false
   /// Whose share of the engine's buffers its body takes: the same for all that write to one disk.

@@ -10,7 +10,7 @@ final class RunningExchange {
   /// On a new connection, not on one used before.
   let isFresh: Bool
   private let policy: AddressPolicy
-  private let pool: BufferPool
+  private let buffers: BufferGate
   private let gate: RateGate
   private let sockets: OpenSockets
   let limits: Engine.Configuration
@@ -45,13 +45,13 @@ final class RunningExchange {
   private(set) var ending: ExchangeOutcome?
 
   init(
-    _ order: PendingExchange, isFresh: Bool, easy: EasyHandle, pool: BufferPool, gate: RateGate,
+    _ order: PendingExchange, isFresh: Bool, easy: EasyHandle, buffers: BufferGate, gate: RateGate,
     sockets: OpenSockets, limits: Engine.Configuration, now: ContinuousClock.Instant
   ) {
     self.order = order
     self.isFresh = isFresh
     self.easy = easy
-    self.pool = pool
+    self.buffers = buffers
     self.gate = gate
     self.sockets = sockets
     self.limits = limits.overridden(by: order.request)
@@ -181,7 +181,7 @@ final class RunningExchange {
       return .pause
     }
     if buffer == nil {
-      buffer = pool.take(for: order.request.share)
+      buffer = buffers.take(for: self)
       gatheringSince = now
     }
     guard let buffer else {
@@ -222,7 +222,7 @@ final class RunningExchange {
     brake(.owner, wishes.isPaused)
   }
 
-  /// Buffers came back to the pool.
+  /// A buffer may be had.
   func attendPool() {
     brake(.pool, false)
   }

@@ -1,27 +1,29 @@
+/// A field of a request's or a response's head, such as `Content-Type: text/plain`.
+public struct HeaderField: Sendable, Hashable {
+  /// The name as sent; compare without regard to case.
+  public var name: String
+  /// Without leading or trailing white space.
+  public var value: String
+
+  /// A field; `value` is trimmed by the caller.
+  public init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+
+  /// Whether `name` is the field's, without regard to case. (RFC 9110 §5.1)
+  public func isNamed(_ name: String) -> Bool {
+    self.name.utf8.count == name.utf8.count
+      && self.name.utf8.elementsEqual(name.utf8) { $0.inLowerCase == $1.inLowerCase }
+  }
+}
+
 /// The head of the final answer to one HTTP request; 1xx answers are not part of it.
 ///
 /// Field names are compared without regard to case and values are stored trimmed of white space
 /// (RFC 9110 §5.1, §5.5). Order and repetition are as received.
-public struct ResponseHead: Sendable, Equatable {
-  /// One header field as received.
-  public struct Field: Sendable, Equatable {
-    /// The name as sent; compare without regard to case.
-    public var name: String
-    /// Without leading or trailing white space.
-    public var value: String
-
-    /// A field; `value` is trimmed by the caller.
-    public init(_ name: String, _ value: String) {
-      self.name = name
-      self.value = value
-    }
-
-    /// Whether `name` is the field's, without regard to case.
-    func isNamed(_ name: String) -> Bool {
-      self.name.utf8.count == name.utf8.count
-        && self.name.utf8.elementsEqual(name.utf8) { $0.inLowerCase == $1.inLowerCase }
-    }
-  }
+package struct ResponseHead: Sendable, Equatable {
+  package typealias Field = HeaderField
 
   /// The status code, 200 to 599.
   package var status: Int

@@ -2,236 +2,170 @@ import HaulSystem
 import Synchronization
 
 /// One download under way, as URLSession's task is: it goes on whether anybody waits for it or not.
+///
+/// | call | the partial file | ``state`` |
+/// |---|---|---|
+/// | ``cancel()`` | is removed | `finished` |
+/// | ``pause()`` | is kept for ``resumeData`` | `finished` |
+/// | ``suspend()`` | is kept, and ``resume()`` continues it | `paused` |
+/// | a failure | is kept for ``resumeData`` where it can be continued | `finished` |
+/// | ``Downloader/shutdown()`` | is removed, unless the download is paused or in a list | `finished` |
+///
+/// All calls may be made from any thread, at any time, and again.
 public final class Download: Sendable {
-  private struct State: Sendable {
-    /// While it runs; its `save` holds this download.
-    var transfer: PartTransfer?
-    /// Once it is over.
-    var last: (bytes: Int64, total: Int64?, fetched: Int64) = (0, nil, 0)
-    /// ``pause()`` was called: the part file is to stay.
-    var isPaused = false
-    var isStopped = false
-    var isOver = false
+  /// How the run under way is to end.
+  enum Wish: Sendable, Equatable {
+    case complete, pause, suspend, cancel, timeOut
+  }
+
+  struct State: Sendable {
+    var phase = DownloadState.waiting
+    var wish = Wish.complete
+    /// ``resume()`` came while a suspension was under way.
+    var isResumed = false
+    var priority: Int
+    /// The stay in the gates, and how many have let it in.
+    var stay = 0
+    var passed = 0
+    var failures = RetryPolicy.Failures()
     /// What is durable.
-    var saved: Checkpoint?
+    var saved: ResumeData?
+    var response: DownloadResponse?
+    var meter = RateMeter()
+    /// Once it is over, or between two attempts.
+    var last: (bytes: Int64, total: Int64?) = (0, nil)
+    var result: Result<DownloadedFile, TransferError>?
+    /// What ``DownloadOptions/validate`` threw.
+    var refusal: (any Error)?
+    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    var observers: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
+    var keys = 0
+    var timer: Task<Void, Never>?
+
+    mutating func key() -> Int {
+      keys += 1
+      return keys
+    }
   }
 
   /// What was asked for.
   public let request: DownloadRequest
-  /// Whether anybody could go on from what a failure leaves.
-  private let keepsPart: Bool
-  private let place: DownloadQueue.Place?
-  private let engine: Engine
-  private let io: IOPool
-  private let state: Mutex<State>
-  private let task = Mutex<Task<Result<DownloadedFile, TransferError>, Never>?>(nil)
+  /// `name` or `name:port` of the URL's host; empty where the URL cannot be read.
+  let host: String
+  let work: any DownloadWork
+  let gates: [DownloadGate]
+  let monitors: [any DownloadMonitor]
+  let registry: DownloadRegistry?
+  /// Whether the file of a queue keeps it, beyond the end of its downloader.
+  let isListed: Bool
+  let shared: Mutex<State>
 
+  /// A download that ``enter()`` starts.
   init(
-    _ request: DownloadRequest, from data: ResumeData? = nil, keepsPart: Bool = true,
-    place: DownloadQueue.Place? = nil, engine: Engine, io: IOPool
+    _ request: DownloadRequest, from data: ResumeData? = nil, work: any DownloadWork,
+    gates: [DownloadGate] = [], monitors: [any DownloadMonitor] = [],
+    registry: DownloadRegistry? = nil, isListed: Bool = false, priority: Int = 0
   ) {
     self.request = request
-    self.keepsPart = keepsPart
-    self.place = place
-    self.engine = engine
-    self.io = io
-    state = Mutex(State(saved: data?.checkpoint))
-    task.withLock { $0 = Task { await self.run() } }
+    self.work = work
+    self.gates = gates
+    self.monitors = monitors
+    self.registry = registry
+    self.isListed = isListed
+    host = (try? WebURL(request.url, schemes: WebURL.knownSchemes).hostKey) ?? ""
+    var state = State(priority: priority)
+    state.saved = data
+    shared = Mutex(state)
   }
 
-  /// The file, complete and durable under its name. Cancelling the task that waits does not cancel the download.
+  // MARK: - What it comes to
+
+  /// The file, complete and durable under its name. Waits while the download waits, runs or is paused.
   ///
-  /// - Throws: `cancelled` after ``cancel()``, ``pause()`` or the downloader's end; else why it failed.
+  /// - Throws: `CancellationError` at once when the task that waits is cancelled, while the download goes on; what
+  ///   ``DownloadOptions/validate`` threw; else a ``TransferError``, of class `cancelled` after ``cancel()``, ``pause()`` or the
+  ///   downloader's end.
   public var value: DownloadedFile {
-    get async throws(TransferError) { try await result.get() }
-  }
-
-  /// The file or the error that ``value`` would return or throw.
-  var result: Result<DownloadedFile, TransferError> {
-    get async {
-      guard let task = task.withLock({ $0 }) else {
-        return .failure(TransferError(.cancelled, "the download never began"))
-      }
-      return await task.value
+    get async throws {
+      await untilFinishedOrCancelled()
+      guard let result = finalResult else { throw CancellationError() }
+      if let refusal = shared.withLock({ $0.refusal }) { throw refusal }
+      return try result.get()
     }
   }
 
-  /// Ends the download and removes its part file.
-  public func cancel() {
-    stop { _ in }
+  /// The file, or why there is none. Waits for the download, also when the task that waits is cancelled.
+  public var result: Result<DownloadedFile, TransferError> {
+    get async {
+      await untilFinished()
+      return finalResult ?? .failure(TransferError(.cancelled, "the download never began"))
+    }
   }
 
-  /// Ends the download, keeps what can be resumed, and returns once the download has ended.
+  private var finalResult: Result<DownloadedFile, TransferError>? { shared.withLock { $0.result } }
+
+  /// Where it is now.
+  public var state: DownloadState { shared.withLock { $0.phase } }
+
+  /// The order among downloads that wait: the highest first, then the order of their start. 0 unless set. Changing it ends
+  /// nothing that runs.
+  public var priority: Int {
+    get { shared.withLock { $0.priority } }
+    set {
+      let place = shared.withLock { state -> (Int, Int)? in
+        state.priority = newValue
+        return state.phase == .waiting ? (state.passed, state.stay) : nil
+      }
+      guard let (level, stay) = place, level < gates.count else { return }
+      gates[level].prioritize(self, ticket(stay))
+    }
+  }
+
+  /// What the download can be continued from: after a failure or ``pause()``, and, for a program that may be killed, while it
+  /// runs or is paused. While it runs, they come within a second of the first bytes, then every 64 MiB or 5 s, whichever is
+  /// first; they may be used once the process is gone.
   ///
-  /// - Returns: nil where the download was complete or had failed before, or cannot be resumed: the server gives
-  ///   no length, or no validator that is strong enough. Then no part file is left.
+  /// Nil after a success or ``cancel()``, and where the download cannot be continued: the server gives no length, or no
+  /// validator that is strong enough.
+  public var resumeData: ResumeData? {
+    shared.withLock { $0.saved.flatMap { $0.bytes > 0 ? $0 : nil } }
+  }
+
+  /// The last response; nil before the first, and for FTP.
+  public var response: DownloadResponse? { shared.withLock { $0.response } }
+
+  // MARK: - Steering
+
+  /// Ends the download and removes its partial file, also after ``pause()`` or a failure. Of a complete download nothing is
+  /// removed.
+  public func cancel() { end(.cancel) }
+
+  /// Ends the download, keeps what can be continued, and returns once the download has ended.
+  ///
+  /// - Returns: nil where the download was complete or cannot be continued. Then no partial file is left.
   public func pause() async -> ResumeData? {
     beginPause()
-    _ = await result
+    await untilFinished()
     return resumeData
   }
 
   /// Begins what ``pause()`` does, and returns without waiting for the end.
-  func beginPause() {
-    stop { $0.isPaused = true }
-  }
+  func beginPause() { end(.pause) }
 
-  /// What it can be gone on from: after a failure or ``pause()``, and, for a program that may be killed,
-  /// while it runs. Then it grows every 64 MiB or 5 s, whichever comes first, and is good once the process
-  /// is gone; until then only this download writes to the partial file.
-  ///
-  /// Nil after a success or ``cancel()``, and where it cannot be resumed.
-  public var resumeData: ResumeData? {
-    ResumeData(state.withLock { $0.saved })
-  }
+  /// Stops the download until ``resume()``. What is durable is kept, its place goes to the next download, and ``value`` goes
+  /// on waiting. Of a finished download nothing changes.
+  public func suspend() { end(.suspend) }
 
-  /// How far it is, about four times a second, and once more at its end; each loop gets its own.
-  public var progress: ProgressSequence { ProgressSequence(download: self) }
-
-  /// Progress as it comes about; ends with the download.
-  public struct ProgressSequence: AsyncSequence, Sendable {
-    let download: Download
-
-    /// Begins with how far it is now.
-    public func makeAsyncIterator() -> Iterator { Iterator(download: download) }
-
-    /// Keeps what the rate is computed from.
-    public struct Iterator: AsyncIteratorProtocol {
-      let download: Download
-      private var last: (fetched: Int64, at: ContinuousClock.Instant)?
-      private var rate = 0.0
-      private var hasEnded = false
-
-      init(download: Download) {
-        self.download = download
-      }
-
-      /// Waits a quarter of a second, but for the first. Cancelled, it ends the sequence.
-      public mutating func next() async -> DownloadProgress? {
-        if hasEnded { return nil }
-        if last != nil, (try? await Task.sleep(for: .milliseconds(250))) == nil { return nil }
-        let (now, isOver) = download.look()
-        hasEnded = isOver
-        let instant = ContinuousClock.now
-        if let last {
-          let recent = Double(now.fetched - last.fetched) / ((instant - last.at) / .seconds(1))
-          rate += (recent - rate) / 8
-        }
-        last = (now.fetched, instant)
-        return DownloadProgress(bytes: now.bytes, expected: now.total, rate: rate)
-      }
+  /// Continues a suspended download. It waits for its turn again. Of another download nothing changes.
+  public func resume() {
+    let isWaiting = shared.withLock { state in
+      if state.phase == .running, state.wish == .suspend { state.isResumed = true }
+      guard state.phase == .paused else { return false }
+      state.phase = .waiting
+      return true
     }
-  }
-
-  // MARK: - The run
-
-  private func look() -> ((bytes: Int64, total: Int64?, fetched: Int64), isOver: Bool) {
-    state.withLock { state in
-      if state.isOver { return (state.last, true) }
-      let waiting = (state.saved?.durable.count ?? 0, state.saved?.completeLength, Int64(0))
-      return (state.transfer?.progress ?? waiting, false)
-    }
-  }
-
-  private func stop(_ change: (inout State) -> Void) {
-    state.withLock { state in
-      change(&state)
-      state.isStopped = true
-      return state.transfer
-    }?.stop()
-    place?.skip()
-  }
-
-  private func run() async -> Result<DownloadedFile, TransferError> {
-    await place?.turn()
-    let result: Result<DownloadedFile, TransferError>
-    do throws(TransferError) {
-      result = .success(try await fetch())
-    } catch {
-      result = .failure(error)
-    }
-    state.withLock { state in
-      state.isOver = true
-      state.last = state.transfer?.progress ?? state.last
-      state.transfer = nil
-      guard case .success(let file) = result else { return }
-      state.saved = nil
-      (state.last.bytes, state.last.total) = (file.bytes, file.bytes)
-    }
-    place?.leave()
-    return result
-  }
-
-  private func fetch() async throws(TransferError) -> DownloadedFile {
-    let (path, options, saved) = (request.path, request.options, state.withLock { $0.saved })
-    let (target, order, existing) = try await io.run { [request] () throws(TransferError) in
-      let target = try DownloadTarget(path)
-      let existing = try target.existing(options.ifExists)
-      return (target, try Self.order(request, target, saved), existing)
-    }
-    if let existing { return existing }
-    if order.resuming == nil { state.withLock { $0.saved = nil } }
-    let transfer = PartTransfer(
-      order, engine: engine, io: io,
-      save: { [self, url = request.url] in
-        var checkpoint = $0
-        checkpoint.url = url
-        state.withLock { $0.saved = checkpoint }
-        return true
-      })
-    let isStopped = state.withLock { state in
-      state.transfer = transfer
-      return state.isStopped
-    }
-    if isStopped { transfer.stop() }
-    let outcome = await transfer.run()
-    return try await io.run { [self] () throws(TransferError) in
-      try end(outcome, transfer, target)
-    }
-  }
-
-  /// The order, resuming where the part that `saved` means is there.
-  private static func order(
-    _ request: DownloadRequest, _ target: DownloadTarget, _ saved: Checkpoint?
-  ) throws(TransferError) -> TransferRequest {
-    var order = TransferRequest(
-      url: try WebURL(request.url, schemes: WebURL.knownSchemes), parts: target.parts,
-      partName: target.newPartName())
-    if let saved,
-      let part = try target.parts.open(
-        saved.part, inode: saved.inode, holding: saved.durable.end, of: saved.completeLength)
-    {
-      order.partName = saved.part
-      order.resuming = (saved, part)
-    }
-    order.digest = request.options.digest
-    order.maximumLength = request.options.maximumLength
-    order.acceptUnverifiedLength = request.options.acceptUnverifiedLength
-    order.credentials = request.options.credentials
-    // Nobody else waits for the part: a pause may take as long as the disk does.
-    order.stopTime = .seconds(60)
-    return order
-  }
-
-  /// Publishes a complete part, or leaves no more behind than can be gone on from.
-  private func end(
-    _ outcome: TransferOutcome, _ transfer: PartTransfer, _ target: DownloadTarget
-  ) throws(TransferError) -> DownloadedFile {
-    do throws(TransferError) {
-      guard case .complete(let part, let length) = outcome else {
-        if case .failed(let error) = outcome { throw error }
-        throw TransferError(.cancelled, "the download was ended")
-      }
-      let file = try target.publish(part, length: length, options: request.options)
-      for name in transfer.partNames where name != part.name { try target.parts.remove(name) }
-      return file
-    } catch {
-      let kept = state.withLock { state in
-        if error.errorClass == .cancelled ? !state.isPaused : !keepsPart { state.saved = nil }
-        return state.saved?.part
-      }
-      for name in transfer.partNames where name != kept { try target.parts.remove(name) }
-      throw error
-    }
+    guard isWaiting else { return }
+    tell(.state(.waiting))
+    enter()
   }
 }

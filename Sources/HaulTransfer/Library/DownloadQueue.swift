@@ -1,30 +1,18 @@
+import HaulSystem
 import Synchronization
 
-/// Downloads that begin in the order in which they are added, so many at a time.
+/// Downloads that begin in the order in which they are added, or by priority, so many at a time.
 ///
 ///     let queue = DownloadQueue(try Downloader(), maxConcurrent: 2)
 ///     let downloads = requests.map { queue.start($0) }
 ///
 /// Each is a ``Download`` with its own progress, pause and end, while it waits for its turn as well. They go
-/// on when the queue is let go of. Where only results matter,
-/// ``Downloader/downloads(_:maxConcurrent:continueAfterFailure:)`` starts nothing before its turn, however long
-/// the list is.
-public final class DownloadQueue: Sendable {
-  private struct State: Sendable {
-    /// The downloads that are not over, by the number of their place.
-    var downloads: [Int: (download: Download, place: Place)] = [:]
-    /// How many were added so far.
-    var added = 0
-    /// Downloads with a lower number have had their turn.
-    var next = 0
-    /// How many of the latter are not over.
-    var running = 0
-  }
-
-  /// The number of downloads at a time; 1 is one after another.
-  public let maxConcurrent: Int
+/// on when the queue is let go of. Where only results matter, ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``
+/// starts nothing before its turn, however long the list is.
+public final class DownloadQueue: Downloading {
   private let downloader: Downloader
-  private let state = Mutex(State())
+  private let gate: DownloadGate
+  private let members: DownloadMembers
 
   /// An empty queue. Others may use the same downloader; their downloads do not count here.
   ///
@@ -32,22 +20,87 @@ public final class DownloadQueue: Sendable {
   public init(_ downloader: Downloader, maxConcurrent: Int = 4) {
     precondition(maxConcurrent > 0, "no download would ever start")
     self.downloader = downloader
-    self.maxConcurrent = maxConcurrent
+    gate = DownloadGate(limit: maxConcurrent)
+    members = DownloadMembers(nil)
   }
 
-  /// Adds a download and returns at once.
-  @discardableResult
-  public func start(_ request: DownloadRequest) -> Download {
-    add(request, from: nil)
+  /// A queue whose downloads outlive the process: they are kept in the file `list`, with what is durable of each. The file is
+  /// read here, and its downloads are started again; those that were paused are paused again. Blocks.
+  ///
+  /// A download stays in the list until it is complete, cancelled or removed. The file holds URLs, which may be secrets, and
+  /// only its owner may read it. What proves who asks (credentials, logins), hooks, proxies and rate limits are not in it:
+  /// `restoring` may add them to what was read. A POST is never in the list. If `isSuspended`, nothing begins before
+  /// ``isSuspended`` is set to false.
+  ///
+  /// - Throws: `pathConflict` where another queue has the list; `io` where the file cannot be read or is no list.
+  public init(
+    _ downloader: Downloader, maxConcurrent: Int = 4, list: String, isSuspended: Bool = false,
+    restoring: (inout DownloadRequest) -> Void = { _ in }
+  ) throws(TransferError) {
+    precondition(maxConcurrent > 0, "no download would ever start")
+    self.downloader = downloader
+    gate = DownloadGate(limit: maxConcurrent)
+    let file = try DownloadListFile(list)
+    let entries = try file.read()
+    members = DownloadMembers(file)
+    gate.limits.isSuspended = isSuspended
+    gate.holding {
+      for entry in entries {
+        var request = entry.request
+        restoring(&request)
+        let download = add(request, from: entry.resumeData, priority: entry.priority)
+        if entry.isPaused { download.suspend() }
+      }
+    }
   }
 
-  /// Adds one that goes on with a paused or broken download, as
-  /// ``Downloader/download(resumingFrom:to:options:)`` does, and returns at once.
+  deinit { members.letGo() }
+
+  // MARK: - Limits
+
+  /// The number of downloads at a time; 1 is one after another. A lower number ends nothing that runs.
+  public var maxConcurrent: Int {
+    get { gate.limits.total }
+    set {
+      precondition(newValue > 0, "no download would ever start")
+      gate.limits.total = newValue
+    }
+  }
+
+  /// The number of downloads at a time from one host and port; nil for no such limit. Redirects do not count.
+  public var maxConcurrentPerHost: Int? {
+    get { gate.limits.perHost }
+    set {
+      precondition(newValue ?? 1 > 0, "no download would ever start")
+      gate.limits.perHost = newValue
+    }
+  }
+
+  /// Whether no download begins. What runs goes on.
+  public var isSuspended: Bool {
+    get { gate.limits.isSuspended }
+    set { gate.limits.isSuspended = newValue }
+  }
+
+  // MARK: - Downloads
+
+  /// The downloads that are not over, in the order in which they were added.
+  public var downloads: [Download] { members.all }
+
+  /// Adds a download and returns at once. With `data` it continues a paused or broken one.
+  public func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
+    add(request, from: data, priority: 0)
+  }
+
+  /// Adds a download and returns at once. The highest priority begins first; 0 is usual.
   @discardableResult
-  public func start(
-    resumingFrom data: ResumeData, to path: String, options: DownloadOptions = DownloadOptions()
-  ) -> Download {
-    add(DownloadRequest(data.url, to: path, options: options), from: data)
+  public func start(_ request: DownloadRequest, priority: Int) -> Download {
+    add(request, from: nil, priority: priority)
+  }
+
+  private func add(_ request: DownloadRequest, from data: ResumeData?, priority: Int) -> Download {
+    downloader.start(
+      request, from: data, behind: gate, members: members, priority: priority)
   }
 
   /// Cancels all that are not over, as ``Download/cancel()`` does. What is added later is not touched.
@@ -55,76 +108,47 @@ public final class DownloadQueue: Sendable {
     endAll { $0.cancel() }
   }
 
+  /// Suspends all that are not over, as ``Download/suspend()`` does.
+  public func suspendAll() {
+    endAll { $0.suspend() }
+  }
+
+  /// Continues all that are suspended.
+  public func resumeAll() {
+    for download in downloads { download.resume() }
+  }
+
   /// Pauses all that are not over, and returns once they have ended. None begins in between.
   ///
-  /// - Returns: those, in the order in which they were added. What is left of one is in its
-  ///   ``Download/resumeData``; nil where it had not begun or cannot be resumed: its
-  ///   ``Download/request`` says how to begin anew.
+  /// Of one that had not begun or cannot be continued, ``Download/resumeData`` is nil, and its ``Download/request`` says how to
+  /// begin again.
+  ///
+  /// - Returns: those, in the order in which they were added.
   public func pauseAll() async -> [Download] {
     let downloads = endAll { $0.beginPause() }
-    for download in downloads { _ = await download.result }
+    for download in downloads { await download.untilFinished() }
     return downloads
   }
 
-  /// Under the lock, since the end of one is the turn of the next.
   @discardableResult
   private func endAll(_ end: (Download) -> Void) -> [Download] {
-    state.withLock { state in
-      let downloads = state.downloads.sorted { $0.key < $1.key }.map(\.value.download)
-      downloads.forEach(end)
-      return downloads
-    }
+    let downloads = downloads
+    gate.holding { downloads.forEach(end) }
+    return downloads
   }
 
-  private func add(_ request: DownloadRequest, from data: ResumeData?) -> Download {
-    state.withLock { state in
-      let number = state.added
-      let place = Place { self.left(number) }
-      // It cannot be over before it is kept: its end waits for this lock.
-      let download = Download(
-        request, from: data, place: place, engine: downloader.engine, io: downloader.io)
-      state.downloads[number] = (download, place)
-      state.added += 1
-      letIn(&state)
-      return download
-    }
+  /// Cancels a download, if it is not over, and takes it out of the list; if `deletingFile`, also removes the file of a complete
+  /// one. Returns when the partial file is removed.
+  public func remove(_ download: Download, deletingFile: Bool = false) async {
+    download.cancel()
+    let result = await download.result
+    members.forget(download)
+    if deletingFile, case .success(let file) = result { await downloader.removeFile(file.path) }
   }
 
-  private func left(_ number: Int) {
-    state.withLock { state in
-      state.downloads[number] = nil
-      // One that was ended while it waited had no turn to give back.
-      if number < state.next { state.running -= 1 }
-      letIn(&state)
-    }
-  }
-
-  private func letIn(_ state: inout State) {
-    while state.running < maxConcurrent, state.next < state.added {
-      if let place = state.downloads[state.next]?.place {
-        state.running += 1
-        place.skip()
-      }
-      state.next += 1
-    }
-  }
-
-  /// A download's place in the line.
-  struct Place: Sendable {
-    /// Tells the queue that the download is over.
-    let leave: @Sendable () -> Void
-    private let gate = AsyncStream.makeStream(of: Never.self)
-
-    init(leave: @escaping @Sendable () -> Void) {
-      self.leave = leave
-    }
-
-    /// Returns when its turn has come, or it need not wait any more.
-    func turn() async {
-      for await _ in gate.stream {}
-    }
-
-    /// Ends the wait.
-    func skip() { gate.continuation.finish() }
-  }
+  /// Returns when the list is written as it is now, durably. Without a list nothing is done. It is also written by itself, within
+  /// a second of each change.
+  ///
+  /// - Throws: `diskFull`, `io` and the like, where the list cannot be written. What is written is the list before.
+  public func save() async throws(TransferError) { try await members.save() }
 }

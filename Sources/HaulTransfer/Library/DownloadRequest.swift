@@ -1,3 +1,4 @@
+public import FoundationEssentials
 import HaulSystem
 
 /// A URL, where its file goes, and what is asked of it.
@@ -15,25 +16,16 @@ public struct DownloadRequest: Sendable {
     self.path = path
     self.options = options
   }
-}
 
-/// What is asked of a download besides its URL and path.
-public struct DownloadOptions: Sendable {
-  /// Checked before the file gets its name.
-  public var digest: ExpectedDigest?
-  /// More bytes than this fail; nil for no limit.
-  public var maximumLength: Int64?
-  /// What to do where a file of that name stands.
-  public var ifExists = CollisionPolicy.fail
-  /// A body without length that the server just ended counts as complete. Otherwise it is fetched twice
-  /// and compared.
-  public var acceptUnverifiedLength = false
-  /// Request fields that prove who asks, such as Authorization; they never follow a redirect to another
-  /// origin.
-  public var credentials: [ResponseHead.Field] = []
+  /// A request made of its parts.
+  public init(_ url: URL, to path: String, options: DownloadOptions = DownloadOptions()) {
+    self.init(url.absoluteString, to: path, options: options)
+  }
 
-  /// The defaults.
-  public init() {}
+  /// A request made of its parts. `file` is a file URL.
+  public init(_ url: URL, to file: URL, options: DownloadOptions = DownloadOptions()) {
+    self.init(url.absoluteString, to: file.path, options: options)
+  }
 }
 
 /// A file that is complete and durable, as is its name.
@@ -44,6 +36,18 @@ public struct DownloadedFile: Sendable, Hashable {
   public var bytes: Int64
   /// The digest that was checked; nil where none was asked for, or the file was there already.
   public var digest: ExpectedDigest?
+  /// The last response that carried bytes of it; nil for FTP, and where the file was there already.
+  public var response: DownloadResponse?
+
+  /// A file made of its parts.
+  public init(
+    path: String, bytes: Int64, digest: ExpectedDigest? = nil, response: DownloadResponse? = nil
+  ) {
+    self.path = path
+    self.bytes = bytes
+    self.digest = digest
+    self.response = response
+  }
 }
 
 /// How far a download is.
@@ -52,8 +56,15 @@ public struct DownloadProgress: Sendable, Hashable {
   public var bytes: Int64
   /// The file's length; nil while it is not known.
   public var expected: Int64?
-  /// Bytes a second over the network, smoothed over about two seconds.
+  /// Bytes a second over the network, smoothed over about two seconds; the same for all who follow the download.
   public var rate: Double
+
+  /// Progress made of its parts.
+  public init(bytes: Int64, expected: Int64? = nil, rate: Double = 0) {
+    self.bytes = bytes
+    self.expected = expected
+    self.rate = rate
+  }
 
   /// From 0 to 1; nil while the length is not known.
   public var fractionCompleted: Double? {
@@ -73,39 +84,10 @@ public struct DownloadResult: Sendable {
   public var request: DownloadRequest
   /// What came of it.
   public var result: Result<DownloadedFile, TransferError>
-}
 
-/// What a paused or broken download is gone on from: in this process or another, on the machine that
-/// has the partial file. The bytes that it names are durable.
-public struct ResumeData: Sendable, Hashable {
-  let checkpoint: Checkpoint
-
-  init?(_ checkpoint: Checkpoint?) {
-    guard let checkpoint, checkpoint.url != nil else { return nil }
-    self.checkpoint = checkpoint
+  /// A result made of its parts.
+  public init(request: DownloadRequest, result: Result<DownloadedFile, TransferError>) {
+    self.request = request
+    self.result = result
   }
-
-  /// Reads what ``json()`` gives.
-  ///
-  /// - Throws: `io` where it is anything else.
-  public init(json: [UInt8]) throws(TransferError) {
-    guard let data = ResumeData(try? Checkpoint(resumeData: json)) else {
-      throw TransferError(.io, "these are no resume data")
-    }
-    self = data
-  }
-
-  /// For a file or a database. It holds the URL, and no other secret.
-  public func json() throws(TransferError) -> [UInt8] {
-    do {
-      return try checkpoint.resumeData()
-    } catch {
-      throw TransferError(.io, "resume data cannot be written: \(error)")
-    }
-  }
-
-  /// The original URL.
-  public var url: String { checkpoint.url ?? "" }
-  /// Bytes that need not be fetched again.
-  public var bytes: Int64 { checkpoint.durable.count }
 }

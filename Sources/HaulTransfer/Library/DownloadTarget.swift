@@ -6,6 +6,7 @@ struct DownloadTarget: Sendable {
   let parts: PartDirectory
   private let directory: String
   private let name: RelativePath
+  private let root: FileDescriptor
   private let destination: Destination
 
   /// - Throws: `path_conflict` where `path` names no file; `io` where its directory cannot be opened.
@@ -18,24 +19,60 @@ struct DownloadTarget: Sendable {
     } catch {
       throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
     }
-    let root = try translating(try FileDescriptor.directory(directory))
-    parts = PartDirectory(root)
+    root = try translating(try FileDescriptor.directory(directory))
+    parts = PartDirectory(root, locksParts: true)
     destination = Destination(root: root)
   }
 
+  /// The absolute path of the directory; nil where the kernel does not tell.
+  var directoryPath: String? { root.path }
+
+  /// What part files' names have between the file's name and a random number.
+  static let mark = ".haul-part-"
+
   /// A hidden name that nobody else takes, of at most 255 bytes.
   func newPartName() -> String {
-    let end = ".haul-part-" + String(UInt64.random(in: 0...(.max)), radix: 36)
+    let end = Self.mark + String(UInt64.random(in: 0...(.max)), radix: 36)
     // Twelve bytes are left for the number of a second part.
     var stem = name.name
     while stem.utf8.count + end.utf8.count > 242 { stem.removeLast() }
     return ".\(stem)\(end)"
   }
 
+  /// The part file that `saved` means. One in another directory of the same file system is moved here.
+  ///
+  /// - Returns: nil where it is gone.
+  /// - Throws: `path_conflict` where another download goes on with it, or it is on another file system.
+  func part(_ saved: Checkpoint) throws(TransferError) -> PartFile? {
+    if let part = try open(saved, in: parts) { return part }
+    guard let other = saved.directory, other != directoryPath,
+      let old = try? FileDescriptor.directory(other)
+    else { return nil }
+    let before = PartDirectory(old, locksParts: true)
+    guard try open(saved, in: before) != nil else { return nil }
+    guard try before.move(saved.part, to: parts) else {
+      throw TransferError(
+        .pathConflict,
+        "the partial file \(other)/\(saved.part) is on another file system: continue the download in its directory"
+      )
+    }
+    return try open(saved, in: parts)
+  }
+
+  private func open(
+    _ saved: Checkpoint, in parts: PartDirectory
+  ) throws(TransferError) -> PartFile? {
+    try parts.open(
+      saved.part, inode: saved.inode, holding: saved.durable.end, of: saved.completeLength)
+  }
+
   /// The file that stands there already, where the policy has it decide before anything is fetched.
   ///
-  /// - Throws: `exists`, under the policy `fail`.
+  /// - Throws: `exists`, under the policy `fail`; `path_conflict` where a directory stands there.
   func existing(_ policy: CollisionPolicy) throws(TransferError) -> DownloadedFile? {
+    if policy != .rename, try translating(try root.status(of: name.name))?.isDirectory == true {
+      throw TransferError(.pathConflict, "a directory stands at \(path(name))")
+    }
     guard policy == .fail || policy == .skip, let file = try destination.open(name) else {
       return nil
     }
@@ -58,7 +95,7 @@ struct DownloadTarget: Sendable {
       try parent.sync()
       return DownloadedFile(path: path(name), bytes: length, digest: options.digest)
     case .skipped:
-      try parts.remove(part.name)
+      try? parts.remove(part.name)
       return try existing(.skip) ?? DownloadedFile(path: path(name), bytes: length)
     case .partMissing:
       throw TransferError(.io, "the partial file \(part.name) has been taken away")

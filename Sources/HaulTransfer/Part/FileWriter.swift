@@ -132,6 +132,9 @@ package final class FileWriter: Sendable {
     return written
   }
 
+  /// The file, if it is open.
+  var openFile: PartFile? { opened.withLock(\.self) }
+
   /// The file, made if it was not yet: also where no byte ever came.
   package func part() async throws(Failure) -> PartFile {
     // Without a turn of the pool where it is open already, which is nearly always.

@@ -21,8 +21,10 @@ extension PartTransfer {
   /// the disk takes, a death costs no more than that time and one write.
   func keepSaving() async {
     var begun = ContinuousClock.now
-    while (try? await Task.sleep(until: begun + order.checkpointTime, clock: .continuous)) != nil {
+    var time = order.firstCheckpoint ?? order.checkpointTime
+    while (try? await Task.sleep(until: begun + time, clock: .continuous)) != nil {
       begun = .now
+      time = order.checkpointTime
       await checkpoint()
     }
   }

@@ -8,11 +8,14 @@ extension PartTransfer {
     let asked: RequestKind
     /// The resource, as ``SourceRecord/resource`` keeps it.
     let resource: String?
+    /// What was asked for.
+    let url: WebURL
 
-    init(_ transfer: PartTransfer, asked: RequestKind, resource: String?) {
+    init(_ transfer: PartTransfer, asked: RequestKind, resource: String?, url: WebURL) {
       self.transfer = transfer
       self.asked = asked
       self.resource = resource
+      self.url = url
     }
 
     func head(_ head: ResponseHead) -> HeadVerdict {
@@ -24,11 +27,10 @@ extension PartTransfer {
 
   /// Judges the head, and opens the way for its body before a byte of it is taken.
   private func received(_ head: ResponseHead, by sink: Sink) -> HeadVerdict {
-    let (ruling, verdict) = shared.withLock { shared -> (TableDecision<Action>, HeadVerdict) in
-      shared.report.status = head.status
-      shared.asked = nil
-      let ruling = shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
+    let ruling = judge(head, by: sink)
+    let verdict = shared.withLock { shared -> HeadVerdict in
       shared.ruling = ruling.verdict
+      if ruling.verdict.takesBody { shared.receivingSince = shared.receivingSince ?? .now }
       switch ruling.verdict {
       case .accept(let start, let compareUntil, let end):
         shared.body?.begin(start: start, compareUntil: compareUntil, end: end)
@@ -40,7 +42,7 @@ extension PartTransfer {
             validator: record.validator, mediaType: record.mediaType, head: head,
             resource: sink.resource)
         }
-        return (ruling, .accept)
+        return .accept
       case .wholeBody(let representation, _), .changedUseBody(let representation):
         if case .changedUseBody = ruling.verdict { shared.report.changes += 1 }
         begin(representation, &shared)
@@ -48,12 +50,12 @@ extension PartTransfer {
         shared.report.source = SourceRecord(
           validator: representation.validator, mediaType: representation.mediaType, head: head,
           resource: sink.resource)
-        return (ruling, .accept)
+        return .accept
       case .suspect(let page, let error):
         shared.preview = ResponsePreview(error)
         shared.change { $0.suspect = page }
         shared.report.source = shared.state.present
-        return (ruling, .accept)
+        return .accept
       case .trial(let representation, let page, let error):
         shared.change { $0.suspect = page }
         beginTrial(of: representation, ResponsePreview(error), &shared)
@@ -61,9 +63,9 @@ extension PartTransfer {
         shared.report.source = SourceRecord(
           validator: representation.validator, mediaType: representation.mediaType, head: head,
           resource: sink.resource)
-        return (ruling, .accept)
+        return .accept
       // It has no body: the connection stays good.
-      case .unchanged: return (ruling, .accept)
+      case .unchanged: return .accept
       case .fail:
         let refusal = shared.state.checkpoint?.refusal
         if refusal != shared.body?.record?.refusal { shared.change { $0.refusal = refusal } }
@@ -74,10 +76,24 @@ extension PartTransfer {
       default:
         break
       }
-      return (ruling, .reject)
+      return .reject
     }
     if let row = ruling.row { observe(row, ruling.verdict.word) }
     return verdict
+  }
+
+  /// What the table says of the head, unless the owner refuses the body.
+  private func judge(_ head: ResponseHead, by sink: Sink) -> TableDecision<Action> {
+    let ruling = shared.withLock { shared in
+      shared.report.status = head.status
+      shared.asked = nil
+      return shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
+    }
+    // Not under the lock: the owner may call back.
+    guard ruling.verdict.takesBody, let error = order.onResponse?(head, sink.url) else {
+      return ruling
+    }
+    return TableDecision(nil, .fail(error))
   }
 
   /// Starts a body from 0: into a part file of its own, or, the second of two, into a digest.
@@ -153,6 +169,7 @@ extension PartTransfer {
       let (offset, wanted) = body.take(buffer.count)
       shared.body = body
       shared.report.fetched += Int64(buffer.count)
+      shared.receivedAt = .now
       if shared.timer == nil, !body.isAsAnnounced { shared.timer = Task { await keepSaving() } }
       if let limit = shared.state.policy.maximumLength, body.position > limit {
         return (.stop, false)
@@ -179,6 +196,14 @@ extension PartTransfer {
 }
 
 extension Action {
+  /// Whether the body is the file's.
+  fileprivate var takesBody: Bool {
+    switch self {
+    case .accept, .wholeBody, .changedUseBody, .trial: true
+    default: false
+    }
+  }
+
   /// A word for logs.
   var word: String {
     switch self {

@@ -44,7 +44,12 @@ extension PartTransfer {
         if let outcome = await verify() { return outcome }
         continue
       }
-      switch await exchange(fields: fields, asked: asked) {
+      let turn = await exchange(fields: fields, asked: asked)
+      switch turn {
+      case .again where order.body != nil, .broken where order.body != nil:
+        return .failed(
+          TransferError(
+            .interrupted, "the answer to the POST did not come whole, and a POST is sent once"))
       case .again: continue
       case .end(let outcome): return outcome
       case .broken:
@@ -74,6 +79,7 @@ extension PartTransfer {
   /// Asks once, following redirects, and judges how the answer ended.
   private func exchange(fields: [ResponseHead.Field], asked: RequestKind) async -> Turn {
     var url = order.url
+    var body = order.body
     // Row 25: credentials and what the operator allowed are for the origin that the job names.
     var isHome = true
     while true {
@@ -94,21 +100,28 @@ extension PartTransfer {
         await untilFree()
         continue
       }
-      shared.withLock { $0.asked = .now }
+      let given = shared.withLock { shared in
+        shared.asked = .now
+        return startingCookies(shared)
+      }
       let result = await engine.perform(
-        request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields),
+        request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields, body),
         sink: Sink(
-          self, asked: condition == nil ? asked : .ifChanged, resource: resource), handle: handle)
+          self, asked: condition == nil ? asked : .ifChanged, resource: resource, url: url),
+        handle: handle)
       let ruling = shared.withLock { shared in
         shared.handle = nil
         shared.asked = nil
         shared.cookies = result.cookies
         return shared.ruling
       }
+      engine.configuration.cookieJar?.merge(before: given, after: result.cookies)
       if wantsDigest(result.head, at: url, isHome: isHome) { continue }
+      if await wantsLogin(result, at: url) { continue }
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
-        switch follow(location, from: url) {
+        switch follow(location, from: url, keeps: &body, status: result.head?.status) {
         case .success(let next):
+          order.onRedirect?(url, next)
           url = next
           isHome = isHome && url.isSameOrigin(as: order.url)
         case .failure(let error): return .end(.failed(error))
@@ -116,63 +129,6 @@ extension PartTransfer {
         continue
       }
       return await judge(result, ruling, of: url, isHome: isHome)
-    }
-  }
-
-  /// What goes to the job's own origin goes to no other. What the engine knows of a host goes to that host.
-  private func request(
-    to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field]
-  ) -> ExchangeRequest {
-    var fields = fields
-    if isHome { fields += order.fields.map(\.field) + order.credentials }
-    let login = login(for: url, isHome: isHome)
-    let isDigest = login != nil && shared.withLock { $0.digestOrigins.contains(url.origin) }
-    if isDigest {
-      fields.removeAll { $0.isNamed("Authorization") }
-    } else if !isHome || order.credentials.isEmpty, let login {
-      fields.append(.basic(login))
-    }
-    var request = ExchangeRequest(
-      url: url.wire, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
-      rateLimit: order.rateLimit)
-    request.digest = isDigest ? login : nil
-    request.certificate = isHome ? order.certificate : nil
-    let (set, isFresh) = shared.withLock { ($0.cookies, $0.state.attempts.askedFresh) }
-    request.isFresh = isFresh
-    request.cookies = set.isEmpty ? engine.configuration.cookies?.lines ?? [] : set
-    if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
-    request.connectTimeout = order.connectTimeout
-    request.stallTimeout = order.stallTimeout
-    // What hangs of a disk hangs with its threads.
-    request.share = ObjectIdentifier(io)
-    return request
-  }
-
-  /// Returns the user and password for an http or https URL: the job's own at its origin, otherwise those of the netrc file.
-  private func login(for url: WebURL, isHome: Bool) -> Login? {
-    if url.isFile { return nil }
-    if isHome, !order.credentials.isEmpty { return order.login }
-    return engine.configuration.netrc?.login(for: url, isHome: isHome)
-  }
-
-  /// Returns whether to repeat the request with Digest (RFC 7616): the server asks for it, and there is a login.
-  private func wantsDigest(_ head: ResponseHead?, at url: WebURL, isHome: Bool) -> Bool {
-    guard let head, head.asksForDigest, login(for: url, isHome: isHome) != nil else { return false }
-    return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }
-  }
-
-  /// The next hop: scheme policy again, and no credentials.
-  private func follow(_ location: String, from url: WebURL) -> Result<WebURL, TransferError> {
-    do throws(TransferError) {
-      let next = try url.resolving(location: location)
-      guard !next.hasCredentials else {
-        throw TransferError(.blockedURL, "the redirect to \(next.redacted) carries credentials")
-      }
-      return .success(next)
-    } catch {
-      var error = error
-      error.host = url.hostKey
-      return .failure(error)
     }
   }
 

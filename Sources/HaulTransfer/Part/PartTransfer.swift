@@ -16,12 +16,24 @@ package struct TransferRequest: Sendable {
   package var present: SourceRecord?
   /// Headers that the job asks with; they go where ``credentials`` do.
   package var fields: [RequestField] = []
+  /// Headers that prove nothing about who asks: they go to every origin.
+  package var openFields: [HeaderField] = []
+  /// The body of a POST; nil for a GET. A POST is sent once and never resumed.
+  package var body: [UInt8]?
+  /// The proxy for all its requests; nil takes the engine's.
+  package var proxy: ProxyAddress?
+  /// Asked for a login when a server wants one (401); nil gives up.
+  package var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
+  /// Told of each redirect that is followed: from where, and to where.
+  package var onRedirect: (@Sendable (_ from: WebURL, _ to: WebURL) -> Void)?
+  /// Asked about each response before a byte of its body is taken, on the engine thread. An error ends the transfer.
+  package var onResponse: (@Sendable (ResponseHead, WebURL) -> TransferError?)?
   /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
-  /// left it. Where there are some, the engine's ``Engine/Configuration/netrc`` is not asked for that origin.
+  /// left it. Where there are some, the engine's ``DownloaderConfiguration/netrc`` is not asked for that origin.
   package var credentials: [ResponseHead.Field] = []
   /// The client certificate for the TLS handshake, for the origins that ``credentials`` go to.
   package var certificate: ClientCertificate?
-  /// The login for FTP, SFTP and Digest, for the origins that ``credentials`` go to. Without one, ``Engine/Configuration/netrc`` may
+  /// The login for FTP, SFTP and Digest, for the origins that ``credentials`` go to. Without one, ``DownloaderConfiguration/netrc`` may
   /// have one.
   package var login: Login?
   /// Which addresses the URL's own origin may have; nil takes the engine's policy. Redirects to other
@@ -54,6 +66,8 @@ package struct TransferRequest: Sendable {
   /// Checkpoint after so many bytes, or so much time, whichever comes first.
   package var checkpointBytes: Int64 = 64 << 20
   package var checkpointTime = Duration.seconds(5)
+  /// The time of the first checkpoint, where that is to come sooner.
+  package var firstCheckpoint: Duration?
   /// What cannot be synced in this time at a stop is given up to its last checkpoint.
   package var stopTime = Duration.milliseconds(500)
   /// Whether a record has been handed over that waits for an answer, and not for a disk. A stop waits for that answer without
@@ -153,6 +167,12 @@ package final class PartTransfer: Sendable {
     var first: (part: PartFile, length: Int64, digest: [UInt8])?
     /// Origins that want Digest instead of Basic.
     var digestOrigins: Set<String> = []
+    /// Logins that ``TransferRequest/authenticate`` has given, by origin, and how many it was asked for.
+    var logins: [String: Login] = [:]
+    var challenges: [String: Int] = [:]
+    /// When the first body was opened, and when bytes came last; nil before.
+    var receivingSince: ContinuousClock.Instant?
+    var receivedAt: ContinuousClock.Instant?
     /// When the source was last changed; as `Checkpoint.modified`.
     var modified: Int64?
     /// What the last head led to.
@@ -288,6 +308,14 @@ package final class PartTransfer: Sendable {
     }
   }
 
+  /// When its first body was opened, and when bytes of it came last; nil before.
+  var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)? {
+    shared.withLock { shared in
+      guard let since = shared.receivingSince, let last = shared.receivedAt else { return nil }
+      return (since, last)
+    }
+  }
+
   /// Since when it waits for the first byte of an answer, or for the connection before; nil where it does not, or is paused.
   package var silentSince: ContinuousClock.Instant? {
     shared.withLock { $0.isPaused ? nil : $0.asked }
@@ -300,6 +328,9 @@ package final class PartTransfer: Sendable {
   var partNames: [String] {
     shared.withLock { $0.report.leftover + [$0.partName].compactMap(\.self) }
   }
+
+  /// Lets go of the lock on the part file, after ``run()`` has returned.
+  func unlockPart() { shared.withLock { $0.body?.writer }?.openFile?.unlock() }
 
   private func resumeExchange() { shared.withLock { $0.handle }?.resume() }
 }

@@ -26,6 +26,8 @@ package struct Checkpoint: Sendable, Hashable {
   package var durable: ByteRanges
   /// The part file's name in its directory.
   package var part: String
+  /// The absolute path of that directory; nil where the owner knows it.
+  package var directory: String?
   /// The part file's inode: a file of that name with another inode is not this one.
   package var inode: UInt64
   /// How often the source was found replaced; at three there is no more resuming.
@@ -97,7 +99,7 @@ extension Checkpoint: Codable {
   private enum CodingKeys: String, CodingKey {
     case version, url, completeLength, validator, contentEncoding, mediaType, suggestedName, digest,
       modified
-    case durable, part, inode, changes, publishing, suspect, refusal, moved
+    case durable, part, directory, inode, changes, publishing, suspect, refusal, moved
   }
 
   /// The JSON form.
@@ -141,10 +143,13 @@ extension Checkpoint: Codable {
     contentEncoding = try values.decodeIfPresent(String.self, forKey: .contentEncoding)
     mediaType = try values.decodeIfPresent(String.self, forKey: .mediaType)
     suggestedName = try values.decodeIfPresent(String.self, forKey: .suggestedName)
-    digest = try values.decodeIfPresent(String.self, forKey: .digest).flatMap(ExpectedDigest.init)
+    digest = try values.decodeIfPresent(String.self, forKey: .digest).flatMap {
+      ExpectedDigest(spelled: $0)
+    }
     modified = try values.decodeIfPresent(Int64.self, forKey: .modified)
     durable = try values.decode(ByteRanges.self, forKey: .durable)
     part = try values.decode(String.self, forKey: .part)
+    directory = try values.decodeIfPresent(String.self, forKey: .directory)
     inode = try values.decode(UInt64.self, forKey: .inode)
     changes = try values.decode(Int.self, forKey: .changes)
     publishing = try values.decodeIfPresent(String.self, forKey: .publishing)
@@ -171,6 +176,7 @@ extension Checkpoint: Codable {
     try values.encodeIfPresent(modified, forKey: .modified)
     try values.encode(durable, forKey: .durable)
     try values.encode(part, forKey: .part)
+    try values.encodeIfPresent(directory, forKey: .directory)
     try values.encode(inode, forKey: .inode)
     try values.encode(changes, forKey: .changes)
     try values.encodeIfPresent(publishing, forKey: .publishing)

@@ -21,7 +21,7 @@ extension TransferError.Class {
   package var retry: TransferError.Retry {
     switch self {
     case .http4xx, .noFile, .digest, .length, .tooLarge, .unverifiedLength, .blockedURL,
-      .redirects, .exists, .pathConflict, .cancelled:
+      .redirects, .exists, .pathConflict, .rejected, .cancelled:
       .never
     case .tls, .timeout, .interrupted, .http5xx, .protocol, .range, .sourceChanged,
       .suspectPage, .diskFull, .io, .openFiles:

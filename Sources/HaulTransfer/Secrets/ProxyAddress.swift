@@ -1,21 +1,24 @@
 /// A proxy that connections go through.
-package struct ProxyAddress: Sendable, Hashable {
+public struct ProxyAddress: Sendable, Hashable {
   /// How the proxy is spoken to; of `socks5` and `socks5h` the second leaves names to the proxy.
-  package static let schemes = ["http", "https", "socks5", "socks5h"]
+  public static let schemes = ["http", "https", "socks5", "socks5h"]
 
   /// `http://proxy.example.org:3128`.
-  package let url: String
-  /// `proxy.example.org:3128`, always with the port: the machine by which ``Netrc`` knows it.
-  package let host: String
-  /// User and password where the environment holds them; else ``Netrc`` may.
-  private(set) var login: Login?
+  public let url: String
+  /// `proxy.example.org:3128`, always with the port.
+  public let host: String
+  /// The proxy's own user and password; nil for none.
+  public var login: Login?
 
   /// Why a text is none. The description is a clause without its full stop that holds no password.
-  package enum Problem: Error, Sendable, CustomStringConvertible {
+  public enum Problem: Error, Sendable, CustomStringConvertible {
+    /// It is not written `scheme://host:port`.
     case malformed
+    /// It holds a user or a password.
     case holdsPassword
 
-    package var description: String {
+    /// The clause.
+    public var description: String {
       switch self {
       case .malformed:
         "a proxy is written such as http://proxy.example.org:3128 or socks5h://127.0.0.1:1080, with its port"
@@ -25,7 +28,8 @@ package struct ProxyAddress: Sendable, Hashable {
     }
   }
 
-  package init(_ text: String) throws(Problem) {
+  /// Reads `scheme://host:port`. The login is set apart: see ``login``.
+  public init(_ text: String) throws(Problem) {
     let halves = text.split(separator: ":", maxSplits: 1)
     guard halves.count == 2, halves[1].hasPrefix("//"),
       Self.schemes.contains(halves[0].lowercased())

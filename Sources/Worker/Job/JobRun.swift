@@ -263,7 +263,7 @@ final class JobRun: Sendable {
     if environment.allowsOwnOrigins { order.addressPolicy = .unrestricted }
     order.acceptUnverifiedLength = lease.options.acceptUnverifiedLength ?? false
     if let text = lease.options.digest {
-      guard let digest = ExpectedDigest(text) else {
+      guard let digest = ExpectedDigest(spelled: text) else {
         throw TransferError(.digest, "the job's digest \(text) is not one that can be checked")
       }
       order.digest = digest

@@ -141,8 +141,10 @@ extension Lease {
 extension EarlierFile {
   /// Whether the file has what the job demands, without a look into it.
   func satisfies(_ options: JobOptions) -> Bool {
-    let known = digest.flatMap(ExpectedDigest.init)
-    if let wanted = options.digest, known == nil || ExpectedDigest(wanted) != known { return false }
+    let known = digest.flatMap { ExpectedDigest(spelled: $0) }
+    if let wanted = options.digest, known == nil || ExpectedDigest(spelled: wanted) != known {
+      return false
+    }
     if options.recordDigest == true, known == nil { return false }
     return options.length == nil || options.length == bytes
   }

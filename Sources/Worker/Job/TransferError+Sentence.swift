@@ -9,6 +9,7 @@ extension TransferError {
       "\(message); if you trust it, start 'haul worker', 'haul up' or 'haul get' with "
         + blocks.map { "--allow-net \($0)" }.joined(separator: " ")
     case .ifExists: "\(message); use --if-exists skip, replace or rename"
+    case .loginOption: "\(message); --netrc and --credential take them"
     case .digest: "\(message); --checksum with the right one overrules it"
     case .acceptUnverifiedLength: "\(message); --accept-unverified-length takes the first"
     case .allowScheme(let scheme):

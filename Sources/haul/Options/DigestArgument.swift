@@ -3,7 +3,7 @@ import HaulTransfer
 
 extension ExpectedDigest: OptionValue {
   package static var expected: String { "a digest such as sha-256=… in hexadecimal or base64" }
-  package init?(argument: String) { self.init(argument) }
+  package init?(argument: String) { self.init(spelled: argument) }
   package var argument: String { description }
 
   package static func expected(insteadOf argument: String) -> String {
@@ -27,7 +27,7 @@ extension ExpectedDigest: OptionValue {
   /// Whether `text` names `algorithm` as a digest may.
   private static func names(_ text: Substring, _ algorithm: DigestAlgorithm) -> Bool {
     let zeros = String(repeating: "0", count: algorithm.hexadecimalDigits)
-    return ExpectedDigest("\(text)=\(zeros)").map { $0.algorithm == algorithm } ?? false
+    return ExpectedDigest(spelled: "\(text)=\(zeros)").map { $0.algorithm == algorithm } ?? false
   }
 }
 

@@ -106,7 +106,7 @@ struct VerifyCommand: HaulCommand {
           continue
         }
         guard let path = try? RelativePath(job.path) else { continue }
-        let digest = job.digest.flatMap { ExpectedDigest($0) }
+        let digest = job.digest.flatMap { ExpectedDigest(spelled: $0) }
         let verdict = await verifier.look(at: path, length: job.bytes, digest: digest)
         tally.add(job, verdict, hasDigest: digest != nil, isAlone: isAlone)
         guard requeue, verdict.isDamaged, tally.damaged.last?.job == job.job else { continue }

@@ -44,7 +44,7 @@ struct CurlCaseTests {
         downloader.start(target, to: path, options: options)
       }
     do throws(TransferError) {
-      let file = try await download.value
+      let file = try await download.result.get()
       #expect(row.expected == .complete)
       #expect(FileManager.default.contents(atPath: path).map { Array($0) } == last.file)
       #expect(file.path == path)

@@ -50,7 +50,7 @@ import Testing
   ])
   func `one digest in its spellings`(_ text: String) {
     #expect(
-      ExpectedDigest(text)?.description
+      ExpectedDigest(spelled: text)?.description
         == "sha-256=ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
   }
 
@@ -74,6 +74,35 @@ import Testing
     ("md5=९00150983cd24fb0d6963f7d28e17f7", nil),
   ])
   func `other algorithms, and what is no digest`(_ text: String, _ normal: String?) {
-    #expect(ExpectedDigest(text)?.description == normal)
+    #expect(ExpectedDigest(spelled: text)?.description == normal)
+  }
+
+  @Test(arguments: [
+    ("900150983cd24fb0d6963f7d28e17f72", "md5"),
+    ("A9993E364706816ABA3E25717850C26C9CD0D89D", "sha-1"),
+    ("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "sha-256"),
+    ("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a b.iso", "sha-256"),
+    ("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad *a.iso", "sha-256"),
+    (
+      "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
+        + "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f", "sha-512"
+    ),
+    ("md5=kAFQmDzST7DWlj99KOF/cg==", "md5"),
+  ])
+  func `a program may leave the algorithm out`(_ text: String, _ algorithm: String) throws {
+    #expect(try ExpectedDigest(text).algorithm.rawValue == algorithm)
+  }
+
+  @Test(arguments: [
+    "", "sha-256=", "md4=900150983cd24fb0d6963f7d28e17f72", "900150983cd24fb0d6963f7d28e17f7",
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015a",
+    "sha-256=ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015a",
+    "cbf43926", "900150983cd24fb0d6963f7d28e17f72 a.iso", "900150983cd24fb0d6963f7d28e17f72\n",
+    String(repeating: "x", count: 100_000), "\u{1b}[2J",
+  ])
+  func `a text that is no digest is an error, never no check`(_ text: String) {
+    let error = #expect(throws: TransferError.self) { try ExpectedDigest(text) }
+    #expect(error?.errorClass == .digest)
+    #expect(error.map { $0.message.utf8.count < 400 && !$0.message.contains("\u{1b}") } == true)
   }
 }

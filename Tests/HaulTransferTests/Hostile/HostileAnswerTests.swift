@@ -200,9 +200,13 @@ struct HostileAnswerTests {
       try reply.answer("Content-Length: 4", "late")
     }
     let bench = try DownloadBench()
-    for _ in 0..<3 {
+    for number in 1...3 {
       #expect(try await bench.download(origin.url("/")) == .text("early"))
       try bench.remove()
+      // What is left over is there before the next question.
+      try await origin.log.first("the late answer") {
+        $0.exchanges.count == number && $0.running == 0 ? () : nil
+      }
     }
     // What was left on one connection was never the answer to the next question.
     #expect(origin.log.value.connections == 3)

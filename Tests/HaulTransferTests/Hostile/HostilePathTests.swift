@@ -25,7 +25,7 @@ struct HostilePathTests {
     do {
       let path = "\(bench.directory.path)/\(name)"
       return try await bench.downloader.download(origin.url("/"), to: path, options: options).path
-    } catch {
+    } catch let error as TransferError {
       return error.errorClass.rawValue
     }
   }

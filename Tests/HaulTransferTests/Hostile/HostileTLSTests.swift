@@ -72,9 +72,9 @@ struct HostileTLSTests {
     var options = DownloadOptions()
     let bench = try bench(origin, port: relay.port)
     #expect(try await bench.download(url, options: options) == .failure(.interrupted))
-    options.digest = ExpectedDigest("sha-256=\(String(repeating: "0", count: 64))")
+    options.digest = try ExpectedDigest("sha-256=\(String(repeating: "0", count: 64))")
     #expect(try await bench.download(url, options: options) == .failure(.digest))
-    options.digest = ExpectedDigest("sha-256=\(Self.sha256)")
+    options.digest = try ExpectedDigest("sha-256=\(Self.sha256)")
     #expect(try await bench.download(url, options: options) == .text(Self.body))
   }
 

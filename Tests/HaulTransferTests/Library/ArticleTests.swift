@@ -50,7 +50,7 @@ struct ArticleTests {
 
   @Test func `other addresses`() async throws {
     // Article HaulTransfer
-    var configuration = Engine.Configuration()
+    var configuration = Downloader.Configuration()
     if let local = CIDR("127.0.0.0/8") {
       configuration.addressPolicy = AddressPolicy(allowing: [local])
     }
@@ -74,7 +74,7 @@ struct ArticleTests {
     let digest = source.digest(.sha256).map { String(format: "%02x", $0) }.joined()
     // Article OneFile
     var options = DownloadOptions()
-    options.digest = ExpectedDigest("sha-256=\(digest)")
+    options.digest = try ExpectedDigest("sha-256=\(digest)")
     options.maximumLength = 5_000_000_000
     options.ifExists = .replace
     let file = try await downloader.download(
@@ -88,7 +88,7 @@ struct ArticleTests {
     // Article OneFile
     do {
       _ = try await downloader.download(origin.url("/none"), to: directory.path("b.iso"))
-    } catch {
+    } catch let error as TransferError {
       print(error.message)
       if error.errorClass == .http4xx { missing.append("b.iso") }
     }
@@ -100,7 +100,7 @@ struct ArticleTests {
     let server = try await FTPServer()
     try server.put("a.iso", source.pattern.bytes(in: 0..<source.length))
     // Article OneFile
-    var configuration = Engine.Configuration.test
+    var configuration = Downloader.Configuration.test
     configuration.allowedSchemes.formUnion(["ftp", "ftps"])
     let downloader = try Downloader(configuration)
     let file = try await downloader.download(server.url("/a.iso"), to: directory.path("a.iso"))

@@ -23,7 +23,7 @@ struct DownloadBench {
   let directory: TemporaryDirectory
   let downloader: Downloader
 
-  init(_ configuration: Engine.Configuration = .test) throws {
+  init(_ configuration: Downloader.Configuration = .test) throws {
     directory = try TemporaryDirectory()
     downloader = try Downloader(configuration)
   }
@@ -43,7 +43,7 @@ struct DownloadBench {
     do {
       _ = try await downloader.download(url, to: directory.path("a"))
       return nil
-    } catch {
+    } catch let error as TransferError {
       #expect(try files.isEmpty)
       return error
     }

@@ -143,7 +143,7 @@ struct PartTransferAnswerTests {
     let origin = try endless("once")
     let changes: [(inout TransferRequest) -> Void] = [
       { $0.acceptUnverifiedLength = true }, { $0.expectedLength = 4 },
-      { $0.digest = ExpectedDigest("md5=e2eff6c2dafd909df8508f891b385d88") },
+      { $0.digest = ExpectedDigest(spelled: "md5=e2eff6c2dafd909df8508f891b385d88") },
     ]
     for change in changes {
       let outcome = try await run(origin, "/", change).outcome
@@ -297,7 +297,7 @@ struct PartTransferAnswerTests {
     let good = ExpectedDigest(.sha256, bytes: source.digest(.sha256))
     let right = try await run(origin) { $0.digest = good }.outcome
     #expect(try right.holds(source))
-    let wrong = try await run(origin) { $0.digest = ExpectedDigest("md5=" + "00" * 16) }
+    let wrong = try await run(origin) { $0.digest = ExpectedDigest(spelled: "md5=" + "00" * 16) }
     #expect(wrong.outcome.error?.errorClass == .digest)
     #expect(origin.asked == ["whole", "whole"])
   }

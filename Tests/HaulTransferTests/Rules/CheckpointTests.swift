@@ -79,7 +79,8 @@ import Testing
     var guarded = full
     guarded.validator = .jobDigest
     var policy = TransferState.Policy()
-    policy.digest = hasDigest ? ExpectedDigest("md5=" + String(repeating: "0", count: 32)) : nil
+    policy.digest =
+      hasDigest ? ExpectedDigest(spelled: "md5=" + String(repeating: "0", count: 32)) : nil
     var state = TransferState(checkpoint: guarded, policy: policy)
     guard case .request(_, let asked) = state.next() else {
       Issue.record("no request")

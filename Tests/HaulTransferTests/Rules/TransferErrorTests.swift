@@ -26,7 +26,7 @@ struct TransferErrorTests {
     #expect(refused?.remedy == .allow([block]))
     #expect(
       refused?.description
-        == "blocked_address: the address 127.0.0.1 is not public; addressPolicy may allow 127.0.0.1/32"
+        == "blockedAddress: the address 127.0.0.1 is not public; addressPolicy may allow 127.0.0.1/32"
     )
     let bench = try DownloadBench()
     _ = try await bench.download(origin.url("/"))

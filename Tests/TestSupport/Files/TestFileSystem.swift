@@ -167,7 +167,7 @@ package struct CommandFailed: Error, CustomStringConvertible {
 }
 
 /// Runs a program that must succeed.
-func command(_ program: String, _ arguments: String...) async throws {
+package func command(_ program: String, _ arguments: String...) async throws {
   let output = try await ChildProcess.run(program, arguments)
   guard output.exit == .code(0) else {
     throw CommandFailed(

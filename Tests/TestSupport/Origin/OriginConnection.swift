@@ -14,9 +14,10 @@ struct OriginConnection {
     _ = sendAll(Array(greeting.utf8), to: socket)
     var received: [UInt8] = []
     while let head = nextHead(&received) {
-      guard let request = log.update({ $0.arrived(head: head, connection: connection) }) else {
-        break
-      }
+      guard var request = log.update({ $0.arrived(head: head, connection: connection) }),
+        let body = nextBody(of: request, &received)
+      else { break }
+      request.body = body
       let reply = OriginReply(socket: socket, number: request.number, log: log)
       var failure: String?
       do {
@@ -52,6 +53,14 @@ struct OriginConnection {
     }
   }
 
+  /// The body that the head announces; nil when the peer has ended or broken the connection before.
+  private func nextBody(of request: OriginRequest, _ received: inout [UInt8]) -> [UInt8]? {
+    let length = request[field: "Content-Length"].flatMap { Int($0) } ?? 0
+    while received.count < length { guard receive(&received) else { return nil } }
+    defer { received.removeFirst(length) }
+    return Array(received.prefix(length))
+  }
+
   /// The bytes before the next empty line; nil when the peer has ended or broken the connection.
   private func nextHead(_ received: inout [UInt8]) -> String? {
     let end: [UInt8] = [13, 10, 13, 10]
@@ -60,11 +69,19 @@ struct OriginConnection {
         defer { received.removeSubrange(..<found.upperBound) }
         return String(decoding: received[..<found.lowerBound], as: UTF8.self)
       }
+      guard receive(&received) else { return nil }
+    }
+  }
+
+  /// Appends what comes next; false when the peer has ended or broken the connection.
+  private func receive(_ received: inout [UInt8]) -> Bool {
+    while true {
       var piece = [UInt8](repeating: 0, count: 16384)
       let count = piece.withUnsafeMutableBytes { recv(socket, $0.baseAddress, $0.count, 0) }
       if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { return nil }
+      guard count > 0 else { return false }
       received.append(contentsOf: piece[..<count])
+      return true
     }
   }
 }

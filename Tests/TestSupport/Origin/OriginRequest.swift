@@ -10,6 +10,8 @@ package struct OriginRequest: Sendable {
   /// All fields in order, names as sent.
   package let fields: [(name: String, value: String)]
   package let arrived: ContinuousClock.Instant
+  /// The body, where Content-Length announces one; only the handler sees it.
+  package var body: [UInt8] = []
 
   package var path: String {
     String(target.prefix { $0 != "?" })

@@ -2,13 +2,19 @@ import Synchronization
 
 /// The most bytes a second that are read of bodies, shared by all engines and transfers that are given the same value.
 ///
-/// Over a time it holds exactly. What the kernel has buffered ahead of it is not counted: the sender is slowed by TCP.
+/// It may be changed at any time. Over a time it holds exactly. What the kernel has buffered ahead of it is not counted: the sender is slowed by TCP.
 public final class RateLimit: Sendable {
   private let pace: Mutex<RatePace>
 
   /// A limit of at least 1.
   public init(bytesPerSecond: Int64) {
     pace = Mutex(RatePace(bytesPerSecond: bytesPerSecond))
+  }
+
+  /// The limit, at least 1. A change counts within a quarter of a second.
+  public var bytesPerSecond: Int64 {
+    get { pace.withLock(\.bytesPerSecond) }
+    set { pace.withLock { $0.change(to: newValue, now: .now) } }
   }
 
   /// How long nothing may be read; not above zero where something may.
@@ -28,12 +34,19 @@ struct RatePace {
   /// Unused time that may still be used: whoever waits wakes a little late.
   static let slack = Duration.milliseconds(100)
 
-  private let bytesPerSecond: Int64
+  private(set) var bytesPerSecond: Int64
   private var usedUntil: ContinuousClock.Instant?
 
   init(bytesPerSecond: Int64) {
     precondition(bytesPerSecond > 0, "nothing would ever be read")
     self.bytesPerSecond = bytesPerSecond
+  }
+
+  /// What was read at the old rate is not held against the new one for longer than ``slack``.
+  mutating func change(to bytesPerSecond: Int64, now: ContinuousClock.Instant) {
+    precondition(bytesPerSecond > 0, "nothing would ever be read")
+    self.bytesPerSecond = bytesPerSecond
+    usedUntil = usedUntil.map { min($0, now + Self.slack) }
   }
 
   func wait(now: ContinuousClock.Instant) -> Duration { usedUntil.map { $0 - now } ?? .zero }

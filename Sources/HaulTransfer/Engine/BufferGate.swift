@@ -1,0 +1,41 @@
+/// Gives buffers to exchanges. Those that find none wait in the order in which they came, and only as many are woken as there
+/// are buffers. Lives on the engine thread.
+final class BufferGate {
+  private let pool: BufferPool
+  private var waiting: [RunningExchange] = []
+
+  init(_ pool: BufferPool) {
+    self.pool = pool
+  }
+
+  /// A buffer for `exchange`. Where there is none it is held, and told by ``RunningExchange/attendPool()`` to ask again.
+  func take(for exchange: RunningExchange) -> GatherBuffer? {
+    if let buffer = pool.take(for: exchange.order.request.share) { return buffer }
+    waiting.append(exchange)
+    return nil
+  }
+
+  /// Buffers came back to the pool.
+  func release() {
+    var full: Set<ObjectIdentifier?> = []
+    var still: [RunningExchange] = []
+    let asking = waiting
+    waiting = []
+    for exchange in asking {
+      let share = exchange.order.request.share
+      if !full.contains(share), !pool.mayTake(for: share) { full.insert(share) }
+      if full.contains(share) {
+        still.append(exchange)
+      } else {
+        // It takes its buffer before this returns, or is held anew.
+        exchange.attendPool()
+      }
+    }
+    waiting = still + waiting
+  }
+
+  /// `exchange` waits no longer.
+  func forget(_ exchange: RunningExchange) {
+    waiting.removeAll { $0 === exchange }
+  }
+}

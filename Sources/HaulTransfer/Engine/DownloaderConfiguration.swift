@@ -1,0 +1,54 @@
+import HaulSystem
+
+/// Limits and rules, the same for all downloads of a downloader: ``Downloader/Configuration``.
+public struct DownloaderConfiguration: Sendable {
+  /// For DNS, TCP and TLS together.
+  public var connectTimeout = Duration.seconds(10)
+  /// From the request to the end of the head.
+  public var responseTimeout = Duration.seconds(60)
+  /// A body must bring ``stallFloor`` bytes a second, taken over this time; while it is held back by a rate or a pause,
+  /// no time runs.
+  public var stallTime = Duration.seconds(60)
+  /// Bytes a second. Below what any line brings, and enough that an origin which trickles holds no place for ever.
+  public var stallFloor: Int64 = 100
+  /// Bytes that a body must bring in each ``stallTime``.
+  var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
+  /// The most idle connections kept for reuse.
+  public var maxConnections = 128
+  /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk.
+  public var maxBuffers = 96
+  /// The most bytes a second that are read of all bodies together; nil for no limit.
+  public var rateLimit: RateLimit?
+  /// How long an answer of DNS is kept.
+  public var dnsCacheTime = Duration.seconds(60)
+  /// Sent as User-Agent.
+  public var userAgent = "haul/0.1"
+  /// Certificates to trust instead of the system's (PEM).
+  public var caFile: String?
+  /// The proxy for all connections, unless a download has its own; the environment is never read. With a proxy,
+  /// ``addressPolicy`` judges only addresses that URLs spell out, since the proxy resolves the names.
+  public var proxy: ProxyAddress?
+  /// Where servers' cookies are kept for later downloads; nil keeps them for one download only. Several downloaders may share
+  /// a jar.
+  public var cookieJar: CookieJar?
+  /// The most downloads at once. What is started beyond it waits for its turn.
+  public var maxConcurrent = 64
+  /// Where ``proxy`` is nil: which requests go through which proxy.
+  package var proxyRules: ProxyRules?
+  /// Users and passwords by host, that of ``proxy`` among them.
+  package var netrc: Netrc?
+  /// Cookies by host.
+  package var cookies: CookieFile?
+  /// Which addresses may be connected to, unless a request has its own.
+  public var addressPolicy = AddressPolicy.publicOnly
+  /// In lower case; ftp, ftps and sftp may be added, though a ``Downloader`` has no log-in, which sftp wants. A redirect
+  /// leads to http and https alone.
+  public var allowedSchemes: Set<String> = ["http", "https"]
+  /// The keys of the hosts that sftp may be spoken with, as OpenSSH's `known_hosts`; any other key is refused.
+  public var knownHosts: String?
+  /// Names answered without DNS, each `host:port:address` (libcurl: CURLOPT_RESOLVE).
+  public var resolve: [String] = []
+
+  /// The defaults.
+  public init() {}
+}

@@ -1,0 +1,158 @@
+import HaulSystem
+import Synchronization
+
+/// What others see of a download while it runs.
+extension Download {
+  /// How far it is, about four times a second, and once more at its end.
+  public var progress: ProgressSequence { ProgressSequence(download: self) }
+
+  /// How far it is now.
+  public var currentProgress: DownloadProgress { look().progress }
+
+  /// What happens from now on, beginning with the present state. Ends with the download.
+  public var events: AsyncStream<DownloadEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(of: DownloadEvent.self)
+    let key = shared.withLock { state -> Int? in
+      continuation.yield(.state(state.phase))
+      if let result = state.result {
+        continuation.yield(.finished(result))
+        continuation.finish()
+        return nil
+      }
+      let key = state.key()
+      state.observers[key] = continuation
+      return key
+    }
+    if let key {
+      continuation.onTermination = { [weak self] _ in
+        self?.shared.withLock { _ = $0.observers.removeValue(forKey: key) }
+      }
+    }
+    return stream
+  }
+
+  /// Progress as it comes about; ends with the download.
+  public struct ProgressSequence: AsyncSequence, Sendable {
+    let download: Download
+
+    /// Begins with how far it is now.
+    public func makeAsyncIterator() -> Iterator { Iterator(download: download) }
+
+    /// Follows one download.
+    public struct Iterator: AsyncIteratorProtocol {
+      let download: Download
+      private var hasBegun = false
+      private var hasEnded = false
+
+      init(download: Download) {
+        self.download = download
+      }
+
+      /// Waits a quarter of a second, but for the first. Cancelled, it ends the sequence.
+      public mutating func next() async -> DownloadProgress? {
+        if hasEnded { return nil }
+        if hasBegun, (try? await Task.sleep(for: .milliseconds(250))) == nil { return nil }
+        hasBegun = true
+        let (progress, isOver) = download.look()
+        hasEnded = isOver
+        return progress
+      }
+    }
+  }
+
+  private func look() -> (progress: DownloadProgress, isOver: Bool) {
+    let attempt = work.progress
+    return shared.withLock { state in
+      if state.phase == .running, let attempt {
+        if let received = attempt.received {
+          state.meter.update(
+            fetched: attempt.fetched, since: received.since, received: received.last, now: .now)
+        }
+        state.last = (attempt.bytes, attempt.total)
+      } else if state.phase != .finished, let saved = state.saved {
+        state.last = (saved.bytes, saved.expected)
+      }
+      let (bytes, total) = state.last
+      let rate = attempt?.rate ?? state.meter.rate
+      let progress = DownloadProgress(bytes: bytes, expected: total, rate: rate)
+      return (progress, state.phase == .finished)
+    }
+  }
+
+  // MARK: - What the work tells
+
+  /// Tells all who follow. Not under the lock.
+  func tell(_ event: DownloadEvent) {
+    let observers = shared.withLock { Array($0.observers.values) }
+    for observer in observers { observer.yield(event) }
+    for monitor in monitors { monitor.handle(event, of: self) }
+    registry?.handle(event, of: self)
+  }
+
+  /// More is durable.
+  func saved(_ data: ResumeData) {
+    shared.withLock { $0.saved = data }
+    tell(.saved(data))
+  }
+
+  /// Nothing can be continued.
+  func forgetSaved() { shared.withLock { $0.saved = nil } }
+
+  /// The attempt is over, so far as its bytes go.
+  func remember(_ progress: AttemptProgress) {
+    shared.withLock { $0.last = (progress.bytes, progress.total) }
+  }
+
+  /// A response is here. Returns why its body is not wanted; nil where it is.
+  func received(_ response: DownloadResponse) -> TransferError? {
+    shared.withLock { $0.response = response }
+    tell(.response(response))
+    do {
+      try request.options.validate?(response)
+      return nil
+    } catch {
+      shared.withLock { $0.refusal = error }
+      return TransferError(
+        .rejected, "the program refused the response: \(error)", status: response.status)
+    }
+  }
+
+  // MARK: - Waiting for the end
+
+  /// Returns when it is over.
+  func untilFinished() async {
+    await withCheckedContinuation { continuation in
+      if register(continuation) == nil { continuation.resume() }
+    }
+  }
+
+  /// As ``untilFinished()``, or when the task is cancelled.
+  func untilFinishedOrCancelled() async {
+    let key = Mutex<Int?>(nil)
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let number = register(continuation)
+        key.withLock { $0 = number }
+        guard let number else { return continuation.resume() }
+        // The handler may have come before there was anything to cancel.
+        if Task.isCancelled { unregister(number) }
+      }
+    } onCancel: {
+      if let number = key.withLock(\.self) { unregister(number) }
+    }
+  }
+
+  /// Returns nil, and keeps nothing, where it is over.
+  private func register(_ continuation: CheckedContinuation<Void, Never>) -> Int? {
+    shared.withLock { state in
+      guard state.result == nil else { return nil }
+      let key = state.key()
+      state.waiters[key] = continuation
+      return key
+    }
+  }
+
+  private func unregister(_ key: Int) {
+    shared.withLock { $0.waiters.removeValue(forKey: key) }?.resume()
+  }
+}

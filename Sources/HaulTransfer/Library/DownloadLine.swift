@@ -1,0 +1,128 @@
+/// Who may begin: the highest priority first, then the order of arrival, so many at once, and so many of one host. Pure.
+///
+/// `Member` names who waits. Each step costs the logarithm of how many wait.
+struct DownloadLine<Member: Hashable & Sendable>: Sendable {
+  private struct Place: Sendable {
+    let member: Member
+    let host: String
+    let priority: Int
+    /// The order of arrival; also tells a place from an older one of the same member.
+    let number: Int
+
+    func precedes(_ other: Place) -> Bool {
+      priority != other.priority ? priority > other.priority : number < other.number
+    }
+  }
+
+  /// The most at once.
+  var limit: Int
+  /// The most of one host at once; nil for no such limit.
+  var limitPerHost: Int? {
+    didSet { unpark() }
+  }
+  /// Nobody begins.
+  var isSuspended = false
+
+  /// The number of each that waits, and the host of each that runs.
+  private var waiting: [Member: Int] = [:]
+  private var running: [Member: String] = [:]
+  private var runningOfHost: [String: Int] = [:]
+  private var arrivals = 0
+  private var heap = Heap(precedes: { (one: Place, other: Place) in one.precedes(other) })
+  /// Places that were next but whose host is full, by host.
+  private var parked: [String: Heap<Place>] = [:]
+
+  init(limit: Int, limitPerHost: Int? = nil) {
+    self.limit = limit
+    self.limitPerHost = limitPerHost
+  }
+
+  /// Appends a member. One that waits already gets a new place.
+  mutating func add(_ member: Member, host: String, priority: Int) {
+    arrivals += 1
+    waiting[member] = arrivals
+    heap.insert(Place(member: member, host: host, priority: priority, number: arrivals))
+  }
+
+  /// Whether the member has a place and has not begun.
+  func isWaiting(_ member: Member) -> Bool { waiting[member] != nil }
+
+  /// Removes a member, wherever it is. One that is not there is no error.
+  mutating func remove(_ member: Member) {
+    waiting[member] = nil
+    guard let host = running.removeValue(forKey: member) else { return }
+    runningOfHost[host, default: 1] -= 1
+    if runningOfHost[host] == 0 { runningOfHost[host] = nil }
+    while let next = parked[host]?.removeFirst() {
+      if parked[host]?.isEmpty == true { parked[host] = nil }
+      // One that has left frees no place for the next.
+      guard waiting[next.member] == next.number else { continue }
+      heap.insert(next)
+      break
+    }
+  }
+
+  /// Lets in who may begin now; nil where nobody may.
+  mutating func next() -> Member? {
+    guard !isSuspended, running.count < limit else { return nil }
+    while let place = heap.removeFirst() {
+      // An older place of one that has left or was added again.
+      guard waiting[place.member] == place.number else { continue }
+      if let limitPerHost, runningOfHost[place.host, default: 0] >= limitPerHost {
+        parked[place.host, default: Heap(precedes: { $0.precedes($1) })].insert(place)
+        continue
+      }
+      waiting[place.member] = nil
+      running[place.member] = place.host
+      runningOfHost[place.host, default: 0] += 1
+      return place.member
+    }
+    return nil
+  }
+
+  private mutating func unpark() {
+    for places in parked.values {
+      var places = places
+      while let place = places.removeFirst() { heap.insert(place) }
+    }
+    parked = [:]
+  }
+}
+
+/// A binary heap.
+private struct Heap<Element: Sendable>: Sendable {
+  private var elements: [Element] = []
+  private let precedes: @Sendable (Element, Element) -> Bool
+
+  init(precedes: @escaping @Sendable (Element, Element) -> Bool) {
+    self.precedes = precedes
+  }
+
+  var isEmpty: Bool { elements.isEmpty }
+
+  mutating func insert(_ element: Element) {
+    elements.append(element)
+    var child = elements.count - 1
+    while child > 0, precedes(elements[child], elements[(child - 1) / 2]) {
+      elements.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
+    }
+  }
+
+  mutating func removeFirst() -> Element? {
+    guard let last = elements.popLast() else { return nil }
+    guard let first = elements.first else { return last }
+    elements[0] = last
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2]
+      where child < elements.count && precedes(elements[child], elements[least]) {
+        least = child
+      }
+      if least == parent { return first }
+      elements.swapAt(parent, least)
+      parent = least
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/// What is asked of a download besides its URL and path.
+public struct DownloadOptions: Sendable {
+  /// How the URL is asked for.
+  public enum Method: Sendable, Hashable {
+    /// GET.
+    case get
+    /// POST with this body, as services for exports want it. It is sent once: a broken answer is an error, and there is never
+    /// any resume data. Only ``DownloadOptions/retry`` sends it again.
+    case post([UInt8])
+  }
+
+  // MARK: The file
+
+  /// Checked before the file gets its name.
+  public var digest: ExpectedDigest?
+  /// More bytes than this fail as `tooLarge`; nil for no limit.
+  public var maximumLength: Int64?
+  /// What to do where a file of that name stands.
+  public var ifExists = CollisionPolicy.fail
+  /// A body without length that the server just ended counts as complete. Otherwise it is fetched twice
+  /// and compared.
+  public var acceptUnverifiedLength = false
+  /// Checks each response before its body is written, also those that continue a partial file. What it throws ends the
+  /// download: ``Download/value`` throws the same error, ``Download/result`` has the class `rejected`.
+  ///
+  /// Called on the network's thread: must return soon.
+  public var validate: (@Sendable (DownloadResponse) throws -> Void)?
+
+  // MARK: The request
+
+  /// The method, and the body of a POST.
+  public var method = Method.get
+  /// Header fields that say nothing about who asks, such as Accept. They follow redirects to any host.
+  ///
+  /// Fields that prove who asks, and those that a download needs for itself, such as Range, fail as `blockedURL`.
+  public var fields: [HeaderField] = []
+  /// Header fields that prove who asks, such as Authorization. They go to the URL's own origin alone, and never follow a
+  /// redirect to another.
+  public var credentials: [HeaderField] = []
+  /// A user and password for the URL's own origin: HTTP Basic or Digest, FTP or SFTP.
+  public var login: Login?
+  /// Asked for a login when a server demands one with status 401, whichever server that is. Nil, or a login that fails three
+  /// times, ends the download as `http4xx`.
+  public var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
+  /// The proxy; nil takes the downloader's.
+  public var proxy: ProxyAddress?
+
+  // MARK: Time and rate
+
+  /// How long a connection may take to be made; nil takes the downloader's limit.
+  public var connectTimeout: Duration?
+  /// How long the server may send nothing; nil takes the downloader's limits.
+  public var stallTimeout: Duration?
+  /// How long the whole download may take, from its first turn on, waits and pauses included; nil for no limit. What is
+  /// durable by then can be resumed.
+  public var timeout: Duration?
+  /// The most bytes a second of all downloads that have this limit; nil for no limit.
+  public var rateLimit: RateLimit?
+  /// When to try again after a failure; nil never does. A broken connection needs no retry while the rest can be had.
+  public var retry: RetryPolicy?
+
+  /// The defaults.
+  public init() {}
+}

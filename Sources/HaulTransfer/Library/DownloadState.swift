@@ -1,0 +1,71 @@
+/// Where a download is between its start and its end.
+public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
+  /// Waits for its turn, or for the time of its next attempt.
+  case waiting
+  /// Downloads.
+  case running
+  /// Stopped by ``Download/suspend()``. Keeps its partial file, and takes no place.
+  case paused
+  /// Complete, failed, cancelled or ended by ``Download/pause()``.
+  case finished
+
+  /// The name of the case.
+  public var description: String {
+    switch self {
+    case .waiting: "waiting"
+    case .running: "running"
+    case .paused: "paused"
+    case .finished: "finished"
+    }
+  }
+}
+
+/// What happens to a download, in the order in which it happens. Bytes are no event: see ``Download/progress``.
+///
+/// URLs in it may hold secrets, as signed URLs do.
+public enum DownloadEvent: Sendable {
+  /// The state has changed.
+  case state(DownloadState)
+  /// A redirect is followed.
+  case redirected(from: String, to: String)
+  /// A response is here, and its body is about to be written. Comes again when the rest is asked for.
+  case response(DownloadResponse)
+  /// More bytes are durable: what ``Download/resumeData`` is now.
+  case saved(ResumeData)
+  /// The attempt has failed, and another one follows after this time.
+  case retrying(after: Duration, TransferError)
+  /// The end. Nothing follows.
+  case finished(Result<DownloadedFile, TransferError>)
+}
+
+/// Is told of every event of every download of a ``Downloader``, for logs and metrics.
+public protocol DownloadMonitor: AnyObject, Sendable {
+  /// Called for each event, on the thread on which it happens, which may be the network's: must return soon. Events of one
+  /// download come one after another, those of several at the same time.
+  func handle(_ event: DownloadEvent, of download: Download)
+}
+
+/// The head of an HTTP response.
+public struct DownloadResponse: Sendable, Hashable {
+  /// The URL that answered: the last one, after redirects.
+  public var url: String
+  /// The status code: 200, 203 or 206.
+  public var status: Int
+  /// The header fields in the order received.
+  public var fields: [HeaderField]
+
+  /// A response made of its parts.
+  public init(url: String, status: Int = 200, fields: [HeaderField] = []) {
+    self.url = url
+    self.status = status
+    self.fields = fields
+  }
+
+  /// Returns the value of the first field of that name, without regard to case; nil where there is none.
+  public func value(_ name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
+
+  /// Returns the values of all fields of that name, in order.
+  public func values(_ name: String) -> [String] {
+    fields.filter { $0.isNamed(name) }.map(\.value)
+  }
+}

@@ -1,0 +1,184 @@
+import HaulSystem
+import Synchronization
+
+/// Fetches a file: a part file beside it, a transfer into that, and the final name.
+final class FileWork: DownloadWork {
+  private let engine: Engine
+  private let io: IOPool
+  /// The transfer under way.
+  private let transfer = Mutex<PartTransfer?>(nil)
+
+  init(_ engine: Engine, _ io: IOPool) {
+    self.engine = engine
+    self.io = io
+  }
+
+  func stop() { transfer.withLock(\.self)?.stop() }
+
+  var progress: AttemptProgress? {
+    guard let transfer = transfer.withLock(\.self) else { return nil }
+    return Self.progress(of: transfer)
+  }
+
+  private static func progress(of transfer: PartTransfer) -> AttemptProgress {
+    let (bytes, total, fetched) = transfer.progress
+    return AttemptProgress(
+      bytes: bytes, total: total, fetched: fetched, received: transfer.received)
+  }
+
+  func discard(_ data: ResumeData) async {
+    let (part, directory) = (data.checkpoint.part, data.checkpoint.directory)
+    await io.run {
+      guard let directory, let open = try? FileDescriptor.directory(directory) else { return }
+      // Where somebody goes on with it, it is theirs.
+      _ = try? PartDirectory(open, locksParts: true).discard(part)
+    }
+  }
+
+  func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError> {
+    do throws(TransferError) {
+      return .success(try await fetch(download))
+    } catch {
+      var error = error
+      if error.isAboutFiles { error.path = error.path ?? download.request.path }
+      return .failure(error)
+    }
+  }
+
+  private func fetch(_ download: Download) async throws(TransferError) -> DownloadedFile {
+    let (request, data) = (download.request, download.shared.withLock { $0.saved })
+    let (target, order, existing) = try await io.run { () throws(TransferError) in
+      let target = try DownloadTarget(request.path)
+      let existing = try target.existing(request.options.ifExists)
+      return (target, try Self.order(request, target, data?.checkpoint), existing)
+    }
+    if let existing { return existing }
+    if order.resuming == nil { download.forgetSaved() }
+    let transfer = PartTransfer(
+      observed(order, by: download), engine: engine, io: io,
+      save: { [url = request.url, isPost = order.body != nil] in
+        var checkpoint = $0
+        (checkpoint.url, checkpoint.directory) = (url, target.directoryPath)
+        if !isPost, let data = ResumeData(checkpoint) { download.saved(data) }
+        return true
+      })
+    self.transfer.withLock { $0 = transfer }
+    if download.shared.withLock({ $0.wish != .complete }) { transfer.stop() }
+    let outcome = await transfer.run()
+    download.remember(Self.progress(of: transfer))
+    self.transfer.withLock { $0 = nil }
+    defer { transfer.unlockPart() }
+    return try await io.run { () throws(TransferError) in
+      try Self.end(outcome, transfer, target, download)
+    }
+  }
+
+  /// The order, with the download as its observer.
+  private func observed(_ order: TransferRequest, by download: Download) -> TransferRequest {
+    var order = order
+    order.onRedirect = { download.tell(.redirected(from: $0.text, to: $1.text)) }
+    if !order.url.isFile {
+      order.onResponse = { head, url in
+        download.received(
+          DownloadResponse(url: url.text, status: head.status, fields: head.fields))
+      }
+    }
+    return order
+  }
+
+  /// The order, continuing where the part that `saved` means is there.
+  private static func order(
+    _ request: DownloadRequest, _ target: DownloadTarget, _ saved: Checkpoint?
+  ) throws(TransferError) -> TransferRequest {
+    let options = request.options
+    let url = try WebURL(request.url, schemes: WebURL.knownSchemes)
+    guard !url.hasCredentials else {
+      throw TransferError(
+        .blockedURL, "the URL holds a user or a password, which others may see",
+        remedy: .loginOption)
+    }
+    var order = TransferRequest(
+      url: url, parts: target.parts, partName: target.newPartName())
+    if let saved, let part = try target.part(saved) {
+      order.partName = saved.part
+      order.resuming = (saved, part)
+    }
+    order.digest = options.digest
+    order.maximumLength = options.maximumLength
+    order.acceptUnverifiedLength = options.acceptUnverifiedLength
+    order.openFields = try openFields(options.fields)
+    order.credentials = options.credentials
+    if let login = options.login {
+      order.login = login
+      if !url.isFile { order.credentials.append(.basic(login)) }
+    }
+    order.authenticate = options.authenticate
+    if case .post(let body) = options.method { order.body = body }
+    order.proxy = options.proxy
+    order.rateLimit = options.rateLimit
+    order.connectTimeout = options.connectTimeout
+    order.stallTimeout = options.stallTimeout
+    // Resume data are to be there soon: a program may be killed.
+    order.firstCheckpoint = .milliseconds(500)
+    // Nobody else waits for the part: a pause may take as long as the disk does.
+    order.stopTime = .seconds(60)
+    return order
+  }
+
+  private static func openFields(
+    _ fields: [HeaderField]
+  ) throws(TransferError) -> [HeaderField] {
+    for field in fields {
+      do throws(RequestField.Problem) {
+        _ = try RequestField("\(field.name): \(field.value)")
+      } catch {
+        let reason =
+          switch error {
+          case .secret(let name): "the field \(name) proves who asks: it belongs in credentials"
+          case .reserved(let name): "the field \(name) is for the library itself to send"
+          default: "\(error)"
+          }
+        throw TransferError(.blockedURL, reason)
+      }
+    }
+    return fields
+  }
+
+  /// Publishes a complete part, or leaves no more behind than can be continued.
+  private static func end(
+    _ outcome: TransferOutcome, _ transfer: PartTransfer, _ target: DownloadTarget,
+    _ download: Download
+  ) throws(TransferError) -> DownloadedFile {
+    do throws(TransferError) {
+      // Also what was cancelled with its last byte.
+      guard case .complete(let part, let length) = outcome, !download.isCancelled else {
+        if case .failed(let error) = outcome { throw error }
+        throw TransferError(.cancelled, "the download was ended")
+      }
+      var file = try target.publish(part, length: length, options: download.request.options)
+      file.response = download.response
+      remove(transfer.partNames.filter { $0 != part.name }, target)
+      return file
+    } catch {
+      if !download.keepsPart(after: error) { download.forgetSaved() }
+      let kept = download.shared.withLock { $0.saved?.checkpoint.part }
+      remove(transfer.partNames.filter { $0 != kept }, target)
+      throw error
+    }
+  }
+
+  /// What cannot be removed stays: the download's own end is what counts.
+  private static func remove(_ names: [String], _ target: DownloadTarget) {
+    for name in names { try? target.parts.remove(name) }
+  }
+}
+
+extension TransferError {
+  /// Whether a local file is in the way, and not the network.
+  var isAboutFiles: Bool {
+    switch errorClass {
+    case .exists, .pathConflict, .diskFull, .io, .notPermitted, .openFiles: true
+    default: false
+    }
+  }
+}

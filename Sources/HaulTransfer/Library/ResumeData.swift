@@ -1,0 +1,40 @@
+/// What a paused or broken download is continued from: in this process or another, on the machine that
+/// has the partial file. The bytes that it names are durable.
+public struct ResumeData: Sendable, Hashable {
+  let checkpoint: Checkpoint
+
+  init?(_ checkpoint: Checkpoint?) {
+    guard let checkpoint, checkpoint.url != nil else { return nil }
+    self.checkpoint = checkpoint
+  }
+
+  /// Reads what ``json()`` gives.
+  ///
+  /// - Throws: `io` where it is anything else.
+  public init(json: [UInt8]) throws(TransferError) {
+    guard let data = ResumeData(try? Checkpoint(resumeData: json)) else {
+      throw TransferError(.io, "these are no resume data")
+    }
+    self = data
+  }
+
+  /// For a file or a database. It holds the URL, and no other secret.
+  public func json() throws(TransferError) -> [UInt8] {
+    do {
+      return try checkpoint.resumeData()
+    } catch {
+      throw TransferError(.io, "resume data cannot be written: \(error)")
+    }
+  }
+
+  /// The original URL.
+  public var url: String { checkpoint.url ?? "" }
+  /// Bytes that need not be fetched again.
+  public var bytes: Int64 { checkpoint.durable.count }
+  /// The length of the whole file.
+  public var expected: Int64 { checkpoint.completeLength }
+  /// The partial file.
+  public var partialFile: String {
+    checkpoint.directory.map { "\($0)/\(checkpoint.part)" } ?? checkpoint.part
+  }
+}

@@ -1,0 +1,107 @@
+import HaulSystem
+import Synchronization
+
+/// What a request carries, and where an answer sends the next one.
+extension PartTransfer {
+  /// What goes to the job's own origin goes to no other. What the engine knows of a host goes to that host.
+  func request(
+    to url: WebURL, isHome: Bool, _ fields: [ResponseHead.Field], _ body: [UInt8]?
+  ) -> ExchangeRequest {
+    var fields = fields + order.openFields
+    if isHome { fields += order.fields.map(\.field) + order.credentials }
+    let login = login(for: url, isHome: isHome)
+    let (isDigest, isGiven) = shared.withLock {
+      (login != nil && $0.digestOrigins.contains(url.origin), $0.logins[url.origin] != nil)
+    }
+    if isDigest || isGiven { fields.removeAll { $0.isNamed("Authorization") } }
+    if isDigest {
+      // libcurl makes the field.
+    } else if isGiven, let login {
+      fields.append(.basic(login))
+    } else if !isHome || order.credentials.isEmpty, let login {
+      fields.append(.basic(login))
+    }
+    var request = ExchangeRequest(
+      url: url.wire, fields: fields, addressPolicy: isHome ? order.addressPolicy : nil,
+      rateLimit: order.rateLimit)
+    request.digest = isDigest ? login : nil
+    request.certificate = isHome ? order.certificate : nil
+    (request.cookies, request.isFresh) = shared.withLock {
+      (startingCookies($0), $0.state.attempts.askedFresh)
+    }
+    request.body = body
+    request.proxy = order.proxy
+    if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
+    request.connectTimeout = order.connectTimeout
+    request.stallTimeout = order.stallTimeout
+    // What hangs of a disk hangs with its threads.
+    request.share = ObjectIdentifier(io)
+    return request
+  }
+
+  /// The cookies that the next request starts with.
+  func startingCookies(_ shared: Shared) -> [String] {
+    if let jar = engine.configuration.cookieJar { return jar.all }
+    return shared.cookies.isEmpty ? engine.configuration.cookies?.lines ?? [] : shared.cookies
+  }
+
+  /// Returns whether to repeat the request with a login that the owner gives when it is asked. It is asked three times for
+  /// one origin.
+  func wantsLogin(_ result: ExchangeResult, at url: WebURL) async -> Bool {
+    guard let authenticate = order.authenticate, let head = result.head, head.status == 401,
+      result.outcome == .rejected
+    else { return false }
+    let asked = shared.withLock { $0.challenges[url.origin, default: 0] }
+    guard asked < 3 else { return false }
+    let challenge = AuthenticationChallenge(
+      url: url.text, host: url.hostKey, schemes: head.values("WWW-Authenticate"), failures: asked)
+    guard let login = await authenticate(challenge) else { return false }
+    return shared.withLock { shared in
+      shared.challenges[url.origin] = asked + 1
+      shared.logins[url.origin] = login
+      if head.asksForDigest { shared.digestOrigins.insert(url.origin) }
+      return !shared.isEnded
+    }
+  }
+
+  /// Returns the user and password for an http or https URL: the job's own at its origin, otherwise those of the netrc file.
+  func login(for url: WebURL, isHome: Bool) -> Login? {
+    if url.isFile { return nil }
+    if let given = shared.withLock({ $0.logins[url.origin] }) { return given }
+    if isHome, !order.credentials.isEmpty { return order.login }
+    return engine.configuration.netrc?.login(for: url, isHome: isHome)
+  }
+
+  /// Returns whether to repeat the request with Digest (RFC 7616): the server asks for it, and there is a login.
+  func wantsDigest(_ head: ResponseHead?, at url: WebURL, isHome: Bool) -> Bool {
+    guard let head, head.asksForDigest, login(for: url, isHome: isHome) != nil else { return false }
+    return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }
+  }
+
+  /// The next hop: scheme policy again, and no credentials. A POST stays one after 307 and 308 alone, and its body goes to no
+  /// other origin. (RFC 9110 §15.4)
+  func follow(
+    _ location: String, from url: WebURL, keeps body: inout [UInt8]?, status: Int?
+  ) -> Result<WebURL, TransferError> {
+    do throws(TransferError) {
+      let next = try url.resolving(location: location)
+      if body != nil, status == 307 || status == 308 {
+        guard next.isSameOrigin(as: url) else {
+          throw TransferError(
+            .blockedURL,
+            "the redirect to \(next.redacted) would send the body of the POST to another origin")
+        }
+      } else {
+        body = nil
+      }
+      guard !next.hasCredentials else {
+        throw TransferError(.blockedURL, "the redirect to \(next.redacted) carries credentials")
+      }
+      return .success(next)
+    } catch {
+      var error = error
+      error.host = url.hostKey
+      return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Synchronization
+
+/// Cookies that servers set, kept in memory for later downloads. Any number of downloads and downloaders may share a jar.
+///
+/// libcurl chooses which cookies a request carries: by host, path, scheme and expiry. Nothing is written to a file.
+public final class CookieJar: Sendable {
+  /// One line of the Netscape format by domain, path and name, in the order in which they came.
+  private let lines: Mutex<[String]>
+
+  /// An empty jar.
+  public init() { lines = Mutex([]) }
+
+  /// A jar with the cookies of a file in the Netscape format, as browsers and curl write it. Blocks.
+  ///
+  /// - Throws: `credential` where the file cannot be read, others may read it, or it holds no cookie.
+  public init(file path: String) throws(TransferError) {
+    do throws(SecretFile.Problem) {
+      lines = Mutex(try CookieFile(path: path).lines)
+    } catch {
+      throw TransferError(.credential, "\(error)")
+    }
+  }
+
+  /// The number of cookies, those that have expired since the last download included.
+  public var count: Int { lines.withLock(\.count) }
+
+  /// Forgets all cookies.
+  public func removeAll() { lines.withLock { $0 = [] } }
+
+  /// The cookies, each a line of the Netscape format.
+  var all: [String] { lines.withLock(\.self) }
+
+  /// Takes over what an exchange has changed: it was given `before` and ended with `after`.
+  func merge(before: [String], after: [String], now: HTTPDate = .now) {
+    // libcurl 7.88 lists a cookie that a server has just expired.
+    let after = after.filter { !Self.hasExpired($0, now) }
+    let gone = Set(before.map(Self.key)).subtracting(after.map(Self.key))
+    let known = Set(before)
+    let new = after.filter { !known.contains($0) }
+    guard !gone.isEmpty || !new.isEmpty else { return }
+    let replaced = gone.union(new.map(Self.key))
+    lines.withLock { lines in
+      lines.removeAll { replaced.contains(Self.key($0)) }
+      lines += new
+    }
+  }
+
+  private static func hasExpired(_ line: String, _ now: HTTPDate) -> Bool {
+    let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+    guard fields.count >= 6, let expires = Int64(fields[4]) else { return false }
+    return expires != 0 && expires <= now.seconds
+  }
+
+  /// What tells a cookie from others: domain, path and name. (RFC 6265 §5.3, step 11)
+  private static func key(_ line: String) -> [Substring] {
+    let line = line.hasPrefix("#HttpOnly_") ? line.dropFirst("#HttpOnly_".count) : line[...]
+    let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+    guard fields.count >= 6 else { return fields }
+    return [fields[0].hasPrefix(".") ? fields[0].dropFirst() : fields[0], fields[2], fields[5]]
+  }
+}

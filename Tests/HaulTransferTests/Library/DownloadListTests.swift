@@ -1,0 +1,122 @@
+import Foundation
+import HaulTransfer
+import TestSupport
+import Testing
+
+/// Queues that outlive their process.
+@Suite(.timeLimit(.minutes(5)))
+struct DownloadListTests {
+  private func queue(
+    _ bench: LibraryBench, by downloader: Downloader? = nil, maxConcurrent: Int = 2,
+    isSuspended: Bool = false, restoring: (inout DownloadRequest) -> Void = { _ in }
+  ) throws -> DownloadQueue {
+    try DownloadQueue(
+      downloader ?? bench.downloader, maxConcurrent: maxConcurrent,
+      list: bench.directory.path("list"), isSuspended: isSuspended, restoring: restoring)
+  }
+
+  /// One is complete, one runs, one is paused, one is cancelled, and one waits. Then the downloader ends.
+  private func leaveList(_ bench: LibraryBench) async throws {
+    let queue = try queue(bench)
+    _ = try await queue.start(bench.request("file")).value
+    let (one, two) = (queue.start(bench.request("slow1")), queue.start(bench.request("slow2")))
+    try await bench.half(one)
+    try await bench.half(two)
+    two.suspend()
+    try await bench.state(.paused, of: two)
+    let three = queue.start(bench.request("slow3"))
+    try await bench.half(three)
+    three.cancel()
+    _ = await three.result
+    var last = bench.request("last")
+    last.options.digest = try ExpectedDigest(String(repeating: "0", count: 64))
+    last.options.fields = [HeaderField("Accept", "a/b")]
+    last.options.credentials = [HeaderField("Authorization", "Bearer secret")]
+    queue.isSuspended = true
+    queue.start(last, priority: 7)
+    await bench.downloader.shutdown()
+    try await queue.save()
+  }
+
+  /// 1. One runs, one is paused, one waits, one is complete, one is cancelled. 2. The downloader ends.
+  /// 3. Another one reads the list and brings all that is left.
+  @Test func `a list is read back with what is durable of each`() async throws {
+    let bench = try LibraryBench()
+    try await leaveList(bench)
+    let text = try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8)
+    #expect(!text.contains("secret") && !text.contains("slow3"))
+    let attributes = try FileManager.default.attributesOfItem(atPath: bench.directory.path("list"))
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    bench.half.open()
+
+    let downloader = try Downloader(.test)
+    // The first queue lets go of the list when its last download is over and written.
+    let reopened = Watched<DownloadQueue?>(nil)
+    try await eventually("the list to be free") {
+      let queue = try? queue(bench, by: downloader, isSuspended: true) { request in
+        request.options.ifExists = .replace
+      }
+      reopened.update { $0 = queue }
+      return queue != nil
+    }
+    let again = try #require(reopened.value)
+    let downloads = again.downloads
+    #expect(downloads.map(\.request.path) == ["slow1", "slow2", "last"].map(bench.directory.path))
+    #expect(downloads.map(\.state) == [.waiting, .paused, .waiting])
+    #expect(downloads.map { $0.resumeData?.bytes } == [150_000, 150_000, nil])
+    #expect(downloads[2].priority == 7)
+    #expect(downloads[2].request.options.digest?.algorithm == .sha256)
+    #expect(downloads[2].request.options.fields == [HeaderField("Accept", "a/b")])
+    #expect(downloads.allSatisfy { $0.request.options.ifExists == .replace })
+    again.isSuspended = false
+    again.resumeAll()
+    #expect(try await downloads[0].value.bytes == 300_000)
+    #expect(try await downloads[1].value.bytes == 300_000)
+    let error = await #expect(throws: TransferError.self) { try await downloads[2].value }
+    #expect(error?.errorClass == .digest)
+    #expect(try bench.isWhole("slow1") && bench.isWhole("slow2"))
+    let ranges = bench.origin.log.value.exchanges.compactMap { $0.request[field: "Range"] }
+    #expect(ranges == ["bytes=145904-299999", "bytes=145904-299999"])
+    // What failed stays until it is removed.
+    try await again.save()
+    #expect(
+      try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8).contains("last"))
+    await again.remove(downloads[2])
+    try await again.save()
+    let end = try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8)
+    #expect(!end.contains("last"))
+    #expect(try bench.files == ["file", "list", "list.lock", "slow1", "slow2"])
+  }
+
+  @Test func `one queue has a list, and what is no list is refused`() async throws {
+    let bench = try LibraryBench()
+    let first = try queue(bench)
+    var error = #expect(throws: TransferError.self) { try queue(bench) }
+    #expect(error?.errorClass == .pathConflict)
+    _ = first
+    try bench.directory.write("{\"version\":2,\"downloads\":[]}", to: "new")
+    try bench.directory.write("no list", to: "text")
+    for name in ["new", "text"] {
+      error = #expect(throws: TransferError.self) {
+        try DownloadQueue(bench.downloader, list: bench.directory.path(name))
+      }
+      #expect(error?.errorClass == .io && error?.message.contains(name) == true)
+    }
+  }
+
+  @Test func `removed with its file or without`() async throws {
+    let bench = try LibraryBench()
+    let queue = try queue(bench)
+    let (one, two) = (queue.start(bench.request("a")), queue.start(bench.request("b")))
+    _ = try await one.value
+    _ = try await two.value
+    await queue.remove(one)
+    await queue.remove(two, deletingFile: true)
+    let running = queue.start(bench.request("slow"))
+    try await bench.half(running)
+    await queue.remove(running, deletingFile: true)
+    try await queue.save()
+    #expect(try bench.files == ["a", "list", "list.lock"])
+    bench.half.open()
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Glibc
+import HaulTransfer
+import TestSupport
+import Testing
+
+/// Which call leaves a partial file, and which does not.
+@Suite(.timeLimit(.minutes(5)))
+struct LitterTests {
+  @Test func `shutdown returns when the partial files are gone`() async throws {
+    let bench = try LibraryBench()
+    let downloads = ["slow1", "slow2", "slow3"].map(bench.start)
+    for download in downloads { try await bench.half(download) }
+    #expect(try bench.files.count == 3)
+    await bench.downloader.shutdown()
+    #expect(try bench.files.isEmpty)
+    for download in downloads { #expect(download.state == .finished) }
+    bench.half.open()
+  }
+
+  @Test func `leaving a loop and shutting down leaves nothing`() async throws {
+    let bench = try LibraryBench()
+    let results = bench.downloader.downloads(
+      ["file", "slow1", "slow2"].map(bench.request), maxConcurrent: 3)
+    for await _ in results { break }
+    await bench.downloader.shutdown()
+    #expect(try bench.files == ["file"])
+    bench.half.open()
+  }
+
+  private struct Holder {
+    var results: Downloads?
+  }
+
+  /// The sequence is still referenced, as every variable at the top level of a program is.
+  @Test(arguments: [true, false])
+  func `leaving the loop cancels although the sequence is kept`(_ isCancelled: Bool) async throws {
+    let bench = try LibraryBench()
+    let list = ["file1", "slow1", "slow2", "file2", "file3"].map(bench.request)
+    let holder = Holder(results: bench.downloader.downloads(list, maxConcurrent: 3))
+    if isCancelled {
+      _ = try await bench.origin.request(3)
+      holder.results?.cancel()
+    } else {
+      for await _ in try #require(holder.results) { break }
+    }
+    try await eventually("the part files to go") {
+      try bench.files.allSatisfy { $0.hasPrefix("file") }
+    }
+    bench.half.open()
+    // Whatever was not begun by then never is.
+    var count = 0
+    for await _ in try #require(holder.results) { count += 1 }
+    #expect(count <= 2)
+    #expect(try bench.files.allSatisfy { $0.hasPrefix("file") })
+    #expect(holder.results != nil)
+  }
+
+  @Test func `cancelled after a pause or a failure, nothing is left`() async throws {
+    let bench = try LibraryBench()
+    let paused = bench.start("slow")
+    try await bench.half(paused)
+    #expect(await paused.pause()?.bytes == 150_000)
+    #expect(try bench.files.count == 1)
+    paused.cancel()
+    #expect(paused.resumeData == nil)
+    await bench.downloader.shutdown()
+    #expect(try bench.files.isEmpty)
+    bench.half.open()
+  }
+
+  @Test func `what a killed process leaves is listed and removed`() async throws {
+    let bench = try LibraryBench()
+    let path = bench.directory.path("slow")
+    let child = try ChildProcess(
+      LibraryUserTests.program,
+      ["keep", bench.origin.url("/slow"), path, bench.directory.path("data")])
+    try await bench.origin.sent(150_000)
+    try await eventually("a partial file") { try !bench.files.isEmpty }
+    #expect(try Downloader.partialFiles(in: bench.directory.path).isEmpty)
+    #expect(try Downloader.discardPartialFiles(in: bench.directory.path) == 0)
+    child.signal(SIGKILL)
+    #expect(try await child.exit() == .signal(SIGKILL))
+
+    let left = try Downloader.partialFiles(in: bench.directory.path)
+    #expect(left.count == 1 && left[0].path.hasPrefix("\(bench.directory.path)/.slow.haul-part-"))
+    #expect(try Downloader.discardPartialFiles(in: bench.directory.path) == 1)
+    #expect(try bench.files.allSatisfy { !$0.contains("haul-part") })
+    bench.half.open()
+  }
+
+  @Test func `what resume data mean may be kept`() async throws {
+    let bench = try LibraryBench()
+    let (one, two) = (bench.start("slow1"), bench.start("slow2"))
+    try await bench.half(one)
+    try await bench.half(two)
+    let data = try #require(await one.pause())
+    _ = await two.pause()
+    let path = bench.directory.path
+    #expect(try Downloader.partialFiles(in: path).count == 2)
+    #expect(try Downloader.discardPartialFiles(in: path, keeping: [data]) == 1)
+    #expect(try Downloader.partialFiles(in: path).map(\.path) == [data.partialFile])
+    bench.half.open()
+    _ = try await bench.downloader.download(resumingFrom: data, to: bench.directory.path("slow1"))
+    #expect(try bench.files == ["slow1"])
+  }
+
+  @Test func `continued in another directory, the partial file comes along`() async throws {
+    let bench = try LibraryBench()
+    let download = bench.start("slow")
+    try await bench.half(download)
+    let data = try #require(await download.pause())
+    let other = bench.directory.path("other")
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+    bench.half.open()
+    let file = try await bench.downloader.download(resumingFrom: data, to: "\(other)/slow")
+    #expect(file.path == "\(other)/slow" && file.bytes == 300_000)
+    #expect(try bench.isWhole("other/slow"))
+    #expect(try bench.files == ["other"])
+    #expect(bench.origin.log.value.exchanges[1].request[field: "Range"] != nil)
+  }
+
+  @Test(.enabled("mounting needs root") { await TestFileSystem.isTmpfsPossible })
+  func `on another file system the partial file stays, and the download says so`() async throws {
+    let bench = try LibraryBench()
+    let disk = try await TestFileSystem(tmpfs: 8 << 20)
+    let download = bench.start("slow")
+    try await bench.half(download)
+    let data = try #require(await download.pause())
+    let again = bench.downloader.start(resumingFrom: data, to: "\(disk.path)/slow")
+    guard case .failure(let error) = await again.result else {
+      Issue.record("it has succeeded")
+      return
+    }
+    #expect(error.errorClass == .pathConflict && error.message.contains(data.partialFile))
+    #expect(again.resumeData == data)
+    #expect(bench.asked.count == 1)
+    bench.half.open()
+    _ = try await bench.downloader.download(resumingFrom: data, to: bench.directory.path("slow"))
+    #expect(try bench.isWhole("slow"))
+  }
+
+  @Test func `resume data in use fail at the start`() async throws {
+    let bench = try LibraryBench()
+    let download = bench.start("slow")
+    try await bench.half(download)
+    let data = try #require(await download.pause())
+    let first = bench.downloader.start(resumingFrom: data, to: bench.directory.path("slow"))
+    _ = try await bench.origin.request(2)
+    let second = bench.downloader.start(resumingFrom: data, to: bench.directory.path("other"))
+    guard case .failure(let error) = await second.result else {
+      Issue.record("it has succeeded")
+      return
+    }
+    #expect(error.errorClass == .pathConflict && error.message.contains("another download"))
+    // What fails so takes nothing away from the other.
+    second.cancel()
+    bench.half.open()
+    #expect(try await first.value.bytes == 300_000)
+    #expect(bench.asked.count == 2)
+    #expect(try bench.isWhole("slow"))
+  }
+
+  @Test func `resume data come soon`() async throws {
+    let bench = try LibraryBench()
+    let download = bench.start("slow")
+    for await event in download.events {
+      guard case .saved(let data) = event else { continue }
+      #expect(data.bytes > 0 && data == download.resumeData)
+      break
+    }
+    download.cancel()
+    _ = await download.result
+    #expect(try bench.files.isEmpty)
+    bench.half.open()
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import HaulTransfer
+import TestSupport
+import Testing
+
+/// Users, passwords, cookies and proxies of a program.
+@Suite(.timeLimit(.minutes(5)))
+struct LoginTests {
+  private let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  /// Wants the user `me` with the password `word`.
+  private static func isRight(_ request: OriginRequest) -> Bool {
+    request[field: "Authorization"] == "Basic \(Data("me:word".utf8).base64EncodedString())"
+  }
+
+  private func origin() throws -> OriginServer {
+    try OriginServer { request, reply in
+      guard Self.isRight(request) else {
+        return try reply.head(
+          "HTTP/1.1 401 Who\nWWW-Authenticate: Basic realm=\"files\"\nContent-Length: 0")
+      }
+      try reply.text("hello")
+    }
+  }
+
+  @Test func `a login is sent at once, to its origin alone`() async throws {
+    let origin = try origin()
+    let first = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 302 Go\nLocation: \(origin.url("/"))\nContent-Length: 0")
+    }
+    let downloader = try Downloader(.test)
+    var options = DownloadOptions()
+    options.login = Login(user: "me", password: "word")
+    _ = try await downloader.download(origin.url("/"), to: directory.path("a"), options: options)
+    #expect(origin.log.value.exchanges.count == 1)
+    await #expect(throws: TransferError.self) {
+      try await downloader.download(first.url("/"), to: directory.path("b"), options: options)
+    }
+    #expect(origin.log.value.exchanges[1].request[field: "Authorization"] == nil)
+  }
+
+  @Test func `a challenge is answered, on whichever host it comes`() async throws {
+    let origin = try origin()
+    let first = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 302 Go\nLocation: \(origin.url("/"))\nContent-Length: 0")
+    }
+    let challenges = Watched<[AuthenticationChallenge]>([])
+    var options = DownloadOptions()
+    options.authenticate = { challenge in
+      challenges.update { $0.append(challenge) }
+      return Login(user: "me", password: challenge.failures == 0 ? "wrong" : "word")
+    }
+    let file = try await Downloader(.test)
+      .download(first.url("/"), to: directory.path("a"), options: options)
+    #expect(file.bytes == 5)
+    #expect(challenges.value.map(\.failures) == [0, 1])
+    #expect(challenges.value.allSatisfy { $0.host == origin.host && $0.url == origin.url("/") })
+    #expect(challenges.value[0].schemes == ["Basic realm=\"files\""])
+  }
+
+  @Test(arguments: [nil, Login(user: "me", password: "wrong")])
+  func `no login, or none that is right, ends it`(_ login: Login?) async throws {
+    let origin = try origin()
+    var options = DownloadOptions()
+    options.authenticate = { _ in login }
+    let error = await #expect(throws: TransferError.self) {
+      try await Downloader(.test)
+        .download(origin.url("/"), to: directory.path("a"), options: options)
+    }
+    #expect(error?.errorClass == .http4xx && error?.status == 401)
+    #expect(origin.log.value.exchanges.count == (login == nil ? 1 : 4))
+  }
+
+  @Test func `a jar keeps cookies for later downloads and other downloaders`() async throws {
+    let origin = try OriginServer { request, reply in
+      switch request.path {
+      case "/in": try reply.text(fields: "Set-Cookie: id=7; Path=/", "in")
+      case "/out":
+        try reply.text(
+          fields: "Set-Cookie: id=7; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "out")
+      default: try reply.text(request[field: "Cookie"] ?? "none")
+      }
+    }
+    var configuration = Downloader.Configuration.test
+    let jar = CookieJar()
+    configuration.cookieJar = jar
+    let (one, two) = (try Downloader(configuration), try Downloader(configuration))
+    let other = try Downloader(.test)
+    func text(_ path: String, _ downloader: Downloader) async throws -> String {
+      var options = DownloadOptions()
+      options.ifExists = .replace
+      let file = try await downloader.download(
+        origin.url(path), to: directory.path("a"), options: options)
+      return try String(contentsOfFile: file.path, encoding: .utf8)
+    }
+    #expect(try await text("/who", one) == "none")
+    _ = try await text("/in", one)
+    #expect(jar.count == 1)
+    #expect(try await text("/who", two) == "id=7")
+    #expect(try await text("/who", other) == "none")
+    _ = try await text("/out", two)
+    #expect(jar.count == 0)
+    #expect(try await text("/who", one) == "none")
+    _ = try await text("/in", two)
+    jar.removeAll()
+    #expect(try await text("/who", two) == "none")
+  }
+
+  @Test func `a proxy of one download, or of all`() async throws {
+    let origin = try OriginServer { _, reply in try reply.text("hello") }
+    let proxy = try ProxyServer(.http, password: "me:word")
+    var address = try ProxyAddress("http://127.0.0.1:\(proxy.port)")
+    address.login = Login(user: "me", password: "word")
+    var options = DownloadOptions()
+    options.proxy = address
+    options.ifExists = .replace
+    let url = "http://name.test:\(origin.port)/a"
+    let path = directory.path("a")
+    _ = try await Downloader().download(url, to: path, options: options)
+    var configuration = Downloader.Configuration()
+    configuration.proxy = address
+    options.proxy = nil
+    _ = try await Downloader(configuration).download(url, to: path, options: options)
+    #expect(proxy.asked.value.map(\.target) == ["GET \(url)", "GET \(url)"])
+  }
+}
