@@ -31,7 +31,7 @@ extension CheckVerdicts {
     case "standby_snapshot":
       "End the long query on the standby, or drop the slot if there is no standby any more: SELECT pg_drop_replication_slot('NAME')."
     case "notify_queue":
-      "End the session: SELECT pid, query FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'."
+      "End it: SELECT pg_terminate_backend(PID). If the queue stays full, end the next one. PostgreSQL's log also names one, as 'among those with the oldest transactions'."
     case "partition_room":
       "Keep a worker or 'haul coordinator' running, which makes partitions; its log says why it cannot."
     case "stranded_lanes":

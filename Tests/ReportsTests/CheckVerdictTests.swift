@@ -218,7 +218,8 @@ struct CheckVerdictTests {
 
   @Test func `of vitals those that alarm are told, unless they were told or never measured`() {
     let rows = [
-      vital("dead_rows", 250_000, "rows", of: "ready"), vital("notify_queue", 0.75, "of 1"),
+      vital("dead_rows", 250_000, "rows", of: "ready"),
+      vital("notify_queue", 0.75, "of 1", of: "process 7 of alice"),
       vital("partition_room", 9, "jobs", alarms: false), vital("last_round", nil, "seconds"),
       vital("connections", 0.95, "of 1"), vital("stranded_lanes", 2, "lanes", of: "films"),
       vital("stranded_lanes", 3, "lanes", of: "music"),
@@ -227,11 +228,12 @@ struct CheckVerdictTests {
     let findings = CheckVerdicts.vitals(rows, told: ["connections", "stranded_lanes films"])
     #expect(
       findings.map(\.detail) == [
-        "dead rows (ready): 250000 rows; so", "notify queue: 75%; so",
+        "dead rows (ready): 250000 rows; so", "notify queue (process 7 of alice): 75%; so",
         "stranded lanes (music): 3 lanes; so", "stranded lanes (books): 1 lane; so",
       ])
     #expect(findings.allSatisfy { $0.verdict == .warn && $0.advice != nil })
     #expect(findings[0].advice?.contains("VACUUM haul.ready") == true)
+    #expect(findings[1].advice?.contains("SELECT pg_terminate_backend(PID)") == true)
     #expect(CheckVerdicts.vitals([rows[2], rows[3]], told: []).map(\.verdict) == [.ok])
   }
 }

@@ -107,6 +107,24 @@ $$;
 COMMENT ON FUNCTION haul.sees_all_sessions() IS
   'Whether haul_admin is a member of pg_read_all_stats, so that held_snapshots() is complete.';
 
+CREATE OR REPLACE FUNCTION haul.open_transactions() RETURNS TABLE (holder text, age interval)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+  SELECT format('process %s of %s', a.pid, a.usename), clock_timestamp() - coalesce(a.xact_start, a.failed_at)
+  FROM (
+    -- An open transaction that has failed no longer has its start.
+    SELECT n.*, CASE WHEN n.state = 'idle in transaction (aborted)' THEN n.state_change END AS failed_at
+    FROM pg_stat_activity n) a
+  WHERE a.datname IS NOT NULL AND a.pid <> pg_backend_pid()
+    AND coalesce(a.backend_type, 'client backend') = 'client backend'
+    -- Every role may see this lock, which a session has until its transaction ends or fails.
+    AND (coalesce(a.xact_start, a.failed_at) IS NOT NULL OR EXISTS (SELECT FROM pg_locks l
+      WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid = a.pid))
+$$;
+COMMENT ON FUNCTION haul.open_transactions() IS
+  'Sessions of this server that are in a transaction, whatever their database, and for how long; if it has failed, '
+  'since when. Of sessions of other users haul_admin may not see how long, which is NULL then, and not whether a '
+  'transaction that has failed is still open: see sees_all_sessions().';
+
 CREATE OR REPLACE VIEW haul.vitals AS
 SELECT 'dead_rows' AS vital, s.relname::text AS subject, s.n_dead_tup::double precision AS value, 'rows' AS unit,
   s.n_dead_tup > 100000 + s.n_live_tup / 2 AS alarming,
@@ -130,9 +148,19 @@ SELECT 'standby_snapshot', o.holder, coalesce(o.transactions, 0), 'transactions'
 FROM (SELECT) one LEFT JOIN LATERAL (
   SELECT n.* FROM haul.standby_snapshots() n ORDER BY n.transactions DESC LIMIT 1) o ON true
 UNION ALL
-SELECT 'notify_queue', NULL, pg_notification_queue_usage(), 'of 1', pg_notification_queue_usage() > 0.5,
-  'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that '
-  'listens and stays in a transaction keeps it from emptying'
+SELECT 'notify_queue', (
+    SELECT string_agg(t.holder, ', ' ORDER BY t.age DESC) FROM (
+      SELECT o.holder, o.age FROM haul.open_transactions() o WHERE q.usage > 0
+      -- One whose age cannot be seen may be older than all. Most others end within a minute.
+      ORDER BY coalesce(o.age, interval '1 minute') DESC
+      LIMIT CASE WHEN haul.sees_all_sessions() THEN 1 ELSE 3 END) t),
+  q.usage, 'of 1', q.usage > 0.5,
+  'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that has '
+  'said LISTEN and stays in a transaction keeps the queue from emptying. '
+  || CASE WHEN haul.sees_all_sessions() THEN 'The oldest transaction of the server is shown'
+    ELSE 'Up to three sessions in a transaction are shown; haul_admin cannot see which is the oldest: GRANT '
+      'pg_read_all_stats TO haul_admin shows it' END
+FROM (SELECT pg_notification_queue_usage() AS usage) q
 UNION ALL
 SELECT 'partition_room', NULL, p.room, 'jobs', coalesce(p.room < 500000, false),
   'how many more jobs the partitions have room for; whoever keeps house and whoever submits makes new ones'

@@ -32,7 +32,7 @@ struct GrantTests {
       "serving_workers", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "keeps_progress",
       "names", "obstacle", "pool_id", "places", "next_start", "held_snapshots", "standby_snapshots",
-      "sees_all_sessions",
+      "open_transactions", "sees_all_sessions",
     ]
     for name in open {
       callable[name] = Set(roles)

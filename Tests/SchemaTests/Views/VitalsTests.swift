@@ -3,8 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `haul.vitals`: each measurement alarms when what it measures has come so far. The queue of notifications is not
-/// among them: it alarms at 4 GiB of them, and all databases of a server share it.
+/// `haul.vitals`: each measurement alarms when what it measures has come so far.
 struct VitalsTests {
   /// The measurement, by who looks, and whether it alarms.
   private func vital(
@@ -136,5 +135,82 @@ struct VitalsTests {
       try await vital("connections", on: admin).alarms == false
     }
     await admin.close()
+  }
+
+  /// On a server of its own: all databases of a server share the queue.
+  @Test func `a session that keeps the queue of notifications from emptying is named`() async throws
+  {
+    let server = try await PrivatePostgres()
+    let admin = try await server.database.connect()
+    _ = try await Migrator.migrate(admin)
+    try await admin.execute("CREATE ROLE alice LOGIN")
+    try await admin.execute("CREATE DATABASE other OWNER alice")
+    #expect(try await holders(of: admin) == nil)
+    let listener = try await Connection.connect(
+      ConnectionConfiguration(
+        conninfo: server.database("other").conninfo + " user=alice", applicationName: "other",
+        connectTimeout: .seconds(30)))
+    try await listener.execute("LISTEN news")
+    try await listener.script("BEGIN; SELECT 1")
+    let younger = try await server.database.connect()
+    try await younger.script("BEGIN; SELECT 1")
+    try await notify(admin, pages: 20)
+    let queue = try await vital("notify_queue", on: admin)
+    #expect(queue.value > 0 && !queue.alarms)
+    #expect(try await holders(of: admin) == "process \(listener.backendPID) of alice")
+    // Without the right to see how old transactions are, it is one of the few that are named.
+    try await admin.execute("REVOKE pg_read_all_stats FROM haul_admin")
+    let named = try #require(try await holders(of: admin)).split(separator: ", ")
+    #expect(
+      Set(named) == [
+        "process \(listener.backendPID) of alice", "process \(younger.backendPID) of postgres",
+      ])
+    // A transaction that has failed and is still open is one too, although it has no start any more.
+    try await younger.script("ROLLBACK")
+    try await admin.execute("GRANT pg_read_all_stats TO haul_admin")
+    await #expect(throws: PostgresError.self) { try await listener.execute("SELECT 1 / 0") }
+    #expect(try await holders(of: admin) == "process \(listener.backendPID) of alice")
+    try await listener.script("ROLLBACK")
+    try await eventually("the queue to empty") { try await holders(of: admin) == nil }
+    for connection in [listener, younger, admin] { await connection.close() }
+  }
+
+  @Test(ManagedServerTests.newest) func `a queue of notifications that is half full alarms`()
+    async throws
+  {
+    let server = try await PrivatePostgres(programs: #require(PrivatePostgres.newest))
+    let before = try await server.database.connect()
+    // Without this setting, which older servers do not have, the queue takes 8 GiB.
+    try await before.execute("ALTER SYSTEM SET max_notify_queue_pages = 64")
+    await before.close()
+    try await server.crash()
+    try await server.start()
+    let admin = try await server.database.connect()
+    _ = try await Migrator.migrate(admin)
+    let listener = try await server.database.connect()
+    try await listener.execute("LISTEN news")
+    try await listener.script("BEGIN; SELECT 1")
+    try await notify(admin, pages: 40)
+    let queue = try await vital("notify_queue", on: admin)
+    #expect(queue.alarms && queue.value > 0.5)
+    #expect(try await holders(of: admin) == "process \(listener.backendPID) of postgres")
+    await listener.close()
+    try await eventually("the end of the alarm") {
+      try await vital("notify_queue", on: admin).alarms == false
+    }
+    await admin.close()
+  }
+
+  /// Sends about as many pages of notifications, of 8 KiB each.
+  private func notify(_ connection: Connection, pages: Int) async throws {
+    try await connection.execute(
+      "SELECT count(pg_notify('news', repeat('a', 7900) || i)) FROM generate_series(1, $1::int) i",
+      [pages])
+  }
+
+  /// Who keeps the queue of notifications from emptying, as `haul.vitals` has it.
+  private func holders(of connection: Connection) async throws -> String? {
+    try await connection.query("SELECT subject FROM haul.vitals WHERE vital = 'notify_queue'")[0]
+      .decode(0)
   }
 }
