@@ -83,7 +83,7 @@ package enum SubmissionStep: Sendable, Equatable {
   case waiting(Int)
 }
 
-/// A line that contradicts an earlier line or a job that is there.
+/// A line that contradicts an earlier line, a job that is there or itself.
 package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let line: Int
   package let path: String
@@ -93,14 +93,20 @@ package struct SubmitConflict: Sendable, Decodable, Equatable {
   package let job: Int64?
   /// Else whether other lines need it as a directory.
   package let directory: Bool
+  /// The host that the line names, if it is not that of its URL.
+  package let host: String?
 
   /// A conflict made of its parts.
-  package init(line: Int, path: String, otherLine: Int?, job: Int64?, directory: Bool = false) {
+  package init(
+    line: Int, path: String, otherLine: Int?, job: Int64?, directory: Bool = false,
+    host: String? = nil
+  ) {
     self.line = line
     self.path = path
     self.otherLine = otherLine
     self.job = job
     self.directory = directory
+    self.host = host
   }
 }
 
@@ -206,6 +212,7 @@ package enum SubmissionError: Error, Sendable, Equatable {
 extension SubmitConflict {
   /// What is wrong with the line: a sentence without its number.
   package func sentence(_ onDuplicate: Submission.OnDuplicate) -> String {
+    if let host { return "\"\(host)\" is not the host of its URL." }
     if directory {
       return
         "the path \"\(path)\" is a directory of other lines' paths. Give this line another path."

@@ -20,13 +20,48 @@ RETURN ((coalesce(p_mirror, 0) + 1) % haul.count_urls(p_options))::smallint;
 COMMENT ON FUNCTION haul.next_mirror(smallint, jsonb) IS
   'The mirror after the one in use; 0 = the job''s own URL, which follows the last mirror.';
 
+-- A host counts under one name. Other spellings of it have that name too, or none: in other scripts, percent-encoded,
+-- or an IPv4 address that is not four decimal numbers. Programs write none of the latter.
 CREATE OR REPLACE FUNCTION haul.host_of(p_url text) RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN nullif(regexp_replace(lower(
-  substring(p_url FROM '^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#]*@)?([^/?#]*)')), '\.(:|$)', '\1'), '');
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_parts text[] := regexp_match(p_url,
+    '^([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#]*@)?(\[[^]/?#@]+\]|[^]:/?#@[]+)(?::([0-9]*))?(?:[/?#]|$)');
+  v_name text := lower(v_parts[2]);
+  v_port text := ltrim(v_parts[3], '0');
+BEGIN
+  IF v_name ~ '^\[' THEN
+    -- Without the zone.
+    v_name := haul.ipv6_name(regexp_replace(btrim(v_name, '[]'), '%.*$', ''));
+  ELSE
+    v_name := regexp_replace(v_name, '\.$', '');
+    IF v_name = '' OR v_parts[2] ~ '[^!-~]|%'
+      OR v_name ~ '^(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}$'
+        AND v_name !~ '^(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}$' THEN
+      RETURN NULL;
+    END IF;
+  END IF;
+  RETURN CASE
+    WHEN v_parts[3] ~ '^0+$' THEN NULL
+    WHEN coalesce(v_port, '') = '' OR v_port = CASE lower(v_parts[1]) WHEN 'https' THEN '443' WHEN 'http' THEN '80'
+      WHEN 'ftp' THEN '21' WHEN 'ftps' THEN '990' WHEN 'sftp' THEN '22' END THEN v_name
+    ELSE v_name || ':' || v_port END;
+END
+$$;
 COMMENT ON FUNCTION haul.host_of(text) IS
-  'The name of a URL''s host as haul.host has it, where the URL is written as jobs have it, without the usual port. '
-  'NULL = it names none.';
+  'The name of a URL''s host as haul.host has it: in lower case, without the usual port and the last dot. NULL = the '
+  'URL names none, or not as programs write it.';
+
+CREATE OR REPLACE FUNCTION haul.ipv6_name(p_address text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN CASE WHEN family(p_address::inet) = 6 THEN '[' || host(p_address::inet) || ']' END;
+EXCEPTION WHEN invalid_text_representation THEN
+  RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION haul.ipv6_name(text) IS
+  'The name of the host with this IPv6 address, in brackets and in its shortest form; NULL for any other text.';
 
 CREATE OR REPLACE FUNCTION haul.host_id(p_url text) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -106,6 +106,45 @@ COMMENT ON FUNCTION haul.clear_submissions(integer) IS
   'Housekeeping: removes up to p_limit staged lines of submissions whose senders were silent for '
   'submission_patience(), or whose sessions have ended. Returns how many.';
 
+CREATE OR REPLACE FUNCTION haul.origin_of(p_url text) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN split_part(p_url, '/', 1) || '/' || split_part(p_url, '/', 2) || '/' || split_part(p_url, '/', 3);
+COMMENT ON FUNCTION haul.origin_of(text) IS 'The beginning of a URL that says what its host is.';
+
+-- Under other names a submitter could start more at a host than its limit allows.
+CREATE OR REPLACE FUNCTION haul.lines_of_other_hosts(p_submission uuid, p_last bigint) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+DECLARE
+  -- OFFSET 0: each host is read once, not once for each line.
+  v_wrong bigint[] := ARRAY(
+    SELECT hashtextextended(g.host || ' ' || g.origin, 0) FROM (
+      SELECT s.host, haul.origin_of(s.url) AS origin FROM haul.staging s
+      WHERE s.submission = p_submission AND s.line <= p_last GROUP BY 1, 2 OFFSET 0) g
+    WHERE haul.host_of(g.origin) IS DISTINCT FROM g.host);
+BEGIN
+  IF v_wrong = '{}' THEN
+    RETURN '{}';
+  END IF;
+  RETURN ARRAY(
+    SELECT s.line FROM haul.staging s WHERE s.submission = p_submission AND s.line <= p_last
+      AND hashtextextended(s.host || ' ' || haul.origin_of(s.url), 0) = ANY (v_wrong) ORDER BY s.line);
+END
+$$;
+COMMENT ON FUNCTION haul.lines_of_other_hosts(uuid, bigint) IS
+  'The lines of a submission up to p_last whose host is not that of their URL by host_of(). Locks nothing.';
+
+CREATE OR REPLACE FUNCTION haul.refuse_host(p_line bigint) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  IF p_line IS NOT NULL THEN
+    RAISE EXCEPTION 'line %: its host is not that of its URL', p_line USING ERRCODE = 'HA004';
+  END IF;
+END
+$$;
+COMMENT ON FUNCTION haul.refuse_host(bigint) IS
+  'Raises HA004 for this line, whose host is not that of its URL; NULL = there is none.';
+
 CREATE OR REPLACE FUNCTION haul.check_submission(
   p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer,
   p_staged bigint DEFAULT NULL) RETURNS jsonb
@@ -119,6 +158,7 @@ DECLARE
   v_jobs bigint[] := '{}';
   v_files bigint[];
   v_below bigint[] := '{}';
+  v_strange bigint[];
   v_removed bigint := 0;
   v_reply jsonb;
 BEGIN
@@ -167,6 +207,10 @@ BEGIN
     WHERE s.submission = p_submission AND (p_on_duplicate = 'error' OR NOT EXISTS (
       SELECT FROM haul.job j WHERE j.id = d.job AND j.url = s.url AND j.path = s.path));
   END IF;
+  v_strange := haul.lines_of_other_hosts(p_submission, 9223372036854775807);
+  v_lines := v_lines || v_strange;
+  v_others := v_others || array_fill(NULL::bigint, ARRAY[cardinality(v_strange)]);
+  v_jobs := v_jobs || array_fill(NULL::bigint, ARRAY[cardinality(v_strange)]);
   IF v_lines = '{}' THEN
     PERFORM haul.renew_submission(p_submission);
     RETURN '{"count": 0, "removed": 0, "first": []}';
@@ -175,9 +219,11 @@ BEGIN
     SELECT u.line, max(u.other_line) AS other_line, max(u.job) AS job
     FROM unnest(v_lines, v_others, v_jobs) AS u(line, other_line, job) GROUP BY u.line
   ), first AS (
-    SELECT w.*, w.line = ANY (v_below) AS directory, (
-      SELECT s.path FROM haul.staging s WHERE s.submission = p_submission AND s.line = w.line LIMIT 1) AS path
-    FROM wrong w ORDER BY w.line LIMIT p_limit
+    SELECT w.*, w.line = ANY (v_below) AS directory, s.path, CASE WHEN w.line = ANY (v_strange) THEN s.host END AS host
+    FROM (SELECT k.* FROM wrong k ORDER BY k.line LIMIT p_limit) w
+    CROSS JOIN LATERAL (
+      SELECT n.path, n.host FROM haul.staging n WHERE n.submission = p_submission AND n.line = w.line
+      ORDER BY n.host IS NOT DISTINCT FROM haul.host_of(n.url) LIMIT 1) s
   )
   SELECT jsonb_build_object('count', (SELECT count(*) FROM wrong),
     'first', (SELECT jsonb_agg(to_jsonb(f) ORDER BY f.line) FROM first f)) INTO v_reply;
@@ -190,14 +236,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bigint) IS
-  'Which lines of a submission contradict each other or existing jobs, before any line becomes a job. p_on_duplicate '
-  'skip or refresh: the same URL for the same path is the same job, another URL is wrong. replace: lines only '
-  'contradict each other, not earlier jobs. error: every path that is taken is wrong. p_remove takes these lines out '
-  'of the submission. Returns {"count", "removed": jobs that these lines asked for and that are taken out, "first": '
-  '[{"line", "path", "other_line", "job", "directory"}]}, the first p_limit of them by line: "other_line" is the '
+  'Which lines of a submission contradict each other or existing jobs, or have a host that is not that of their '
+  'URL, before any line becomes a job. p_on_duplicate skip or refresh: the same URL for the same path is the same '
+  'job, another URL is wrong. replace: lines only contradict each other, not earlier jobs. error: every path that '
+  'is taken is wrong. p_remove takes these lines out of the submission. Returns {"count", "removed": jobs that '
+  'these lines asked for and that are taken out, "first": [{"line", "path", "other_line", "job", "directory", '
+  '"host"}]}, the first p_limit of them by line: "host" is one that is not that of the URL, "other_line" the '
   'earlier line with the path, else "job" has it, else, with "directory", other lines need the path as a directory. '
-  'Raises HA003 for a queue that does not exist, HA007 for a submission that has ended or whose lines are not p_staged '
-  '(NULL = any number).';
+  'Raises HA003 for a queue that does not exist, HA007 for a submission that has ended or whose lines are not '
+  'p_staged (NULL = any number).';
 
 -- Whoever reads jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text

@@ -63,8 +63,8 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   '[{"kind", "name", "jobs"}]: jobs in another batch, where a batch is given, or another queue, "unchecked": jobs '
   'whose line has a digest that they neither demand nor have, "unapplied": jobs that lack other options of their '
   'line, "others": ids outside the batch, "left"}. The first four add up to the lines of this step. Raises HA003 for '
-  'a queue that does not exist, HA004 for an option of the wrong kind, HA007 for a submission that has ended, HA008 '
-  'for a path that another job has.';
+  'a queue that does not exist, HA004 for an option of the wrong kind or a host that is not that of the URL, HA007 for '
+  'a submission that has ended, HA008 for a path that another job has.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -174,6 +174,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET w
 SET enable_nestloop = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
+  v_wrong bigint;
 BEGIN
   WITH gone AS (
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= p_last
@@ -186,6 +187,9 @@ BEGIN
     -- Each host is looked up once.
     SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id
       FROM (SELECT DISTINCT l.host FROM lines l) n
+  ), origins AS MATERIALIZED (
+    -- Lines may come from other sessions until the moment in which they are taken.
+    SELECT l.host, haul.origin_of(l.url) AS origin, min(l.line) AS line FROM lines l GROUP BY 1, 2
   ), paths AS (
     -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
     INSERT INTO haul.dedupe (store, path_digest, job)
@@ -213,14 +217,16 @@ BEGIN
     SELECT a.host, a.priority, min(a.id) AS head FROM added a WHERE coalesce(p_after, '0') <= '0' GROUP BY a.host,
       a.priority
   )
-  SELECT (SELECT count(*) FROM added), array_agg(n.host), array_agg(n.priority), array_agg(n.head)
-  INTO jobs, hosts, priorities, heads FROM lanes n;
+  SELECT (SELECT count(*) FROM added), array_agg(n.host), array_agg(n.priority), array_agg(n.head),
+    (SELECT min(o.line) FROM origins o WHERE haul.host_of(o.origin) IS DISTINCT FROM o.host)
+  INTO jobs, hosts, priorities, heads, v_wrong FROM lanes n;
+  PERFORM haul.refuse_host(v_wrong);
 END
 $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
   'Makes jobs of a submission''s lines up to p_last whose paths nobody has, and removes these lines. Returns how '
   'many, and the lanes that the caller arms, with the first job of each. p_after NULL or 0 = at once; else there are '
-  'no lanes to arm.';
+  'no lanes to arm. Raises HA004 for a line whose host is not that of its URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,

@@ -23,6 +23,8 @@ BEGIN
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
   WHERE s.submission = p_submission AND s.line <= v_last;
+  -- Lines that come later have no owner, and no job becomes what they say.
+  PERFORM haul.refuse_host((haul.lines_of_other_hosts(p_submission, v_last))[1]);
 
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND EXISTS (
     SELECT FROM haul.job j WHERE j.id = s.owner AND j.url = s.url
@@ -69,4 +71,5 @@ COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, in
   'queue and batch. A running job is asked to stop, and its line is put behind all others for a later call. Other '
   'arguments as for submit(). p_unfinished: completed and cancelled jobs stay as they are. Returns {"replaced": how '
   'many jobs, "skipped": lines that repeat another of this submission or whose jobs stay, "waiting": lines put '
-  'behind, "left": lines of these p_limit for submit()}. Raises HA003 for a queue that does not exist.';
+  'behind, "left": lines of these p_limit for submit()}. Raises HA003 for a queue that does not exist, HA004 as '
+  'submit().';

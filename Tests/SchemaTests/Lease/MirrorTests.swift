@@ -91,6 +91,12 @@ struct MirrorTests {
     ("https://A.test/x?y=/#z", "a.test"), ("http://a.test.:8080/", "a.test:8080"),
     ("ftp://u:p@a.test", "a.test"), ("https://[::1]:8443/x", "[::1]:8443"),
     ("https://a.test.?q", "a.test"), ("a.test/x", nil), ("https:///x", nil),
+    ("https://a.test:443/x", "a.test"), ("http://a.test:443/x", "a.test:443"),
+    ("https://a.test:0443/x", "a.test"), ("https://a.test:/x", "a.test"),
+    ("sftp://a.test:22/x", "a.test"),
+    ("http://[0::1]/x", "[::1]"), ("http://[::1%251]:80/x", "[::1]"), ("http://[1.2.3.4]/x", nil),
+    ("https://%61.test/x", nil), ("https://\u{ff41}.test/x", nil), ("http://127.1/x", nil),
+    ("http://0x7f000001/x", nil), ("https://a.test:0/x", nil), ("https://a.test:x/", nil),
   ])
   func `a URL's host has the name that hosts have`(url: String, name: String?) async throws {
     try await withTestDatabase { database in

@@ -92,9 +92,10 @@ final class Pool: Sendable {
     return try await column("SELECT id FROM haul.job WHERE path = ANY ($1) ORDER BY id", [paths])
   }
 
-  /// A line whose host is the path's first component.
+  /// A line whose URL is written as `https://host/…`.
   static func line(_ number: Int, _ url: String, _ path: String) -> SubmitLine {
-    let host = String(path.prefix { $0 != "/" })
+    let authority = url.split(separator: "/", omittingEmptySubsequences: false)[2]
+    let host = String(authority.split(separator: "@").last ?? "")
     return SubmitLine(line: number, url: url, host: host, path: path)
   }
 
