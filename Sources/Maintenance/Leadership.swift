@@ -121,8 +121,12 @@ package final class Leadership: Sendable {
       // Dead workers are looked for again, however many jobs are due.
       if moved.due < Self.promoteLimit || ContinuousClock.now >= end { break }
     }
+    // A leader that lets more than three seconds pass between two rounds rescues nobody for a while.
+    let lateEnd = ContinuousClock.now + Self.round / 2
     try await work.withConnection { connection in
-      while try await JobQueue(connection).rollUp(limit: Self.promoteLimit) == Self.promoteLimit {}
+      while try await JobQueue(connection).rollUp(limit: Self.promoteLimit) == Self.promoteLimit,
+        ContinuousClock.now < lateEnd
+      {}
       try await JobQueue(connection).sweepOn(limit: Self.promoteLimit)
       try await JobQueue(connection).clearSubmissions(limit: Self.clearLimit)
     }

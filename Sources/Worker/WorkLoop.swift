@@ -80,12 +80,12 @@ final class WorkLoop: Sendable {
         ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
       }
       let room = isDraining ? 0 : room
-      if runningJobs.hasEndings || (room > 0 && isClaimDue) {
+      if runningJobs.hasEndings() || (room > 0 && isClaimDue) {
         if let rest = gathering(until: .now) {
           await wake.wait(upTo: rest)
           continue
         }
-        try await call(room: isClaimDue || runningJobs.hasEndings ? room : 0)
+        try await call(room: isClaimDue || runningJobs.hasEndings() ? room : 0)
         continue
       }
       if isDraining, runningJobs.isEmpty { return }
@@ -100,7 +100,7 @@ final class WorkLoop: Sendable {
         continue
       }
       let wait = room > 0 ? state.withLock { $0.wait } : nil
-      await wake.wait(upTo: [wait, runningJobs.timeToSettle].compactMap(\.self).min())
+      await wake.wait(upTo: [wait, runningJobs.timeToSettle()].compactMap(\.self).min())
       // Room without news: the wait is over.
       if room > 0 { state.withLock { $0.isClaimDue = true } }
     }

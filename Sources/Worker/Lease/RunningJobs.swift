@@ -31,17 +31,17 @@ final class RunningJobs: Sendable {
   var running: [JobRun] { state.withLock { Array($0.running.values) } }
   var runningCount: Int { state.withLock { $0.running.count } }
   /// Whether something is to be settled now.
-  var hasEndings: Bool { state.withLock { !$0.endings.isEmpty || Self.isDue($0) } }
+  func hasEndings(now: ContinuousClock.Instant = .now) -> Bool {
+    state.withLock { !$0.endings.isEmpty || Self.isDue($0, now) }
+  }
   var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.unsettled.isEmpty } }
   /// How long until what was put off is to be settled; nil where nothing was.
-  var timeToSettle: Duration? {
-    state.withLock {
-      $0.putOff.isEmpty ? nil : max(ContinuousClock.now.duration(to: $0.putOffUntil), .zero)
-    }
+  func timeToSettle(now: ContinuousClock.Instant = .now) -> Duration? {
+    state.withLock { $0.putOff.isEmpty ? nil : max(now.duration(to: $0.putOffUntil), .zero) }
   }
 
-  private static func isDue(_ state: State) -> Bool {
-    !state.putOff.isEmpty && state.putOffUntil <= .now
+  private static func isDue(_ state: State, _ now: ContinuousClock.Instant) -> Bool {
+    !state.putOff.isEmpty && state.putOffUntil <= now
   }
 
   /// A run by its token.
@@ -60,11 +60,11 @@ final class RunningJobs: Sendable {
   }
 
   /// Endings for the next call; kept until `took`.
-  func takeEndings() -> [LeaseEnding] {
+  func takeEndings(now: ContinuousClock.Instant = .now) -> [LeaseEnding] {
     state.withLock { state in
       state.settling += state.endings
       state.endings = []
-      if Self.isDue(state) {
+      if Self.isDue(state, now) {
         state.settling += state.putOff
         state.putOff = []
       }
@@ -75,7 +75,8 @@ final class RunningJobs: Sendable {
   /// The reply to call `number` was taken in: its endings are settled, except those in `later`, and its leases run.
   /// Returns the new leases: a repeated call may bring some a second time.
   func took(
-    _ number: Int64, _ leases: [Lease], later: Set<Int64>, makeRun: (Lease) -> JobRun
+    _ number: Int64, _ leases: [Lease], later: Set<Int64>, now: ContinuousClock.Instant = .now,
+    makeRun: (Lease) -> JobRun
   ) -> [JobRun] {
     state.withLock { state in
       state.seen = number
@@ -84,7 +85,7 @@ final class RunningJobs: Sendable {
       if !heldUp.isEmpty {
         // Those that wait already are not put off once more.
         if state.putOff.isEmpty {
-          state.putOffUntil = .now + state.pause
+          state.putOffUntil = now + state.pause
           state.pause = min(state.pause * 2, Self.longestPause)
         }
         state.putOff += heldUp

@@ -1,4 +1,5 @@
 import Glibc
+import Postgres
 import TestSupport
 import Testing
 
@@ -28,6 +29,38 @@ import Testing
       try await coordinator.event("leader.standby")
       try await pool.stop(worker)
       try await coordinator.event("leader.elected", within: .seconds(15))
+    }
+  }
+
+  /// A step of promotion, or of adding up, that always leaves more to do.
+  @Test(arguments: [
+    (
+      "promote(p_limit integer, OUT due integer, OUT unheld integer)",
+      "due := p_limit; unheld := 0;"
+    ),
+    ("roll_up(p_limit integer) RETURNS integer", "RETURN p_limit;"),
+  ])
+  func `a leader looks for dead workers however much there is to do`(
+    function: String, body: String
+  ) async throws {
+    try await HaulPool.open { pool in
+      try await pool.admin.script(
+        """
+        CREATE OR REPLACE FUNCTION haul.\(function) LANGUAGE plpgsql SECURITY DEFINER AS $$
+        BEGIN
+          \(body)
+        END
+        $$
+        """)
+      let coordinator = try pool.start(["coordinator"])
+      try await coordinator.event("leader.elected")
+      let round = "SELECT coalesce(max(round_at)::text, '') FROM haul.pulse"
+      for _ in 1...3 {
+        let before: String = try await pool.value(round)
+        try await eventually("another round") { try await pool.value(round) != before }
+      }
+      coordinator.signal(SIGTERM)
+      #expect(try await coordinator.exit() == .code(0))
     }
   }
 

@@ -39,6 +39,37 @@ struct SettleTests {
     }
   }
 
+  /// Both tokens are live, and neither belongs to its job.
+  @Test func `crossed tokens change nothing, and do not keep others from ending`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(2)
+      try await pool.submit(1, to: "b.test")
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(3).sorted { $0.job < $1.job }
+      try #require(leases.map(\.host) == ["a.test", "a.test", "b.test"])
+      let crossed = [(leases[0], leases[1]), (leases[1], leases[0])].map {
+        LeaseEnding(job: $0.job, token: $1.token, result: .completed)
+      }
+      #expect(try await worker.call(crossed).settled.isEmpty)
+      #expect(try await pool.states() == ["running": 3])
+      // Where hosts are held up, each host's jobs end alone.
+      let keys =
+        crossed + [LeaseEnding(job: leases[2].job, token: leases[2].token, result: .failed)]
+      let ended: [Int64] = try await pool.column(
+        """
+        SELECT (e ->> 'job')::bigint FROM jsonb_array_elements(haul.end_by_host($1, (
+          SELECT jsonb_agg(jsonb_build_object('job', k.job, 'token', k.token, 'result', 'completed'))
+          FROM unnest($2::bigint[], $3::bigint[]) AS k(job, token)))) e
+        """, [worker.caller.worker, keys.map(\.job), keys.map(\.token)])
+      #expect(ended == [leases[2].job])
+      #expect(try await pool.states() == ["running": 2, "completed": 1])
+      let others = leases.dropLast().map {
+        LeaseEnding(job: $0.job, token: $0.token, result: .completed)
+      }
+      #expect(try await worker.call(others).settled.count == 2)
+    }
+  }
+
   @Test func `a job's own failure is scheduled, promoted and counted`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1, options: JobOptions(maxAttempts: 2))[0]

@@ -247,4 +247,32 @@ struct ResubmitTests {
         refusal == .noSuchName("there is no queue \"nowhere\"", hint: "Queues: data, default"))
     }
   }
+
+  /// `isDone` reads files of any size meanwhile. Other calls limit how long their transactions may stand idle.
+  @Test func `its transaction may stand idle while files are compared`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      try await pool.bring(pool.submit(1)[0], to: .completed, by: worker)
+      // What the limit is after the comparison, in the same transaction.
+      try await pool.admin.script(
+        """
+        CREATE TABLE public.seen (idle interval);
+        CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+          INSERT INTO public.seen SELECT current_setting('idle_in_transaction_session_timeout')::interval;
+          RETURN NULL;
+        END
+        $$;
+        GRANT INSERT ON public.seen TO haul_admin;
+        CREATE TRIGGER note AFTER DELETE ON haul.staging EXECUTE FUNCTION public.note();
+        """)
+      let reply = try await pool.resubmit([Self.line], isDone: { _ in true })
+      #expect(reply.finished.count == 1)
+      #expect(try await pool.value("SELECT count(*) > 0 FROM public.seen"))
+      #expect(try await pool.value("SELECT min(idle) > interval '1 day' FROM public.seen"))
+      #expect(
+        try await pool.value("SELECT current_setting('idle_in_transaction_session_timeout')") == "0"
+      )
+    }
+  }
 }
