@@ -109,15 +109,18 @@ COMMENT ON FUNCTION haul.sees_all_sessions() IS
 
 CREATE OR REPLACE FUNCTION haul.open_transactions() RETURNS TABLE (holder text, age interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
-  SELECT format('process %s of %s', a.pid, a.usename), clock_timestamp() - coalesce(a.xact_start, a.failed_at)
+  -- One moment for all, so that the oldest is the one that began first.
+  SELECT format('process %s of %s', a.pid, a.usename),
+    (SELECT clock_timestamp()) - coalesce(a.xact_start, a.failed_at)
   FROM (
     -- An open transaction that has failed no longer has its start.
     SELECT n.*, CASE WHEN n.state = 'idle in transaction (aborted)' THEN n.state_change END AS failed_at
     FROM pg_stat_activity n) a
-  WHERE a.datname IS NOT NULL AND a.pid <> pg_backend_pid()
+  WHERE a.datname IS NOT NULL AND a.usename IS NOT NULL AND a.pid <> pg_backend_pid()
     AND coalesce(a.backend_type, 'client backend') = 'client backend'
     -- Every role may see this lock, which a session has until its transaction ends or fails.
-    AND (coalesce(a.xact_start, a.failed_at) IS NOT NULL OR EXISTS (SELECT FROM pg_locks l
+    AND (coalesce(a.xact_start, a.failed_at) IS NOT NULL
+      OR coalesce(a.state, 'disabled') = 'disabled' AND EXISTS (SELECT FROM pg_locks l
       WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid = a.pid))
 $$;
 COMMENT ON FUNCTION haul.open_transactions() IS
