@@ -21,7 +21,8 @@ package struct WebURL: Sendable, Hashable {
   package let query: String?
   /// Whether a user name or password stands in the URL. The engine refuses such URLs.
   package let hasCredentials: Bool
-  /// The unit of politeness: `example.org`, or `example.org:8443` if that is not the scheme's port.
+  /// The unit of politeness: `example.org`, or `example.org:8443` if that is not the scheme's port. An IPv6 address is
+  /// written as inet_ntop(3) does, since libcurl leaves several spellings of one.
   package let hostKey: String
 
   /// Parses an absolute URL.
@@ -105,7 +106,9 @@ package struct WebURL: Sendable, Hashable {
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)
     guard labels.allSatisfy({ (1...63).contains($0.utf8.count) }) else { throw .badHost }
     let isDefault = parser.get(CURLUPART_PORT, UInt32(CURLU_NO_DEFAULT_PORT)) == nil
-    hostKey = isDefault ? name : "\(name):\(port)"
+    let address = name.hasPrefix("[") ? IPAddress(String(name.dropFirst().dropLast())) : nil
+    let key = address.map { "[\($0)]" } ?? name
+    hostKey = isDefault ? key : "\(key):\(port)"
   }
 
   /// Scheme, host and port: what ``isSameOrigin(as:)`` compares.

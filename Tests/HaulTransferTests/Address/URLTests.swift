@@ -29,6 +29,9 @@ struct URLTests {
     ("http://例え.テスト/", "http://xn--r8jz45g.xn--zckzah/", "xn--r8jz45g.xn--zckzah", 80),
     ("http://１２７.0.0.1/", "http://127.0.0.1/", "127.0.0.1", 80),
     ("http://[::1%25lo]/", "http://[::1%25lo]/", "[::1]", 80),
+    // One address is one host, however libcurl leaves it.
+    ("http://[64:ff9b::1.2.3.4]/", "http://[64:ff9b::1.2.3.4]/", "[64:ff9b::102:304]", 80),
+    ("http://[::1:2]:81/", "http://[::1:2]:81/", "[::0.1.0.2]:81", 81),
     ("http://1.2.3.4.5/", "http://1.2.3.4.5/", "1.2.3.4.5", 80),
   ])
   func `a URL is taken apart as libcurl does`(
