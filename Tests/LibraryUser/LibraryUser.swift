@@ -8,6 +8,8 @@ import HaulTransfer
 ///                                              N at a time
 ///     LibraryUser gauge URL DIRECTORY COUNT…   downloads as often as each COUNT says, eight at a time, and
 ///                                              says before and after each what the process holds
+///     LibraryUser start URL DIRECTORY COUNT    starts so many downloads at once, and says what they took: milliseconds,
+///                                              and KiB of memory at most
 ///     LibraryUser keep URL PATH DATA           goes on from the file DATA if it is there, and keeps it
 ///     LibraryUser starve URL DIRECTORY FREE [CA PORT]
 ///                                              downloads with no descriptors to spare, one, … up to FREE,
@@ -34,6 +36,9 @@ enum LibraryUser {
     case "gauge":
       try await gauge(
         downloader, arguments[1], in: arguments[2], counts: arguments[3...].compactMap { Int($0) })
+    case "start":
+      try await start(
+        downloader, arguments[1], in: arguments[2], count: Int(arguments[3]) ?? 1)
     case "keep": try await keep(downloader, arguments[1], to: arguments[2], data: arguments[3])
     default: exit(64)
     }
@@ -67,6 +72,17 @@ enum LibraryUser {
       }
       try say(held())
     }
+  }
+
+  private static func start(
+    _ downloader: Downloader, _ url: String, in directory: String, count: Int
+  ) async throws {
+    let began = ContinuousClock.now
+    let downloads = (0..<count).map { downloader.start(url, to: "\(directory)/\($0)") }
+    for download in downloads { _ = try await download.value }
+    let time = Int64((ContinuousClock.now - began) / .milliseconds(1))
+    say("\(time) \(try held().prefix { $0 != " " })")
+    await downloader.shutdown()
   }
 
   /// Peak and present memory in KiB, and open descriptors.
