@@ -68,6 +68,37 @@ extension JobQueue {
     }
   }
 
+  /// The most jobs that ``affected(_:in:)`` counts.
+  package static let mostAffected = 1_000_000
+
+  /// How many jobs of `selector` are in each of these states now; at most ``mostAffected`` are counted.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
+  package func affected(
+    _ selector: JobSelector, in states: [JobState]
+  ) async throws -> [(state: JobState, count: Int)] {
+    try await requireNames(selector)
+    let rows = try await rows(
+      """
+      SELECT state::text AS state, count(*)::int AS count FROM (
+        SELECT j.state FROM haul.jobs j
+        WHERE ($1::bigint[] IS NULL OR j.job = ANY ($1))
+          AND ($2::text IS NULL OR j.batch = $2)
+          AND ($3::text IS NULL OR j.queue = $3)
+          AND ($4::text IS NULL OR j.host = $4)
+          AND ($5::text IS NULL OR j.state = $5::haul.job_state)
+          AND ($6::text IS NULL OR j.error = $6) AND j.state = ANY ($7::haul.job_state[])
+        LIMIT $8) t
+      GROUP BY t.state ORDER BY t.state
+      """,
+      [
+        selector.ids, selector.batch, selector.queue, selector.host, selector.state?.rawValue,
+        selector.error?.rawValue, states.map(\.rawValue), Self.mostAffected,
+      ])
+    return try rows.map {
+      (JobState(rawValue: try $0.decode("state")), try $0.decode("count"))
+    }
+  }
+
   /// Calls a function that does a part of its work each time, until nothing is left; returns the sum.
   private func steps(
     _ onStep: (Int) -> Void, _ call: () async throws -> Row

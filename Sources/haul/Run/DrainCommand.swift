@@ -15,12 +15,15 @@ struct DrainCommand: HaulCommand {
     Example("haul drain 7", "Drains worker 7; 'haul workers' shows the ids."),
     Example("haul drain 7 --database service=pool", "The same in the pool of a libpq service."),
   ]
-  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let options: [Option<Self>] =
+    [.flag("dry-run", \.isDryRun, "Only name the workers; change nothing.")] + group(\.output)
+    + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("worker", \.workers, "Ids of workers.").from(.names("worker"))
   ]
 
   var workers: [Int64] = []
+  var isDryRun = false
   var output = OutputOptions()
   var database = DatabaseOptions()
 
@@ -30,7 +33,18 @@ struct DrainCommand: HaulCommand {
       for worker in workers {
         // Its name is asked for first: where this is a local pool's last worker, the database ends with it. And it is
         // drained even where there is none: who may not drain is told so, whatever the id.
-        let name = try await queue.worker(worker)?.name
+        let row = try await queue.worker(worker)
+        let name = row?.name
+        if isDryRun {
+          if let name {
+            try output.print(
+              [.init("dry_run", .bool(true)), .init("worker", .number(worker))],
+              orSay: "would drain \(name)")
+          } else {
+            absent.append(worker)
+          }
+          continue
+        }
         let isRunning = try await queue.drainWorker(worker)
         guard let name else {
           absent.append(worker)

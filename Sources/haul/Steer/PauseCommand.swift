@@ -17,6 +17,7 @@ struct PauseCommand: ControlCommand {
 
   var ids: [Int64] = []
   var selectors = SelectorOptions()
+  var confirm = ConfirmOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 }

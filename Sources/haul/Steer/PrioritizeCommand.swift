@@ -17,7 +17,7 @@ struct PrioritizeCommand: HaulCommand {
   ]
   static let options: [Option<Self>] =
     [.value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last; must be given.")]
-    + group(\.selectors) + group(\.output) + group(\.database)
+    + group(\.selectors) + group(\.confirm) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
   ]
@@ -25,6 +25,7 @@ struct PrioritizeCommand: HaulCommand {
   var ids: [Int64] = []
   var priority: Int?
   var selectors = SelectorOptions()
+  var confirm = ConfirmOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 
@@ -32,10 +33,15 @@ struct PrioritizeCommand: HaulCommand {
     guard let priority else { throw ExitError(.usage, "option '--priority' is missing.") }
     let selector = try selectors.required(ids: ids)
     let steps = CountLine("prioritized")
-    let count = try await database.writing.withQueue {
-      try await $0.prioritize(selector, to: priority, onStep: steps.show)
+    let count = try await database.writing.withQueue { queue -> Int? in
+      guard
+        try await confirm.allows(
+          "prioritize", selector, in: JobAction.live, queue, output)
+      else { return nil }
+      return try await queue.prioritize(selector, to: priority, onStep: steps.show)
     }
     steps.clear()
+    guard let count else { return }
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0

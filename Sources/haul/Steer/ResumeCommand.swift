@@ -14,6 +14,7 @@ struct ResumeCommand: ControlCommand {
 
   var ids: [Int64] = []
   var selectors = SelectorOptions()
+  var confirm = ConfirmOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 }

@@ -25,11 +25,12 @@ struct RetryCommand: ControlCommand {
         "if-exists", "<policy>", \.ifExists,
         "What they do from now on when a file stands under the final name; without it what they did."
       )
-    ] + group(\.selectors) + group(\.output) + group(\.database)
+    ] + group(\.selectors) + group(\.confirm) + group(\.output) + group(\.database)
 
   var ifExists: CollisionPolicy?
   var ids: [Int64] = []
   var selectors = SelectorOptions()
+  var confirm = ConfirmOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
 

@@ -34,6 +34,7 @@ struct VerifyCommand: HaulCommand {
         "A store and the directory it is mounted at; must be given, and may be repeated."
       ).from(.mounts("store")),
       .flag("requeue", \.requeue, "Queue the jobs of missing and damaged files again."),
+      .flag("dry-run", \.isDryRun, "With --requeue: only list them, and change nothing."),
     ] + group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
@@ -45,6 +46,7 @@ struct VerifyCommand: HaulCommand {
   var ids: [Int64] = []
   var stores: [MountArgument] = []
   var requeue = false
+  var isDryRun = false
   var selectors = SelectorOptions()
   var output = OutputOptions()
   var database = DatabaseOptions()
@@ -109,7 +111,9 @@ struct VerifyCommand: HaulCommand {
         let digest = job.digest.flatMap { ExpectedDigest(spelled: $0) }
         let verdict = await verifier.look(at: path, length: job.bytes, digest: digest)
         tally.add(job, verdict, hasDigest: digest != nil, isAlone: isAlone)
-        guard requeue, verdict.isDamaged, tally.damaged.last?.job == job.job else { continue }
+        guard requeue, !isDryRun, verdict.isDamaged, tally.damaged.last?.job == job.job else {
+          continue
+        }
         guard queues.contains(job.queue) else {
           tally.queueless += 1
           continue

@@ -1,0 +1,62 @@
+import Arguments
+import Glibc
+import HaulSystem
+import JobModel
+import JobQueue
+import Terminal
+
+/// Asks before a command changes more jobs than its user may have in mind.
+struct ConfirmOptions: OptionGroup {
+  static let title: String? = nil
+  static let options: [Option<Self>] = [
+    .flag("dry-run", \.isDryRun, "Only count the jobs by state; change nothing."),
+    .flag(
+      "yes", \.isConfirmed,
+      "Do not ask. On a terminal Haul asks if neither ids nor --batch are given."),
+  ]
+
+  var isDryRun = false
+  var isConfirmed = false
+
+  /// Returns whether the command may change the jobs of `selector`. Prints what it would do where nothing is to be changed.
+  ///
+  /// `verb` is what it does to them: `cancel`. `states` are the states that it changes.
+  ///
+  /// - Throws: ``ExitError`` where the user says no.
+  func allows(
+    _ verb: String, _ selector: JobSelector, in states: [JobState], _ queue: JobQueue,
+    _ output: OutputOptions
+  ) async throws -> Bool {
+    guard isDryRun || asks(selector) else { return true }
+    let counts = try await queue.affected(selector, in: states)
+    let total = counts.reduce(0) { $0 + $1.count }
+    let shown = counts.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
+    let jobs = counted(total, "job")
+    let sentence =
+      "\(verb) \(total == JobQueue.mostAffected ? "at least " : "")\(jobs)\(total == 0 ? "" : " (\(shown))")"
+    if isDryRun {
+      try output.print(
+        [.init("dry_run", .bool(true)), .init("jobs", .number(total))], orSay: "would \(sentence)")
+      return false
+    }
+    if total == 0 { return true }
+    StandardStream.say("\(sentence.prefix(1).uppercased())\(sentence.dropFirst())? [y/N] ")
+    let answer = readLine()?.trimmed.lowercased()
+    guard answer == "y" || answer == "yes" else {
+      throw ExitError(.failed, "nothing was changed.")
+    }
+    return true
+  }
+
+  /// Whether a person is there who may have meant less.
+  private func asks(_ selector: JobSelector) -> Bool {
+    !isConfirmed && selector.ids == nil && selector.batch == nil
+      && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+  }
+}
