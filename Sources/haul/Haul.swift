@@ -56,7 +56,7 @@ enum Haul {
         "WATCH",
         [
           CommandNode(TopCommand.self), CommandNode(WatchCommand.self),
-          CommandNode(JobsCommand.self), CommandNode(JobCommand.self),
+          CommandNode(JobsCommand.self), CommandNode(JobCommand.self), CommandNode(WhyCommand.self),
           CommandNode(WorkersCommand.self), CommandNode(QueuesCommand.self),
           CommandNode(HostsCommand.self),
           CommandNode(BatchesCommand.self),
