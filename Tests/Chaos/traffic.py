@@ -145,7 +145,11 @@ class Traffic:
     def check_refetched(self, path, requests):
         """After a kill no more is fetched again than one checkpoint interval and the time to write it."""
         figures = self.book.figures
+        chain = []
         for before, after in zip(requests, requests[1:]):
+            # The requests of one worker in a row: where a connection broke, it asks on from what it has, durable or not.
+            same = chain and (chain[-1]["client"], chain[-1]["version"]) == (before["client"], before["version"])
+            chain = chain + [before] if same else [before]
             if not before["marks"] or before["version"] != after["version"]:
                 continue
             begin = after["start"] or 0
@@ -164,7 +168,8 @@ class Traffic:
             for window in sorted(self.book.outages + self.book.frozen, key=lambda window: window[0], reverse=True):
                 if ledger.overlap([window], wanted - WRITE, life.end):
                     wanted = min(wanted, window[0] - CHECKPOINT - WRITE)
-            safe = max([offset for moment, offset in before["marks"] if moment <= wanted] or [before["start"] or 0])
+            marks = [offset for request in chain for moment, offset in request["marks"] if moment <= wanted]
+            safe = max(marks or [chain[0]["start"] or 0])
             self.book.checks["kills against the checkpoint interval"] += 1
             # The last 4 KiB are fetched again and compared.
             if begin < safe - 4096 - IN_HAND:
