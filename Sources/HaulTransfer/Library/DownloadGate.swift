@@ -32,10 +32,7 @@ final class DownloadGate: Sendable {
 
   /// Changes the place of one that waits. Of one that is not there or runs, nothing changes.
   func prioritize(_ download: Download, _ ticket: Ticket) {
-    change { state in
-      guard state.downloads[ticket] != nil, state.line.isWaiting(ticket) else { return }
-      state.line.add(ticket, host: download.host, priority: download.priority)
-    }
+    change { $0.line.prioritize(ticket, download.priority) }
   }
 
   /// Removes the download, whether it waits or runs. One that is not there is no error.

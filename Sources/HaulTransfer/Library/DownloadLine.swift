@@ -5,12 +5,14 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   private struct Place: Sendable {
     let member: Member
     let host: String
-    let priority: Int
-    /// The order of arrival; also tells a place from an older one of the same member.
-    let number: Int
+    var priority: Int
+    /// The order of arrival.
+    let arrival: Int
+    /// Tells a place from an older one of the same member.
+    var number: Int
 
     func precedes(_ other: Place) -> Bool {
-      priority != other.priority ? priority > other.priority : number < other.number
+      priority != other.priority ? priority > other.priority : arrival < other.arrival
     }
   }
 
@@ -23,11 +25,11 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   /// Nobody begins.
   var isSuspended = false
 
-  /// The number of each that waits, and the host of each that runs.
-  private var waiting: [Member: Int] = [:]
+  /// The place of each that waits, and the host of each that runs.
+  private var waiting: [Member: Place] = [:]
   private var running: [Member: String] = [:]
   private var runningOfHost: [String: Int] = [:]
-  private var arrivals = 0
+  private var numbers = 0
   private var heap = Heap(precedes: { (one: Place, other: Place) in one.precedes(other) })
   /// Places that were next but whose host is full, by host.
   private var parked: [String: Heap<Place>] = [:]
@@ -37,15 +39,33 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     self.limitPerHost = limitPerHost
   }
 
+  /// The number of places that are kept, those that mean nothing any more included.
+  var places: Int { heap.count + parked.values.reduce(0) { $0 + $1.count } }
+
   /// Appends a member. One that waits already gets a new place.
   mutating func add(_ member: Member, host: String, priority: Int) {
-    arrivals += 1
-    waiting[member] = arrivals
-    heap.insert(Place(member: member, host: host, priority: priority, number: arrivals))
+    numbers += 1
+    take(
+      Place(member: member, host: host, priority: priority, arrival: numbers, number: numbers))
   }
 
-  /// Whether the member has a place and has not begun.
-  func isWaiting(_ member: Member) -> Bool { waiting[member] != nil }
+  /// Changes the priority of a member that waits; among equals it stays where it came. Of another nothing changes.
+  mutating func prioritize(_ member: Member, _ priority: Int) {
+    guard var place = waiting[member], place.priority != priority else { return }
+    numbers += 1
+    (place.priority, place.number) = (priority, numbers)
+    take(place)
+  }
+
+  private mutating func take(_ place: Place) {
+    waiting[place.member] = place
+    heap.insert(place)
+    guard heap.count > 2 * waiting.count + 16 else { return }
+    // Most places are old ones. Those that are parked wait in the heap again until it is their turn.
+    parked = [:]
+    heap = Heap(precedes: { $0.precedes($1) })
+    for place in waiting.values { heap.insert(place) }
+  }
 
   /// Removes a member, wherever it is. One that is not there is no error.
   mutating func remove(_ member: Member) {
@@ -56,7 +76,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     while let next = parked[host]?.removeFirst() {
       if parked[host]?.isEmpty == true { parked[host] = nil }
       // One that has left frees no place for the next.
-      guard waiting[next.member] == next.number else { continue }
+      guard waiting[next.member]?.number == next.number else { continue }
       heap.insert(next)
       break
     }
@@ -67,7 +87,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     guard !isSuspended, running.count < limit else { return nil }
     while let place = heap.removeFirst() {
       // An older place of one that has left or was added again.
-      guard waiting[place.member] == place.number else { continue }
+      guard waiting[place.member]?.number == place.number else { continue }
       if let limitPerHost, runningOfHost[place.host, default: 0] >= limitPerHost {
         parked[place.host, default: Heap(precedes: { $0.precedes($1) })].insert(place)
         continue
@@ -99,6 +119,7 @@ private struct Heap<Element: Sendable>: Sendable {
   }
 
   var isEmpty: Bool { elements.isEmpty }
+  var count: Int { elements.count }
 
   mutating func insert(_ element: Element) {
     elements.append(element)

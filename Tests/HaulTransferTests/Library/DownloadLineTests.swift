@@ -31,6 +31,29 @@ struct DownloadLineTests {
     #expect(admitted(&line) == [])
   }
 
+  /// Whoever came first goes first among equals, also after a change.
+  @Test func `a change of the priority keeps the order of arrival`() {
+    var line = DownloadLine<Int>(limit: 0, limitPerHost: 1)
+    for member in 1...4 { line.add(member, host: "h\(member)", priority: 0) }
+    line.prioritize(1, 0)
+    line.prioritize(4, 1)
+    line.prioritize(3, 1)
+    line.prioritize(5, 1)
+    line.limit = 9
+    #expect(admitted(&line) == [3, 4, 1, 2])
+    line.prioritize(3, 2)
+    #expect(admitted(&line) == [])
+  }
+
+  @Test func `changes of priorities take no room`() {
+    var line = DownloadLine<Int>(limit: 0)
+    for member in 1...4 { line.add(member, host: "h", priority: 0) }
+    for change in 1...10_000 { line.prioritize(1 + change % 4, change) }
+    #expect(line.places < 100)
+    line.limit = 4
+    #expect(admitted(&line) == [1, 4, 3, 2])
+  }
+
   @Test func `a full host lets those of others pass`() {
     var line = DownloadLine<Int>(limit: 10, limitPerHost: 1)
     for member in 1...6 {

@@ -58,6 +58,20 @@ struct SteeringTests {
     #expect(bench.asked == ["/a", "/c", "/b"])
   }
 
+  @Test func `a priority that is set back loses no place`() async throws {
+    let bench = try LibraryBench()
+    let queue = DownloadQueue(bench.downloader, maxConcurrent: 1)
+    queue.isSuspended = true
+    let downloads = ["a", "b", "c", "d"].map { queue.start(bench.request($0)) }
+    downloads[0].priority = 5
+    downloads[0].priority = 0
+    downloads[3].priority = 1
+    downloads[2].priority = 1
+    queue.isSuspended = false
+    for download in downloads { _ = try await download.value }
+    #expect(bench.asked == ["/c", "/d", "/a", "/b"])
+  }
+
   @Test func `a suspended download gives its place away and goes on later`() async throws {
     let bench = try LibraryBench()
     let queue = DownloadQueue(bench.downloader, maxConcurrent: 1)
