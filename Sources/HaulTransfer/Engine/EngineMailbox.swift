@@ -12,7 +12,8 @@ struct PendingExchange: Sendable {
   func refuse(_ outcome: ExchangeOutcome) {
     continuation.resume(
       returning: ExchangeResult(
-        head: nil, outcome: outcome, bytes: 0, primaryAddress: nil, refusedAddresses: []))
+        head: nil, outcome: outcome, bytes: 0, cookies: request.cookies, primaryAddress: nil,
+        refusedAddresses: []))
   }
 }
 

@@ -100,12 +100,11 @@ extension PartTransfer {
         await untilFree()
         continue
       }
-      let given = shared.withLock { shared in
-        shared.asked = .now
-        return startingCookies(shared)
-      }
+      shared.withLock { $0.asked = .now }
+      let question = request(
+        to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields, body)
       let result = await engine.perform(
-        request(to: url, isHome: isHome, condition.map { fields + [$0] } ?? fields, body),
+        question,
         sink: Sink(
           self, asked: condition == nil ? asked : .ifChanged, resource: resource, url: url),
         handle: handle)
@@ -115,7 +114,7 @@ extension PartTransfer {
         shared.cookies = result.cookies
         return shared.ruling
       }
-      engine.configuration.cookieJar?.merge(before: given, after: result.cookies)
+      engine.configuration.cookieJar?.merge(before: question.cookies, after: result.cookies)
       if wantsDigest(result.head, at: url, isHome: isHome) { continue }
       if await wantsLogin(result, at: url) { continue }
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
