@@ -55,12 +55,31 @@ extension PartTransfer {
     guard asked < 3 else { return false }
     let challenge = AuthenticationChallenge(
       url: url.text, host: url.hostKey, schemes: head.values("WWW-Authenticate"), failures: asked)
-    guard let login = await authenticate(challenge) else { return false }
+    guard let login = await answer(to: challenge, authenticate) else { return false }
     return shared.withLock { shared in
       shared.challenges[url.origin] = asked + 1
       shared.logins[url.origin] = login
       if head.asksForDigest { shared.digestOrigins.insert(url.origin) }
       return !shared.isEnded
+    }
+  }
+
+  /// Asks the owner. A stop does not wait for the answer: a person may never give one.
+  private func answer(
+    to challenge: AuthenticationChallenge,
+    _ authenticate: @escaping @Sendable (AuthenticationChallenge) async -> Login?
+  ) async -> Login? {
+    await withCheckedContinuation { continuation in
+      let answer = OneShot(continuation)
+      let asking = Task { answer.resume(returning: await authenticate(challenge)) }
+      let isEnded = shared.withLock { shared in
+        shared.whenEnded = {
+          asking.cancel()
+          answer.resume(returning: nil)
+        }
+        return shared.isEnded
+      }
+      if isEnded { change { _ in } }
     }
   }
 

@@ -182,6 +182,8 @@ package final class PartTransfer: Sendable {
     var isPaused = false
     /// The run, where it waits with its next question until it is paused no more.
     var held: CheckedContinuation<Void, Never>?
+    /// What else a stop ends.
+    var whenEnded: (@Sendable () -> Void)?
     var isStopped = false
     var isLost = false
     /// The run has its outcome: nothing more is saved.
@@ -281,12 +283,16 @@ package final class PartTransfer: Sendable {
 
   /// Changes what is shared, and lets a run go on that waited for that.
   func change(_ body: (inout Shared) -> Void) {
-    shared.withLock { shared -> CheckedContinuation<Void, Never>? in
+    let (held, whenEnded) = shared.withLock {
+      shared -> (CheckedContinuation<Void, Never>?, (@Sendable () -> Void)?) in
       body(&shared)
-      guard !shared.isHeld else { return nil }
+      let whenEnded = shared.isEnded ? shared.whenEnded : nil
+      guard !shared.isHeld else { return (nil, whenEnded) }
       defer { shared.held = nil }
-      return shared.held
-    }?.resume()
+      return (shared.held, whenEnded)
+    }
+    held?.resume()
+    whenEnded?()
   }
 
   /// Returns when the transfer is not paused, or is to end.
@@ -329,8 +335,11 @@ package final class PartTransfer: Sendable {
     shared.withLock { $0.report.leftover + [$0.partName].compactMap(\.self) }
   }
 
-  /// Lets go of the lock on the part file, after ``run()`` has returned.
-  func unlockPart() { shared.withLock { $0.body?.writer }?.openFile?.unlock() }
+  /// Lets go of the locks on its part files, after ``run()`` has returned.
+  func unlockPart() {
+    order.resuming?.part.unlock()
+    shared.withLock { $0.body?.writer }?.openFile?.unlock()
+  }
 
   private func resumeExchange() { shared.withLock { $0.handle }?.resume() }
 }

@@ -127,4 +127,49 @@ struct LoginTests {
     _ = try await Downloader(configuration).download(url, to: path, options: options)
     #expect(proxy.asked.value.map(\.target) == ["GET \(url)", "GET \(url)"])
   }
+
+  @Test func `who is asked for a login and does not answer holds up no end`() async throws {
+    let (origin, directory) = (try origin(), directory)
+    let (asked, answer) = (Gate("the question"), Gate("the answer"))
+    let wasCancelled = Watched(false)
+    var options = DownloadOptions()
+    options.authenticate = { _ in
+      asked.open()
+      await withTaskCancellationHandler {
+        await Task.detached { try? await answer.wait(within: .seconds(60)) }.value
+      } onCancel: {
+        wasCancelled.update { $0 = true }
+      }
+      return Login(user: "me", password: "word")
+    }
+    let downloader = try Downloader(.test)
+    let download = downloader.start(origin.url("/"), to: directory.path("a"), options: options)
+    try await asked.wait()
+    download.cancel()
+    try await eventually("the end", within: .seconds(10)) { download.state == .finished }
+    #expect(wasCancelled.value)
+    await downloader.shutdown()
+    answer.open()
+    #expect(origin.log.value.exchanges.count == 1)
+  }
+
+  /// It is given no cookies back, and takes none away.
+  @Test func `a request that never began leaves the jar alone`() async throws {
+    let origin = try OriginServer { _, reply in
+      try reply.text(fields: "Set-Cookie: id=7; Path=/", "in")
+    }
+    var configuration = Downloader.Configuration.test
+    let jar = CookieJar()
+    configuration.cookieJar = jar
+    _ = try await Downloader(configuration).download(origin.url("/"), to: directory.path("a"))
+    #expect(jar.count == 1)
+    // What a proxy would reach is refused before the request.
+    configuration.addressPolicy = Downloader.Configuration().addressPolicy
+    configuration.proxy = try ProxyAddress("http://127.0.0.1:1")
+    let error = await #expect(throws: TransferError.self) {
+      try await Downloader(configuration).download(origin.url("/"), to: directory.path("b"))
+    }
+    #expect(error?.errorClass == .blockedAddress)
+    #expect(jar.count == 1)
+  }
 }
