@@ -21,36 +21,63 @@ package struct PartDirectory: Sendable {
   package func create(_ name: String) throws(TransferError) -> PartFile {
     switch try tryCreate(name) {
     case .success(let file): return file
-    case .failure(let error):
-      throw .file(error.number, "cannot make the partial file \(name)", in: directory)
+    case .failure(let error): throw cannotMake(name, error)
     }
   }
 
   /// Makes a part file, and first removes any entry that has its name.
-  func createAnew(_ name: String) throws(TransferError) -> PartFile {
-    if case .success(let file) = try tryCreate(name) { return file }
+  func createAnew(_ name: String, mode: UInt32 = 0o666) throws(TransferError) -> PartFile {
+    if case .success(let file) = try tryCreate(name, mode) { return file }
     try remove(name)
-    return try create(name)
+    switch try tryCreate(name, mode) {
+    case .success(let file): return file
+    case .failure(let error): throw cannotMake(name, error)
+    }
+  }
+
+  private func cannotMake(_ name: String, _ error: SystemError) -> TransferError {
+    .file(error.number, "cannot make the partial file \(name)", in: directory)
   }
 
   private func tryCreate(
-    _ name: String
+    _ name: String, _ mode: UInt32 = 0o666
   ) throws(TransferError) -> Result<PartFile, SystemError> {
-    switch directory.openBeneath(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o666) {
+    switch directory.openBeneath(name, O_RDWR | O_CREAT | O_EXCL, mode: mode) {
     case .success(let file):
-      .success(try part(name, try translating(try file.status().inode), file))
-    case .failure(let error): .failure(error)
+      guard let part = try part(name, try translating(try file.status().inode), file) else {
+        throw TransferError(.pathConflict, "the new partial file \(name) was removed")
+      }
+      return .success(part)
+    case .failure(let error): return .failure(error)
     }
   }
 
+  /// The open part, locked where parts are. Who looks whether it is idle has the lock for a moment, which is waited for.
+  ///
+  /// - Returns: nil where it is gone: it is opened → ``discard(_:)`` removes it → it is locked.
   private func part(
     _ name: String, _ inode: UInt64, _ file: FileDescriptor
-  ) throws(TransferError) -> PartFile {
-    if locksParts, !file.lock(exclusive: true) {
-      throw TransferError(
-        .pathConflict, "another download is going on with the partial file \(name)")
+  ) throws(TransferError) -> PartFile? {
+    guard locksParts else { return PartFile(name: name, inode: inode, file: file) }
+    var tries = 0
+    while !file.lock(exclusive: true) {
+      tries += 1
+      guard tries < Self.lockTries else {
+        throw TransferError(
+          .pathConflict, "another download is going on with the partial file \(name)")
+      }
+      usleep(Self.lockPause)
     }
+    guard try isThere(name, inode) else { return nil }
     return PartFile(name: name, inode: inode, file: file)
+  }
+
+  /// 200 ms, in microseconds.
+  private static let lockTries = 40
+  private static let lockPause: UInt32 = 5000
+
+  private func isThere(_ name: String, _ inode: UInt64) throws(TransferError) -> Bool {
+    try translating(try directory.status(of: name))?.inode == inode
   }
 
   /// Opens the part file that a checkpoint means.
@@ -98,26 +125,27 @@ package struct PartDirectory: Sendable {
   }
 
   /// The length of a part file that nobody has open; nil where somebody has it, or it is no regular file. A part file that has
-  /// just been made may not be locked yet: one of the last second counts as open.
+  /// just been made may not be locked yet: one of the last second counts as open, and is not locked here either.
   func idleSize(_ name: String) -> Int64? {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
-      let status = try? file.status(), status.isRegular, file.lock(exclusive: true)
+      let status = try? file.status(), status.isRegular
     else { return nil }
     var now = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &now)
     let age = Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec) - status.modified
-    return (0..<1_000_000_000).contains(age) && status.size == 0 ? nil : status.size
+    if status.size == 0, (0..<1_000_000_000).contains(age) { return nil }
+    return file.lock(exclusive: true) ? status.size : nil
   }
 
   /// Removes a part file that nobody has open; one that is not there is not an error.
   ///
-  /// - Returns: false where somebody has it, or it is no regular file.
+  /// - Returns: false where it is not there, somebody has it, or it is no regular file.
   @discardableResult
   func discard(_ name: String) throws(TransferError) -> Bool {
-    guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK) else {
-      return false
-    }
-    guard (try? file.status().isRegular) == true, file.lock(exclusive: true) else { return false }
+    guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
+      let status = try? file.status(), status.isRegular, file.lock(exclusive: true),
+      try isThere(name, status.inode)
+    else { return false }
     try remove(name)
     return true
   }

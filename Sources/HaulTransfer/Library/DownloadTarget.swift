@@ -49,14 +49,15 @@ struct DownloadTarget: Sendable {
       let old = try? FileDescriptor.directory(other)
     else { return nil }
     let before = PartDirectory(old, locksParts: true)
-    guard try open(saved, in: before) != nil else { return nil }
+    // Its lock is kept: nobody else goes on with it while it moves.
+    guard let part = try open(saved, in: before) else { return nil }
     guard try before.move(saved.part, to: parts) else {
       throw TransferError(
         .pathConflict,
         "the partial file \(other)/\(saved.part) is on another file system: continue the download in its directory"
       )
     }
-    return try open(saved, in: parts)
+    return part
   }
 
   private func open(

@@ -50,10 +50,18 @@ final class FileWork: DownloadWork {
     let (target, order, existing) = try await io.run { () throws(TransferError) in
       let target = try DownloadTarget(request.path)
       let existing = try target.existing(request.options.ifExists)
-      return (target, try Self.order(request, target, data?.checkpoint), existing)
+      let order = try Self.order(request, target, data?.checkpoint)
+      // The success is somebody else's file: nothing is to be continued.
+      if existing != nil, let part = order.resuming?.part { try? target.parts.remove(part.name) }
+      return (target, order, existing)
     }
     if let existing { return existing }
-    if order.resuming == nil { download.forgetSaved() }
+    if var moved = order.resuming?.checkpoint {
+      moved.directory = target.directoryPath
+      if let moved = ResumeData(moved), moved != data { download.saved(moved) }
+    } else {
+      download.forgetSaved()
+    }
     let transfer = PartTransfer(
       observed(order, by: download), engine: engine, io: io,
       save: { [url = request.url, isPost = order.body != nil] in

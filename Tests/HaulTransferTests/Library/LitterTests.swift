@@ -174,4 +174,67 @@ struct LitterTests {
     #expect(try bench.files.isEmpty)
     bench.half.open()
   }
+
+  /// 1. A partial file is taken along into another directory. 2. The server then answers with an error.
+  @Test func `resume data follow the partial file into another directory`() async throws {
+    let bench = try LibraryBench()
+    let source = TestSupport.Representation(seed: 8, length: 300_000)
+    let origin = try OriginServer { request, reply in
+      if request.number == 1 { return try source.answer(request, reply) }
+      try reply.head("HTTP/1.1 404 Not Found\nContent-Length: 0")
+    }
+    let limit = RateLimit(bytesPerSecond: 200_000)
+    var options = DownloadOptions()
+    options.rateLimit = limit
+    let first = bench.downloader.start(
+      origin.url("/"), to: bench.directory.path("a"), options: options)
+    for await event in first.events { if case .saved = event { break } }
+    let data = try #require(await first.pause())
+    let other = bench.directory.path("other")
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+    let second = bench.downloader.start(resumingFrom: data, to: "\(other)/a")
+    _ = await second.result
+    let moved = try #require(second.resumeData)
+    #expect(moved.partialFile == "\(other)/\((data.partialFile as NSString).lastPathComponent)")
+    #expect(try Downloader.partialFiles(in: other).map(\.path) == [moved.partialFile])
+    second.cancel()
+    await bench.downloader.shutdown()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: other).isEmpty)
+    #expect(try bench.files == ["other"])
+  }
+
+  @Test func `a resumed download that is skipped leaves no partial file`() async throws {
+    let bench = try LibraryBench()
+    let download = bench.start("slow")
+    try await bench.half(download)
+    let data = try #require(await download.pause())
+    try bench.directory.write("there", to: "slow")
+    var options = DownloadOptions()
+    options.ifExists = .skip
+    let path = bench.directory.path("slow")
+    let file = try await bench.downloader.start(resumingFrom: data, to: path, options: options)
+      .value
+    #expect(file.bytes == 5)
+    #expect(try bench.files == ["slow"])
+    bench.half.open()
+  }
+
+  /// Nobody waits for a partial file to go.
+  @Test(arguments: ["call", "queue"])
+  func `what failed has left nothing on return`(_ way: String) async throws {
+    let bench = try LibraryBench()
+    let queue = DownloadQueue(bench.downloader)
+    for number in 1...30 {
+      var request = bench.request("file\(number)")
+      request.options.digest = try ExpectedDigest(String(repeating: "0", count: 64))
+      if way == "call" {
+        await #expect(throws: TransferError.self) { try await queue.download(request) }
+      } else {
+        let download = queue.start(request)
+        _ = await download.result
+        await queue.remove(download)
+      }
+      #expect(try bench.files.isEmpty)
+    }
+  }
 }
