@@ -6,7 +6,8 @@ extension Engine.Configuration {
     var limits = self
     if let time = request.connectTimeout { limits.connectTimeout = time }
     if let time = request.stallTimeout { (limits.responseTimeout, limits.stallTime) = (time, time) }
-    limits.connectTimeout = limits.connectTimeout.clamped
+    // libcurl takes 0 for its own limit, and nothing below.
+    limits.connectTimeout = max(.milliseconds(1), limits.connectTimeout.clamped)
     limits.responseTimeout = limits.responseTimeout.clamped
     limits.stallTime = limits.stallTime.clamped
     if let proxy = request.proxy {
