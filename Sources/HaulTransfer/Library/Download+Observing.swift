@@ -83,16 +83,45 @@ extension Download {
 
   /// Tells all who follow. Not under the lock.
   func tell(_ event: DownloadEvent) {
-    let observers = shared.withLock { Array($0.observers.values) }
-    for observer in observers { observer.yield(event) }
-    for monitor in monitors { monitor.handle(event, of: self) }
-    registry?.handle(event, of: self)
+    shared.withLock { $0.tell(event) }
+    deliver()
   }
 
-  /// More is durable.
+  /// Tells the monitors what has happened, one event after another. Who comes while somebody is at it leaves it to that one:
+  /// another thread, or a monitor that calls back. Not under the lock.
+  func deliver() {
+    let begins = shared.withLock { state in
+      defer { state.isTelling = true }
+      return !state.isTelling
+    }
+    guard begins else { return }
+    while let event = shared.withLock({ $0.takeEvent() }) {
+      for monitor in monitors { monitor.handle(event, of: self) }
+      members?.handle(event, of: self)
+      registry?.handle(event, of: self)
+      if case .finished = event { letGo() }
+    }
+  }
+
+  /// All have been told of the end.
+  private func letGo() {
+    let (observers, waiters) = shared.withLock { state in
+      state.isTold = true
+      defer { (state.observers, state.waiters) = ([:], [:]) }
+      return (state.observers.values, state.waiters.values)
+    }
+    for observer in observers { observer.finish() }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// More is durable. It may be said late, where the disk was slower than the end.
   func saved(_ data: ResumeData) {
-    shared.withLock { $0.saved = data }
-    tell(.saved(data))
+    shared.withLock { state in
+      guard state.result == nil else { return }
+      state.saved = data
+      state.tell(.saved(data))
+    }
+    deliver()
   }
 
   /// Nothing can be continued.
@@ -145,7 +174,7 @@ extension Download {
   /// Returns nil, and keeps nothing, where it is over.
   private func register(_ continuation: CheckedContinuation<Void, Never>) -> Int? {
     shared.withLock { state in
-      guard state.result == nil else { return nil }
+      guard !state.isTold else { return nil }
       let key = state.key()
       state.waiters[key] = continuation
       return key
@@ -154,5 +183,21 @@ extension Download {
 
   private func unregister(_ key: Int) {
     shared.withLock { $0.waiters.removeValue(forKey: key) }?.resume()
+  }
+}
+
+extension Download.State {
+  /// Something has happened. Those who iterate see it at once, since that runs no code of theirs; the monitors are told by
+  /// ``Download/deliver()``. Nothing follows the end.
+  mutating func tell(_ event: DownloadEvent) {
+    guard result == nil else { return }
+    for observer in observers.values { observer.yield(event) }
+    outbox.append(event)
+  }
+
+  /// What the monitors are told next; nil where there is nothing.
+  mutating func takeEvent() -> DownloadEvent? {
+    isTelling = !outbox.isEmpty
+    return isTelling ? outbox.removeFirst() : nil
   }
 }

@@ -9,14 +9,22 @@ extension Download {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Has it wait for its turn.
-  func enter() {
-    let stay = shared.withLock { state in
+  /// Has it wait for its turn, unless something else has happened since the stay with this number.
+  func enter(after stay: Int = 0) {
+    let ticket = shared.withLock { state -> DownloadGate.Ticket? in
+      guard state.phase == .waiting, state.stay == stay else { return nil }
       state.stay += 1
       state.passed = 0
-      return state.stay
+      return self.ticket(state.stay)
     }
-    if gates.isEmpty { admitted(ticket(stay)) } else { gates[0].add(self, ticket(stay)) }
+    guard let ticket else { return }
+    if let first = gates.first { wait(at: first, ticket) } else { admitted(ticket) }
+  }
+
+  private func wait(at gate: DownloadGate, _ ticket: DownloadGate.Ticket) {
+    gate.add(self, ticket)
+    // It is ended → leaves → is added.
+    if shared.withLock({ $0.stay != ticket.number }) { leave(ticket) }
   }
 
   /// A gate has let it in: on to the next, or it begins.
@@ -24,14 +32,16 @@ extension Download {
     let passed = shared.withLock { state -> Int? in
       guard state.phase == .waiting, state.stay == ticket.number else { return nil }
       state.passed += 1
-      if state.passed >= gates.count { state.phase = .running }
+      if state.passed >= gates.count {
+        startTimer(&state)
+        state.change(to: .running)
+      }
       return state.passed
     }
     guard let passed else { return leave(ticket) }
-    if passed < gates.count { return gates[passed].add(self, ticket) }
-    startTimer()
-    tell(.state(.running))
+    if passed < gates.count { return wait(at: gates[passed], ticket) }
     Task { settle(await work.attempt(self), ticket) }
+    deliver()
   }
 
   private func leave(_ ticket: DownloadGate.Ticket) {
@@ -40,52 +50,47 @@ extension Download {
 
   // MARK: - How an attempt ends
 
-  private enum Next {
-    case finish
-    case pause
-    case wait
-    case retry(Duration, TransferError, stay: Int)
-  }
-
   private func settle(
     _ result: Result<DownloadedFile, TransferError>, _ ticket: DownloadGate.Ticket
   ) {
     leave(ticket)
-    let (result, next) = shared.withLock { state -> (Result<DownloadedFile, TransferError>, Next) in
+    let stay = shared.withLock { state -> Int? in
       state.meter.stop()
-      guard case .failure(let error) = result else { return (result, .finish) }
-      switch state.wish {
-      case .suspend where error.errorClass == .cancelled:
-        state.wish = .complete
-        defer { state.isResumed = false }
-        state.phase = state.isResumed ? .waiting : .paused
-        return (result, state.isResumed ? .wait : .pause)
-      case .timeOut where error.errorClass == .cancelled:
-        return (.failure(timedOut), .finish)
-      case .complete:
-        guard let delay = retryDelay(after: error, &state) else { return (result, .finish) }
-        state.phase = .waiting
-        state.stay += 1
-        state.passed = gates.count
-        return (result, .retry(delay, error, stay: state.stay))
-      default: return (result, .finish)
+      guard case .failure(let error) = result else {
+        state.finish(result)
+        return nil
       }
+      return settle(error, &state)
     }
-    switch next {
-    case .finish: finish(result)
-    case .pause: tell(.state(.paused))
-    case .wait:
-      tell(.state(.waiting))
-      enter()
-    case .retry(let delay, let error, let stay):
-      tell(.state(.waiting))
-      tell(.retrying(after: delay, error))
-      Task {
-        try? await Task.sleep(for: delay)
-        // Whoever has ended or suspended it since has changed one of these.
-        if shared.withLock({ $0.phase == .waiting && $0.stay == stay }) { enter() }
+    if let stay { enter(after: stay) }
+    deliver()
+  }
+
+  /// What follows from a failure. Returns the stay after which it enters again at once; nil where it does not.
+  private func settle(_ error: TransferError, _ state: inout State) -> Int? {
+    let isStopped = error.errorClass == .cancelled
+    switch state.wish {
+    case .cancel:
+      // The attempt keeps its part → `cancel()` → the attempt is over.
+      endRemoving(.failure(error), &state)
+    case .timeOut where isStopped: state.finish(.failure(timedOut))
+    case .suspend where isStopped:
+      let isResumed = state.endSuspension()
+      state.change(to: isResumed ? .waiting : .paused)
+      return isResumed ? state.stay : nil
+    case .suspend, .complete:
+      guard let delay = retryDelay(after: error, &state) else {
+        state.finish(.failure(error))
+        return nil
       }
+      if state.wish == .suspend, !state.endSuspension() {
+        state.change(to: .paused)
+      } else {
+        retry(after: delay, error, &state)
+      }
+    default: state.finish(.failure(error))
     }
+    return nil
   }
 
   private func retryDelay(after error: TransferError, _ state: inout State) -> Duration? {
@@ -94,82 +99,68 @@ extension Download {
       after: error, &state.failures, now: .now, dice: Double.random(in: 0..<1))
   }
 
+  private func retry(after delay: Duration, _ error: TransferError, _ state: inout State) {
+    state.stay += 1
+    state.passed = gates.count
+    state.change(to: .waiting)
+    state.tell(.retrying(after: delay, error))
+    state.retry = Task { [stay = state.stay] in
+      guard (try? await Task.sleep(for: delay.clamped)) != nil else { return }
+      enter(after: stay)
+    }
+  }
+
   private var timedOut: TransferError {
     let time = request.options.timeout ?? .zero
     return TransferError(.timeout, "the download is not complete after \(time)")
   }
 
-  private func startTimer() {
-    guard let timeout = request.options.timeout else { return }
-    shared.withLock { state in
-      guard state.timer == nil else { return }
-      state.timer = Task { [weak self] in
-        guard (try? await Task.sleep(for: timeout.clamped)) != nil else { return }
-        self?.end(.timeOut)
-      }
+  private func startTimer(_ state: inout State) {
+    guard let timeout = request.options.timeout, state.timer == nil else { return }
+    state.timer = Task { [weak self] in
+      guard (try? await Task.sleep(for: timeout.clamped)) != nil else { return }
+      self?.end(.timeOut)
     }
-  }
-
-  /// The end, whatever it was.
-  func finish(_ result: Result<DownloadedFile, TransferError>) {
-    let waiters = shared.withLock { state -> [CheckedContinuation<Void, Never>]? in
-      guard state.result == nil else { return nil }
-      state.result = result
-      state.phase = .finished
-      state.timer?.cancel()
-      state.timer = nil
-      if case .success(let file) = result {
-        state.saved = nil
-        state.last = (file.bytes, file.bytes)
-      }
-      defer { state.waiters = [:] }
-      return Array(state.waiters.values)
-    }
-    guard let waiters else { return }
-    tell(.state(.finished))
-    tell(.finished(result))
-    let observers = shared.withLock { state in
-      defer { state.observers = [:] }
-      return state.observers.values
-    }
-    for observer in observers { observer.finish() }
-    for waiter in waiters { waiter.resume() }
   }
 
   // MARK: - How somebody ends it
 
   private enum Ending {
     case nothing
+    /// The attempt under way is stopped.
     case stop
-    case tellPaused
-    case finish(TransferError)
-    /// Its partial file is removed first.
-    case discard(ResumeData, thenFinish: Bool)
+    /// It waits no more.
+    case leave
+    /// It was over before.
+    case forget
   }
 
   /// Brings the run to the end that `wish` means. A cancellation overrules all others.
-  func end(_ wish: Wish) {
+  func end(_ wish: Wish) { end { _ in wish } }
+
+  /// The downloader ends.
+  func endWithDownloader() {
+    end { [isListed = members?.areListed ?? false] in
+      isListed || $0.isSuspended ? .pause : .cancel
+    }
+  }
+
+  private func end(_ choose: (State) -> Wish) {
     let (ending, ticket) = shared.withLock { state -> (Ending, DownloadGate.Ticket) in
-      (self.ending(wish, &state), self.ticket(state.stay))
+      let ticket = self.ticket(state.stay)
+      let ending = self.ending(choose(state), &state)
+      if case .leave = ending { state.leaveLine() }
+      return (ending, ticket)
     }
     switch ending {
     case .nothing: break
-    case .stop: work.stop()
-    case .tellPaused:
-      leave(ticket)
-      tell(.state(.paused))
-    case .finish(let error):
-      leave(ticket)
-      finish(.failure(error))
-    case .discard(let data, let finishes):
-      leave(ticket)
-      registry?.begin()
-      Task {
-        await work.discard(data)
-        if finishes { finish(.failure(Self.cancelled)) }
-        registry?.end()
-      }
+    case .stop:
+      work.stop()
+      members?.update(self)
+    case .leave: leave(ticket)
+    case .forget: members?.forget(self)
     }
+    deliver()
   }
 
   private static let cancelled = TransferError(.cancelled, "the download was ended")
@@ -177,28 +168,53 @@ extension Download {
   private func ending(_ wish: Wish, _ state: inout State) -> Ending {
     switch (state.phase, wish) {
     case (.finished, .cancel):
-      guard let data = state.saved else { return .nothing }
+      if let data = state.saved { remove(data, &state) }
       state.saved = nil
-      return .discard(data, thenFinish: false)
+      return .forget
     case (.finished, _), (.paused, .suspend): return .nothing
     case (.running, _):
-      guard state.wish != .cancel else { return .nothing }
+      if wish == .suspend, state.wish == .suspend { state.isResumed = false }
+      guard wish.rank > state.wish.rank else { return .nothing }
       state.wish = wish
       state.isResumed = false
       return .stop
-    case (.waiting, .suspend):
-      state.phase = .paused
-      return .tellPaused
+    case (.waiting, .suspend): state.change(to: .paused)
     case (_, .cancel):
       state.wish = .cancel
-      guard let data = state.saved else { return .finish(Self.cancelled) }
-      // What removes it is as good as a run.
-      (state.phase, state.saved) = (.running, nil)
-      return .discard(data, thenFinish: true)
-    case (_, .timeOut): return .finish(timedOut)
-    default: return .finish(Self.cancelled)
+      endRemoving(.failure(Self.cancelled), &state)
+    case (_, .timeOut): state.finish(.failure(timedOut))
+    default: state.finish(.failure(Self.cancelled))
+    }
+    return .leave
+  }
+
+  // MARK: - The partial file
+
+  /// The end, once the partial file is removed.
+  private func endRemoving(_ result: Result<DownloadedFile, TransferError>, _ state: inout State) {
+    guard let data = state.saved else { return state.finish(result) }
+    // What removes it is as good as a run.
+    (state.phase, state.saved) = (.running, nil)
+    remove(data, thenFinish: result, &state)
+  }
+
+  private func remove(
+    _ data: ResumeData, thenFinish result: Result<DownloadedFile, TransferError>? = nil,
+    _ state: inout State
+  ) {
+    registry?.begin()
+    state.removal = Task {
+      await work.discard(data)
+      if let result {
+        shared.withLock { $0.finish(result) }
+        deliver()
+      }
+      registry?.end()
     }
   }
+
+  /// Returns when the partial file is gone that ``cancel()`` has removed.
+  func untilRemoved() async { await shared.withLock { $0.removal }?.value }
 
   /// Whether ``cancel()`` has ended it.
   var isCancelled: Bool { shared.withLock { $0.wish == .cancel } }
@@ -212,5 +228,41 @@ extension Download {
       case .complete: error.errorClass != .cancelled
       }
     }
+  }
+}
+
+extension Download.State {
+  /// Takes back the wish to suspend. Returns whether ``Download/resume()`` has come since.
+  mutating func endSuspension() -> Bool {
+    wish = .complete
+    defer { isResumed = false }
+    return isResumed
+  }
+
+  /// What waits for a turn or a time waits no more.
+  mutating func leaveLine() {
+    stay += 1
+    retry?.cancel()
+    retry = nil
+  }
+
+  mutating func change(to phase: DownloadState) {
+    self.phase = phase
+    tell(.state(phase))
+  }
+
+  /// The end, whatever it was.
+  mutating func finish(_ result: Result<DownloadedFile, TransferError>) {
+    guard self.result == nil else { return }
+    timer?.cancel()
+    timer = nil
+    if case .success(let file) = result {
+      saved = nil
+      refusal = nil
+      last = (file.bytes, file.bytes)
+    }
+    change(to: .finished)
+    tell(.finished(result))
+    self.result = result
   }
 }

@@ -15,7 +15,18 @@ import Synchronization
 public final class Download: Sendable {
   /// How the run under way is to end.
   enum Wish: Sendable, Equatable {
-    case complete, pause, suspend, cancel, timeOut
+    case complete, suspend, pause, timeOut, cancel
+
+    /// A wish takes the place of one of a lower rank. Whoever waits for an end waits for nothing else:
+    ///   `pause()` waits → another thread calls `suspend()` → the download must end all the same.
+    var rank: Int {
+      switch self {
+      case .complete: 0
+      case .suspend: 1
+      case .pause, .timeOut: 2
+      case .cancel: 3
+      }
+    }
   }
 
   struct State: Sendable {
@@ -24,7 +35,7 @@ public final class Download: Sendable {
     /// ``resume()`` came while a suspension was under way.
     var isResumed = false
     var priority: Int
-    /// The stay in the gates, and how many have let it in.
+    /// The stay in the gates, and how many have let it in. A ticket with another number means nothing any more.
     var stay = 0
     var passed = 0
     var failures = RetryPolicy.Failures()
@@ -40,11 +51,25 @@ public final class Download: Sendable {
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var observers: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
     var keys = 0
+    /// What the monitors have not been told yet, and whether somebody is at it.
+    var outbox: [DownloadEvent] = []
+    var isTelling = false
+    /// Whether all have been told of the end.
+    var isTold = false
     var timer: Task<Void, Never>?
+    /// Waits for the time of the next attempt.
+    var retry: Task<Void, Never>?
+    /// Removes the partial file after the last attempt.
+    var removal: Task<Void, Never>?
 
     mutating func key() -> Int {
       keys += 1
       return keys
+    }
+
+    /// Whether ``suspend()`` was the last word.
+    var isSuspended: Bool {
+      phase == .paused || (phase == .running && wish == .suspend && !isResumed)
     }
   }
 
@@ -56,22 +81,22 @@ public final class Download: Sendable {
   let gates: [DownloadGate]
   let monitors: [any DownloadMonitor]
   let registry: DownloadRegistry?
-  /// Whether the file of a queue keeps it, beyond the end of its downloader.
-  let isListed: Bool
+  /// Those of its queue.
+  let members: DownloadMembers?
   let shared: Mutex<State>
 
   /// A download that ``enter()`` starts.
   init(
     _ request: DownloadRequest, from data: ResumeData? = nil, work: any DownloadWork,
     gates: [DownloadGate] = [], monitors: [any DownloadMonitor] = [],
-    registry: DownloadRegistry? = nil, isListed: Bool = false, priority: Int = 0
+    registry: DownloadRegistry? = nil, members: DownloadMembers? = nil, priority: Int = 0
   ) {
     self.request = request
     self.work = work
     self.gates = gates
     self.monitors = monitors
     self.registry = registry
-    self.isListed = isListed
+    self.members = members
     host = (try? WebURL(request.url, schemes: WebURL.knownSchemes).hostKey) ?? ""
     var state = State(priority: priority)
     state.saved = data
@@ -116,6 +141,7 @@ public final class Download: Sendable {
         state.priority = newValue
         return state.phase == .waiting ? (state.passed, state.stay) : nil
       }
+      members?.update(self)
       guard let (level, stay) = place, level < gates.count else { return }
       gates[level].prioritize(self, ticket(stay))
     }
@@ -158,14 +184,14 @@ public final class Download: Sendable {
 
   /// Continues a suspended download. It waits for its turn again. Of another download nothing changes.
   public func resume() {
-    let isWaiting = shared.withLock { state in
+    let stay = shared.withLock { state -> Int? in
       if state.phase == .running, state.wish == .suspend { state.isResumed = true }
-      guard state.phase == .paused else { return false }
-      state.phase = .waiting
-      return true
+      guard state.phase == .paused else { return nil }
+      state.change(to: .waiting)
+      return state.stay
     }
-    guard isWaiting else { return }
-    tell(.state(.waiting))
-    enter()
+    guard let stay else { return }
+    enter(after: stay)
+    deliver()
   }
 }

@@ -14,7 +14,7 @@ struct DownloadListEntry: Sendable {
     guard case .get = download.request.options.method else { return nil }
     request = download.request
     (priority, isPaused, resumeData) = download.shared.withLock {
-      ($0.priority, $0.phase == .paused, $0.saved)
+      ($0.priority, $0.isSuspended, $0.saved)
     }
   }
 }
@@ -153,9 +153,14 @@ final class DownloadListFile: Sendable {
     let directory = slash.map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
     let name = String(slash.map { path[path.index(after: $0)...] } ?? path[...])
     let files = PartDirectory(try translating(try FileDescriptor.directory(directory)))
-    let file = try files.createAnew("\(name).new")
-    guard fchmod(file.raw, 0o600) == 0 else { throw .file(errno, "cannot keep \(path) private") }
-    try file.write(bytes)
+    // Private from its first moment: whoever opens it before goes on reading.
+    let file = try files.createAnew("\(name).new", mode: 0o600)
+    do {
+      try file.write(bytes)
+    } catch {
+      try? files.remove("\(name).new")
+      throw error
+    }
     _ = try files.rename("\(name).new", to: name)
     try files.sync()
   }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The downloads of a queue, and the file that keeps them.
-final class DownloadMembers: DownloadMonitor {
+final class DownloadMembers: Sendable {
   private struct State {
     /// By the order in which they were added.
     var downloads: [Int: Download] = [:]
@@ -13,6 +13,8 @@ final class DownloadMembers: DownloadMonitor {
     var isWriting = false
     /// Nobody adds or saves any more.
     var isLetGo = false
+    /// Nothing is written meanwhile.
+    var isRestoring = false
 
     mutating func forget(_ number: Int, _ download: Download) {
       entries[number] = nil
@@ -64,6 +66,28 @@ final class DownloadMembers: DownloadMonitor {
     releaseIfIdle()
   }
 
+  /// Something has changed of the download that is no event, such as its priority.
+  func update(_ download: Download) {
+    guard file != nil else { return }
+    let isChange = state.withLock { state in
+      guard let number = state.numbers[ObjectIdentifier(download)],
+        state.downloads[number] === download
+      else { return false }
+      state.entries[number] = DownloadListEntry(download)
+      return true
+    }
+    if isChange { write() }
+  }
+
+  /// Runs `body`, which adds the downloads of the list. The list is written when all are there:
+  ///   one is added → the list is written → the process dies → the others are lost.
+  func restoring(_ body: () -> Void) {
+    state.withLock { $0.isRestoring = true }
+    body()
+    state.withLock { $0.isRestoring = false }
+    write()
+  }
+
   /// The queue has gone: the list is another's once the last download is over.
   func letGo() {
     state.withLock { $0.isLetGo = true }
@@ -79,8 +103,8 @@ final class DownloadMembers: DownloadMonitor {
   private static func isGone(
     _ result: Result<DownloadedFile, TransferError>, _ download: Download
   ) -> Bool {
-    guard case .failure(let error) = result else { return true }
-    return error.errorClass == .cancelled && download.isCancelled
+    guard case .failure = result else { return true }
+    return download.isCancelled
   }
 
   func forget(_ download: Download) {
@@ -103,8 +127,9 @@ final class DownloadMembers: DownloadMonitor {
     guard let file else { return }
     let begins = state.withLock { state in
       state.isChanged = true
-      defer { state.isWriting = true }
-      return !state.isWriting
+      guard !state.isRestoring, !state.isWriting else { return false }
+      state.isWriting = true
+      return true
     }
     guard begins else { return }
     Task {

@@ -45,11 +45,13 @@ public final class DownloadQueue: Downloading {
     members = DownloadMembers(file)
     gate.limits.isSuspended = isSuspended
     gate.holding {
-      for entry in entries {
-        var request = entry.request
-        restoring(&request)
-        let download = add(request, from: entry.resumeData, priority: entry.priority)
-        if entry.isPaused { download.suspend() }
+      members.restoring {
+        for entry in entries {
+          var request = entry.request
+          restoring(&request)
+          let download = add(request, from: entry.resumeData, priority: entry.priority)
+          if entry.isPaused { download.suspend() }
+        }
       }
     }
   }
@@ -142,6 +144,7 @@ public final class DownloadQueue: Downloading {
   public func remove(_ download: Download, deletingFile: Bool = false) async {
     download.cancel()
     let result = await download.result
+    await download.untilRemoved()
     members.forget(download)
     if deletingFile, case .success(let file) = result { await downloader.removeFile(file.path) }
   }

@@ -42,9 +42,7 @@ final class DownloadRegistry: Sendable {
       state.isClosed = true
       return Array(state.live.values)
     }
-    for download in live {
-      download.end(download.isListed || download.state == .paused ? .pause : .cancel)
-    }
+    for download in live { download.endWithDownloader() }
     await withCheckedContinuation { continuation in
       change { $0.waiting.append(continuation) }
     }

@@ -46,11 +46,10 @@ public final class Downloader: Downloading {
     _ request: DownloadRequest, from data: ResumeData?, behind other: DownloadGate?,
     members: DownloadMembers?, priority: Int
   ) -> Download {
-    let monitors: [(any DownloadMonitor)?] = [monitor, members]
     let download = Download(
       request, from: data, work: FileWork(engine, io),
-      gates: [other, gate].compactMap(\.self), monitors: monitors.compactMap(\.self),
-      registry: registry, isListed: members?.areListed ?? false, priority: priority)
+      gates: [other, gate].compactMap(\.self), monitors: [monitor].compactMap(\.self),
+      registry: registry, members: members, priority: priority)
     members?.add(download)
     if registry.add(download) { download.enter() } else { download.beginPause() }
     return download
@@ -63,6 +62,8 @@ public final class Downloader: Downloading {
   /// Ends all downloads as `cancelled`, and returns when their partial files are removed and all connections are closed. Paused
   /// downloads, and those in the list of a queue, keep their partial files. Later downloads end as `cancelled` too. A second call is no error.
   public func shutdown() async {
+    // Nobody begins in the place of one that ends.
+    gate.limits.isSuspended = true
     await registry.close()
     await engine.shutdown()
   }

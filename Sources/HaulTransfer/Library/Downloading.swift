@@ -44,6 +44,7 @@ extension Downloading {
       return try await download.valueOfCall
     } catch {
       download.cancel()
+      await download.untilRemoved()
       throw error
     }
   }

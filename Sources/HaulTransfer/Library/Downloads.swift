@@ -25,7 +25,7 @@ public struct Downloads: AsyncSequence, Sendable {
     let work = Task {
       await withTaskGroup(of: DownloadResult.self) { group in
         var waiting = list.makeIterator()
-        for _ in 0..<maxConcurrent {
+        for _ in 0..<Swift.min(maxConcurrent, list.count) {
           if let next = waiting.next() { group.addTask { await Self.result(of: next, downloader) } }
         }
         while let ended = await group.next() {
@@ -51,7 +51,10 @@ public struct Downloads: AsyncSequence, Sendable {
       download.cancel()
     }
     // A failure leaves nothing behind.
-    if case .failure = result { download.cancel() }
+    if case .failure = result {
+      download.cancel()
+      await download.untilRemoved()
+    }
     return DownloadResult(request: request, result: result)
   }
 

@@ -119,4 +119,46 @@ struct DownloadListTests {
     #expect(try bench.files == ["a", "list", "list.lock"])
     bench.half.open()
   }
+
+  /// The process may be killed while a queue starts.
+  @Test func `a list stays whole while it is read back`() async throws {
+    let bench = try LibraryBench()
+    let count = 200
+    let path = bench.directory.path("list")
+    let entries = (0..<count).map {
+      "{\"url\":\"\(bench.origin.url("/\($0)"))\",\"path\":\"\(path).\($0)\",\"ifExists\":\"fail\"}"
+    }
+    try bench.directory.write(
+      "{\"version\":1,\"downloads\":[\(entries.joined(separator: ","))]}", to: "list")
+    var sizes: Set<Int> = []
+    let queue = try queue(bench, isSuspended: true) { _ in
+      let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+      sizes.insert(text.split(separator: "ifExists").count - 1)
+    }
+    #expect(sizes == [count] && queue.downloads.count == count)
+    try await queue.save()
+    queue.cancelAll()
+    try await queue.save()
+    #expect(try !String(contentsOfFile: path, encoding: .utf8).contains("ifExists"))
+  }
+
+  @Test func `the list keeps what has changed, and forgets what is cancelled after its end`()
+    async throws
+  {
+    let bench = try LibraryBench()
+    let queue = try queue(bench, isSuspended: true)
+    func text() async throws -> String {
+      try await queue.save()
+      return try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8)
+    }
+    let download = queue.start(bench.request("none"))
+    #expect(try await !text().contains("priority"))
+    download.priority = 7
+    #expect(try await text().contains("\"priority\":7"))
+    queue.isSuspended = false
+    _ = await download.result
+    #expect(try await text().contains("none"))
+    download.cancel()
+    #expect(try await !text().contains("none"))
+  }
 }

@@ -115,4 +115,14 @@ struct DownloadsTests {
     }
     #expect(error?.errorClass == .cancelled)
   }
+
+  @Test func `as many at a time as there are`() async throws {
+    let bench = try LibraryBench()
+    let results = bench.downloader.downloads(
+      ["a", "b", "c"].map(bench.request), maxConcurrent: .max)
+    let count = Watched(0)
+    let loop = Task { for await _ in results { count.update { $0 += 1 } } }
+    _ = try await count.first("all results", within: .seconds(20)) { $0 == 3 ? () : nil }
+    await loop.value
+  }
 }
