@@ -8,11 +8,20 @@ package struct PartDirectory: Sendable {
   let directory: FileDescriptor
   /// Whether who has a part file open holds a lock on it, so that nobody else goes on with it. (flock(2))
   private let locksParts: Bool
+  /// How often a lock is tried for, with a pause between: 200 ms in all.
+  private let lockTries: Int
+  /// In microseconds.
+  private static let lockPause: UInt32 = 5000
 
   /// The part files in `directory`.
   package init(_ directory: FileDescriptor, locksParts: Bool = false) {
+    self.init(directory, locksParts: locksParts, lockTries: 40)
+  }
+
+  init(_ directory: FileDescriptor, locksParts: Bool, lockTries: Int) {
     self.directory = directory
     self.locksParts = locksParts
+    self.lockTries = lockTries
   }
 
   /// Makes a part file that nothing of its name preceded (`O_EXCL`).
@@ -62,7 +71,7 @@ package struct PartDirectory: Sendable {
     var tries = 0
     while !file.lock(exclusive: true) {
       tries += 1
-      guard tries < Self.lockTries else {
+      guard tries < lockTries else {
         throw TransferError(
           .pathConflict, "another download is going on with the partial file \(name)")
       }
@@ -71,10 +80,6 @@ package struct PartDirectory: Sendable {
     guard try isThere(name, inode) else { return nil }
     return PartFile(name: name, inode: inode, file: file)
   }
-
-  /// 200 ms, in microseconds.
-  private static let lockTries = 40
-  private static let lockPause: UInt32 = 5000
 
   private func isThere(_ name: String, _ inode: UInt64) throws(TransferError) -> Bool {
     try translating(try directory.status(of: name))?.inode == inode

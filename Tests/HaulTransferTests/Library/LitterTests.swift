@@ -178,18 +178,17 @@ struct LitterTests {
   /// 1. A partial file is taken along into another directory. 2. The server then answers with an error.
   @Test func `resume data follow the partial file into another directory`() async throws {
     let bench = try LibraryBench()
-    let source = TestSupport.Representation(seed: 8, length: 300_000)
+    var source = TestSupport.Representation(seed: 8, length: 300_000)
+    source.gates = [150_000: bench.half]
+    let slowly = source
     let origin = try OriginServer { request, reply in
-      if request.number == 1 { return try source.answer(request, reply) }
+      if request.number == 1 { return try slowly.answer(request, reply) }
       try reply.head("HTTP/1.1 404 Not Found\nContent-Length: 0")
     }
-    let limit = RateLimit(bytesPerSecond: 200_000)
-    var options = DownloadOptions()
-    options.rateLimit = limit
-    let first = bench.downloader.start(
-      origin.url("/"), to: bench.directory.path("a"), options: options)
-    for await event in first.events { if case .saved = event { break } }
+    let first = bench.downloader.start(origin.url("/"), to: bench.directory.path("a"))
+    try await bench.half(first)
     let data = try #require(await first.pause())
+    bench.half.open()
     let other = bench.directory.path("other")
     try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
     let second = bench.downloader.start(resumingFrom: data, to: "\(other)/a")
