@@ -5,7 +5,7 @@ public struct DownloadOptions: Sendable {
     /// GET.
     case get
     /// POST with this body, as services for exports want it. It is sent once: a broken answer is an error, and there is never
-    /// any resume data. Only ``DownloadOptions/retry`` sends it again.
+    /// any resume data. Only ``DownloadOptions/retry`` sends it again, and ``Download/resume()`` after a suspension.
     case post([UInt8])
   }
 

@@ -30,6 +30,8 @@ extension PartTransfer {
       (startingCookies($0), $0.state.attempts.askedFresh)
     }
     request.body = body
+    // On a kept connection that turns out to be broken, libcurl sends a request again. (RFC 9110 §9.2.2)
+    if body != nil { request.isFresh = true }
     request.proxy = order.proxy
     if url.isFile { request.login = order.login ?? engine.configuration.netrc?.login(for: url) }
     request.connectTimeout = order.connectTimeout

@@ -229,4 +229,22 @@ struct DownloadOptionsTests {
     #expect(limit.bytesPerSecond == 1 << 40)
     #expect(try await download.value.bytes == 8 << 20)
   }
+
+  /// 1. A connection is kept. 2. The server breaks it when a POST has come, which it may have carried out.
+  @Test func `a POST on a kept connection that breaks is sent once`() async throws {
+    let origin = try OriginServer { request, reply in
+      if request.method == "POST" { return try reply.reset() }
+      try reply.text("hello")
+    }
+    let downloader = try Downloader(.test)
+    let path = directory.path("a")
+    _ = try await downloader.download(origin.url("/"), to: path)
+    var options = DownloadOptions()
+    options.method = .post([1, 2, 3])
+    options.ifExists = .replace
+    await #expect(throws: TransferError.self) {
+      try await downloader.download(origin.url("/"), to: path, options: options)
+    }
+    #expect(origin.log.value.exchanges.map(\.request.method) == ["GET", "POST"])
+  }
 }
