@@ -20,6 +20,8 @@ package final class FileDescriptor: Sendable {
   ///
   /// - Throws: where it cannot be opened or is no directory.
   package static func directory(_ path: String) throws(SystemError) -> FileDescriptor {
+    // C would take what stands before it for the path.
+    guard !path.utf8.contains(0) else { throw SystemError("opendir", path, EINVAL) }
     let raw = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard raw >= 0 else { throw SystemError("opendir", path) }
     return FileDescriptor(owning: raw)

@@ -100,4 +100,22 @@ struct ErrorTests {
     #expect(error?.errorClass == .cancelled)
     bench.half.open()
   }
+
+  /// C would take what stands before the NUL byte for the path.
+  @Test func `a path with a NUL byte names nothing`() async throws {
+    let bench = try LibraryBench()
+    for path in ["\0/file", "/file\0", "/\0"] {
+      let request = DownloadRequest(
+        bench.origin.url("/file"), to: "\(bench.directory.path)\(path)")
+      let error = try await failure(bench, request)
+      #expect([.io, .pathConflict].contains(error.errorClass))
+    }
+    #expect(throws: TransferError.self) {
+      try Downloader.partialFiles(in: "\(bench.directory.path)\0")
+    }
+    #expect(throws: TransferError.self) {
+      try DownloadQueue(bench.downloader, list: bench.directory.path("list\0"))
+    }
+    #expect(try bench.files.isEmpty)
+  }
 }
