@@ -103,6 +103,8 @@ public final class Download: Sendable {
     shared = Mutex(state)
   }
 
+  deinit { registry?.remove(ObjectIdentifier(self)) }
+
   // MARK: - What it comes to
 
   /// The file, complete and durable under its name. Waits while the download waits, runs or is paused.
@@ -180,6 +182,8 @@ public final class Download: Sendable {
 
   /// Stops the download until ``resume()``. What is durable is kept, its place goes to the next download, and ``value`` goes
   /// on waiting. Of a finished download nothing changes.
+  ///
+  /// A suspended download that nobody refers to any more is given up, and its partial file stays.
   public func suspend() { end(.suspend) }
 
   /// Continues a suspended download. It waits for its turn again. Of another download nothing changes.

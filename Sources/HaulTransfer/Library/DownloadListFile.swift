@@ -102,8 +102,12 @@ final class DownloadListFile: Sendable {
   private let lock: FileLock
   private let io: SerialIO
 
-  /// - Throws: `path_conflict` where another queue has the list; `io`.
+  /// - Throws: `path_conflict` where another queue has the list, or the path is none; `io`.
   init(_ path: String) throws(TransferError) {
+    // C would take what stands before it for the path.
+    guard !path.utf8.contains(0) else {
+      throw TransferError(.pathConflict, "the path of the list holds a NUL byte")
+    }
     self.path = path
     lock = try translating(try FileLock("\(path).lock"))
     guard try translating(try lock.tryTake(.exclusive)) else {
@@ -132,14 +136,15 @@ final class DownloadListFile: Sendable {
     }
   }
 
-  /// Replaces the file, durably. What is written is what `entries` returns when it is its turn.
+  /// Replaces the file, durably. What is written is what `entries` returns when it is its turn; nothing for nil.
   func write(
-    _ entries: @escaping @Sendable () -> [DownloadListEntry]
+    _ entries: @escaping @Sendable () -> [DownloadListEntry]?
   ) async throws(TransferError) {
     try await io.run { () throws(TransferError) in
+      guard let entries = entries() else { return }
       let bytes: [UInt8]
       do {
-        let content = Content(version: Self.version, downloads: entries())
+        let content = Content(version: Self.version, downloads: entries)
         bytes = Array(try JSONEncoder().encode(content))
       } catch {
         throw TransferError(.io, "the list \(self.path) cannot be written: \(error)")

@@ -8,11 +8,15 @@ final class DownloadMembers: Sendable {
     var entries: [Int: DownloadListEntry] = [:]
     var numbers: [ObjectIdentifier: Int] = [:]
     var added = 0
-    /// Whether the list is to be written, and whether somebody is at it.
+    /// Whether the list is to be written, and who is at it.
     var isChanged = false
-    var isWriting = false
+    var writer: Task<Void, Never>?
+    /// How many write it at once, on their own account.
+    var saves = 0
     /// Nobody adds or saves any more.
     var isLetGo = false
+    /// The list may be another's.
+    var isReleased = false
     /// Nothing is written meanwhile.
     var isRestoring = false
 
@@ -55,6 +59,10 @@ final class DownloadMembers: Sendable {
         if file == nil || Self.isGone(result, download) { state.forget(number, download) }
         return true
       }
+      // Nobody can continue what is suspended and nobody has.
+      if case .state(.paused) = event, state.isLetGo, file == nil {
+        state.downloads[number] = nil
+      }
       switch event {
       case .state(.paused), .state(.waiting), .saved:
         if file != nil { state.entries[number] = DownloadListEntry(download) }
@@ -90,12 +98,23 @@ final class DownloadMembers: Sendable {
 
   /// The queue has gone: the list is another's once the last download is over.
   func letGo() {
-    state.withLock { $0.isLetGo = true }
+    state.withLock { state in
+      state.isLetGo = true
+      // It waits no longer for more changes.
+      state.writer?.cancel()
+      if file == nil {
+        state.downloads = state.downloads.filter { $0.value.state != .paused }
+      }
+    }
     releaseIfIdle()
   }
 
   private func releaseIfIdle() {
-    let isIdle = state.withLock { $0.isLetGo && $0.downloads.isEmpty && !$0.isWriting }
+    let isIdle = state.withLock { state in
+      state.isReleased =
+        state.isLetGo && state.downloads.isEmpty && state.writer == nil && state.saves == 0
+      return state.isReleased
+    }
     if isIdle { file?.release() }
   }
 
@@ -117,40 +136,50 @@ final class DownloadMembers: Sendable {
 
   // MARK: - The file
 
+  /// Writes the list as it is now.
   func save() async throws(TransferError) {
-    guard let file else { return }
-    try await file.write { self.entries() }
+    let mayWrite = state.withLock { state in
+      if !state.isReleased { state.saves += 1 }
+      return !state.isReleased
+    }
+    guard let file, mayWrite else { return }
+    defer {
+      state.withLock { $0.saves -= 1 }
+      releaseIfIdle()
+    }
+    try await file.write { self.entries(ifChanged: false) }
   }
 
   /// Has the list written soon: once for all that changes meanwhile.
   private func write() {
     guard let file else { return }
-    let begins = state.withLock { state in
+    state.withLock { state in
       state.isChanged = true
-      guard !state.isRestoring, !state.isWriting else { return false }
-      state.isWriting = true
-      return true
-    }
-    guard begins else { return }
-    Task {
-      while takeChange() {
-        // What cannot be written is written with the next change; ``DownloadQueue/save()`` tells why.
-        try? await file.write { self.entries() }
-        if !state.withLock({ $0.isLetGo }) { try? await Task.sleep(for: .milliseconds(500)) }
+      guard !state.isRestoring, !state.isReleased, state.writer == nil else { return }
+      state.writer = Task {
+        while goesOn() {
+          // What cannot be written is written with the next change; ``DownloadQueue/save()`` tells why.
+          try? await file.write { self.entries(ifChanged: true) }
+          if !self.state.withLock({ $0.isLetGo }) { try? await Task.sleep(for: .milliseconds(500)) }
+        }
+        releaseIfIdle()
       }
-      releaseIfIdle()
     }
   }
 
-  private func takeChange() -> Bool {
+  private func goesOn() -> Bool {
     state.withLock { state in
-      state.isWriting = state.isChanged
-      defer { state.isChanged = false }
+      if !state.isChanged { state.writer = nil }
       return state.isChanged
     }
   }
 
-  private func entries() -> [DownloadListEntry] {
-    state.withLock { $0.entries.sorted { $0.key < $1.key }.map(\.value) }
+  /// The list; nil where it is written already.
+  private func entries(ifChanged: Bool) -> [DownloadListEntry]? {
+    state.withLock { state in
+      guard state.isChanged || !ifChanged else { return nil }
+      state.isChanged = false
+      return state.entries.sorted { $0.key < $1.key }.map(\.value)
+    }
   }
 }

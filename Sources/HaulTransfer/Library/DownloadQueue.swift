@@ -43,6 +43,7 @@ public final class DownloadQueue: Downloading {
     let file = try DownloadListFile(list)
     let entries = try file.read()
     members = DownloadMembers(file)
+    downloader.keep(members)
     gate.limits.isSuspended = isSuspended
     gate.holding {
       members.restoring {
@@ -150,7 +151,7 @@ public final class DownloadQueue: Downloading {
   }
 
   /// Returns when the list is written as it is now, durably. Without a list nothing is done. It is also written by itself, within
-  /// a second of each change.
+  /// a second of each change, and by ``Downloader/shutdown()``.
   ///
   /// - Throws: `diskFull`, `io` and the like, where the list cannot be written. What is written is the list before.
   public func save() async throws(TransferError) { try await members.save() }

@@ -2,8 +2,20 @@ import Synchronization
 
 /// The downloads of a downloader that are not over, so that its end is theirs.
 final class DownloadRegistry: Sendable {
-  private struct State {
-    var live: [ObjectIdentifier: Download] = [:]
+  private struct Entry: Sendable {
+    weak var download: Download?
+    /// Nil while it is paused: what nobody has then, nobody can continue, and it holds up nothing.
+    var kept: Download?
+  }
+
+  private struct List: Sendable {
+    weak var members: DownloadMembers?
+  }
+
+  private struct State: Sendable {
+    var live: [ObjectIdentifier: Entry] = [:]
+    /// The lists of queues.
+    var lists: [List] = []
     /// Partial files that are being removed.
     var pending = 0
     var isClosed = false
@@ -17,17 +29,33 @@ final class DownloadRegistry: Sendable {
   /// Keeps a download until it is over. Returns false where none may begin any more.
   func add(_ download: Download) -> Bool {
     state.withLock { state in
-      if !state.isClosed { state.live[ObjectIdentifier(download)] = download }
+      let entry = Entry(download: download, kept: download)
+      if !state.isClosed { state.live[ObjectIdentifier(download)] = entry }
       return !state.isClosed
     }
   }
 
-  /// Lets go of a download that is over.
-  func handle(_ event: DownloadEvent, of download: Download) {
-    if case .finished = event {
-      change { $0.live[ObjectIdentifier(download)] = nil }
+  /// Has a list written at the end.
+  func add(_ list: DownloadMembers) {
+    state.withLock { state in
+      state.lists.removeAll { $0.members == nil }
+      state.lists.append(List(members: list))
     }
   }
+
+  /// Lets go of a download that is over or paused.
+  func handle(_ event: DownloadEvent, of download: Download) {
+    switch event {
+    case .finished: remove(ObjectIdentifier(download))
+    case .state(let phase):
+      state.withLock {
+        $0.live[ObjectIdentifier(download)]?.kept = phase == .paused ? nil : download
+      }
+    default: break
+    }
+  }
+
+  func remove(_ download: ObjectIdentifier) { change { $0.live[download] = nil } }
 
   /// Something goes on that is no download.
   func begin() { change { $0.pending += 1 } }
@@ -35,17 +63,19 @@ final class DownloadRegistry: Sendable {
   /// That is over.
   func end() { change { $0.pending -= 1 } }
 
-  /// Ends all downloads, and returns when nothing goes on any more. Those that are paused or in a list keep their
-  /// partial files.
+  /// Ends all downloads, and returns when nothing goes on any more and the lists are written. Downloads that are paused or in
+  /// a list keep their partial files.
   func close() async {
     let live = state.withLock { state in
       state.isClosed = true
-      return Array(state.live.values)
+      return state.live.values.compactMap(\.download)
     }
     for download in live { download.endWithDownloader() }
     await withCheckedContinuation { continuation in
       change { $0.waiting.append(continuation) }
     }
+    // ``DownloadQueue/save()`` tells why one cannot be written.
+    for list in state.withLock(\.lists) { try? await list.members?.save() }
   }
 
   private func change(_ body: (inout State) -> Void) {

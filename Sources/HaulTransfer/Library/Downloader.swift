@@ -55,12 +55,16 @@ public final class Downloader: Downloading {
     return download
   }
 
+  /// Has a queue's list written by ``shutdown()``.
+  func keep(_ list: DownloadMembers) { registry.add(list) }
+
   func removeFile(_ path: String) async {
     await io.run { _ = unsafe unlink(path) }
   }
 
   /// Ends all downloads as `cancelled`, and returns when their partial files are removed and all connections are closed. Paused
-  /// downloads, and those in the list of a queue, keep their partial files. Later downloads end as `cancelled` too. A second call is no error.
+  /// downloads, and those in the list of a queue, keep their partial files, and the lists are written. Later downloads end as
+  /// `cancelled` too. A second call is no error.
   public func shutdown() async {
     // Nobody begins in the place of one that ends.
     gate.limits.isSuspended = true

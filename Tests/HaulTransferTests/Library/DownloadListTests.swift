@@ -161,4 +161,41 @@ struct DownloadListTests {
     download.cancel()
     #expect(try await !text().contains("none"))
   }
+
+  @Test func `shutdown writes the list`() async throws {
+    let bench = try LibraryBench()
+    var queue: DownloadQueue? = try queue(bench)
+    let download = try #require(queue?.start(bench.request("slow")))
+    try await bench.half(download)
+    await bench.downloader.shutdown()
+    let text = try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8)
+    let part = try #require(download.resumeData).partialFile
+    #expect(text.contains((part as NSString).lastPathComponent))
+    queue = nil
+    try await eventually("the list to be free") {
+      (try? self.queue(bench, by: Downloader(.test), isSuspended: true)) != nil
+    }
+    #expect(queue == nil)
+    bench.half.open()
+  }
+
+  /// The program still has a download of a queue that it has let go of.
+  @Test func `a list that another queue has by now is not written`() async throws {
+    let bench = try LibraryBench()
+    var first: DownloadQueue? = try queue(bench)
+    let download = try #require(first?.start(bench.request("none")))
+    _ = await download.result
+    first = nil
+    let second = Watched<DownloadQueue?>(nil)
+    try await eventually("the list to be free") {
+      let queue = try? queue(bench, by: Downloader(.test), isSuspended: true)
+      second.update { $0 = queue }
+      return queue != nil
+    }
+    try await second.value?.save()
+    download.cancel()
+    await bench.downloader.shutdown()
+    let text = try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8)
+    #expect(text.contains("none") && first == nil)
+  }
 }

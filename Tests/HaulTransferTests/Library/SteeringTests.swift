@@ -183,4 +183,26 @@ struct SteeringTests {
       }
     }
   }
+
+  @Test(arguments: [true, false])
+  func `a suspended download that nobody has is let go of`(_ isQueued: Bool) async throws {
+    weak var left: Download?
+    weak var downloader: Downloader?
+    let bench = try LibraryBench()
+    do {
+      let own = try Downloader(.test)
+      let queue = DownloadQueue(own)
+      let request = bench.request("slow")
+      let download = isQueued ? queue.start(request) : own.start(request)
+      (left, downloader) = (download, own)
+      try await bench.half(download)
+      download.suspend()
+      try await bench.state(.paused, of: download)
+    }
+    try await eventually("the download to go", within: .seconds(10)) {
+      left == nil && downloader == nil
+    }
+    #expect(try Downloader.partialFiles(in: bench.directory.path).count == 1)
+    bench.half.open()
+  }
 }
