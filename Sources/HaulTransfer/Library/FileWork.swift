@@ -107,10 +107,6 @@ final class FileWork: DownloadWork {
     }
     var order = TransferRequest(
       url: url, parts: target.parts, partName: target.newPartName())
-    if let saved, let part = try target.part(saved) {
-      order.partName = saved.part
-      order.resuming = (saved, part)
-    }
     order.digest = options.digest
     order.maximumLength = options.maximumLength
     order.acceptUnverifiedLength = options.acceptUnverifiedLength
@@ -130,6 +126,11 @@ final class FileWork: DownloadWork {
     order.firstCheckpoint = .milliseconds(500)
     // Nobody else waits for the part: a pause may take as long as the disk does.
     order.stopTime = .seconds(60)
+    // Last, since it may move the part.
+    if let saved, let part = try target.part(saved) {
+      order.partName = saved.part
+      order.resuming = (saved, part)
+    }
     return order
   }
 

@@ -236,4 +236,22 @@ struct LitterTests {
       #expect(try bench.files.isEmpty)
     }
   }
+
+  @Test func `what is refused before it begins moves no partial file`() async throws {
+    let bench = try LibraryBench()
+    let download = bench.start("slow")
+    try await bench.half(download)
+    let data = try #require(await download.pause())
+    bench.half.open()
+    let other = bench.directory.path("other")
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+    var options = DownloadOptions()
+    options.fields = [HeaderField("Authorization", "Bearer a")]
+    let refused = bench.downloader.start(
+      resumingFrom: data, to: "\(other)/slow", options: options)
+    _ = await refused.result
+    #expect(refused.resumeData == data)
+    #expect(FileManager.default.fileExists(atPath: data.partialFile))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: other).isEmpty)
+  }
 }
