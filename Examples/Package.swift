@@ -6,9 +6,10 @@ let package = Package(
   name: "haul-examples",
   // The name comes from the directory of a clone, so it is given here.
   dependencies: [.package(name: "haul", path: "..")],
-  targets: [
+  targets: ["Bars", "Manager", "Mirror", "Session", "Stream", "Tested"].map { name in
     .executableTarget(
-      name: "Mirror", dependencies: [.product(name: "HaulTransfer", package: "haul")])
-  ],
+      name: name, dependencies: [.product(name: "HaulTransfer", package: "haul")],
+      swiftSettings: [.treatAllWarnings(as: .error)])
+  },
   swiftLanguageModes: [.v6]
 )

@@ -1,26 +1,80 @@
+import Dispatch
+import FoundationEssentials
+@preconcurrency import Glibc
 import HaulTransfer
 
-/// Downloads a few URLs into a directory, four at a time: `Mirror DIRECTORY URL…`.
+/// Downloads URLs into a directory, four at a time or one after another:
+///
+///     Mirror [--one-at-a-time] DIRECTORY URL…
+///
+/// Mirror skips files that are already there. Ctrl-C keeps complete files and removes unfinished ones. To allow private
+/// addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 @main
 enum Mirror {
   static func main() async throws {
-    let arguments = CommandLine.arguments.dropFirst()
-    guard let directory = arguments.first, arguments.count > 1 else {
-      print("usage: Mirror DIRECTORY URL…")
-      return
+    // Shows each line at once, also in a pipe.
+    setlinebuf(stdout)
+    var arguments = Array(CommandLine.arguments.dropFirst())
+    let isOneAtATime = arguments.first == "--one-at-a-time"
+    if isOneAtATime { arguments.removeFirst() }
+    guard arguments.count >= 2 else {
+      print("usage: Mirror [--one-at-a-time] DIRECTORY URL…")
+      exit(64)
     }
-    let requests = arguments.dropFirst().map { url in
-      DownloadRequest(url, to: "\(directory)/\(url.split(separator: "/").last ?? "index")")
+    let directory = arguments.removeFirst()
+    // A run that was killed may have left partial files.
+    try Downloader.discardPartialFiles(in: directory)
+    let requests = arguments.map { request($0, into: directory) }
+
+    let work = Task { try await download(requests, maxConcurrent: isOneAtATime ? 1 : 4) }
+    let interruption = onInterrupt { work.cancel() }
+    let failures = try await work.value
+    interruption.cancel()
+    if work.isCancelled { exit(130) }
+    exit(failures == 0 ? 0 : 1)
+  }
+
+  /// Returns how many downloads failed. Cancelling the task removes what is unfinished.
+  static func download(_ requests: [DownloadRequest], maxConcurrent: Int) async throws -> Int {
+    var configuration = Downloader.Configuration()
+    if let block = ProcessInfo.processInfo.environment["ALLOW"].flatMap(CIDR.init) {
+      configuration.addressPolicy = AddressPolicy(allowing: [block])
     }
-    let downloader = try Downloader()
-    for await ended in downloader.downloads(
-      requests, maxConcurrent: 4, continueAfterFailure: true)
-    {
+    let downloader = try Downloader(configuration)
+    var failures = 0
+    // When the task is cancelled, this loop cancels the downloads that are left, and ends.
+    for await ended in downloader.downloads(requests, maxConcurrent: maxConcurrent) {
       switch ended.result {
-      case .success(let file): print("\(file.path): \(file.bytes) bytes")
-      case .failure(let error): print("\(ended.request.url): \(error.message)")
+      case .success(let file):
+        print("\(file.path): \(file.bytes) bytes")
+      case .failure(let error):
+        print("\(ended.request.url): \(error.message)")
+        failures += 1
       }
     }
+    // Returns when the partial files are removed.
     await downloader.shutdown()
+    return failures
+  }
+
+  static func request(_ url: String, into directory: String) -> DownloadRequest {
+    var options = DownloadOptions()
+    options.ifExists = .skip
+    var retry = RetryPolicy()
+    // The default would wait an hour for a host that does not answer.
+    retry.maxHostWait = .seconds(60)
+    options.retry = retry
+    let name = URL(string: url)?.lastPathComponent ?? ""
+    return DownloadRequest(
+      url, to: "\(directory)/\(name.isEmpty ? "index.html" : name)", options: options)
+  }
+
+  /// Calls `body` when the user presses Ctrl-C, which then no longer ends the program. Keep the result.
+  static func onInterrupt(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
+    signal(SIGINT, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGINT)
+    source.setEventHandler(handler: body)
+    source.activate()
+    return source
   }
 }

@@ -1,0 +1,92 @@
+import FoundationEssentials
+@preconcurrency import Glibc
+import HaulTransfer
+
+// Downloads one file and prints what happens to it. However large the file is, the memory stays the same:
+//
+//     Stream [--type TYPE] [--post BODY] URL FILE
+//
+// With --type, any other content type than TYPE fails. With --post, the request is a POST with that body. To allow private
+// addresses, set `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
+
+/// The server sent another type of content than was asked for.
+struct WrongType: Error, CustomStringConvertible {
+  let wanted: String
+  let received: String?
+
+  var description: String { "the type is \(received ?? "unknown"), not \(wanted)" }
+}
+
+// Shows each line at once, also in a pipe.
+setlinebuf(stdout)
+
+var options = DownloadOptions()
+// Attempts that fail by a time-out, a broken connection or a 5xx answer. The library waits longer each time.
+var policy = RetryPolicy()
+policy.maxAttempts = 3
+options.retry = policy
+
+var arguments = Array(CommandLine.arguments.dropFirst())
+while arguments.count > 2 {
+  let (option, value) = (arguments.removeFirst(), arguments.removeFirst())
+  switch option {
+  case "--type":
+    // Called with each response, before its body is written.
+    options.validate = { response in
+      let received = response.value("Content-Type")
+      guard received?.prefix(while: { $0 != ";" }) == value[...] else {
+        throw WrongType(wanted: value, received: received)
+      }
+    }
+  case "--post": options.method = .post(Array(value.utf8))
+  default: arguments = []
+  }
+}
+guard arguments.count == 2 else {
+  print("usage: Stream [--type TYPE] [--post BODY] URL FILE")
+  exit(64)
+}
+
+var configuration = Downloader.Configuration()
+if let block = ProcessInfo.processInfo.environment["ALLOW"].flatMap(CIDR.init) {
+  configuration.addressPolicy = AddressPolicy(allowing: [block])
+}
+let downloader = try Downloader(configuration)
+let download = downloader.start(arguments[0], to: arguments[1], options: options)
+
+// Bytes are no event: they come four times a second, in a sequence of their own.
+let progress = Task {
+  for await progress in download.progress {
+    let total = progress.expected.map { " of \($0)" } ?? ""
+    print("\(progress.bytes)\(total) bytes, \(Int(progress.rate)) a second")
+  }
+}
+
+for await event in download.events {
+  switch event {
+  case .state(.finished), .finished: break
+  case .state(let state): print("\(state)")
+  case .redirected(let from, let to): print("redirected from \(from) to \(to)")
+  case .response(let response):
+    print("response \(response.status) from \(response.url)")
+    for field in response.fields { print("  \(field.name): \(field.value)") }
+  case .saved(let data): print("\(data.bytes) bytes are durable")
+  case .retrying(let delay, let error):
+    print("retrying within \(delay.components.seconds + 1) s: \(error)")
+  }
+}
+await progress.value
+
+var code: Int32 = 0
+do {
+  // The result is there when the events end. What the check of the response threw comes out here.
+  let file = try await download.value
+  print("complete: \(file.path), \(file.bytes) bytes")
+} catch {
+  print("failed: \(error)")
+  // A failure keeps the partial file for resume data. This program does not use them.
+  download.cancel()
+  code = 1
+}
+await downloader.shutdown()
+exit(code)
