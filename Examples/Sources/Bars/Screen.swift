@@ -31,7 +31,9 @@ struct Screen {
   private func redraw(_ lines: [String], over count: Int) {
     var text = count > 0 ? "\u{1B}[\(count)A" : ""
     for line in lines { text += "\r\(line.prefix(columns - 1))\u{1B}[K\n" }
-    print(text, terminator: "")
+    // Clears what the terminal has echoed below, such as ^C.
+    print(text, terminator: "\u{1B}[J")
+    fflush(nil)
   }
 
   /// The width of the window, which may change while the program runs.

@@ -72,8 +72,8 @@ final class Manager {
   private func resume(_ number: String) async {
     guard let download = find(number) else { return }
     guard download.state == .finished else { return download.resume() }
-    // A download that has failed stays in the list. The same request takes its place.
     guard case .failure = await download.result else { return print("\(number) is complete") }
+    // A download that failed stays in the list until it is removed. It begins again, under a new number.
     await queue.remove(download)
     watch(queue.start(download.request))
   }
@@ -88,7 +88,7 @@ final class Manager {
 
   // MARK: - Observers
 
-  /// Starts two observers. A download may have any number of them, and each sees everything from its own start on.
+  /// Starts two observers of a download, which may have any number.
   private func watch(_ download: Download) {
     downloads.append(download)
     let number = downloads.count
@@ -105,10 +105,10 @@ final class Manager {
   private static func showProgress(of download: Download, _ number: Int) async {
     var shown = 0
     for await progress in download.progress {
-      let percent = Int((progress.fractionCompleted ?? 0) * 100)
-      guard percent >= shown + 10 else { continue }
-      shown = percent
-      print("\(number) \(percent) %, \(Int(progress.rate)) bytes a second")
+      let tenths = Int((progress.fractionCompleted ?? 0) * 10)
+      guard tenths > shown else { continue }
+      shown = tenths
+      print("\(number) \(tenths * 10) %, \(Int(progress.rate)) bytes a second")
     }
   }
 

@@ -22,7 +22,7 @@ enum Mirror {
       exit(64)
     }
     let directory = arguments.removeFirst()
-    // A run that was killed may have left partial files.
+    // A run that was killed may have left partial files. Nothing here continues them.
     try Downloader.discardPartialFiles(in: directory)
     let requests = arguments.map { request($0, into: directory) }
 

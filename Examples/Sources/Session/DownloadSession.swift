@@ -14,7 +14,7 @@ protocol DownloadSessionDelegate: AnyObject, Sendable {
   func task(_ task: DownloadTask, didCompleteWithError error: (any Error)?)
 }
 
-/// What URLSession does with download tasks, made of a ``Downloader``. It shows what each call becomes; new code can do without it.
+/// What URLSession does with download tasks, made of a ``Downloader``. New code does not need it.
 final class DownloadSession: Sendable {
   private let downloader: Downloader
   private let delegate: any DownloadSessionDelegate
@@ -69,9 +69,6 @@ final class DownloadTask: Sendable {
     self.downloader = downloader
     self.delegate = delegate
   }
-
-  /// Nil before the first response.
-  var response: DownloadResponse? { state.withLock { $0.download?.response } }
 
   /// What URLSession has in the error, under `NSURLSessionDownloadTaskResumeData`. Nil where the task can only begin again.
   var resumeData: Data? {

@@ -14,6 +14,19 @@ struct ExampleProgramTests {
 
   private func urls(_ names: String...) -> [String] { names.map { place.origin.url("/\($0)") } }
 
+  @Test func `the programs import the small part of Foundation alone`() throws {
+    let sources = repositoryRoot.appending(path: "Examples/Sources")
+    for file in try FileTree.files(below: sources.path) {
+      let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+      let imported = text.matches(of: /(?m)^.*import (\w+)$/).map { String($0.1) }
+      let allowed: Set = [
+        "Dispatch", "FoundationEssentials", "Glibc", "HaulTransfer", "Synchronization",
+      ]
+      #expect(allowed.isSuperset(of: imported), "\(file) imports \(imported)")
+      #expect(imported.contains("HaulTransfer") || file == "Manager/Main.swift", "\(file)")
+    }
+  }
+
   // MARK: - Mirror
 
   @Test func `Mirror downloads a list four at a time`() async throws {
