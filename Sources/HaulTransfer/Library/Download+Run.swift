@@ -204,7 +204,8 @@ extension Download {
   ) {
     registry?.begin()
     state.removal = Task {
-      await work.discard(data)
+      // The next one may still wait for its turn, without a lock on the file.
+      if registry?.continues(data) != true { await work.discard(data) }
       if let result {
         shared.withLock { $0.finish(result) }
         deliver()

@@ -164,8 +164,8 @@ public final class Download: Sendable {
 
   // MARK: - Steering
 
-  /// Ends the download and removes its partial file, also after ``pause()`` or a failure. Of a complete download nothing is
-  /// removed.
+  /// Ends the download and removes its partial file, also after ``pause()`` or a failure, unless another download of the same
+  /// downloader continues it. Of a complete download nothing is removed.
   public func cancel() { end(.cancel) }
 
   /// Ends the download, keeps what can be continued, and returns once the download has ended.

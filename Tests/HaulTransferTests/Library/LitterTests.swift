@@ -56,6 +56,37 @@ struct LitterTests {
     #expect(holder.results != nil)
   }
 
+  @Test func `removing a paused download returns when its partial file is gone`() async throws {
+    let bench = try LibraryBench()
+    let queue = DownloadQueue(bench.downloader)
+    let download = queue.start(bench.request("slow"))
+    try await bench.half(download)
+    #expect(await download.pause() != nil)
+    #expect(try bench.files.count == 1)
+    await queue.remove(download)
+    #expect(try bench.files.isEmpty && download.resumeData == nil)
+    bench.half.open()
+  }
+
+  /// 1. A download is paused, and another one waits to continue it. 2. The first is removed. 3. The other one begins.
+  @Test func `a partial file that another download is to continue is not removed`() async throws {
+    let bench = try LibraryBench()
+    let queue = DownloadQueue(bench.downloader)
+    let first = queue.start(bench.request("slow"))
+    try await bench.half(first)
+    let data = await first.pause()
+    queue.isSuspended = true
+    let second = queue.start(first.request, from: data)
+    await queue.remove(first)
+    #expect(try bench.files.count == 1)
+    bench.half.open()
+    queue.isSuspended = false
+    _ = try await second.value
+    #expect(try bench.files == ["slow"] && bench.isWhole("slow"))
+    let ranges = bench.origin.log.value.exchanges.map { $0.request[field: "Range"] }
+    #expect(ranges == [nil, "bytes=145904-299999"])
+  }
+
   @Test func `cancelled after a pause or a failure, nothing is left`() async throws {
     let bench = try LibraryBench()
     let paused = bench.start("slow")
