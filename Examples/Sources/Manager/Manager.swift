@@ -73,9 +73,9 @@ final class Manager {
     guard let download = find(number) else { return }
     guard download.state == .finished else { return download.resume() }
     guard case .failure = await download.result else { return print("\(number) is complete") }
-    // A download that failed stays in the list until it is removed. It begins again, under a new number.
+    // A download that failed stays in the list until it is removed. Another one, with a new number, continues it.
+    watch(queue.start(download.request, from: download.resumeData))
     await queue.remove(download)
-    watch(queue.start(download.request))
   }
 
   private func find(_ number: String) -> Download? {
