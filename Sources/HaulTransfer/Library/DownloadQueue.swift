@@ -143,7 +143,7 @@ public final class DownloadQueue: Downloading {
   /// Cancels a download, if it is not over, and takes it out of the list; if `deletingFile`, also removes the file of a complete
   /// one. Returns when the partial file is removed. It stays if another download continues it.
   public func remove(_ download: Download, deletingFile: Bool = false) async {
-    await download.end(.cancel)?.value
+    download.cancel()
     let result = await download.result
     await download.untilRemoved()
     members.forget(download)

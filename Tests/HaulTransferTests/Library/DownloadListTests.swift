@@ -88,6 +88,25 @@ struct DownloadListTests {
     #expect(try bench.files == ["file", "list", "list.lock", "slow1", "slow2"])
   }
 
+  /// A program that ends after ``DownloadQueue/save()`` interrupts no write, which would leave a second file.
+  @Test func `nothing writes the list after it was saved`() async throws {
+    let bench = try LibraryBench()
+    try await saveAndRemoveList(bench)
+    // The queue lets go of the list when nothing writes it any more.
+    try await eventually("the list to be free") { (try? queue(bench)) != nil }
+    #expect(try bench.files == ["a", "b", "list.lock"])
+  }
+
+  /// Downloads two files, and returns without the queue.
+  private func saveAndRemoveList(_ bench: LibraryBench) async throws {
+    let queue = try queue(bench)
+    _ = try await queue.start(bench.request("a")).value
+    _ = try await queue.start(bench.request("b")).value
+    await bench.downloader.shutdown()
+    try await queue.save()
+    try FileManager.default.removeItem(atPath: bench.directory.path("list"))
+  }
+
   @Test func `one queue has a list, and what is no list is refused`() async throws {
     let bench = try LibraryBench()
     let first = try queue(bench)
