@@ -26,10 +26,15 @@ enum Mirror {
     try Downloader.discardPartialFiles(in: directory)
     let requests = arguments.map { request($0, into: directory) }
 
+    let (interruptions, interruption) = AsyncStream.makeStream(of: Void.self)
+    let source = onInterrupt { interruption.yield() }
     let work = Task { try await download(requests, maxConcurrent: isOneAtATime ? 1 : 4) }
-    let interruption = onInterrupt { work.cancel() }
+    let watch = Task {
+      for await _ in interruptions { work.cancel() }
+    }
     let failures = try await work.value
-    interruption.cancel()
+    watch.cancel()
+    source.cancel()
     if work.isCancelled { exit(130) }
     exit(failures == 0 ? 0 : 1)
   }

@@ -7,8 +7,8 @@ import HaulTransfer
 //
 //     Session URL FILE
 //
-// Ctrl-C and failures leave resume data in FILE.resume, and the same command continues. To allow private addresses, set `ALLOW` to a block
-// of them, such as `ALLOW=192.168.0.0/16`.
+// Ctrl-C and failures leave resume data in FILE.resume, and the same command continues. To allow private addresses, set
+// `ALLOW` to a block of them, such as `ALLOW=192.168.0.0/16`.
 
 /// Prints each call, and moves the file to its place.
 final class Printer: DownloadSessionDelegate {
@@ -79,17 +79,14 @@ let printer = Printer(destination: destination, resumeFile: resumeFile)
 let session = try DownloadSession(
   configuration, directory: destination.deletingLastPathComponent(), delegate: printer)
 
-let task =
-  if let data = try? Data(contentsOf: resumeFile) {
-    try session.downloadTask(withResumeData: data)
-  } else {
-    session.downloadTask(with: url)
-  }
-task.resume()
-
+let resumed = (try? Data(contentsOf: resumeFile)).flatMap { data in
+  try? session.downloadTask(withResumeData: data)
+}
+let task = resumed ?? session.downloadTask(with: url)
 let interruption = onInterrupt { [task] in
   task.cancel { data in print("stopped with \(data?.count ?? 0) bytes of resume data") }
 }
+task.resume()
 
 var isComplete = false
 for await ended in printer.endings {

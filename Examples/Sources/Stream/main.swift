@@ -21,8 +21,8 @@ struct WrongType: Error, CustomStringConvertible {
 setlinebuf(stdout)
 
 var options = DownloadOptions()
-// Attempts that fail by a time-out, a broken connection or a 5xx answer. The library waits longer each time.
 var policy = RetryPolicy()
+// Time-outs, broken connections and 5xx answers count. The library waits longer each time.
 policy.maxAttempts = 3
 options.retry = policy
 
@@ -54,7 +54,7 @@ if let block = ProcessInfo.processInfo.environment["ALLOW"].flatMap(CIDR.init) {
 let downloader = try Downloader(configuration)
 let download = downloader.start(arguments[0], to: arguments[1], options: options)
 
-// Bytes are no event: they come four times a second, in a sequence of their own.
+// Progress is not an event. It has its own sequence, with about four values a second.
 let progress = Task {
   for await progress in download.progress {
     let total = progress.expected.map { " of \($0)" } ?? ""
@@ -79,12 +79,12 @@ await progress.value
 
 var code: Int32 = 0
 do {
-  // The result is there when the events end. What the check of the response threw comes out here.
+  // This throws what the check of the response threw, or a TransferError.
   let file = try await download.value
   print("complete: \(file.path), \(file.bytes) bytes")
 } catch {
   print("failed: \(error)")
-  // A failure keeps the partial file for resume data. This program does not use them.
+  // A failure keeps the partial file for resume data, which this program does not use. Remove it.
   download.cancel()
   code = 1
 }
