@@ -6,7 +6,7 @@ package import HaulSystem
 /// components; every call blocks.
 package struct PartDirectory: Sendable {
   let directory: FileDescriptor
-  /// Whether who has a part file open holds a lock on it, so that nobody else goes on with it. (flock(2))
+  /// Whether an open part file is locked, so that no other download can use it. (flock(2))
   private let locksParts: Bool
   /// How often a lock is tried for, with a pause between: 200 ms in all.
   private let lockTries: Int
@@ -90,7 +90,7 @@ package struct PartDirectory: Sendable {
   /// - Returns: nil where it is gone, replaced by another file or link, shorter than the `length` it must hold, or longer
   ///   than the `complete` file, all of which mean that nothing of it may be used. On NFS another machine's rename may show
   ///   late: look again before concluding that it is gone.
-  /// - Throws: `path_conflict` where parts are locked and somebody has this one.
+  /// - Throws: `path_conflict` if parts are locked and another download uses this one.
   package func open(
     _ name: String, inode: UInt64, holding length: Int64, of complete: Int64
   ) throws(TransferError) -> PartFile? {

@@ -121,7 +121,7 @@ package final class PartFile: Sendable {
     }
   }
 
-  /// Lets go of the lock that its ``PartDirectory`` may have taken, so that somebody else may go on with the file at once.
+  /// Releases the lock that its ``PartDirectory`` may have taken, so that another download can use the file at once.
   func unlock() { _ = flock(file.raw, LOCK_UN) }
 
   /// The descriptor; valid while this object lives.

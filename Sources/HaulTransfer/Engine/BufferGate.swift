@@ -1,5 +1,5 @@
-/// Gives buffers to exchanges. Those that find none wait in the order in which they came, and only as many are woken as there
-/// are buffers. Lives on the engine thread.
+/// Gives buffers to exchanges. If there is none, an exchange waits. A returned buffer wakes only as many exchanges as can have one,
+/// the longest wait first. Lives on the engine thread.
 final class BufferGate {
   private let pool: BufferPool
   private var waiting: [RunningExchange] = []
@@ -8,7 +8,7 @@ final class BufferGate {
     self.pool = pool
   }
 
-  /// A buffer for `exchange`. Where there is none it is held, and told by ``RunningExchange/attendPool()`` to ask again.
+  /// Returns a buffer for `exchange`; nil if there is none. Then ``RunningExchange/attendPool()`` later tells it to ask again.
   func take(for exchange: RunningExchange) -> GatherBuffer? {
     if let buffer = pool.take(for: exchange.order.request.share) { return buffer }
     waiting.append(exchange)
@@ -27,7 +27,7 @@ final class BufferGate {
       if full.contains(share) {
         still.append(exchange)
       } else {
-        // It takes its buffer before this returns, or is held anew.
+        // It takes its buffer before this returns, or waits again.
         exchange.attendPool()
       }
     }

@@ -41,7 +41,7 @@ public struct DownloaderConfiguration: Sendable {
   package var cookies: CookieFile?
   /// Which addresses may be connected to, unless a request has its own.
   public var addressPolicy = AddressPolicy.publicOnly
-  /// In lower case; ftp, ftps and sftp may be added, though a ``Downloader`` has no log-in, which sftp wants. A redirect
+  /// In lower case; ftp, ftps and sftp may be added; sftp needs ``DownloadOptions/login``. A redirect
   /// leads to http and https alone.
   public var allowedSchemes: Set<String> = ["http", "https"]
   /// The keys of the hosts that sftp may be spoken with, as OpenSSH's `known_hosts`; any other key is refused.

@@ -3,13 +3,13 @@ import Synchronization
 
 /// What others see of a download while it runs.
 extension Download {
-  /// How far it is, about four times a second, and once more at its end.
+  /// The progress, about four times a second, and once more at the end.
   public var progress: ProgressSequence { ProgressSequence(download: self) }
 
-  /// How far it is now.
+  /// The progress now.
   public var currentProgress: DownloadProgress { look().progress }
 
-  /// What happens from now on, beginning with the present state. Ends with the download.
+  /// The events from now on. The first is the present state; the sequence ends with the download.
   public var events: AsyncStream<DownloadEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: DownloadEvent.self)
     let key = shared.withLock { state -> Int? in
@@ -31,11 +31,11 @@ extension Download {
     return stream
   }
 
-  /// Progress as it comes about; ends with the download.
+  /// The progress of a download, until it ends.
   public struct ProgressSequence: AsyncSequence, Sendable {
     let download: Download
 
-    /// Begins with how far it is now.
+    /// Starts with the present progress.
     public func makeAsyncIterator() -> Iterator { Iterator(download: download) }
 
     /// Follows one download.
@@ -48,7 +48,7 @@ extension Download {
         self.download = download
       }
 
-      /// Waits a quarter of a second, but for the first. Cancelled, it ends the sequence.
+      /// Waits a quarter of a second, except the first time. If the task is cancelled, the sequence ends.
       public mutating func next() async -> DownloadProgress? {
         if hasEnded { return nil }
         if hasBegun, (try? await Task.sleep(for: .milliseconds(250))) == nil { return nil }

@@ -123,7 +123,7 @@ extension Download {
     }
   }
 
-  // MARK: - How somebody ends it
+  // MARK: - Ending it
 
   private enum Ending {
     case nothing
@@ -135,7 +135,7 @@ extension Download {
     case forget
   }
 
-  /// Brings the run to the end that `wish` means. A cancellation overrules all others.
+  /// Ends the run as `wish` says. A cancellation overrules all others.
   func end(_ wish: Wish) { end { _ in wish } }
 
   /// The downloader ends.

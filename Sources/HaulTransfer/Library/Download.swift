@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// One download under way, as URLSession's task is: it goes on whether anybody waits for it or not.
+/// One download, like a task of URLSession: it continues even if no one waits for it.
 ///
 /// | call | the partial file | ``state`` |
 /// |---|---|---|
@@ -105,9 +105,9 @@ public final class Download: Sendable {
 
   deinit { registry?.remove(ObjectIdentifier(self)) }
 
-  // MARK: - What it comes to
+  // MARK: - The result
 
-  /// The file, complete and durable under its name. Waits while the download waits, runs or is paused.
+  /// The file, complete and durable under its name. Waits until the download ends, also while it is paused.
   ///
   /// - Throws: `CancellationError` at once when the task that waits is cancelled, while the download goes on; what
   ///   ``DownloadOptions/validate`` threw; else a ``TransferError``, of class `cancelled` after ``cancel()``, ``pause()`` or the
@@ -131,7 +131,7 @@ public final class Download: Sendable {
 
   private var finalResult: Result<DownloadedFile, TransferError>? { shared.withLock { $0.result } }
 
-  /// Where it is now.
+  /// The present state.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
   /// The order among downloads that wait: the highest first, then the order of their start. 0 unless set. Changing it ends
@@ -168,7 +168,7 @@ public final class Download: Sendable {
   /// downloader continues it. Of a complete download nothing is removed.
   public func cancel() { end(.cancel) }
 
-  /// Ends the download, keeps what can be continued, and returns once the download has ended.
+  /// Ends the download and keeps what can be continued. Returns after the download has ended.
   ///
   /// - Returns: nil where the download was complete or cannot be continued. Then no partial file is left.
   public func pause() async -> ResumeData? {
@@ -186,7 +186,7 @@ public final class Download: Sendable {
   /// A suspended download that nobody refers to any more is given up, and its partial file stays.
   public func suspend() { end(.suspend) }
 
-  /// Continues a suspended download. It waits for its turn again. Of another download nothing changes.
+  /// Continues a suspended download, which waits for its turn again. Other downloads do not change.
   public func resume() {
     let stay = shared.withLock { state -> Int? in
       if state.phase == .running, state.wish == .suspend { state.isResumed = true }

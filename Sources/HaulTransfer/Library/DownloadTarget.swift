@@ -42,7 +42,7 @@ struct DownloadTarget: Sendable {
   /// The part file that `saved` means. One in another directory of the same file system is moved here.
   ///
   /// - Returns: nil where it is gone.
-  /// - Throws: `path_conflict` where another download goes on with it, or it is on another file system.
+  /// - Throws: `path_conflict` if another download uses it, or if it is on another file system.
   func part(_ saved: Checkpoint) throws(TransferError) -> PartFile? {
     if let part = try open(saved, in: parts) { return part }
     guard let other = saved.directory, other != directoryPath,

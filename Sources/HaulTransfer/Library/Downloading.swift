@@ -1,6 +1,6 @@
-/// What starts downloads: a ``Downloader``, or in a test of your own code whatever you put in its place.
+/// Anything that starts downloads: a ``Downloader``, a ``DownloadQueue``, or a fake in your own tests.
 ///
-/// A fake has one function to write; ``Download/init(_:script:)`` makes the downloads that it returns.
+/// A fake implements one function. ``Download/init(_:script:)`` makes the downloads that it returns.
 public protocol Downloading: Sendable {
   /// Starts a download and returns at once. With `data` it continues a paused or broken one.
   func start(_ request: DownloadRequest, from data: ResumeData?) -> Download

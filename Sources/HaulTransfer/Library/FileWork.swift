@@ -30,7 +30,7 @@ final class FileWork: DownloadWork {
     let (part, directory) = (data.checkpoint.part, data.checkpoint.directory)
     await io.run {
       guard let directory, let open = try? FileDescriptor.directory(directory) else { return }
-      // Where somebody goes on with it, it is theirs.
+      // If another download uses the part, it stays.
       _ = try? PartDirectory(open, locksParts: true).discard(part)
     }
   }

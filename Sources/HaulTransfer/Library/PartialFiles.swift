@@ -1,17 +1,17 @@
 import HaulSystem
 
-/// A partial file of a download that is not under way: paused, failed, or of a process that was killed.
+/// A partial file that no download uses: of a paused or failed download, or of a process that was killed.
 public struct PartialFile: Sendable, Hashable {
-  /// Its path. The name is hidden, and begins with the name of the file that was to be.
+  /// Its path. The name is hidden and starts with the name of the final file.
   public var path: String
   /// Its length, which says nothing about how much of it is durable.
   public var bytes: Int64
 }
 
 extension Downloader {
-  /// Lists the partial files in a directory that no download is writing to, in this process or another on this machine. Blocks.
+  /// Lists the partial files in a directory that no download uses, in any process on this machine. Blocks.
   ///
-  /// Some of them may be what resume data mean. A list that is saved before the process ends can tell.
+  /// Resume data may still need some of them: compare ``ResumeData/partialFile``.
   ///
   /// - Throws: `io` where the directory cannot be read.
   public static func partialFiles(in directory: String) throws(TransferError) -> [PartialFile] {
@@ -20,7 +20,7 @@ extension Downloader {
     }
   }
 
-  /// Removes the partial files in a directory that no download is writing to, but for those that `kept` mean. Blocks.
+  /// Removes the partial files in a directory that no download uses, except those of `kept`. Blocks.
   ///
   /// - Returns: how many were removed.
   /// - Throws: `io` where the directory cannot be read, or a file not be removed.
