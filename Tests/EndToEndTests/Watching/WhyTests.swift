@@ -16,7 +16,8 @@ import Testing
         #expect(output.exit == .code(0), "\(output)")
         return output.standardOutput.joined(separator: "\n")
       }
-      let store: String = try await pool.value("SELECT store FROM haul.queues WHERE queue = 'default'")
+      let store: String = try await pool.value(
+        "SELECT store FROM haul.queues WHERE queue = 'default'")
       #expect(
         try await why("--batch", "b")
           == "3 jobs do not run: 3 queued. No worker serves the queue default; start one with: haul worker --store \(store)=DIRECTORY."
