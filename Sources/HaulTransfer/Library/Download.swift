@@ -131,6 +131,11 @@ public final class Download: Sendable {
 
   private var finalResult: Result<DownloadedFile, TransferError>? { shared.withLock { $0.result } }
 
+  /// Whether it has ended without its file.
+  var hasFailed: Bool {
+    if case .failure? = finalResult { true } else { false }
+  }
+
   /// The present state.
   public var state: DownloadState { shared.withLock { $0.phase } }
 

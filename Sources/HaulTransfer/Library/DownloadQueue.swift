@@ -106,6 +106,18 @@ public final class DownloadQueue: Downloading {
       request, from: data, behind: gate, members: members, priority: priority)
   }
 
+  /// Adds a download again that has failed, was cancelled or was ended by ``Download/pause()``, and takes the old one out of
+  /// the list. The new one continues what the old one has kept. A download that has not ended, or is complete, is returned as it
+  /// is.
+  @discardableResult
+  public func retry(_ download: Download) -> Download {
+    guard download.hasFailed else { return download }
+    let again = add(
+      download.request, from: download.resumeData, priority: download.priority)
+    members.forget(download)
+    return again
+  }
+
   /// Cancels all that are not over, as ``Download/cancel()`` does. What is added later is not touched.
   public func cancelAll() {
     endAll { $0.cancel() }

@@ -38,3 +38,8 @@ public struct ResumeData: Sendable, Hashable {
     checkpoint.directory.map { "\($0)/\(checkpoint.part)" } ?? checkpoint.part
   }
 }
+
+extension ResumeData: CustomStringConvertible {
+  /// `150000 of 300000 bytes`. Never the URL, which may be secret.
+  public var description: String { "\(bytes) of \(expected) bytes" }
+}

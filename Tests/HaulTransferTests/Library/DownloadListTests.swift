@@ -217,4 +217,26 @@ struct DownloadListTests {
     let text = try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8)
     #expect(text.contains("none") && first == nil)
   }
+
+  @Test func `a failed download is tried again, from what it has`() async throws {
+    let bench = try LibraryBench()
+    let queue = try queue(bench)
+    let failed = queue.start(bench.request("slow"), priority: 3)
+    #expect(queue.retry(failed) === failed)
+    try await bench.half(failed)
+    let data = try #require(await failed.pause())
+    #expect("\(data)" == "150000 of 300000 bytes")
+    bench.half.open()
+    let again = queue.retry(failed)
+    #expect(again !== failed && again.priority == 3)
+    #expect(try await again.value.bytes == 300_000)
+    #expect(bench.origin.log.value.exchanges[1].request[field: "Range"] == "bytes=145904-299999")
+    #expect(queue.retry(again) === again)
+    // The old one is out of the list, and cancelling it takes nothing away.
+    failed.cancel()
+    try await queue.save()
+    let text = try String(contentsOfFile: bench.directory.path("list"), encoding: .utf8)
+    #expect(!text.contains("slow"))
+    #expect(try bench.isWhole("slow"))
+  }
 }

@@ -200,7 +200,7 @@ struct DownloadOptionsTests {
   @Test func `a download that takes too long ends, and can be continued`() async throws {
     let bench = try LibraryBench()
     var request = bench.request("slow")
-    request.options.timeout = .seconds(2)
+    request.options.timeout = .seconds(5)
     let download = bench.downloader.start(request)
     let error = await #expect(throws: TransferError.self) { try await download.value }
     #expect(error?.errorClass == .timeout)
