@@ -21,6 +21,8 @@ final class DownloadMembers: Sendable {
     var isRestoring = false
 
     mutating func forget(_ number: Int, _ download: Download) {
+      // Also where the end is not told yet: it finds no number then.
+      downloads[number] = nil
       entries[number] = nil
       numbers[ObjectIdentifier(download)] = nil
     }
