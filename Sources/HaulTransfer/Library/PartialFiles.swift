@@ -22,6 +22,9 @@ extension Downloader {
 
   /// Removes the partial files in a directory that no download uses, except those of `kept`. Blocks.
   ///
+  /// A download uses its file only while it runs. Pass the ``Download/resumeData`` of downloads that are suspended or wait for
+  /// their next attempt.
+  ///
   /// - Returns: how many were removed.
   /// - Throws: `io` where the directory cannot be read, or a file not be removed.
   @discardableResult
