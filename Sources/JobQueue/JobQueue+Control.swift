@@ -13,6 +13,20 @@ package struct JobSelector: Sendable, Encodable, Equatable {
 
   /// Nothing selected yet.
   package init() {}
+
+  /// The condition for rows `j` of `haul.jobs`; it takes ``parameters`` as $1 to $6.
+  static let condition = """
+    ($1::bigint[] IS NULL OR j.job = ANY ($1))
+    AND ($2::text IS NULL OR j.batch = $2)
+    AND ($3::text IS NULL OR j.queue = $3)
+    AND ($4::text IS NULL OR j.host = $4)
+    AND ($5::text IS NULL OR j.state = $5::haul.job_state)
+    AND ($6::text IS NULL OR j.error = $6)
+    """
+
+  var parameters: [(any PostgresEncodable)?] {
+    [ids, batch, queue, host, state?.rawValue, error?.rawValue]
+  }
 }
 
 /// What operators call.
@@ -81,19 +95,11 @@ extension JobQueue {
       """
       SELECT state::text AS state, count(*)::int AS count FROM (
         SELECT j.state FROM haul.jobs j
-        WHERE ($1::bigint[] IS NULL OR j.job = ANY ($1))
-          AND ($2::text IS NULL OR j.batch = $2)
-          AND ($3::text IS NULL OR j.queue = $3)
-          AND ($4::text IS NULL OR j.host = $4)
-          AND ($5::text IS NULL OR j.state = $5::haul.job_state)
-          AND ($6::text IS NULL OR j.error = $6) AND j.state = ANY ($7::haul.job_state[])
+        WHERE \(JobSelector.condition) AND j.state = ANY ($7::haul.job_state[])
         LIMIT $8) t
       GROUP BY t.state ORDER BY t.state
       """,
-      [
-        selector.ids, selector.batch, selector.queue, selector.host, selector.state?.rawValue,
-        selector.error?.rawValue, states.map(\.rawValue), Self.mostAffected,
-      ])
+      selector.parameters + [states.map(\.rawValue), Self.mostAffected])
     return try rows.map {
       (JobState(rawValue: try $0.decode("state")), try $0.decode("count"))
     }

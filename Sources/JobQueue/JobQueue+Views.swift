@@ -16,19 +16,10 @@ extension JobQueue {
       """
       SELECT to_json(v) FROM (
         SELECT j.* FROM haul.jobs j
-        WHERE ($1::bigint[] IS NULL OR j.job = ANY ($1))
-          AND ($2::text IS NULL OR j.batch = $2)
-          AND ($3::text IS NULL OR j.queue = $3)
-          AND ($4::text IS NULL OR j.host = $4)
-          AND ($5::text IS NULL OR j.state = $5::haul.job_state)
-          AND ($6::text IS NULL OR j.error = $6) AND j.job < $7
+        WHERE \(JobSelector.condition) AND j.job < $7
         ORDER BY j.job DESC LIMIT $8) v
       """,
-      [
-        selector.ids, selector.batch, selector.queue, selector.host, selector.state?.rawValue,
-        selector.error?.rawValue,
-        before, limit,
-      ])
+      selector.parameters + [before, limit])
   }
 
   /// The attempts of a job in their order, that which goes on the last.

@@ -41,7 +41,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
     self = found
   }
 
-  /// The only algorithm in common use whose digests have so many hexadecimal digits; nil where there is none.
+  /// Finds the algorithm by the number of hexadecimal digits. Nil if no algorithm in common use has this length.
   init?(hexadecimalLength length: Int) {
     switch length {
     case 32: self = .md5

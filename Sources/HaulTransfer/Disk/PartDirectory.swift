@@ -61,9 +61,9 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// The open part, locked where parts are. Who looks whether it is idle has the lock for a moment, which is waited for.
+  /// Returns the open part, and locks it if parts are locked. ``idleSize(_:)`` holds the lock for a moment, so a held lock is tried again.
   ///
-  /// - Returns: nil where it is gone: it is opened → ``discard(_:)`` removes it → it is locked.
+  /// - Returns: nil if it is gone: it is opened → ``discard(_:)`` removes it → it is locked.
   private func part(
     _ name: String, _ inode: UInt64, _ file: FileDescriptor
   ) throws(TransferError) -> PartFile? {
@@ -73,7 +73,7 @@ package struct PartDirectory: Sendable {
       tries += 1
       guard tries < lockTries else {
         throw TransferError(
-          .pathConflict, "another download is going on with the partial file \(name)")
+          .pathConflict, "another download uses the partial file \(name)")
       }
       usleep(Self.lockPause)
     }
@@ -129,8 +129,8 @@ package struct PartDirectory: Sendable {
     return true
   }
 
-  /// The length of a part file that nobody has open; nil where somebody has it, or it is no regular file. A part file that has
-  /// just been made may not be locked yet: one of the last second counts as open, and is not locked here either.
+  /// Returns the length of a part file that no download uses; nil if one does, or if it is no regular file. An empty part file of
+  /// the last second may not be locked yet, so it counts as used and is not locked here.
   func idleSize(_ name: String) -> Int64? {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
       let status = try? file.status(), status.isRegular
@@ -142,9 +142,9 @@ package struct PartDirectory: Sendable {
     return file.lock(exclusive: true) ? status.size : nil
   }
 
-  /// Removes a part file that nobody has open; one that is not there is not an error.
+  /// Removes a part file that no download uses.
   ///
-  /// - Returns: false where it is not there, somebody has it, or it is no regular file.
+  /// - Returns: false if the file is missing, if a download uses it, or if it is no regular file.
   @discardableResult
   func discard(_ name: String) throws(TransferError) -> Bool {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),

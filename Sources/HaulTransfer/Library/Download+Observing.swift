@@ -87,8 +87,8 @@ extension Download {
     deliver()
   }
 
-  /// Tells the monitors what has happened, one event after another. Who comes while somebody is at it leaves it to that one:
-  /// another thread, or a monitor that calls back. Not under the lock.
+  /// Delivers events to the monitors, one after another and outside the lock. A second caller (another thread, or a monitor that
+  /// calls back) leaves its events to the first.
   func deliver() {
     let begins = shared.withLock { state in
       defer { state.isTelling = true }
@@ -103,7 +103,7 @@ extension Download {
     }
   }
 
-  /// All have been told of the end.
+  /// Every monitor has received the end.
   private func letGo() {
     let (observers, waiters) = shared.withLock { state in
       state.isTold = true
@@ -187,15 +187,15 @@ extension Download {
 }
 
 extension Download.State {
-  /// Something has happened. Those who iterate see it at once, since that runs no code of theirs; the monitors are told by
-  /// ``Download/deliver()``. Nothing follows the end.
+  /// Records an event. Sequences receive it at once, because that runs no code of the program. Monitors receive it from
+  /// ``Download/deliver()``. No event follows the end.
   mutating func tell(_ event: DownloadEvent) {
     guard result == nil else { return }
     for observer in observers.values { observer.yield(event) }
     outbox.append(event)
   }
 
-  /// What the monitors are told next; nil where there is nothing.
+  /// Takes the next event for the monitors; nil if there is none.
   mutating func takeEvent() -> DownloadEvent? {
     isTelling = !outbox.isEmpty
     return isTelling ? outbox.removeFirst() : nil

@@ -9,7 +9,7 @@ extension Download {
     DownloadGate.Ticket(download: ObjectIdentifier(self), number: stay)
   }
 
-  /// Has it wait for its turn, unless something else has happened since the stay with this number.
+  /// Puts the download in line, unless its stay has changed since.
   func enter(after stay: Int = 0) {
     let ticket = shared.withLock { state -> DownloadGate.Ticket? in
       guard state.phase == .waiting, state.stay == stay else { return nil }

@@ -17,7 +17,7 @@ public final class Download: Sendable {
   enum Wish: Sendable, Equatable {
     case complete, suspend, pause, timeOut, cancel
 
-    /// A wish takes the place of one of a lower rank. Whoever waits for an end waits for nothing else:
+    /// A wish replaces one of a lower rank. A caller that waits for an end must get one:
     ///   `pause()` waits → another thread calls `suspend()` → the download must end all the same.
     var rank: Int {
       switch self {
@@ -51,10 +51,10 @@ public final class Download: Sendable {
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var observers: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
     var keys = 0
-    /// What the monitors have not been told yet, and whether somebody is at it.
+    /// Events that the monitors have not received yet, and whether a thread is delivering them.
     var outbox: [DownloadEvent] = []
     var isTelling = false
-    /// Whether all have been told of the end.
+    /// Whether every monitor has received the end.
     var isTold = false
     var timer: Task<Void, Never>?
     /// Waits for the time of the next attempt.
@@ -185,10 +185,10 @@ public final class Download: Sendable {
   /// Begins what ``pause()`` does, and returns without waiting for the end.
   func beginPause() { end(.pause) }
 
-  /// Stops the download until ``resume()``. What is durable is kept, its place goes to the next download, and ``value`` goes
-  /// on waiting. Of a finished download nothing changes.
+  /// Stops the download until ``resume()``. It keeps its durable bytes and gives its place to the next download; ``value`` keeps
+  /// waiting. A finished download does not change.
   ///
-  /// A suspended download that nobody refers to any more is given up, and its partial file stays.
+  /// If the program drops its last reference to a suspended download, the download ends and its partial file stays.
   public func suspend() { end(.suspend) }
 
   /// Continues a suspended download, which waits for its turn again. Other downloads do not change.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets downloads begin so many at once: a ``DownloadLine`` that tells them.
+/// Limits how many downloads run at once. A ``DownloadLine`` decides which one starts next.
 final class DownloadGate: Sendable {
   /// A download's stay in its gates. One that has left and comes again has another number.
   struct Ticket: Hashable, Sendable {
@@ -10,9 +10,9 @@ final class DownloadGate: Sendable {
 
   private struct State: Sendable {
     var line: DownloadLine<Ticket>
-    /// Those that wait or run.
+    /// Waiting and running downloads.
     var downloads: [Ticket: Download] = [:]
-    /// Nobody is let in while there are some.
+    /// No download starts while this is positive.
     var holds = 0
   }
 
@@ -22,7 +22,7 @@ final class DownloadGate: Sendable {
     state = Mutex(State(line: DownloadLine(limit: limit, limitPerHost: limitPerHost)))
   }
 
-  /// Has the download wait; it is told by ``Download/admitted(_:)``, perhaps before this returns.
+  /// Adds a download to the line. The gate calls ``Download/admitted(_:)`` when it may start, perhaps before this returns.
   func add(_ download: Download, _ ticket: Ticket) {
     change { state in
       state.downloads[ticket] = download
@@ -30,12 +30,12 @@ final class DownloadGate: Sendable {
     }
   }
 
-  /// Changes the place of one that waits. Of one that is not there or runs, nothing changes.
+  /// Moves a waiting download to the place of its new priority. Other downloads do not move.
   func prioritize(_ download: Download, _ ticket: Ticket) {
     change { $0.line.prioritize(ticket, download.priority) }
   }
 
-  /// Removes the download, whether it waits or runs. One that is not there is no error.
+  /// Removes a waiting or running download. An unknown ticket is not an error.
   func remove(_ ticket: Ticket) {
     change { state in
       state.downloads[ticket] = nil
@@ -43,38 +43,34 @@ final class DownloadGate: Sendable {
     }
   }
 
-  /// The most at once, in all and of one host, and whether nobody begins.
+  /// The limits: concurrent downloads in total and per host, and whether starts are suspended.
   struct Limits: Sendable, Hashable {
     var total: Int
     var perHost: Int?
     var isSuspended: Bool
   }
 
-  /// The limits. Lower ones end nothing that runs.
+  /// The present limits.
   var limits: Limits {
-    get {
-      state.withLock {
-        Limits(
-          total: $0.line.limit, perHost: $0.line.limitPerHost, isSuspended: $0.line.isSuspended)
-      }
-    }
-    set {
-      change { state in
-        state.line.limit = newValue.total
-        state.line.limitPerHost = newValue.perHost
-        state.line.isSuspended = newValue.isSuspended
-      }
+    state.withLock {
+      Limits(
+        total: $0.line.limit, perHost: $0.line.limitPerHost, isSuspended: $0.line.isSuspended)
     }
   }
 
-  /// Runs `body`, and lets nobody in meanwhile.
+  /// Changes limits in one step: a change of another limit at the same time is not lost. Running downloads continue.
+  func configure(_ body: (inout DownloadLine<Ticket>) -> Void) {
+    change { body(&$0.line) }
+  }
+
+  /// Runs `body`. No download starts until it returns.
   func holding(_ body: () -> Void) {
     change { $0.holds += 1 }
     body()
     change { $0.holds -= 1 }
   }
 
-  /// Changes the line, and tells who may begin. Not under the lock: they come back at once.
+  /// Changes the line, then starts downloads outside the lock, because they call back at once.
   private func change(_ body: (inout State) -> Void) {
     let admitted = state.withLock { state in
       body(&state)

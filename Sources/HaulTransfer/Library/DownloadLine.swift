@@ -1,6 +1,6 @@
-/// Who may begin: the highest priority first, then the order of arrival, so many at once, and so many of one host. Pure.
+/// Decides which member starts next: by priority, then by arrival, within a limit in total and one per host. Pure.
 ///
-/// `Member` names who waits. Each step costs the logarithm of how many wait.
+/// Each step takes time in the logarithm of the number of waiting members.
 struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   private struct Place: Sendable {
     let member: Member
@@ -16,13 +16,13 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// The most at once.
+  /// The most members that run at once.
   var limit: Int
-  /// The most of one host at once; nil for no such limit.
+  /// The most members of one host that run at once; nil for no such limit.
   var limitPerHost: Int? {
     didSet { unpark() }
   }
-  /// Nobody begins.
+  /// No member starts.
   var isSuspended = false
 
   /// The place of each that waits, and the host of each that runs.
@@ -31,7 +31,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
   private var runningOfHost: [String: Int] = [:]
   private var numbers = 0
   private var heap = Heap(precedes: { (one: Place, other: Place) in one.precedes(other) })
-  /// Places that were next but whose host is full, by host.
+  /// Places that were next while their host was full, by host.
   private var parked: [String: Heap<Place>] = [:]
 
   init(limit: Int, limitPerHost: Int? = nil) {
@@ -39,7 +39,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     self.limitPerHost = limitPerHost
   }
 
-  /// The number of places that are kept, those that mean nothing any more included.
+  /// The number of places in memory, stale ones included.
   var places: Int { heap.count + parked.values.reduce(0) { $0 + $1.count } }
 
   /// Appends a member. One that waits already gets a new place.
@@ -49,7 +49,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
       Place(member: member, host: host, priority: priority, arrival: numbers, number: numbers))
   }
 
-  /// Changes the priority of a member that waits; among equals it stays where it came. Of another nothing changes.
+  /// Changes the priority of a waiting member. Among equal priorities its arrival counts. Other members do not change.
   mutating func prioritize(_ member: Member, _ priority: Int) {
     guard var place = waiting[member], place.priority != priority else { return }
     numbers += 1
@@ -67,7 +67,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     for place in waiting.values { heap.insert(place) }
   }
 
-  /// Removes a member, wherever it is. One that is not there is no error.
+  /// Removes a waiting or running member. An unknown member is not an error.
   mutating func remove(_ member: Member) {
     waiting[member] = nil
     guard let host = running.removeValue(forKey: member) else { return }
@@ -82,7 +82,7 @@ struct DownloadLine<Member: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Lets in who may begin now; nil where nobody may.
+  /// Starts the next member; nil if none may start now.
   mutating func next() -> Member? {
     guard !isSuspended, running.count < limit else { return nil }
     while let place = heap.removeFirst() {

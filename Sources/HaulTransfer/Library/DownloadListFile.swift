@@ -136,7 +136,7 @@ final class DownloadListFile: Sendable {
     }
   }
 
-  /// Replaces the file, durably. What is written is what `entries` returns when it is its turn; nothing for nil.
+  /// Replaces the file durably with what `entries` returns. Keeps the old file if it returns nil.
   func write(
     _ entries: @escaping @Sendable () -> [DownloadListEntry]?
   ) async throws(TransferError) {
@@ -154,11 +154,9 @@ final class DownloadListFile: Sendable {
   }
 
   private func replace(_ bytes: [UInt8]) throws(TransferError) {
-    let slash = path.lastIndex(of: "/")
-    let directory = slash.map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
-    let name = String(slash.map { path[path.index(after: $0)...] } ?? path[...])
+    let (directory, name) = DownloadTarget.split(path)
     let files = PartDirectory(try translating(try FileDescriptor.directory(directory)))
-    // Private from its first moment: whoever opens it before goes on reading.
+    // The mode is set at creation: no other user can open the file before.
     let file = try files.createAnew("\(name).new", mode: 0o600)
     do {
       try file.write(bytes)

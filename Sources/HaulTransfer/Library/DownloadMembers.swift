@@ -8,12 +8,12 @@ final class DownloadMembers: Sendable {
     var entries: [Int: DownloadListEntry] = [:]
     var numbers: [ObjectIdentifier: Int] = [:]
     var added = 0
-    /// Whether the list is to be written, and who is at it.
+    /// Whether the list must be written, and the task that writes it.
     var isChanged = false
     var writer: Task<Void, Never>?
-    /// How many write it at once, on their own account.
+    /// The number of calls of ``save()`` in progress.
     var saves = 0
-    /// Nobody adds or saves any more.
+    /// The queue is gone: no download is added or saved any more.
     var isLetGo = false
     /// The list may be another's.
     var isReleased = false
@@ -21,7 +21,7 @@ final class DownloadMembers: Sendable {
     var isRestoring = false
 
     mutating func forget(_ number: Int, _ download: Download) {
-      // Also where the end is not told yet: it finds no number then.
+      // If the end is delivered later, it finds no number.
       downloads[number] = nil
       entries[number] = nil
       numbers[ObjectIdentifier(download)] = nil
@@ -38,7 +38,7 @@ final class DownloadMembers: Sendable {
   /// Whether the downloads outlive the process.
   var areListed: Bool { file != nil }
 
-  /// Those that are not over, in the order in which they were added.
+  /// The downloads that have not ended, in the order in which they were added.
   var all: [Download] {
     state.withLock { $0.downloads.sorted { $0.key < $1.key }.map(\.value) }
   }
@@ -61,7 +61,7 @@ final class DownloadMembers: Sendable {
         if file == nil || Self.isGone(result, download) { state.forget(number, download) }
         return true
       }
-      // Nobody can continue what is suspended and nobody has.
+      // The program can no longer resume it.
       if case .state(.paused) = event, state.isLetGo, file == nil {
         state.downloads[number] = nil
       }
@@ -98,7 +98,7 @@ final class DownloadMembers: Sendable {
     write()
   }
 
-  /// The queue has gone: the list is another's once the last download is over.
+  /// The queue is gone. Another queue may have the list after the last download has ended.
   func letGo() {
     state.withLock { state in
       state.isLetGo = true
@@ -152,7 +152,7 @@ final class DownloadMembers: Sendable {
     try await file.write { self.entries(ifChanged: false) }
   }
 
-  /// Has the list written soon: once for all that changes meanwhile.
+  /// Writes the list soon, once for several changes.
   private func write() {
     guard let file else { return }
     state.withLock { state in

@@ -1,7 +1,7 @@
 import HaulSystem
 import Synchronization
 
-/// Downloads that begin in the order in which they are added, or by priority, so many at a time.
+/// A queue of downloads with a concurrency limit. Downloads start by priority, then in the order in which they were added.
 ///
 ///     let queue = DownloadQueue(try Downloader(), maxConcurrent: 2)
 ///     let downloads = requests.map { queue.start($0) }
@@ -44,7 +44,7 @@ public final class DownloadQueue: Downloading {
     let entries = try file.read()
     members = DownloadMembers(file)
     downloader.keep(members)
-    gate.limits.isSuspended = isSuspended
+    gate.configure { $0.isSuspended = isSuspended }
     gate.holding {
       members.restoring {
         for entry in entries {
@@ -66,7 +66,7 @@ public final class DownloadQueue: Downloading {
     get { gate.limits.total }
     set {
       precondition(newValue > 0, "no download would ever start")
-      gate.limits.total = newValue
+      gate.configure { $0.limit = newValue }
     }
   }
 
@@ -75,14 +75,14 @@ public final class DownloadQueue: Downloading {
     get { gate.limits.perHost }
     set {
       precondition(newValue ?? 1 > 0, "no download would ever start")
-      gate.limits.perHost = newValue
+      gate.configure { $0.limitPerHost = newValue }
     }
   }
 
   /// Whether no download begins. What runs goes on.
   public var isSuspended: Bool {
     get { gate.limits.isSuspended }
-    set { gate.limits.isSuspended = newValue }
+    set { gate.configure { $0.isSuspended = newValue } }
   }
 
   // MARK: - Downloads

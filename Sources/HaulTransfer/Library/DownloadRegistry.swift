@@ -4,7 +4,7 @@ import Synchronization
 final class DownloadRegistry: Sendable {
   private struct Entry: Sendable {
     weak var download: Download?
-    /// Nil while it is paused: what nobody has then, nobody can continue, and it holds up nothing.
+    /// Nil while it is paused: only the program then keeps it.
     var kept: Download?
   }
 

@@ -38,7 +38,7 @@ public enum DownloadEvent: Sendable {
   case finished(Result<DownloadedFile, TransferError>)
 }
 
-/// Is told of every event of every download of a ``Downloader``, for logs and metrics.
+/// Receives every event of every download of a ``Downloader``, for logs and metrics.
 public protocol DownloadMonitor: AnyObject, Sendable {
   /// Called for each event, on the thread on which it happens, which may be the network's: must return soon. Events of one
   /// download come one after another, those of several at the same time.
@@ -61,7 +61,7 @@ public struct DownloadResponse: Sendable, Hashable {
     self.fields = fields
   }
 
-  /// Returns the value of the first field of that name, without regard to case; nil where there is none.
+  /// Returns the value of the first field with this name, in any case; nil if there is none.
   public func value(_ name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
 
   /// Returns the values of all fields of that name, in order.

@@ -11,17 +11,23 @@ struct DownloadTarget: Sendable {
 
   /// - Throws: `path_conflict` where `path` names no file; `io` where its directory cannot be opened.
   init(_ path: String) throws(TransferError) {
-    let slash = path.lastIndex(of: "/")
-    directory = slash.map { path[..<$0].isEmpty ? "/" : String(path[..<$0]) } ?? "."
-    let last = slash.map { path[path.index(after: $0)...] } ?? path[...]
+    let last: String
+    (directory, last) = Self.split(path)
     do throws(RelativePath.Invalid) {
-      name = try RelativePath(String(last))
+      name = try RelativePath(last)
     } catch {
       throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
     }
     root = try translating(try FileDescriptor.directory(directory))
     parts = PartDirectory(root, locksParts: true)
     destination = Destination(root: root)
+  }
+
+  /// Splits a path into its directory and its last component.
+  static func split(_ path: String) -> (directory: String, name: String) {
+    guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+    let directory = path[..<slash]
+    return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
   }
 
   /// The absolute path of the directory; nil where the kernel does not tell.
@@ -49,7 +55,7 @@ struct DownloadTarget: Sendable {
       let old = try? FileDescriptor.directory(other)
     else { return nil }
     let before = PartDirectory(old, locksParts: true)
-    // Its lock is kept: nobody else goes on with it while it moves.
+    // The lock stays, so no other download uses the file while it moves.
     guard let part = try open(saved, in: before) else { return nil }
     guard try before.move(saved.part, to: parts) else {
       throw TransferError(

@@ -1,6 +1,6 @@
 /// What a download does when its turn has come: fetches a file, or plays a script.
 protocol DownloadWork: Sendable {
-  /// Makes one attempt. Progress and what is durable are told to the download.
+  /// Makes one attempt, and reports progress and durable bytes to the download.
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError>
 
   /// Ends the attempt under way as `cancelled`. Nothing where none is.

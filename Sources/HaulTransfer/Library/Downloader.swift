@@ -22,7 +22,7 @@ public final class Downloader: Downloading {
   private let monitor: (any DownloadMonitor)?
 
   /// Starts a thread for the network and four for the disk. They end when the downloader and its downloads
-  /// have gone. `monitor` is told of every event of every download.
+  /// have gone. `monitor` receives every event of every download.
   ///
   /// - Throws: `io` where the system does not give them.
   public init(
@@ -66,8 +66,8 @@ public final class Downloader: Downloading {
   /// downloads, and those in the list of a queue, keep their partial files, and the lists are written. Later downloads end as
   /// `cancelled` too. A second call is no error.
   public func shutdown() async {
-    // Nobody begins in the place of one that ends.
-    gate.limits.isSuspended = true
+    // No download starts in the place of one that ends.
+    gate.configure { $0.isSuspended = true }
     await registry.close()
     await engine.shutdown()
   }

@@ -51,7 +51,7 @@ final class FileWork: DownloadWork {
       let target = try DownloadTarget(request.path)
       let existing = try target.existing(request.options.ifExists)
       let order = try Self.order(request, target, data?.checkpoint)
-      // The success is somebody else's file: nothing is to be continued.
+      // The file that is there counts as the result, so nothing will be continued.
       if existing != nil, let part = order.resuming?.part { try? target.parts.remove(part.name) }
       return (target, order, existing)
     }
@@ -124,7 +124,7 @@ final class FileWork: DownloadWork {
     order.stallTimeout = options.stallTimeout
     // Resume data are to be there soon: a program may be killed.
     order.firstCheckpoint = .milliseconds(500)
-    // Nobody else waits for the part: a pause may take as long as the disk does.
+    // No other worker waits for the part, so a pause may take as long as the disk does.
     order.stopTime = .seconds(60)
     // Last, since it may move the part.
     if let saved, let part = try target.part(saved) {

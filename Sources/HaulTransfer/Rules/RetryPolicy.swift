@@ -30,7 +30,7 @@ public struct RetryPolicy: Sendable, Hashable {
     package init() {}
   }
 
-  /// Returns how long to wait before the next attempt; nil where there is none. Counts the failure.
+  /// Counts the failure and returns the wait before the next attempt; nil if there is none.
   ///
   /// - Parameter dice: in 0..<1.
   package func delay(

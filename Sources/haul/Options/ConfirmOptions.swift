@@ -41,7 +41,7 @@ struct ConfirmOptions: OptionGroup {
     }
     if total == 0 { return true }
     StandardStream.say("\(sentence.prefix(1).uppercased())\(sentence.dropFirst())? [y/N] ")
-    let answer = readLine()?.trimmed.lowercased()
+    let answer = readLine()?.filter { !$0.isWhitespace }.lowercased()
     guard answer == "y" || answer == "yes" else {
       throw ExitError(.failed, "nothing was changed.")
     }
@@ -52,11 +52,5 @@ struct ConfirmOptions: OptionGroup {
   private func asks(_ selector: JobSelector) -> Bool {
     !isConfirmed && selector.ids == nil && selector.batch == nil
       && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
-  }
-}
-
-extension String {
-  fileprivate var trimmed: String {
-    String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
   }
 }

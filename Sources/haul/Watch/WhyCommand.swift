@@ -65,7 +65,7 @@ struct WhyCommand: HaulCommand {
     return try await queue.obstacle(to: AwaitedJobs(batches: [], others: jobs))
   }
 
-  /// The jobs as another command is told of them.
+  /// The arguments that select the same jobs for another command.
   private var words: String {
     var words = ids.map(String.init)
     for (name, value) in [

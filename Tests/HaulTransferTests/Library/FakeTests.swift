@@ -42,7 +42,7 @@ struct FakeTests {
       runs.update { $0 += 1 }
       script.send(DownloadProgress(bytes: 5, expected: 10, rate: 2.5))
       script.send(.response(DownloadResponse(url: "https://b.test/1", status: 200)))
-      while !gate.isOpen { try await Task.sleep(for: .milliseconds(5)) }
+      try await gate.wait()
       return DownloadedFile(path: "1", bytes: 10)
     }
     for await progress in download.progress where progress.bytes == 5 {
@@ -57,8 +57,9 @@ struct FakeTests {
     gate.open()
     #expect(try await download.value.bytes == 10)
 
+    let never = Gate("never")
     let cancelled = Download(DownloadRequest("https://a.test/2", to: "2")) { _ in
-      try await Task.sleep(for: .seconds(3600))
+      try await never.wait()
       return DownloadedFile(path: "2", bytes: 1)
     }
     cancelled.cancel()

@@ -213,7 +213,7 @@ struct InterleavingTests {
   @Test func `a monitor hears one event after another, in their order`() async throws {
     let monitor = Monitor()
     let gate = DownloadGate(limit: 1)
-    gate.limits = .init(total: 1, perHost: nil, isSuspended: true)
+    gate.configure { $0.isSuspended = true }
     let work = Work { _, _ in Self.complete }
     let download = Download(Self.request, work: work, gates: [gate], monitors: [monitor])
     download.enter()
