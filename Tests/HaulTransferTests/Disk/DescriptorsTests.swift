@@ -15,15 +15,18 @@ struct DescriptorsTests {
   /// How downloads end with 0, 1, … descriptors to spare, and with enough of them after that.
   ///
   /// libdispatch, on which Swift's tasks run, ends a process that has no file to open in the moment when it looks at its
-  /// threads (`/proc/self/task`). Whether it looks is chance: then the same once more.
+  /// threads (`/proc/self/task`). Whether it looks is chance: then the same once more, in a directory without the files
+  /// of the try before.
   private func starve(_ url: String, _ more: [String] = []) async throws -> [[Substring]] {
     var output: ChildProcess.Output
     var tries = 0
     repeat {
+      let tried = "\(directory.path)/\(tries)"
+      #expect(mkdir(tried, 0o700) == 0)
       output = try await ChildProcess.run(
         "sh",
         ["-c", "ulimit -n 64; exec \"$0\" \"$@\"", LibraryUserTests.program, "starve", url]
-          + [directory.path, String(Self.most)] + more)
+          + [tried, String(Self.most)] + more)
       tries += 1
     } while output.exit == .signal(SIGILL) && tries < 5
     #expect(output.exit == .code(0), "\(output.standardError)")
