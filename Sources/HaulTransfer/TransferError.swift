@@ -105,6 +105,10 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   /// The host that answered or failed to, as `name` or `name:port`; differs from the URL's after a redirect.
   public var host: String?
 
+  /// The header fields of the answer; empty where there was none. They may hold secrets, such as cookies.
+  public var fields: [HeaderField] = []
+  /// The beginning of the answer's body, at most 4 KiB; empty where there was none, or the body was the file's.
+  public var body: [UInt8] = []
   /// The error number of the system call that failed, such as `ENOSPC`; nil where none did. (errno(3))
   public var errorNumber: Int32?
   /// The file that the download was to make, where the trouble is with files.

@@ -70,6 +70,7 @@ for await event in download.events {
   case .response(let response):
     print("response \(response.status) from \(response.url)")
     for field in response.fields { print("  \(field.name): \(field.value)") }
+  case .progress: break
   case .saved(let data): print("\(data.bytes) bytes are durable")
   case .retrying(let delay, let error):
     print("retrying within \(delay.components.seconds + 1) s: \(error)")

@@ -144,12 +144,13 @@ package struct PartDirectory: Sendable {
 
   /// Removes a part file that no download uses.
   ///
-  /// - Returns: false if the file is missing, if a download uses it, or if it is no regular file.
+  /// - Returns: false if the file is missing, if a download uses it, if it is no regular file, or if it has another inode than
+  ///   the one that is given.
   @discardableResult
-  func discard(_ name: String) throws(TransferError) -> Bool {
+  func discard(_ name: String, inode: UInt64? = nil) throws(TransferError) -> Bool {
     guard case .success(let file) = directory.openBeneath(name, O_RDWR | O_NONBLOCK),
-      let status = try? file.status(), status.isRegular, file.lock(exclusive: true),
-      try isThere(name, status.inode)
+      let status = try? file.status(), status.isRegular, inode ?? status.inode == status.inode,
+      file.lock(exclusive: true), try isThere(name, status.inode)
     else { return false }
     try remove(name)
     return true

@@ -54,7 +54,8 @@ package struct ExchangeRequest: Sendable {
 /// What a sink says to a head.
 package enum HeadVerdict: Sendable {
   case accept
-  /// The body is not read and the connection closed.
+  /// The body is none of the sink's. The engine reads what is short to its end, for the connection's sake, and closes the
+  /// connection otherwise.
   case reject
 }
 
@@ -86,6 +87,8 @@ package struct ExchangeResult: Sendable {
   package var outcome: ExchangeOutcome
   /// Body bytes handed to the sink.
   package var bytes: Int64
+  /// The beginning of the body of a head that the sink rejected; it may be empty for all that.
+  package var refusedBody: [UInt8] = []
   /// The request's cookies and those that the server has set, without what has expired.
   package var cookies: [String] = []
   /// The address the connection went to; nil if there was none.

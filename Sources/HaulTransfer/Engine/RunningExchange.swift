@@ -26,6 +26,8 @@ final class RunningExchange {
   private var challenge: HeadParser.Parsed?
   /// Whether libcurl has sent the request again since ``challenge``.
   private var hasAnswered = false
+  /// What the sink did not want; nil where it wants the body.
+  private var refusedBody: RefusedBody?
   private var buffer: GatherBuffer?
   private var gatheringSince: ContinuousClock.Instant
   private var watch: StallWatch
@@ -86,9 +88,7 @@ final class RunningExchange {
   }
 
   /// The system gave no socket, by this error number.
-  func gotNoSocket(_ error: Int32) {
-    socketError = error
-  }
+  func gotNoSocket(_ error: Int32) { socketError = error }
 
   /// A connection is ready and the request about to go out; `text` is the peer's address.
   ///
@@ -127,7 +127,7 @@ final class RunningExchange {
       parser = HeadParser(isSecure: order.request.isSecure)
       return true
     }
-    guard isAccepted() else { return false }
+    guard isAccepted() else { return refuse() }
     if parsed?.framing == .untilClose { tlsEnd = TLSEnd(of: easy) }
     if let parsed, parsed.isRaw { frameRaw(parsed.framing) }
     startWatch(limit: limits.stallTime, quota: limits.stallQuota)
@@ -153,6 +153,17 @@ final class RunningExchange {
     return true
   }
 
+  /// Reads on for a while, where that is worth it.
+  ///
+  /// - Returns: false if the exchange is to end.
+  private func refuse() -> Bool {
+    guard let body = parsed.flatMap(RefusedBody.init) else { return false }
+    ending = nil
+    refusedBody = body
+    startWatch(limit: RefusedBody.time, quota: .max)
+    return true
+  }
+
   /// The head that stands for what is known of a file by now.
   ///
   /// - Returns: false if the exchange is to end.
@@ -170,6 +181,11 @@ final class RunningExchange {
     if let file, parsed == nil, !receiveFile(file, easy.fileFacts) { return .end }
     judgeChallenge()
     guard ending == nil else { return .end }
+    if refusedBody != nil {
+      if unsafe refusedBody?.take(body) == true { return .taken }
+      ending = .rejected
+      return .end
+    }
     let piece = unsafe UnsafeRawBufferPointer(
       rebasing: body.prefix(Int(clamping: wanted ?? .max)))
     if let buffer, buffer.room < piece.count { deliver() }
@@ -239,6 +255,7 @@ final class RunningExchange {
       deliver()
     }
     guard ending == nil, watch.isStalled(now: now) else { return }
+    if refusedBody != nil { return ending = .rejected }
     ending =
       parsed == nil
       ? .failed(failure(.timeout, "no answer within \(limits.responseTimeout)"))
@@ -267,9 +284,11 @@ final class RunningExchange {
     if let finished, isAnswer(finished) { receiveEnd(finished) }
     if finished?.isOK == true { judgeChallenge() }
     if ending != .stopped && ending != .rejected { deliver() }
-    let outcome = ending ?? finished.map(judge) ?? .cancelled
+    // However the rest ended that is not wanted.
+    let end = refusedBody == nil ? finished.map(judge) : finished.map { _ in .rejected }
     return ExchangeResult(
-      head: parsed?.head, outcome: outcome, bytes: bytes, cookies: easy.cookies,
+      head: parsed?.head, outcome: ending ?? end ?? .cancelled, bytes: bytes,
+      refusedBody: refusedBody?.beginning ?? [], cookies: easy.cookies,
       primaryAddress: connectedTo, refusedAddresses: refused.map(\.description))
   }
 

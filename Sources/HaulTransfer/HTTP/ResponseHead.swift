@@ -1,23 +1,3 @@
-/// A field of a request's or a response's head, such as `Content-Type: text/plain`.
-public struct HeaderField: Sendable, Hashable {
-  /// The name as sent; compare without regard to case.
-  public var name: String
-  /// Without leading or trailing white space.
-  public var value: String
-
-  /// A field; `value` is trimmed by the caller.
-  public init(_ name: String, _ value: String) {
-    self.name = name
-    self.value = value
-  }
-
-  /// Whether `name` is the field's, without regard to case. (RFC 9110 §5.1)
-  public func isNamed(_ name: String) -> Bool {
-    self.name.utf8.count == name.utf8.count
-      && self.name.utf8.elementsEqual(name.utf8) { $0.inLowerCase == $1.inLowerCase }
-  }
-}
-
 /// The head of the final answer to one HTTP request; 1xx answers are not part of it.
 ///
 /// Field names are compared without regard to case and values are stored trimmed of white space

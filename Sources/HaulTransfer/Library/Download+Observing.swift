@@ -21,6 +21,7 @@ extension Download {
       }
       let key = state.key()
       state.observers[key] = continuation
+      if state.ticker == nil { state.ticker = ticker() }
       return key
     }
     if let key {
@@ -30,6 +31,31 @@ extension Download {
     }
     return stream
   }
+
+  /// Sends progress for as long as anyone follows the events, and keeps no download alive.
+  private func ticker() -> Task<Void, Never> {
+    Task { [weak self] in
+      repeat {
+        guard (try? await Task.sleep(for: Self.interval)) != nil else { return }
+      } while self?.tick() == true
+    }
+  }
+
+  /// Returns whether to go on.
+  private func tick() -> Bool {
+    let progress = look().progress
+    return shared.withLock { state in
+      guard state.result == nil, !state.observers.isEmpty else {
+        state.ticker = nil
+        return false
+      }
+      if state.phase == .running, progress != state.sentProgress { state.send(progress) }
+      return true
+    }
+  }
+
+  /// The time between two looks at the progress.
+  private static let interval = Duration.milliseconds(250)
 
   /// The progress of a download, until it ends.
   public struct ProgressSequence: AsyncSequence, Sendable {
@@ -51,7 +77,7 @@ extension Download {
       /// Waits a quarter of a second, except the first time. If the task is cancelled, the sequence ends.
       public mutating func next() async -> DownloadProgress? {
         if hasEnded { return nil }
-        if hasBegun, (try? await Task.sleep(for: .milliseconds(250))) == nil { return nil }
+        if hasBegun, (try? await Task.sleep(for: Download.interval)) == nil { return nil }
         hasBegun = true
         let (progress, isOver) = download.look()
         hasEnded = isOver
@@ -77,6 +103,12 @@ extension Download {
       let progress = DownloadProgress(bytes: bytes, expected: total, rate: rate)
       return (progress, state.phase == .finished)
     }
+  }
+
+  /// What the download has taken so far, of time, bytes and attempts.
+  public var metrics: DownloadMetrics {
+    let fetched = work.progress?.fetched ?? 0
+    return shared.withLock { $0.spent.metrics(fetched: fetched, now: .now) }
   }
 
   // MARK: - What the work tells
@@ -129,7 +161,10 @@ extension Download {
 
   /// The attempt is over, so far as its bytes go.
   func remember(_ progress: AttemptProgress) {
-    shared.withLock { $0.last = (progress.bytes, progress.total) }
+    shared.withLock { state in
+      state.last = (progress.bytes, progress.total)
+      state.spent.fetched(progress.fetched)
+    }
   }
 
   /// A response is here. Returns why its body is not wanted; nil where it is.
@@ -193,6 +228,13 @@ extension Download.State {
     guard result == nil else { return }
     for observer in observers.values { observer.yield(event) }
     outbox.append(event)
+  }
+
+  /// Sends progress to the sequences of events.
+  mutating func send(_ progress: DownloadProgress) {
+    guard result == nil else { return }
+    sentProgress = progress
+    for observer in observers.values { observer.yield(.progress(progress)) }
   }
 
   /// Takes the next event for the monitors; nil if there is none.

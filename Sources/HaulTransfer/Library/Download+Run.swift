@@ -34,6 +34,7 @@ extension Download {
       state.passed += 1
       if state.passed >= gates.count {
         startTimer(&state)
+        state.spent.begin(now: .now)
         state.change(to: .running)
       }
       return state.passed
@@ -56,6 +57,7 @@ extension Download {
     leave(ticket)
     let stay = shared.withLock { state -> Int? in
       state.meter.stop()
+      state.spent.end(now: .now)
       guard case .failure(let error) = result else {
         state.finish(result)
         return nil
@@ -263,6 +265,9 @@ extension Download.State {
       last = (file.bytes, file.bytes)
     }
     change(to: .finished)
+    if sentProgress != nil {
+      send(DownloadProgress(bytes: last.bytes, expected: last.total))
+    }
     tell(.finished(result))
     self.result = result
   }

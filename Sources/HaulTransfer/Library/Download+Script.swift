@@ -15,8 +15,11 @@ public struct DownloadScript: Sendable {
 
   /// Has all who follow the download see this event. States and the end come by themselves.
   public func send(_ event: DownloadEvent) {
-    if case .response(let response) = event {
-      download.shared.withLock { $0.response = response }
+    switch event {
+    case .progress(let progress): return send(progress)
+    case .saved(let data): return download.saved(data)
+    case .response(let response): download.shared.withLock { $0.response = response }
+    default: break
     }
     download.tell(event)
   }

@@ -43,6 +43,7 @@ public final class Download: Sendable {
     var saved: ResumeData?
     var response: DownloadResponse?
     var meter = RateMeter()
+    var spent = Spent()
     /// Once it is over, or between two attempts.
     var last: (bytes: Int64, total: Int64?) = (0, nil)
     var result: Result<DownloadedFile, TransferError>?
@@ -50,6 +51,10 @@ public final class Download: Sendable {
     var refusal: (any Error)?
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var observers: [Int: AsyncStream<DownloadEvent>.Continuation] = [:]
+    /// Sends progress to the observers; nil while there is none.
+    var ticker: Task<Void, Never>?
+    /// What it sent last.
+    var sentProgress: DownloadProgress?
     var keys = 0
     /// Events that the monitors have not received yet, and whether a thread is delivering them.
     var outbox: [DownloadEvent] = []
@@ -115,7 +120,7 @@ public final class Download: Sendable {
   public var value: DownloadedFile {
     get async throws {
       await untilFinishedOrCancelled()
-      guard let result = finalResult else { throw CancellationError() }
+      guard let result = currentResult else { throw CancellationError() }
       if let refusal = shared.withLock({ $0.refusal }) { throw refusal }
       return try result.get()
     }
@@ -125,15 +130,16 @@ public final class Download: Sendable {
   public var result: Result<DownloadedFile, TransferError> {
     get async {
       await untilFinished()
-      return finalResult ?? .failure(TransferError(.cancelled, "the download never began"))
+      return currentResult ?? .failure(TransferError(.cancelled, "the download never began"))
     }
   }
 
-  private var finalResult: Result<DownloadedFile, TransferError>? { shared.withLock { $0.result } }
+  /// The file, or why there is none; nil until the download has ended. Does not wait.
+  public var currentResult: Result<DownloadedFile, TransferError>? { shared.withLock { $0.result } }
 
   /// Whether it has ended without its file.
   var hasFailed: Bool {
-    if case .failure? = finalResult { true } else { false }
+    if case .failure? = currentResult { true } else { false }
   }
 
   /// The present state.
@@ -164,7 +170,8 @@ public final class Download: Sendable {
     shared.withLock { $0.saved.flatMap { $0.bytes > 0 ? $0 : nil } }
   }
 
-  /// The last response; nil before the first, and for FTP.
+  /// The last response whose body was taken; nil before the first, and for FTP. For another one, such as a 404, see
+  /// ``TransferError/fields`` and ``TransferError/body``.
   public var response: DownloadResponse? { shared.withLock { $0.response } }
 
   // MARK: - Steering

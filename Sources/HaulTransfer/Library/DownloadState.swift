@@ -20,7 +20,7 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// What happens to a download, in the order in which it happens. Bytes are no event: see ``Download/progress``.
+/// What happens to a download, in the order in which it happens.
 ///
 /// URLs in it may hold secrets, as signed URLs do.
 public enum DownloadEvent: Sendable {
@@ -30,6 +30,9 @@ public enum DownloadEvent: Sendable {
   case redirected(from: String, to: String)
   /// A response is here, and its body is about to be written. Comes again when the rest is asked for.
   case response(DownloadResponse)
+  /// The progress, about four times a second while bytes come, and once more at the end. Only for ``Download/events``: a monitor
+  /// does not receive it.
+  case progress(DownloadProgress)
   /// More bytes are durable: what ``Download/resumeData`` is now.
   case saved(ResumeData)
   /// The attempt has failed, and another one follows after this time.
@@ -63,6 +66,13 @@ public struct DownloadResponse: Sendable, Hashable {
 
   /// Returns the value of the first field with this name, in any case; nil if there is none.
   public func value(_ name: String) -> String? { fields.first { $0.isNamed(name) }?.value }
+
+  /// The file name that the server suggests, fit for any directory; nil if it suggests none. (Content-Disposition, RFC 6266)
+  ///
+  /// Use it after the download to rename the file: nothing is written under it by itself.
+  public var suggestedFileName: String? {
+    ResponseHead(status: status, fields: fields).suggestedName
+  }
 
   /// Returns the values of all fields of that name, in order.
   public func values(_ name: String) -> [String] {

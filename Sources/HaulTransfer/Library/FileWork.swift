@@ -27,11 +27,14 @@ final class FileWork: DownloadWork {
   }
 
   func discard(_ data: ResumeData) async {
-    let (part, directory) = (data.checkpoint.part, data.checkpoint.directory)
+    let (saved, directory) = (data.checkpoint, data.checkpoint.directory)
     await io.run {
-      guard let directory, let open = try? FileDescriptor.directory(directory) else { return }
+      // Resume data may be made by a program: no other file is removed than a partial one, and only the one that is meant.
+      guard saved.part.contains(DownloadTarget.mark), let directory,
+        let open = try? FileDescriptor.directory(directory)
+      else { return }
       // If another download uses the part, it stays.
-      _ = try? PartDirectory(open, locksParts: true).discard(part)
+      _ = try? PartDirectory(open, locksParts: true).discard(saved.part, inode: saved.inode)
     }
   }
 

@@ -8,6 +8,17 @@ public struct ResumeData: Sendable, Hashable {
     self.checkpoint = checkpoint
   }
 
+  /// Resume data made of their parts, for tests of your own code: a download that begins with them finds no partial file that it
+  /// could continue, and begins at 0.
+  public init(url: String, partialFile: String, bytes: Int64, expected: Int64) {
+    let (directory, name) = DownloadTarget.split(partialFile)
+    var checkpoint = Checkpoint(
+      url: url, completeLength: max(0, expected), validator: nil,
+      durable: ByteRanges(0..<max(0, min(bytes, expected))), part: name, inode: 0)
+    checkpoint.directory = directory
+    self.checkpoint = checkpoint
+  }
+
   /// Reads what ``json()`` gives.
   ///
   /// - Throws: `io` where it is anything else.
@@ -37,6 +48,20 @@ public struct ResumeData: Sendable, Hashable {
   public var partialFile: String {
     checkpoint.directory.map { "\($0)/\(checkpoint.part)" } ?? checkpoint.part
   }
+}
+
+extension ResumeData: Codable {
+  /// Reads what ``encode(to:)`` writes, and what ``json()`` gives.
+  public init(from decoder: any Decoder) throws {
+    guard let data = ResumeData(try Checkpoint(from: decoder)) else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "resume data without a URL"))
+    }
+    self = data
+  }
+
+  /// Writes the same keys as ``json()``, as a part of what the program saves.
+  public func encode(to encoder: any Encoder) throws { try checkpoint.encode(to: encoder) }
 }
 
 extension ResumeData: CustomStringConvertible {

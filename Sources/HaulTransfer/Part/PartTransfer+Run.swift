@@ -144,6 +144,8 @@ extension PartTransfer {
         error.message += "; \(misfit)"
       }
       error.status = error.status ?? result.head?.status
+      error.fields = result.head?.fields ?? []
+      if error.body.isEmpty { error.body = result.refusedBody }
       return .end(.failed(error))
     }
     if ruling == .unchanged, result.outcome == .complete { return .end(.unchanged) }

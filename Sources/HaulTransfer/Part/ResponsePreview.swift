@@ -24,6 +24,7 @@ struct ResponsePreview: Sendable {
   /// The reason, with what the response says: its title where it is HTML, else its first line.
   var error: TransferError {
     var error = reason
+    error.body = bytes
     if let text { error.message += ": \"\(text)\"" }
     return error
   }

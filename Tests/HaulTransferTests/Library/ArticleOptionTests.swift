@@ -176,6 +176,7 @@ struct ArticleOptionTests {
       case .state(let state): print("now \(state)")
       case .redirected(_, let target): print("on to \(target)")
       case .response(let response): print("\(response.status) from \(response.url)")
+      case .progress(let progress): print("\(progress.bytes) bytes")
       case .saved(let data): print("\(data.bytes) bytes are durable")
       case .retrying(let delay, let error): print("\(error.message); again in \(delay)")
       case .finished(let result): print(result)

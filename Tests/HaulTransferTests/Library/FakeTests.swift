@@ -58,6 +58,17 @@ struct FakeTests {
     #expect(try await download.value.bytes == 10)
 
     let never = Gate("never")
+    let data = ResumeData(
+      url: "https://a.test/3", partialFile: "/data/.3", bytes: 5, expected: 10)
+    let paused = Download(DownloadRequest("https://a.test/3", to: "3")) { script in
+      script.send(.saved(data))
+      script.send(.progress(DownloadProgress(bytes: 6, expected: 10)))
+      try await never.wait()
+      return DownloadedFile(path: "3", bytes: 10)
+    }
+    for await progress in paused.progress where progress.bytes == 6 { break }
+    #expect(await paused.pause() == data)
+
     let cancelled = Download(DownloadRequest("https://a.test/2", to: "2")) { _ in
       try await never.wait()
       return DownloadedFile(path: "2", bytes: 1)

@@ -176,6 +176,7 @@ struct SteeringTests {
       case .state(let state): "\(state)"
       case .redirected: "redirected"
       case .response(let response): "\(response.status)"
+      case .progress: "progress"
       case .saved: "saved"
       case .retrying: "retrying"
       case .finished(.success(let file)): "\(file.bytes) bytes"
