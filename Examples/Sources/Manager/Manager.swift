@@ -114,7 +114,7 @@ final class Manager {
 
   private static func words(for event: DownloadEvent) -> String? {
     switch event {
-    case .state(.finished), .redirected, .response, .saved: nil
+    case .state(.finished), .redirected, .response, .progress, .saved: nil
     case .state(let state): "\(state)"
     case .retrying(let delay, let error):
       "retrying within \(delay.components.seconds + 1) s: \(error.message)"

@@ -22,7 +22,7 @@ public enum DownloadState: Sendable, Hashable, CustomStringConvertible {
 
 /// What happens to a download, in the order in which it happens.
 ///
-/// URLs in it may hold secrets, as signed URLs do.
+/// URLs in it may hold secrets, as signed URLs do. A later version may add cases: a `switch` with a `default` goes on building.
 public enum DownloadEvent: Sendable {
   /// The state has changed.
   case state(DownloadState)
