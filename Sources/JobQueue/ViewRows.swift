@@ -145,6 +145,8 @@ package struct HostRow: Sendable, Decodable, Equatable {
   /// The least number of seconds between starts.
   package let interval: Double
   package let burst: Int
+  /// Its paused jobs; nil from a database of an older version.
+  package let held: Int64?
 }
 
 /// A row of `haul.batches`.

@@ -17,8 +17,17 @@ extension HostRow {
       text: { $0.waiting ? "yes" : "no" }),
     Column(
       "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
+      text: { $0.idle },
       style: { $0.whyIdle == "blocked" ? .yellow : nil }),
   ]
+
+  /// The reason, with what it counts.
+  package var idle: String {
+    guard let whyIdle else { return "-" }
+    return if whyIdle == IdleReason.held.rawValue, let held { "\(whyIdle) (\(held))" } else {
+      whyIdle
+    }
+  }
 
   /// What programs get besides.
   package static let moreColumns: [Column] = [
@@ -26,6 +35,7 @@ extension HostRow {
     Column("BLOCKED BY", key: "block_reason", value: { .text($0.blockReason) }),
     Column("FAILURES", key: "failures", .right, value: { .number($0.failures) }),
     Column("POLICY", key: "policy_cap", .right, value: { .number($0.policyCap) }),
+    Column("HELD", key: "held", .right, value: { .number($0.held ?? 0) }),
     Column("BURST", key: "burst", .right, value: { .number($0.burst) }),
     .time("LAST START", key: "last_start") { $0.lastStart },
     Column(

@@ -87,7 +87,7 @@ extension HostRow {
   private static let idle = Column(
     "IDLE", key: "why_idle", value: { .text($0.whyIdle) },
     text: { row in
-      guard let until = row.blockedUntil else { return row.whyIdle ?? "-" }
+      guard let until = row.blockedUntil else { return row.idle }
       return "blocked: \(row.blockReason ?? "unknown")"
         + (until == "infinity" ? "" : ", until \(HumanFormat.time(until))")
     },

@@ -167,7 +167,8 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
     WHEN h.in_flight >= haul.places(h.cap, h.failures)
       THEN CASE WHEN h.in_flight >= h.policy_cap THEN 'full' WHEN h.failures < 0 THEN 'unanswered'
         ELSE 'adaptive' END
-    WHEN NOT w.waiting THEN 'empty'
+    WHEN NOT w.waiting
+      THEN CASE WHEN EXISTS (SELECT FROM haul.held d WHERE d.host = h.id) THEN 'held' ELSE 'empty' END
     WHEN w.all_paused THEN 'paused'
     WHEN w.all_stand THEN 'unserved'
     WHEN haul.next_start(h.min_interval, h.burst, h.next_start) > clock_timestamp() THEN 'interval'
@@ -176,7 +177,8 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
   greatest(h.failures, 0) AS failures, h.last_start,
   coalesce(h.range_unsafe_until > clock_timestamp(), false) AS range_unsafe,
   CASE WHEN h.blocked_until > clock_timestamp() THEN h.block_reason END AS block_reason,
-  h.policy_cap, h.min_interval, h.burst
+  h.policy_cap, h.min_interval, h.burst,
+  (SELECT count(*) FROM haul.held d WHERE d.host = h.id) AS held
 FROM haul.host h
 CROSS JOIN LATERAL (
   SELECT coalesce(bool_or(n.is_there), false) AS waiting,
@@ -209,7 +211,8 @@ COMMENT ON COLUMN haul.hosts.cap IS
 COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it that are neither held nor scheduled for later.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
   'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), '
-  'unanswered (one transfer runs, and the host has not sent a byte yet), empty, paused, '
+  'unanswered (one transfer runs, and the host has not sent a byte yet), held (all its jobs that wait are paused), '
+  'empty, paused (its queues are), '
   'unserved (its queues are paused or no live worker takes their jobs) or interval; NULL when something may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS
   'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';
@@ -222,6 +225,7 @@ COMMENT ON COLUMN haul.hosts.block_reason IS 'Why it is blocked: the error class
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'How many may run at once by its policy.';
 COMMENT ON COLUMN haul.hosts.min_interval IS 'The least time between starts, by its policy.';
 COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once after a pause, by its policy.';
+COMMENT ON COLUMN haul.hosts.held IS 'Its paused jobs.';
 
 CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,

@@ -22,6 +22,31 @@ struct IdleReasonTests {
     }
   }
 
+  @Test func `a host whose jobs are paused says so, and how many`() async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3, batch: "b")
+      let worker = try await pool.worker()
+      var batch = JobSelector()
+      batch.batch = "b"
+      func host() async throws -> HostRow {
+        try #require(try await pool.jobs.hosts(limit: 2).first)
+      }
+      #expect(try await host().whyIdle == nil)
+      _ = try await pool.jobs.control(.pause, batch)
+      // A claim finds out that nothing waits.
+      #expect(try await worker.claim(1).isEmpty)
+      let held = try await host()
+      #expect(held.whyIdle == "held" && held.held == 3)
+      #expect(try await pool.jobs.hosts(idle: "held", limit: 2).count == 1)
+      // What waits beside them counts.
+      try await pool.submit(1)
+      let mixed = try await host()
+      #expect(mixed.whyIdle == nil && mixed.held == 3)
+      _ = try await pool.jobs.control(.cancel, batch)
+      #expect(try await host().held == 0)
+    }
+  }
+
   @Test func `the guide explains each, the page on metrics lists them`() throws {
     let docs = repositoryRoot.appending(path: "docs")
     let guide = try String(contentsOf: docs.appending(path: "guide.md"), encoding: .utf8)
