@@ -27,11 +27,11 @@ package struct CheckFinding: Sendable, Equatable {
   }
 
   /// For programs.
-  package var json: JSONValue {
-    .object([
+  package var members: [JSONValue.Member] {
+    [
       .init("verdict", .string(verdict.rawValue)), .init("what", .string(what)),
       .init("detail", .string(detail)), .init("advice", .text(advice)),
-    ])
+    ]
   }
 
   /// For people: `warn  clock         this machine is 3s behind …`, and below it what to do.

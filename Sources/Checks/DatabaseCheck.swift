@@ -16,7 +16,7 @@ package struct DatabaseCheck {
 
   /// What was found, and what the pool knows of its stores.
   package func run() async -> (findings: [CheckFinding], known: CheckVerdicts.KnownStores) {
-    var findings: [CheckFinding] = []
+    var findings = [CheckFinding.ok("pool", queue.database)]
     var may = true
     var told: Set = ["connections"]
     let asked = WallTime.now().milliseconds

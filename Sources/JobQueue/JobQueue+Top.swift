@@ -34,7 +34,7 @@ package struct PoolFigures: Sendable, Equatable {
   }
 }
 
-/// Which database it is, what its watcher may do there, and from which minute on it counts what completes.
+/// Which database it is and where, what its watcher may do there, and from which minute on it counts what completes.
 package struct PoolContext: Sendable, Decodable, Equatable {
   package var database: String
   /// A moment as the database writes it.
@@ -119,8 +119,8 @@ extension JobQueue {
   package func poolSince() async throws -> PoolContext {
     try await callJSON(
       """
-      SELECT json_build_object('database', current_database(), 'minute', date_trunc('minute', now()), 'may', (\(Self.rights)))
-      """, [])
+      SELECT json_build_object('database', $1::text, 'minute', date_trunc('minute', now()), 'may', (\(Self.rights)))
+      """, [connection.database])
   }
 
   /// How the pool does; `running` and `rate` are those of `part`.

@@ -169,6 +169,27 @@ extension JobQueue {
     try await call("SELECT count(*) FROM haul.batches b WHERE (b.jobs > 0) = $1", [withJobs])
   }
 
+  /// How many transfers a host may see at once that has no policy of its own: the policy of `*`, or 4.
+  package func usualHostCap() async throws -> Int {
+    try await call(
+      "SELECT coalesce((SELECT p.cap FROM haul.policies p WHERE p.pattern = '*'), 4)::bigint", [])
+  }
+
+  /// Who serves the queue now; nil where there is no such queue.
+  package func service(of queue: String) async throws -> QueueService? {
+    let rows: [QueueService] = try await view(
+      """
+      SELECT json_build_object('store', q.store, 'paused', q.paused,
+        'mounted', EXISTS (SELECT FROM haul.workers w WHERE q.store = ANY (w.stores) AND w.state IN ('alive', 'silent')),
+        'workers', (
+          SELECT coalesce(json_agg(DISTINCT jsonb_build_object('schemes', w.schemes, 'networks', w.networks)), '[]')
+          FROM haul.workers w WHERE w.state IN ('alive', 'silent') AND q.store = ANY (w.stores)
+            AND (w.queues IS NULL OR q.queue = ANY (w.queues))))
+      FROM haul.queues q WHERE q.queue = $1
+      """, [queue])
+    return rows.first
+  }
+
   /// At most `limit` batches, the newest first, and before them those that have not ended where `unfinishedFirst`; or those of
   /// `names`. One without jobs, since all its lines met those of other batches, is among them only by its name or with
   /// `includingEmpty`.

@@ -39,6 +39,15 @@ extension JobQueue {
       [Schema.version, program, machine, pid, concurrency, try Self.json(stores), queues])
   }
 
+  /// Records what the worker may fetch: URLs of `schemes`, and from `networks` besides public addresses. No claim depends on it.
+  package func tellReach(
+    _ caller: Caller, schemes: [String], networks: [String]
+  ) async throws {
+    try await rows(
+      "SELECT haul.tell_reach($1, $2, $3::text[], $4::inet[])",
+      [caller.worker, caller.secret, schemes, networks])
+  }
+
   /// Ties this connection's session to the worker: while it lives, the worker counts as connected.
   package func attachSession(_ caller: Caller) async throws {
     try await rows(

@@ -19,6 +19,9 @@ package struct JobQueue: Sendable {
     self.onRetry = onRetry
   }
 
+  /// See `Connection.database`.
+  package var database: String { connection.database }
+
   /// The schema version that this program carries and needs.
   package static var schemaVersion: Int { Schema.version }
 

@@ -138,6 +138,9 @@ package struct SubmitReply: Sendable, Equatable {
     package let jobs: Int
   }
 
+  /// Whether a worker has something to do for it.
+  package var hasWork: Bool { submitted + requeued + refreshed + replaced > 0 }
+
   package internal(set) var submitted = 0
   /// Lines whose path and URL an earlier job has.
   package internal(set) var skipped = 0

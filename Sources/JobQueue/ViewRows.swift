@@ -259,6 +259,46 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let reason: String?
   /// The worker to start for a queue that nobody serves.
   package let start: WorkerStart?
+
+  package init(
+    _ kind: Kind, _ name: String, seconds: Double? = nil, reason: String? = nil,
+    start: WorkerStart? = nil
+  ) {
+    self.kind = kind
+    self.name = name
+    self.seconds = seconds
+    self.reason = reason
+    self.start = start
+  }
+}
+
+/// Who serves a queue.
+package struct QueueService: Sendable, Decodable, Equatable {
+  /// What one of its live workers may fetch; nil where it has not said.
+  package struct Reach: Sendable, Decodable, Equatable {
+    package let schemes: [String]?
+    /// Networks besides public addresses.
+    package let networks: [String]?
+
+    package init(schemes: [String]?, networks: [String]?) {
+      self.schemes = schemes
+      self.networks = networks
+    }
+  }
+
+  package let store: String
+  package let paused: Bool
+  /// Whether live workers mount its store, whatever queues they claim from.
+  package let mounted: Bool
+  /// Of live workers that claim from it, each kind once.
+  package let workers: [Reach]
+
+  package init(store: String, paused: Bool, mounted: Bool, workers: [Reach]) {
+    self.store = store
+    self.paused = paused
+    self.mounted = mounted
+    self.workers = workers
+  }
 }
 
 /// What a worker has to be told to serve a queue.

@@ -53,7 +53,8 @@ package final class UpRun: Sendable {
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
     /// Everything is there; `directory` is the store's, absolute.
-    case ready(conninfo: String, directory: String)
+    /// A host without a policy of its own may see `perHost` transfers at once.
+    case ready(conninfo: String, directory: String, perHost: Int)
     /// Jobs that have not ended have a part in another directory of the store: here they begin anew.
     case interruptedElsewhere(jobs: Int, directory: String)
     /// A lease of one of its workers has ended.
@@ -130,7 +131,7 @@ package final class UpRun: Sendable {
         "'haul up' runs already with the data in \(location.directory)",
         hint: "Add workers to it with 'haul worker --store \(Self.store)=DIR'")
     }
-    let directory = try await initialiseStore(pool)
+    let (directory, perHost) = try await initialiseStore(pool)
     let coordinator = PoolCoordinator(conninfo: pool.conninfo, logger: logger("coordinator"))
     let workers = try makeWorkers(pool, directory)
     let isStopped = state.withLock { state in
@@ -139,7 +140,7 @@ package final class UpRun: Sendable {
       return state.isStopped
     }
     if isStopped { stop() }
-    observe(.ready(conninfo: pool.conninfo, directory: directory))
+    observe(.ready(conninfo: pool.conninfo, directory: directory, perHost: perHost))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await coordinator.run() }
       if !workers.isEmpty {
@@ -163,8 +164,8 @@ package final class UpRun: Sendable {
     NamedDirectory(directory, advice: "name another directory with --store DIR")
   }
 
-  /// Makes the directory the store, and returns its absolute path.
-  private func initialiseStore(_ pool: LocalPool) async throws -> String {
+  /// Makes the directory the store, and returns its absolute path, and how many transfers a host may see.
+  private func initialiseStore(_ pool: LocalPool) async throws -> (String, perHost: Int) {
     let queue = JobQueue(pool.connection)
     let interrupted = try await queue.interruptedJobs()
     let instances = try await queue.stores().filter { $0.store == Self.store }.map {
@@ -183,8 +184,9 @@ package final class UpRun: Sendable {
     for other in standing.others(besides: marker) {
       observe(.interruptedElsewhere(jobs: other.interrupted, directory: other.directory))
     }
+    let perHost = try await queue.usualHostCap()
     await pool.connection.close()
-    return directory
+    return (directory, perHost)
   }
 
   private func makeWorkers(

@@ -89,6 +89,9 @@ package final class Connection: Sendable {
   /// Whether another process may serve the next call: no lock, setting or LISTEN outlives a transaction.
   package var isShared: Bool { if case .shared = route { true } else { false } }
 
+  /// The database and its server, for people: `haul at db.example.org:5432`, or with the directory of its socket.
+  package var database: String { link.database }
+
   /// Whether the connection has ended, by `close()` or by itself. It does not come back.
   package var isLost: Bool { link.isLost }
 

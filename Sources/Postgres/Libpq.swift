@@ -49,6 +49,16 @@ import HaulSystem
     return host.hasPrefix("/") ? "the socket \(host)/.s.PGSQL.\(port)" : "\(host), port \(port)"
   }
 
+  /// The connected database and its server, for people: `haul at db.example.org:5432`, `haul at /run/postgresql`.
+  /// (libpq: PQdb, PQhost, PQport)
+  var database: String {
+    let name = unsafe PQdb(handle).map { unsafe String(cString: $0) } ?? ""
+    let port = unsafe PQport(handle).map { unsafe String(cString: $0) } ?? ""
+    let host = unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? ""
+    let isUsual = host.hasPrefix("/") && port == "5432"
+    return "\(name) at \(host)\(isUsual ? "" : ":\(port)")"
+  }
+
   /// How many hosts libpq tries in turn, wherever their names came from.
   var hostCount: Int {
     let options = options

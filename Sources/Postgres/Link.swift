@@ -27,6 +27,7 @@ final class Operation: Sendable {
 final class Link: Sendable {
   private struct State {
     var next: Operation?
+    var database = ""
     var isClosing = false
     /// Why it is closing, where that is no wish of the program's.
     var closingReason: PostgresError?
@@ -52,6 +53,11 @@ final class Link: Sendable {
       bufferingPolicy: .bufferingNewest(1_000))
   }
 
+  /// See ``Connection/database``. Set once, before the first operation.
+  var database: String {
+    get { state.withLock { $0.database } }
+    set { state.withLock { $0.database = newValue } }
+  }
   /// Why the connection has ended; nil while it has not.
   var endReason: PostgresError? { state.withLock { $0.end } }
   var isLost: Bool { state.withLock { $0.end != nil || $0.isClosing } }

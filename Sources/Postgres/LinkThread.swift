@@ -16,6 +16,7 @@ struct LinkThread: ~Copyable {
     do throws(PostgresError) {
       let thread = LinkThread(
         link: link, libpq: try Handshake.connect(configuration, link: link))
+      link.database = thread.libpq.database
       connected.settle(.success(thread.libpq.backendPID))
       let (reason, call) = thread.serve()
       link.end(reason)

@@ -16,6 +16,7 @@ enum Page {
       [
         "icon": iconURL, "style": file("page.css"), "script": file("page.js"),
         "first": state.json, "summary": escaped(summary(state)), "version": escaped(state.version),
+        "pool": escaped(state.pool ?? ""), "title": escaped(title(state)),
       ])
   }
 
@@ -27,6 +28,11 @@ enum Page {
         "icon": iconURL, "style": file("page.css"),
         "sentence": sentence.map { "<p class=\"wrong\" role=\"alert\">\(escaped($0))</p>" } ?? "",
       ])
+  }
+
+  /// As the script writes it too.
+  private static func title(_ state: PageState) -> String {
+    state.pool.map { "\($0) – Haul" } ?? "Haul"
   }
 
   /// For whoever runs no scripts.

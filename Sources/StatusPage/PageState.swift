@@ -7,6 +7,8 @@ struct PageState: Encodable, Sendable {
   /// Whether the database answered; where not, `trouble` says why and the rest is missing.
   var up: Bool
   var trouble: String?
+  /// The database and its server; nil until it has answered.
+  var pool: String?
   var version: String
   /// Whether this process keeps house.
   var leads: Bool
@@ -113,7 +115,7 @@ struct PageState: Encodable, Sendable {
 extension PageState {
   init(_ reading: PoolReader.Reading, leader: LeaderFacts, version: String) {
     self.init(
-      up: reading.live != nil, trouble: reading.trouble, version: version,
+      up: reading.live != nil, trouble: reading.trouble, pool: reading.live?.pool, version: version,
       leads: leader.isLeading)
     guard let live = reading.live else { return }
     totals = Totals(live.totals)

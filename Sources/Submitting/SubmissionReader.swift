@@ -28,6 +28,8 @@ package struct SubmissionReader {
   /// What a URL may begin with.
   package var schemes = WebURL.knownSchemes
   package var choices = ListChoices()
+  /// Learns what the URLs ask of a worker.
+  package var reach = AskedReach()
   /// Gets notices about a list, and what is wrong with it.
   package let display: ProgressDisplay
   /// The sentence for an error of any kind.
@@ -187,6 +189,7 @@ package struct SubmissionReader {
     let url = try WebURL(entry.url, schemes: schemes)
     if let error = url.noFile { throw error }
     try SubmissionCheck.url(entry.url, parsed: url)
+    reach.note(url)
     try SubmissionCheck.options(of: entry)
     if let path = entry.path { try SubmissionCheck.path(path) }
     var options = entry.options

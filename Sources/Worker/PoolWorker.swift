@@ -147,7 +147,7 @@ package final class PoolWorker: Sendable {
       .workerRegistered, (.machine, LogValue(Self.machine)), (.pid, LogValue(getpid())),
       (.count, LogValue(configuration.concurrency)))
 
-    let engine = try makeEngine()
+    let engine = try Engine(engineConfiguration)
     let runningJobs = RunningJobs()
     let keeper = makeKeeper(runningJobs, registered: sent, logger)
     let database = makeDatabase(connection, registration, keeper, logger)
@@ -245,20 +245,25 @@ package final class PoolWorker: Sendable {
   private func register(over connection: Connection) async throws -> Registration {
     let queue = JobQueue(connection)
     try await queue.requireSchema()
-    return try await queue.register(
+    let registration = try await queue.register(
       program: configuration.version, machine: Self.machine, pid: Int(getpid()),
       concurrency: configuration.leases,
       stores: stores.all.map { .init(store: $0.name, marker: $0.marker) },
       queues: configuration.queues)
+    let engine = engineConfiguration
+    try await queue.tellReach(
+      JobQueue.Caller(registration), schemes: engine.allowedSchemes.sorted(),
+      networks: engine.addressPolicy.allowed.map(\.description))
+    return registration
   }
 
-  private func makeEngine() throws -> Engine {
+  private var engineConfiguration: Engine.Configuration {
     var engine = Engine.Configuration()
     engine.addressPolicy = AddressPolicy(allowing: configuration.allowedNetworks)
     configuration.requests.apply(to: &engine, version: configuration.version)
     engine.maxConnections = configuration.concurrency * 2
     engine.rateLimit = configuration.rateLimit
-    return try Engine(engine)
+    return engine
   }
 
   private func makeKeeper(

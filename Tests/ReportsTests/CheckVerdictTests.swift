@@ -204,7 +204,7 @@ struct CheckVerdictTests {
     #expect(
       finding.text(on: Screen(width: 80, hasColors: true)).hasPrefix("\u{1b}[33mwarn\u{1b}[0m"))
     #expect(
-      finding.json.line
+      JSONValue.object(finding.members).line
         == #"{"verdict":"warn","what":"clock","detail":"odd\u001b","advice":"Mend it."}"#)
   }
 

@@ -53,6 +53,25 @@ COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, 
   '"secret", "pool", "stores": [{"store", "instance"}]}. The secret is returned only here and kept as a digest; every '
   'later call carries it. Raises HA002 for a schema version that is not served, HA003 for an unknown marker or queue.';
 
+CREATE OR REPLACE FUNCTION haul.tell_reach(p_worker bigint, p_secret text, p_schemes text[], p_networks inet[])
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM haul.require_read_committed();
+  PERFORM haul.authenticate(p_worker, p_secret);
+  -- Of more than that nothing is said, which keeps nobody from anything.
+  UPDATE haul.worker w SET
+    schemes = CASE WHEN cardinality(p_schemes) <= 16
+      THEN ARRAY(SELECT left(s, 16) FROM unnest(p_schemes) AS s WHERE s IS NOT NULL) END,
+    networks = CASE WHEN cardinality(p_networks) <= 1000
+      THEN ARRAY(SELECT n FROM unnest(p_networks) AS n WHERE n IS NOT NULL) END
+  WHERE w.id = p_worker;
+END
+$$;
+COMMENT ON FUNCTION haul.tell_reach(bigint, text, text[], inet[]) IS
+  'Records what a worker may fetch: URLs of these schemes, and from these networks besides public addresses. NULL = '
+  'unknown. People are told by it; no claim depends on it.';
+
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE

@@ -29,7 +29,7 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
   (SELECT string_agg(s.name || ': ' || (w.closed_stores ->> i.id::text), '; ' ORDER BY s.name)
    FROM haul.store_instance i JOIN haul.store s ON s.id = i.store
    WHERE i.id = ANY (w.instances) AND w.closed_stores ? i.id::text AND w.stopped_at IS NULL) AS trouble,
-  w.queues
+  w.queues, w.schemes, w.networks
 FROM haul.worker w;
 COMMENT ON VIEW haul.workers IS 'Every worker process that has registered.';
 COMMENT ON COLUMN haul.workers.worker IS 'Id; never used again.';
@@ -51,6 +51,9 @@ COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases end unless it give
 COMMENT ON COLUMN haul.workers.trouble IS
   'The stores that it cannot write to now, and why: it claims nothing for them.';
 COMMENT ON COLUMN haul.workers.queues IS 'Queues it claims from; NULL = all of its stores.';
+COMMENT ON COLUMN haul.workers.schemes IS 'Schemes of URLs that it fetches; NULL = unknown.';
+COMMENT ON COLUMN haul.workers.networks IS
+  'Networks that it connects to besides public addresses; NULL = unknown.';
 
 CREATE OR REPLACE FUNCTION haul.live_workers(p_instances integer[]) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

@@ -10,6 +10,7 @@ TO haul_worker, haul_submitter, haul_monitor;
 
 GRANT EXECUTE ON FUNCTION
   haul.register(integer, text, text, integer, integer, jsonb, text[]),
+  haul.tell_reach(bigint, text, text[], inet[]),
   haul.require_queues(text[], text[]),
   haul.attach_session(bigint, text),
   haul.close_store(bigint, text, text, text),

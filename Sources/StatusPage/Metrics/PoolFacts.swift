@@ -3,6 +3,8 @@ import JobQueue
 
 /// What is read often: cheap however many jobs there are.
 struct LiveFacts: Sendable {
+  /// The database and its server, for people.
+  var pool: String
   var totals: PoolTotals
   var workerCounts: [WorkerCount]
   /// The workers that neither stopped nor died.
@@ -40,7 +42,7 @@ extension LiveFacts {
     try await queue.requireSchema()
     let totals = try await queue.totals()
     self.init(
-      totals: totals, workerCounts: try await queue.workerCounts(),
+      pool: queue.database, totals: totals, workerCounts: try await queue.workerCounts(),
       workers: try await queue.workers(includingGone: false),
       running: try await queue.runningJobs(limit: Self.mostRunning),
       minutes: try await queue.minutes(since: since(totals.now)))

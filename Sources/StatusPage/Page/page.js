@@ -321,6 +321,7 @@ function notes(state) {
 function show(state) {
   notes(state);
   up = state.up;
+  if (state.pool) { set($("pool"), state.pool); document.title = `${state.pool} – Haul`; }
   document.body.classList.toggle("stale", !up);
   if (!up) return;
   const totals = state.totals, [number, unit] = amount(totals.rate);

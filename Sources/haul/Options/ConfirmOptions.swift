@@ -40,7 +40,9 @@ struct ConfirmOptions: OptionGroup {
       return false
     }
     if total == 0 { return true }
-    StandardStream.say("\(sentence.prefix(1).uppercased())\(sentence.dropFirst())? [y/N] ")
+    StandardStream.say(
+      "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()) in the pool \(ConnectedPool.name ?? "")? [y/N] "
+    )
     let answer = readLine()?.filter { !$0.isWhitespace }.lowercased()
     guard answer == "y" || answer == "yes" else {
       throw ExitError(.failed, "nothing was changed.")

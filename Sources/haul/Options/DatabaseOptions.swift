@@ -72,10 +72,19 @@ struct DatabaseOptions: OptionGroup {
     return .standing(conninfo)
   }
 
+  /// The variables that lead commands away from the database of 'haul up'.
+  static var variables: [String] {
+    let environment = ProcessInfo.processInfo.environment
+    return (["HAUL_DATABASE_URL"] + libpqVariables).filter { environment[$0, default: ""] != "" }
+  }
+
+  private static let libpqVariables = [
+    "PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE", "PGUSER",
+  ]
+
   /// Whether libpq's environment says where the database is; an empty variable says nothing.
   private static func isLibpqTold(by environment: [String: String]) -> Bool {
-    ["PGHOST", "PGHOSTADDR", "PGPORT", "PGDATABASE", "PGSERVICE", "PGUSER"]
-      .contains { environment[$0, default: ""] != "" }
+    libpqVariables.contains { environment[$0, default: ""] != "" }
   }
 
   /// How a command connects. A submission of millions of lines is one statement that may take long,
@@ -141,6 +150,7 @@ struct DatabaseOptions: OptionGroup {
   ) async throws -> Result {
     try await withConninfo { conninfo in
       let connection = try await Connection.connect(configuration(conninfo))
+      ConnectedPool.note(connection)
       do {
         let result = try await body(connection)
         await connection.close()

@@ -20,7 +20,7 @@ struct OutputOptions: OptionGroup {
     let text: String
     if isJSON {
       let listing = Listing(columns + more)
-      text = rows.map(listing.json).joined()
+      text = rows.map { Self.json(listing.members($0)) }.joined()
     } else {
       text = Listing(columns, note: note).table(rows, on: Self.screen)
     }
@@ -44,8 +44,12 @@ struct OutputOptions: OptionGroup {
 
   /// One object for programs, or a sentence for people.
   func print(_ members: [JSONValue.Member], orSay sentence: String) throws {
-    let line = isJSON ? JSONValue.object(members).line : sentence
-    try StandardStream.output.write(line + "\n")
+    try StandardStream.output.write(isJSON ? Self.json(members) : sentence + "\n")
+  }
+
+  /// One object and a line end. Its last member names the pool.
+  static func json(_ members: [JSONValue.Member]) -> String {
+    JSONValue.object(members + ConnectedPool.members).line + "\n"
   }
 
   /// The screen that standard output goes to.

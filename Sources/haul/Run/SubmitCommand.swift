@@ -99,8 +99,10 @@ struct SubmitCommand: HaulCommand {
     let display = progress.display(label: "haul submit")
     defer { display.finish() }
     let problems = LineProblems()
-    let lines = try await begin(display, problems)
+    let reach = AskedReach()
+    let lines = try await begin(display, problems, reach)
     let reply: SubmitReply
+    var warnings: [String] = []
     do {
       reply = try await database.writing.withQueue { queue in
         var submission = Submission(
@@ -109,7 +111,14 @@ struct SubmitCommand: HaulCommand {
         submission.onDuplicate = onDuplicate
         submission.skipsConflicts = list.skipBad
         submission.wantsOthers = wait
-        return try await submit(submission, lines, queue, problems, display)
+        let reply = try await submit(submission, lines, queue, problems, display)
+        // Its jobs are there, whatever becomes of this question.
+        let service = reply.hasWork ? try? await queue.service(of: self.queue) : nil
+        let needs = reach.needs
+        warnings =
+          service?.warnings(queue: self.queue, schemes: needs.schemes, addresses: needs.addresses)
+          ?? []
+        return reply
       }
     } catch {
       throw conclude(error, problems, display)
@@ -117,6 +126,7 @@ struct SubmitCommand: HaulCommand {
     add(reply.conflicts, to: problems)
     problems.listLeftOut(on: display, label: "haul submit")
     try report(reply, batch: batch, display)
+    for warning in warnings { display.say("haul submit: \(warning)") }
     if wait, let batch {
       try await BatchWait(
         jobs: AwaitedJobs(batches: [batch], others: reply.others), label: "haul submit",
@@ -134,10 +144,11 @@ struct SubmitCommand: HaulCommand {
   /// Reads what can be read before the database is asked. What is wrong with a list is told later, with what of it
   /// contradicts the queue.
   private func begin(
-    _ display: ProgressDisplay, _ problems: LineProblems
+    _ display: ProgressDisplay, _ problems: LineProblems, _ reach: AskedReach
   ) async throws -> Lines {
     var reader = SubmissionReader(
       label: "haul submit", display: display, describe: { ExitError(from: $0).message ?? "" })
+    reader.reach = reach
     guard let input = list.input else {
       return .given(try reader.lines(ofURLs: urls, path: out, digest: checksum))
     }

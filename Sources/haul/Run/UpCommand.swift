@@ -72,9 +72,11 @@ struct UpCommand: HaulCommand {
     let run = UpRun(order, at: location, logger: { voices.logger($0) }) { event in
       switch event {
       case .database(let step): database.info(.databaseStarting, (.state, LogValue("\(step)")))
-      case .ready(let conninfo, let directory):
+      case .ready(let conninfo, let directory, let perHost):
         database.info(.databaseStarted, (.path, LogValue(location.directory)))
-        Self.greet(conninfo, directory, isFirst: isChosen || Self.isHere(directory))
+        let place =
+          "\(SafeText.visible(directory))\(isChosen || Self.isHere(directory) ? "" : ", as before; --store names another directory")"
+        Self.greet(conninfo, place, perHost: perHost, rules)
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         StandardStream.say(
@@ -107,19 +109,35 @@ struct UpCommand: HaulCommand {
     directory == FileManager.default.currentDirectoryPath + "/downloads"
   }
 
-  /// `isFirst`: nobody need be told why they land there.
-  private static func greet(_ conninfo: String, _ directory: String, isFirst: Bool) {
+  /// What may be connected to, after the number of connections per host.
+  private var rules: String {
+    let allowed = networks.map(\.description).joined(separator: ", ")
+    return networks.isEmpty
+      ? "private networks are refused (--allow-net CIDR allows some)"
+      : "of private networks \(allowed) alone \(networks.count == 1 ? "is" : "are") allowed"
+  }
+
+  private static func greet(
+    _ conninfo: String, _ place: String, perHost: Int, _ rules: String
+  ) {
+    let set = DatabaseOptions.variables
+    let without = set.isEmpty ? "" : "env \(set.map { "-u \($0)" }.joined(separator: " ")) "
+    let note =
+      set.isEmpty
+      ? ""
+      : "\n\n\(set.joined(separator: ", ")) \(set.count == 1 ? "is" : "are") set, and 'haul up' does not heed \(set.count == 1 ? "it" : "them"): "
+        + "commands that do go to another database.\nFor this pool, call them without, as below."
     StandardStream.say(
       """
 
-      Files land in \(SafeText.visible(directory))\(isFirst ? "" : ", as before; --store names another directory"). In another terminal:
-        haul submit URL…    adds to the queue; haul jobs lists it
+      Files land in \(place).
+      At most \(counted(perHost, "file")) at once from one host ('haul host set' changes it); \(rules).\(note)
+      In another terminal:
+        \(without)haul submit URL…    adds to the queue; haul jobs lists it
         psql "\(conninfo)"
       Ctrl-C saves what runs and stops.
 
 
       """)
   }
-
-  /// What cannot be written is lost, as lines of the log are.
 }

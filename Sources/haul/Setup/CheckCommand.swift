@@ -36,9 +36,8 @@ struct CheckCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    var findings = [
-      CheckVerdicts.libraries(.linked, libpq: PostgresLibrary.version)
-    ]
+    // The pool first: which one it is counts more than all else.
+    var findings: [CheckFinding] = []
     var code = ExitCode.configuration
     var known = CheckVerdicts.KnownStores()
     do {
@@ -61,6 +60,7 @@ struct CheckCommand: HaulCommand {
             ? "Only the database knows which stores are this machine's; those of --store are looked at without it."
             : "Stores are looked at without the database."))
     }
+    findings.append(CheckVerdicts.libraries(.linked, libpq: PostgresLibrary.version))
     findings += lookAtStores(known)
     try report(findings)
     if findings.contains(where: { $0.verdict == .fail }) { throw ExitError(code) }
@@ -93,7 +93,7 @@ struct CheckCommand: HaulCommand {
 
   private func report(_ findings: [CheckFinding]) throws {
     let lines = findings.map {
-      output.isJSON ? $0.json.line + "\n" : $0.text(on: OutputOptions.screen)
+      output.isJSON ? OutputOptions.json($0.members) : $0.text(on: OutputOptions.screen)
     }
     try StandardStream.output.write(lines.joined())
   }

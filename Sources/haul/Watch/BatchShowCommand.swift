@@ -45,7 +45,8 @@ struct BatchShowCommand: HaulCommand {
       BatchRow.columns + BatchRow.moreColumns + [waits] + (output.isJSON ? [] : [note]))
     for row in rows {
       try StandardStream.output.write(
-        output.isJSON ? listing.json(row) : listing.facts(row, on: OutputOptions.screen))
+        output.isJSON
+          ? OutputOptions.json(listing.members(row)) : listing.facts(row, on: OutputOptions.screen))
     }
   }
 }

@@ -65,7 +65,7 @@ struct JobCommand: HaulCommand {
       let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
       let objects = attempts.map { JSONValue.object(history.members($0)) }
       let members = listing.members(job) + [.init("attempts", .array(objects))]
-      try StandardStream.output.write(JSONValue.object(members).line + "\n")
+      try StandardStream.output.write(OutputOptions.json(members))
     } else {
       let screen = OutputOptions.screen
       let history = Listing(AttemptRow.columns, note: AttemptRow.failure)

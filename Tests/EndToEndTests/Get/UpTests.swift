@@ -55,7 +55,7 @@ private struct LocalMachine {
     }
   }
 
-  private var environment: [String: String] {
+  var environment: [String: String] {
     ["HAUL_STATE_DIR": directory.path("state")]
   }
 }
@@ -215,6 +215,32 @@ struct UpTests {
       refused.standardError.last?.hasPrefix("haul up: \(machine.store) is gone, where files landed")
         == true)
     #expect(!FileManager.default.fileExists(atPath: machine.store))
+    try await machine.silence()
+  }
+
+  @Test func `variables that lead elsewhere are named, with the line that works`() async throws {
+    let machine = try LocalMachine()
+    let up = try HaulProcess(
+      ["up", "--workers", "0"],
+      environment: machine.environment.merging(
+        ["HAUL_DATABASE_URL": "postgresql://elsewhere.test/haul", "PGUSER": "me"]) { $1 },
+      directory: machine.directory.path)
+    let lines = try await up.child.first("the last line of the banner") { output in
+      output.standardError.contains { $0.hasPrefix("Ctrl-C") } ? output.standardError : nil
+    }
+    #expect(
+      lines.contains {
+        $0.hasPrefix("HAUL_DATABASE_URL, PGUSER are set, and 'haul up' does not heed them")
+      })
+    #expect(lines.contains { $0.hasPrefix("  env -u HAUL_DATABASE_URL -u PGUSER haul submit URL") })
+    #expect(
+      lines.contains {
+        $0.hasPrefix("At most 4 files at once from one host")
+          && $0.hasSuffix("private networks are refused (--allow-net CIDR allows some).")
+      })
+    try await machine.command("submit", "http://a.test/1")
+    up.signal(SIGTERM)
+    #expect(try await up.exit() == .code(0))
     try await machine.silence()
   }
 

@@ -13,7 +13,8 @@ struct GrantTests {
     let worker = [
       "register", "require_queues", "attach_session", "stop_worker", "lead", "work", "is_idle",
       "heartbeat",
-      "checkpoint", "unneeded_parts", "sign_stores", "rescue", "promote", "close_store",
+      "checkpoint", "unneeded_parts", "sign_stores", "tell_reach",
+      "rescue", "promote", "close_store",
       "roll_up", "sweep_on", "clear_submissions",
     ]
     var callable = Dictionary(uniqueKeysWithValues: worker.map { ($0, Set(["haul_worker"])) })

@@ -1,0 +1,49 @@
+package import HaulTransfer
+package import JobQueue
+
+extension QueueService {
+  /// Why what was submitted to `queue` will wait or fail, and what to do; empty where it will not.
+  ///
+  /// `schemes` are those of the URLs besides http and https, `addresses` those that are not public.
+  package func warnings(
+    queue: String, schemes: Set<String>, addresses: Set<IPAddress>
+  ) -> [String] {
+    if workers.isEmpty {
+      let start = WorkerStart(
+        store: store, queue: mounted ? queue : nil, scheme: schemes.sorted().first)
+      return [
+        Obstacle(.unserved, queue, start: start).sentence(of: nil)
+      ]
+    }
+    var found: [String] = []
+    if paused {
+      found.append(
+        Obstacle(.paused, queue).sentence(of: nil))
+    }
+    let schemes = schemes.sorted().filter { scheme in
+      !workers.contains { $0.schemes?.contains(scheme) ?? true }
+    }
+    if let first = schemes.first {
+      found.append(
+        "no worker of the queue \(queue) fetches \(schemes.joined(separator: " or ")) URLs: their jobs will fail; "
+          + "start one with --allow-scheme \(first)")
+    }
+    let addresses = addresses.filter { address in
+      !workers.contains { $0.allows(address) }
+    }.map(\.description).sorted()
+    if let first = addresses.first {
+      let others = addresses.count > 1 ? " and \(addresses.count - 1) more" : ""
+      found.append(
+        "no worker of the queue \(queue) connects to \(first)\(others), which \(addresses.count > 1 ? "are" : "is") "
+          + "not public: such jobs will fail; start one with --allow-net \(first)")
+    }
+    return found
+  }
+}
+
+extension QueueService.Reach {
+  fileprivate func allows(_ address: IPAddress) -> Bool {
+    guard let networks else { return true }
+    return AddressPolicy(allowing: networks.compactMap(CIDR.init)).allows(address)
+  }
+}

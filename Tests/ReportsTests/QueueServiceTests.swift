@@ -1,0 +1,58 @@
+import HaulTransfer
+import JobQueue
+import Testing
+
+@testable import Reports
+
+/// What is said after a submission that no live worker can do.
+struct QueueServiceTests {
+  private func warnings(
+    _ workers: [QueueService.Reach], isPaused: Bool = false, isMounted: Bool = false,
+    schemes: Set<String> = [], addresses: [String] = []
+  ) -> [String] {
+    QueueService(store: "main", paused: isPaused, mounted: isMounted, workers: workers).warnings(
+      queue: "films", schemes: schemes, addresses: Set(addresses.compactMap(IPAddress.init)))
+  }
+
+  private let web = QueueService.Reach(schemes: ["http", "https"], networks: [])
+  private let wide = QueueService.Reach(
+    schemes: ["ftp", "http", "https"], networks: ["10.0.0.0/8", "127.0.0.1", "fd00::/8"])
+  private let silent = QueueService.Reach(schemes: nil, networks: nil)
+
+  @Test func `nobody serves the queue`() {
+    #expect(
+      warnings([]) == [
+        "no worker serves the queue films; start one with: haul worker --store main=DIRECTORY"
+      ])
+    #expect(
+      warnings([], isMounted: true, schemes: ["ftp"]).first?.hasSuffix(
+        "haul worker --store main=DIRECTORY --queue films --allow-scheme ftp") == true)
+    #expect(warnings([web]).isEmpty)
+    #expect(
+      warnings([web], isPaused: true) == [
+        "the queue films is paused; let it go on with: haul queue resume films"
+      ])
+  }
+
+  @Test func `a scheme or an address that no worker of the queue may reach`() {
+    #expect(
+      warnings([web], schemes: ["sftp", "ftp"]) == [
+        "no worker of the queue films fetches ftp or sftp URLs: their jobs will fail; start one with --allow-scheme ftp"
+      ])
+    #expect(
+      warnings([web], addresses: ["10.1.2.3"]) == [
+        "no worker of the queue films connects to 10.1.2.3, which is not public: such jobs will fail; start one with --allow-net 10.1.2.3"
+      ])
+    #expect(
+      warnings([web], addresses: ["10.1.2.3", "fd00::1"]).first?.contains(
+        "10.1.2.3 and 1 more, which are not public") == true)
+    // One that may is enough, and so is one that has not said what it may.
+    for other in [wide, silent] {
+      #expect(
+        warnings(
+          [web, other], schemes: ["ftp"], addresses: ["10.1.2.3", "127.0.0.1", "fd00::1"]
+        ).isEmpty)
+    }
+    #expect(warnings([wide], addresses: ["192.168.0.1"]).count == 1)
+  }
+}
