@@ -147,17 +147,13 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_cancelled bigint[];
   v_paused bigint[];
-  v_ended bigint[];
 BEGIN
   SELECT coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'cancel'), '{}'),
     coalesce(array_agg(j.id) FILTER (WHERE b.sweep = 'pause'), '{}') INTO v_cancelled, v_paused
   FROM unnest(p_jobs) AS u(job) JOIN haul.job j ON j.id = u.job
   JOIN haul.batch b ON b.id = j.batch AND b.sweep IS NOT NULL AND j.id <= b.sweep_below;
-  WITH ended AS (
-    INSERT INTO haul.outcome (job, state, finished_at)
-    SELECT w.job, 'cancelled', clock_timestamp() FROM haul.take_ready(v_cancelled) w RETURNING job)
-  SELECT array_agg(e.job) INTO v_ended FROM ended e;
-  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_ended);
+  INSERT INTO haul.outcome (job, state, finished_at)
+  SELECT w.job, 'cancelled', clock_timestamp() FROM haul.take_ready(v_cancelled) w;
   INSERT INTO haul.held (job, queue, host, instance, priority, held_at)
   SELECT w.job, w.queue, w.host, w.instance, w.priority, clock_timestamp() FROM haul.take_ready(v_paused) w;
   RETURN v_cancelled || v_paused;

@@ -55,7 +55,7 @@ BEGIN
     FROM decided d WHERE d.state IN ('completed', 'failed', 'cancelled')
   ), no_checkpoint AS (
     DELETE FROM haul.checkpoint c WHERE c.job = ANY (ARRAY(
-      SELECT d.job FROM decided d WHERE d.resumable AND (d.state IN ('completed', 'cancelled')
+      SELECT d.job FROM decided d WHERE d.resumable AND (d.state = 'completed'
         OR d.state = 'failed' AND NOT haul.keeps_progress(d.cause))))
   ), refreshed AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (ARRAY(

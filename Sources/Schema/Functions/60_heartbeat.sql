@@ -154,6 +154,12 @@ COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
   '[{"job", "token", "durable", "length", "resume", "intent"}]. Returns the tokens that are live; a stale one '
   'changes nothing, nor does one whose "resume" has more than 64 KiB or whose "intent" has more than 4,096 bytes.';
 
+CREATE OR REPLACE FUNCTION haul.part_grace(p_state haul.job_state) RETURNS interval
+LANGUAGE sql IMMUTABLE
+RETURN CASE p_state WHEN 'cancelled' THEN interval '1 hour' ELSE interval '7 days' END;
+COMMENT ON FUNCTION haul.part_grace(haul.job_state) IS
+  'How long the part file of a job that has ended so is kept, for a retry that continues it.';
+
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -164,9 +170,9 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = e.job)
       AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = e.job AND c.instance = p_instance
         AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job
-          AND o.finished_at < clock_timestamp() - interval '7 days')));
+          AND o.finished_at < clock_timestamp() - haul.part_grace(o.state))));
 END
 $$;
 COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
   'Which of these part files, [{"job", "token"}], of a store instance nobody needs any more, in the same form. A part '
-  'file is needed while its job runs or has a checkpoint in this instance; after a failure, for a week.';
+  'file is needed while its job runs or has a checkpoint in this instance, and for part_grace() after its end.';

@@ -166,13 +166,12 @@ BEGIN
   SELECT coalesce(v_ended, '{}') || coalesce(array_agg(w.job), '{}') INTO v_ended FROM haul.withdraw(p_jobs) w;
   INSERT INTO haul.outcome (job, state, finished_at)
   SELECT u.job, 'cancelled', clock_timestamp() FROM unnest(v_ended) AS u(job);
-  DELETE FROM haul.checkpoint c WHERE c.job = ANY (v_ended);
   RETURN v_commanded || v_ended;
 END
 $$;
 COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
-  'Ends those of these jobs that wait or are held and tells running ones to cancel. Returns all that it changed. '
-  'Locks leases first, no lanes.';
+  'Ends those of these jobs that wait or are held and tells running ones to cancel. Their checkpoints stay, see '
+  'part_grace(). Returns all that it changed. Locks leases first, no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -221,7 +220,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
-  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop; called as pause().';
+  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop; called as pause(). Their '
+  'part files are kept for an hour, in which retry() continues them.';
 
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$

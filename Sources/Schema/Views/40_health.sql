@@ -59,7 +59,7 @@ FROM haul.queue q WHERE q.max_running < (SELECT count(*) FROM haul.lease l WHERE
 UNION ALL
 SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended and will not go on'
 FROM haul.checkpoint c WHERE EXISTS (
-  SELECT FROM haul.outcome o WHERE o.job = c.job AND NOT haul.keeps_progress(o.error))
+  SELECT FROM haul.outcome o WHERE o.job = c.job AND o.state <> 'cancelled' AND NOT haul.keeps_progress(o.error))
 UNION ALL
 SELECT 'refresh_of_completed', count(*), 'jobs that have completed and count as asked for again'
 FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';

@@ -1,4 +1,5 @@
 import Arguments
+import Glibc
 import JobModel
 import JobQueue
 import Reports
@@ -12,6 +13,12 @@ protocol ControlCommand: HaulCommand {
   var confirm: ConfirmOptions { get set }
   var output: OutputOptions { get set }
   var database: DatabaseOptions { get set }
+  /// What is done: ``action`` unless an option says otherwise.
+  var chosen: JobAction { get }
+  /// The jobs to do it to, of those that the user has named.
+  func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector
+  /// What is said on a terminal behind the number of jobs that were changed.
+  func note(_ count: Int) -> String
   /// Does it to all jobs of `selector`, and returns how many it changed.
   func change(
     _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
@@ -28,19 +35,25 @@ extension ControlCommand {
     [.repeated("id", \.ids, isRequired: false, "Ids of jobs.")]
   }
 
+  var chosen: JobAction { Self.action }
+
+  func narrowed(_ selector: JobSelector) throws(ExitError) -> JobSelector { selector }
+
+  func note(_ count: Int) -> String { "" }
+
   func change(
     _ queue: JobQueue, _ selector: JobSelector, onStep: (Int) -> Void
   ) async throws -> Int {
-    try await queue.control(Self.action, selector, onStep: onStep)
+    try await queue.control(chosen, selector, onStep: onStep)
   }
 
   func perform() async throws {
-    let selector = try selectors.required(ids: ids)
-    let steps = CountLine(Self.action.participle)
+    let selector = try narrowed(selectors.required(ids: ids))
+    let steps = CountLine(chosen.participle)
     let found = try await database.writing.withQueue { queue -> (count: Int, others: [JobRow])? in
       guard
         try await confirm.allows(
-          Self.action.rawValue, selector, in: Self.action.states(byID: !ids.isEmpty), queue, output)
+          chosen.rawValue, selector, in: chosen.states(byID: !ids.isEmpty), queue, output)
       else { return nil }
       let count = try await change(queue, selector, onStep: steps.show)
       // A look at the newest, since on large pools a look at all takes long.
@@ -51,8 +64,8 @@ extension ControlCommand {
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
-        ? Self.action.futility(
+        ? chosen.futility(
           others.compactMap(\.state), isCut: others.count == JobAction.looked)
-        : "\(counted(count, "job")) \(Self.action.participle)")
+        : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? note(count) : "")")
   }
 }

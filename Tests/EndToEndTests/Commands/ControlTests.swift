@@ -49,7 +49,10 @@ import Testing
     }
   }
 
-  @Test func `a running job is cancelled, leaves nothing, and retried starts anew`() async throws {
+  @Test(arguments: [false, true])
+  func `a running job is cancelled, and goes on where it stopped if that is taken back`(
+    isLate: Bool
+  ) async throws {
     try await HaulPool.open { pool in
       let file = try GatedFile()
       let worker = try pool.worker()
@@ -58,19 +61,27 @@ import Testing
       try await pool.command("cancel", "--host", file.origin.host)
       try await worker.event("job.cancelled")
       #expect(try await pool.state(of: job) == "cancelled")
+      if isLate {
+        _ = try await pool.admin.execute(
+          "UPDATE haul.outcome SET finished_at = finished_at - interval '61 minutes'")
+      }
       try await pool.stop(worker)
-      #expect(try pool.parts() == [])
+      #expect(try pool.parts().count == (isLate ? 0 : 1))
       #expect(!FileManager.default.fileExists(atPath: pool.directory + "/file"))
       #expect(try await pool.violations() == [])
 
-      try await pool.command("retry", "--state", "cancelled")
+      #expect(try await pool.haul(["cancel", "--undo", "--state", "failed"]).exit == .code(64))
+      let undone = try await pool.command("cancel", "--host", file.origin.host, "--undo")
+      #expect(undone == ["1 job queued again"])
       file.gate.open()
       let next = try pool.worker("--exit-when-idle")
       #expect(try await next.exit() == .code(0))
       #expect(try file.firstDifference(in: pool.directory) == nil)
       #expect(
         try await pool.attempts(of: job)
-          == [Attempt("cancelled", from: 0), Attempt("completed", from: 0)])
+          == [
+            Attempt("cancelled", from: 0), Attempt("completed", from: isLate ? 0 : GatedFile.half),
+          ])
     }
   }
 

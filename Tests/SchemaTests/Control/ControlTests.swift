@@ -98,7 +98,8 @@ struct ControlTests {
       #expect(try await pool.jobs.control(.pause, Self.ids([queued[1]])) == 1)
       #expect(try await pool.jobs.control(.cancel, batch) == 3)
       #expect(try await pool.states() == ["cancelled": 3])
-      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == 0)
+      // For a while a retry may continue it.
+      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == 1)
       #expect(try await pool.jobs.control(.retry, Self.ids(scheduled)) == 1)
       #expect(try await worker.claim(9).map(\.job) == scheduled)
     }

@@ -48,7 +48,7 @@ package final class HaulPool: Sendable {
     try await start(arguments, environment: environment).child.result(within: limit)
   }
 
-  /// Runs a command of `haul` that must end with 0, and returns the lines it printed.
+  /// Runs a command of `haul` that must end with 0, and returns the lines it printed, without the member that names the pool.
   ///
   /// - Throws: ``HaulFailed`` with what it said.
   @discardableResult
@@ -57,7 +57,7 @@ package final class HaulPool: Sendable {
     guard output.exit == .code(0) else {
       throw HaulFailed(arguments: arguments, output: output)
     }
-    return output.standardOutput
+    return output.standardOutput.map { $0.replacing(/,"pool":"[^"]*"}$/, with: "}") }
   }
 
   /// Starts a command of `haul` that runs on, with its log in JSON; the database is the pool's.
