@@ -27,7 +27,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     /// 429, or 403 or 503 with Retry-After or no requests left: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4);
     /// 421 in FTP.
     case rateLimited = "rate_limited"
-    /// The answer breaks HTTP.
+    /// The answer breaks HTTP, or has a status that carries no file, such as 201 or 204.
     case `protocol`
     /// The body ended early, and the server cannot be asked for the rest of it.
     case range
@@ -107,7 +107,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// The header fields of the answer; empty where there was none. They may hold secrets, such as cookies.
   public var fields: [HeaderField] = []
-  /// The beginning of the answer's body, at most 4 KiB; empty where there was none, or the body was the file's.
+  /// The beginning of the answer's body, at most 16 KiB; empty where there was none, or the body was the file's.
   public var body: [UInt8] = []
   /// The error number of the system call that failed, such as `ENOSPC`; nil where none did. (errno(3))
   public var errorNumber: Int32?

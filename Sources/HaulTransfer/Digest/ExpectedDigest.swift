@@ -12,10 +12,12 @@ public struct ExpectedDigest: Sendable, Hashable {
   /// SHA-512. After the digits a file name may follow, as in a line of `SHA256SUMS`; it is ignored.
   ///
   /// The algorithm is spelled as in RFC 9530 or without its hyphen, in any case; the digest is in hexadecimal, in base64, or,
-  /// as RFC 9530 writes base64, between colons.
+  /// as RFC 9530 writes base64, between colons. Also read are `sha256:HEX`, `sha256-BASE64` (Subresource Integrity), and
+  /// `SHA256 (name) = HEX`, as BSD's tools write it. White space around the text does not count.
   ///
   /// - Throws: `digest` for any other text. It quotes the text.
   public init(_ text: String) throws(TransferError) {
+    let text = Self.trimmed(text)
     let digits = text.prefix { $0.isASCII && $0.isHexDigit }
     let rest = text[digits.endIndex...]
     let isLine = rest.isEmpty || rest.hasPrefix("  ") || rest.hasPrefix(" *")
@@ -25,7 +27,7 @@ public struct ExpectedDigest: Sendable, Hashable {
       self = digest
       return
     }
-    guard let digest = Self(spelled: text) else {
+    guard let digest = Self(spelled: text) ?? Self(spelled: Self.rewritten(text)) else {
       let shown = text.count <= 200 ? text : "\(text.prefix(200))…"
       throw TransferError(
         .digest,
@@ -33,6 +35,27 @@ public struct ExpectedDigest: Sendable, Hashable {
       )
     }
     self = digest
+  }
+
+  private static func trimmed(_ text: String) -> String {
+    var text = text[...].drop(while: \.isWhitespace)
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+
+  /// Other spellings as `algorithm=digest`; the text itself where it is none of them.
+  private static func rewritten(_ text: String) -> String {
+    if let line = text.wholeMatch(of: #/([A-Za-z0-9-]+) ?\(.*\) ?= ?([0-9A-Fa-f]+)/#) {
+      return "\(line.1)=\(line.2)"
+    }
+    for separator in [":", "-"] as [Character] {
+      // An algorithm's name may have a hyphen of its own.
+      let ends = text.indices.filter { text[$0] == separator }
+      for end in ends where DigestAlgorithm(spelled: String(text[..<end])) != nil {
+        return "\(text[..<end])=\(text[text.index(after: end)...])"
+      }
+    }
+    return text
   }
 
   /// Reads `algorithm=digest` only, as a job's option or a server's field has it.

@@ -2,24 +2,24 @@ import HaulSystem
 
 /// Limits and rules, the same for all downloads of a downloader: ``Downloader/Configuration``.
 public struct DownloaderConfiguration: Sendable {
-  /// For DNS, TCP and TLS together.
+  /// For DNS, TCP and TLS together. Default: 10 seconds.
   public var connectTimeout = Duration.seconds(10)
-  /// From the request to the end of the head.
+  /// From the request to the end of the head. Default: 60 seconds.
   public var responseTimeout = Duration.seconds(60)
   /// A body must bring ``stallFloor`` bytes a second, taken over this time; while it is held back by a rate or a pause,
-  /// no time runs.
+  /// no time runs. Default: 60 seconds.
   public var stallTime = Duration.seconds(60)
-  /// Bytes a second. Below what any line brings, and enough that an origin which trickles holds no place for ever.
+  /// Bytes a second. Below what any line brings, and enough that an origin which trickles holds no place for ever. Default: 100.
   public var stallFloor: Int64 = 100
   /// Bytes that a body must bring in each ``stallTime``.
   var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
-  /// The most idle connections kept for reuse.
+  /// The most idle connections kept for reuse. Default: 128.
   public var maxConnections = 128
-  /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk.
+  /// The most buffers of 256 KiB in use at once, gathering or waiting for the disk. Default: 96.
   public var maxBuffers = 96
   /// The most bytes a second that are read of all bodies together; nil for no limit.
   public var rateLimit: RateLimit?
-  /// How long an answer of DNS is kept.
+  /// How long an answer of DNS is kept. Default: 60 seconds.
   public var dnsCacheTime = Duration.seconds(60)
   /// Sent as User-Agent.
   public var userAgent = "haul/0.1"
@@ -31,7 +31,8 @@ public struct DownloaderConfiguration: Sendable {
   /// Where servers' cookies are kept for later downloads; nil keeps them for one download only. Several downloaders may share
   /// a jar.
   public var cookieJar: CookieJar?
-  /// The most downloads at once. What is started beyond it waits for its turn.
+  /// The most downloads at once, those of queues and of ``Downloads`` included. What is started beyond it waits for its turn.
+  /// Default: 64. At least 1: a downloader cannot be made with less.
   public var maxConcurrent = 64
   /// Where ``proxy`` is nil: which requests go through which proxy.
   package var proxyRules: ProxyRules?
@@ -39,9 +40,9 @@ public struct DownloaderConfiguration: Sendable {
   package var netrc: Netrc?
   /// Cookies by host.
   package var cookies: CookieFile?
-  /// Which addresses may be connected to, unless a request has its own.
+  /// Which addresses may be connected to, unless a request has its own. Default: public ones alone.
   public var addressPolicy = AddressPolicy.publicOnly
-  /// In lower case; ftp, ftps and sftp may be added; sftp needs ``DownloadOptions/login``. A redirect
+  /// Default: http and https. In lower case; ftp, ftps and sftp may be added; sftp needs ``DownloadOptions/login``. A redirect
   /// leads to http and https alone.
   public var allowedSchemes: Set<String> = ["http", "https"]
   /// The keys of the hosts that sftp may be spoken with, as OpenSSH's `known_hosts`; any other key is refused.

@@ -4,7 +4,7 @@ struct RefusedBody {
   /// The most bytes that are read for the connection's sake.
   private static let most = 64 << 10
   /// The most bytes that are kept, for the error.
-  private static let kept = 4 << 10
+  private static let kept = 16 << 10
   /// The longest time that it may take.
   static let time = Duration.seconds(1)
 

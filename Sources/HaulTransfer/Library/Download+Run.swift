@@ -264,10 +264,10 @@ extension Download.State {
       refusal = nil
       last = (file.bytes, file.bytes)
     }
-    change(to: .finished)
-    if sentProgress != nil {
+    if phase == .running || sentProgress != nil {
       send(DownloadProgress(bytes: last.bytes, expected: last.total))
     }
+    change(to: .finished)
     tell(.finished(result))
     self.result = result
   }

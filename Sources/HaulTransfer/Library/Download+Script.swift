@@ -8,9 +8,11 @@ public struct DownloadScript: Sendable {
   fileprivate let download: Download
   fileprivate let work: ScriptWork
 
-  /// Has all who follow the download see this progress.
+  /// Has all who follow the download see this progress. ``Download/events`` gives each one, ``Download/progress`` the last of each
+  /// quarter of a second.
   public func send(_ progress: DownloadProgress) {
     work.progressNow.withLock { $0 = progress }
+    download.shared.withLock { $0.send(progress) }
   }
 
   /// Has all who follow the download see this event. States and the end come by themselves.

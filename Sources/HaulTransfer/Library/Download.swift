@@ -142,7 +142,7 @@ public final class Download: Sendable {
     if case .failure? = currentResult { true } else { false }
   }
 
-  /// The present state.
+  /// The present state. It changes when the network and the disk have stopped, not when the call returns that asks for it.
   public var state: DownloadState { shared.withLock { $0.phase } }
 
   /// The order among downloads that wait: the highest first, then the order of their start. 0 unless set. Changing it ends

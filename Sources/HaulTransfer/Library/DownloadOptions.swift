@@ -15,7 +15,8 @@ public struct DownloadOptions: Sendable {
   public var digest: ExpectedDigest?
   /// More bytes than this fail as `tooLarge`; nil for no limit.
   public var maximumLength: Int64?
-  /// What to do where a file of that name stands.
+  /// What to do where a file of that name stands. Default: fail. With `skip` the file that stands there is taken as it is; its
+  /// digest is not checked.
   public var ifExists = CollisionPolicy.fail
   /// A body without length that the server just ended counts as complete. Otherwise it is fetched twice
   /// and compared.

@@ -30,7 +30,7 @@ public enum DownloadEvent: Sendable {
   case redirected(from: String, to: String)
   /// A response is here, and its body is about to be written. Comes again when the rest is asked for.
   case response(DownloadResponse)
-  /// The progress, about four times a second while bytes come, and once more at the end. Only for ``Download/events``: a monitor
+  /// The progress, about four times a second while bytes come, and once more before the end. Only for ``Download/events``: a monitor
   /// does not receive it.
   case progress(DownloadProgress)
   /// More bytes are durable: what ``Download/resumeData`` is now.

@@ -66,6 +66,18 @@ struct DownloadTarget: Sendable {
     return part
   }
 
+  /// Removes the partial file that `saved` means, where it is there and no download uses it.
+  func discard(_ saved: Checkpoint) {
+    var places = [parts]
+    if let other = saved.directory, other != directoryPath,
+      let old = try? FileDescriptor.directory(other)
+    {
+      places.append(PartDirectory(old, locksParts: true))
+    }
+    guard saved.part.contains(Self.mark) else { return }
+    for place in places { _ = try? place.discard(saved.part, inode: saved.inode) }
+  }
+
   private func open(
     _ saved: Checkpoint, in parts: PartDirectory
   ) throws(TransferError) -> PartFile? {

@@ -133,6 +133,9 @@ final class FileWork: DownloadWork {
     if let saved, let part = try target.part(saved) {
       order.partName = saved.part
       order.resuming = (saved, part)
+    } else if let saved {
+      // What is there no longer holds what was durable: it would stay for ever.
+      target.discard(saved)
     }
     return order
   }

@@ -117,6 +117,8 @@ extension PartTransfer {
       engine.configuration.cookieJar?.merge(before: question.cookies, after: result.cookies)
       if wantsDigest(result.head, at: url, isHome: isHome) { continue }
       if await wantsLogin(result, at: url) { continue }
+      // The stop may have come while the login was asked for; the answer is then of no account.
+      if result.outcome == .rejected, shared.withLock({ $0.isEnded }) { return .end(.stopped) }
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
         switch follow(location, from: url, keeps: &body, status: result.head?.status) {
         case .success(let next):

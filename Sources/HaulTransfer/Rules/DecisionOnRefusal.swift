@@ -37,8 +37,7 @@ func decideRefused(
     return TableDecision(27, .onceWhole)
 
   // It is this file that has to wait.
-  case 402, 405...409,
-    411...499 where head.retryAfter(now: now) != nil:
+  case 402...499 where ![404, 410].contains(head.status) && head.retryAfter(now: now) != nil:
     return failure(
       19, .http5xx, "the server answered \(head.status) and asks to come back later", head,
       retryAfter: head.retryAfter(now: now))

@@ -6,12 +6,14 @@ import Synchronization
 public final class RateLimit: Sendable {
   private let pace: Mutex<RatePace>
 
-  /// A limit of at least 1.
+  /// A limit.
+  ///
+  /// - Precondition: at least 1.
   public init(bytesPerSecond: Int64) {
     pace = Mutex(RatePace(bytesPerSecond: bytesPerSecond))
   }
 
-  /// The limit, at least 1. A change counts within a quarter of a second.
+  /// The limit. At least 1: less ends the program. A change counts within a quarter of a second.
   public var bytesPerSecond: Int64 {
     get { pace.withLock(\.bytesPerSecond) }
     set { pace.withLock { $0.change(to: newValue, now: .now) } }

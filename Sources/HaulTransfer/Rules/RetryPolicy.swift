@@ -10,9 +10,9 @@ import HaulSystem
 ///
 /// What the server asks for (Retry-After) is always waited for. Partial files are kept and continued.
 public struct RetryPolicy: Sendable, Hashable {
-  /// How many attempts may fail by the download's own trouble; 1 tries no second time.
+  /// How many attempts may fail by the download's own trouble; 1 tries no second time. Default: 5.
   public var maxAttempts = 5
-  /// For how long a host may be in trouble.
+  /// For how long a host may be in trouble, a name that cannot be resolved included. Default: an hour.
   public var maxHostWait = Duration.seconds(3600)
 
   /// The defaults.

@@ -66,6 +66,7 @@ extension ControlCommand {
       orSay: count == 0
         ? chosen.futility(
           others.compactMap(\.state), isCut: others.count == JobAction.looked)
-        : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? note(count) : "")")
+        : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? note(count) : "")"
+    )
   }
 }

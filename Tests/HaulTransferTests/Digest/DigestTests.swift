@@ -55,6 +55,20 @@ import Testing
   }
 
   @Test(arguments: [
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n",
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a file.iso\n",
+    "SHA256 (a (1).iso) = ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    " sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    "sha-256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=",
+  ])
+  func `one digest as other tools write it`(_ text: String) throws {
+    #expect(
+      try ExpectedDigest(text).description
+        == "sha-256=ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+  }
+
+  @Test(arguments: [
     ("md5=kAFQmDzST7DWlj99KOF/cg==", "md5=900150983cd24fb0d6963f7d28e17f72"),
     ("MD-5=900150983cd24fb0d6963f7d28e17f72", "md5=900150983cd24fb0d6963f7d28e17f72"),
     (
@@ -97,7 +111,8 @@ import Testing
     "", "sha-256=", "md4=900150983cd24fb0d6963f7d28e17f72", "900150983cd24fb0d6963f7d28e17f7",
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015a",
     "sha-256=ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015a",
-    "cbf43926", "900150983cd24fb0d6963f7d28e17f72 a.iso", "900150983cd24fb0d6963f7d28e17f72\n",
+    "cbf43926", "900150983cd24fb0d6963f7d28e17f72 a.iso", "md4:900150983cd24fb0d6963f7d28e17f72",
+    "MD5 (a) = 900150983cd24fb0d6963f7d28e17f7", "sha256:sha256:ba7816bf",
     String(repeating: "x", count: 100_000), "\u{1b}[2J",
   ])
   func `a text that is no digest is an error, never no check`(_ text: String) {

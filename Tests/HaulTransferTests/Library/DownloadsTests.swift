@@ -84,6 +84,22 @@ struct DownloadsTests {
     #expect(try files == (goesOn ? ["e", "f", "g"] : ["e"]))
   }
 
+  /// As at the top level of a program, where no iterator goes before the end.
+  @Test func `where results are not taken no more downloads begin`() async throws {
+    let bench = try LibraryBench()
+    let list = (1...20).map { bench.request("\($0)") }
+    let results = bench.downloader.downloads(list, maxConcurrent: 3)
+    var iterator = results.makeAsyncIterator()
+    for taken in 1...6 {
+      #expect(await iterator.next() != nil)
+      #expect(bench.asked.count <= taken + 2)
+    }
+    results.cancel()
+    while await iterator.next() != nil {}
+    await bench.downloader.shutdown()
+    #expect(bench.asked.count <= 9)
+  }
+
   @Test func `leaving the loop cancels the rest`() async throws {
     for await _ in downloader.downloads(requests("e", "a", "b", "f"), maxConcurrent: 3) { break }
     try await eventually("the part files to go") { try files == ["e"] }

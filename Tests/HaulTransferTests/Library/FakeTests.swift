@@ -35,6 +35,24 @@ struct FakeTests {
     for await ended in results { #expect(try ended.result.get().path == "1") }
   }
 
+  @Test func `each progress that a script sends is an event`() async throws {
+    let begin = Gate("the observer")
+    let download = Download(DownloadRequest("https://a.test/1", to: "1")) { script in
+      try await begin.wait()
+      for part in 1...4 {
+        script.send(DownloadProgress(bytes: Int64(part) * 25, expected: 100))
+      }
+      return DownloadedFile(path: "1", bytes: 100)
+    }
+    let events = download.events
+    begin.open()
+    var seen: [Int64] = []
+    for await event in events {
+      if case .progress(let progress) = event { seen.append(progress.bytes) }
+    }
+    #expect(seen == [25, 50, 75, 100, 100])
+  }
+
   @Test func `progress, events, cancellation, suspension`() async throws {
     let runs = Watched(0)
     let gate = Gate("the end")

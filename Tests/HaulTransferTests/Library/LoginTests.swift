@@ -154,6 +154,65 @@ struct LoginTests {
   }
 
   /// It is given no cookies back, and takes none away.
+  /// However the hook takes the cancellation of its task: with an answer, a right one or none, at once or late.
+  @Test(arguments: ["suspend", "pause", "cancel", "time out"], [true, false])
+  func `a stop while a login is asked for ends as any stop does`(
+    _ stop: String, _ isRight: Bool
+  ) async throws {
+    let origin = try origin()
+    let isAsked = Gate("the question")
+    let answer = Gate("the answer")
+    let downloader = try Downloader(.test)
+    var request = DownloadRequest(origin.url("/"), to: directory.path("a"))
+    request.options.timeout = stop == "time out" ? .milliseconds(50) : nil
+    request.options.authenticate = { _ in
+      isAsked.open()
+      try? await answer.wait()
+      return isRight ? Login(user: "me", password: "word") : nil
+    }
+    let download = downloader.start(request)
+    try await isAsked.wait()
+    switch stop {
+    case "suspend": download.suspend()
+    case "pause": _ = await download.pause()
+    case "cancel": download.cancel()
+    default: break
+    }
+    if stop == "suspend" {
+      try await eventually("the suspension") { download.state == .paused }
+      download.cancel()
+    }
+    if stop == "time out" {
+      try await eventually("the time-out") { download.state == .finished }
+    }
+    answer.open()
+    guard case .failure(let error) = await download.result else {
+      Issue.record("it has ended with a file")
+      return
+    }
+    #expect(error.errorClass == (stop == "time out" ? .timeout : .cancelled), "\(error)")
+    await downloader.shutdown()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+  }
+
+  @Test(arguments: [402, 407, 408, 201, 204])
+  func `a status is told as it is`(_ status: Int) async throws {
+    let origin = try OriginServer { _, reply in
+      try reply.head("HTTP/1.1 \(status) Odd" + (status == 204 ? "" : "\nContent-Length: 0"))
+    }
+    let downloader = try Downloader(.test)
+    let error = await #expect(throws: TransferError.self) {
+      try await downloader.download(origin.url("/"), to: directory.path("a"))
+    }
+    let classes: [Int: TransferError.Class] = [
+      402: .http4xx, 407: .http4xx, 408: .http5xx, 201: .protocol, 204: .protocol,
+    ]
+    #expect(error?.errorClass == classes[status])
+    #expect(
+      error?.message.hasPrefix("the server answered \(status)") == true
+        && error?.message.contains("later") == false, "\(error?.message ?? "")")
+  }
+
   @Test func `a request that never began leaves the jar alone`() async throws {
     let origin = try OriginServer { _, reply in
       try reply.text(fields: "Set-Cookie: id=7; Path=/", "in")

@@ -21,6 +21,26 @@ struct ObservingTests {
     guard case .finished(.success)? = last else { throw Unexpected() }
   }
 
+  /// However quick the download was.
+  @Test func `the last progress comes before the states of the end`() async throws {
+    let bench = try LibraryBench()
+    let queue = DownloadQueue(bench.downloader)
+    queue.isSuspended = true
+    let download = queue.start(bench.request("file"))
+    let events = download.events
+    queue.isSuspended = false
+    var words: [String] = []
+    for await event in events {
+      switch event {
+      case .progress(let progress): words.append("\(progress.bytes)")
+      case .state(let state): words.append("\(state)")
+      case .finished: words.append("end")
+      default: break
+      }
+    }
+    #expect(words.suffix(3) == ["\(LibraryBench.length)", "finished", "end"], "\(words)")
+  }
+
   @Test func `those who follow the events keep no download alive`() async throws {
     let bench = try LibraryBench()
     var download: Download? = bench.start("slow")

@@ -1,0 +1,53 @@
+import Synchronization
+
+/// How many more downloads of a sequence may begin: as many as may run, and one for each result that is taken.
+final class Demand: Sendable {
+  private struct State {
+    var places: Int
+    var isOver = false
+    var waiting: [CheckedContinuation<Bool, Never>] = []
+  }
+
+  private let state: Mutex<State>
+
+  init(_ places: Int) { state = Mutex(State(places: places)) }
+
+  /// Waits for a place. Returns false where ``end()`` came first.
+  func take() async -> Bool {
+    await withCheckedContinuation { continuation in
+      let answer = state.withLock { state -> Bool? in
+        if state.isOver { return false }
+        if state.places > 0 {
+          state.places -= 1
+          return true
+        }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let answer { continuation.resume(returning: answer) }
+    }
+  }
+
+  /// Gives one more place.
+  func give() {
+    let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+      if let first = state.waiting.first {
+        state.waiting.removeFirst()
+        return first
+      }
+      state.places += 1
+      return nil
+    }
+    next?.resume(returning: true)
+  }
+
+  /// Nothing more begins.
+  func end() {
+    let waiting = state.withLock { state in
+      state.isOver = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume(returning: false) }
+  }
+}

@@ -1,0 +1,37 @@
+import Testing
+
+@testable import HaulTransfer
+
+/// What a status of the client's leads to.
+struct RefusalTests {
+  /// Retry-After makes the difference for most of them.
+  @Test(arguments: Array(400...499).filter { $0 != 421 })
+  func `each status of the client's, with and without a time to come back`(_ status: Int) {
+    func failure(_ fields: String...) -> TransferError? {
+      let answer = ResponseHead(
+        status: status, fields: fields.map { _ in .init("Retry-After", "9") })
+      guard
+        case .fail(let error) = decide(
+          TransferState(checkpoint: nil), asked: .whole, head: answer,
+          now: HTTPDate(seconds: 1_767_225_600)
+        ).verdict
+      else { return nil }
+      return error
+    }
+    let without: TransferError.Class =
+      switch status {
+      case 408, 425: .http5xx
+      case 429: .rateLimited
+      default: .http4xx
+      }
+    let with: TransferError.Class =
+      switch status {
+      case 403, 429: .rateLimited
+      case 400, 401, 404, 410, 416: .http4xx
+      default: .http5xx
+      }
+    #expect(failure()?.errorClass == without)
+    #expect(failure()?.message.contains("later") == false)
+    #expect(failure("Retry-After")?.errorClass == with)
+  }
+}
