@@ -98,7 +98,9 @@ extension [OptionSpec] {
 
 extension OptionSpec {
   /// The option's forms on a command line, the short one first.
-  var spellings: [String] { (short.map { ["-\($0)"] } ?? []) + ["--\(long)"] }
+  var spellings: [String] { shorts.map { "-\($0)" } + ["--\(long)"] }
+
+  var shorts: [Character] { [short, otherShort].compactMap(\.self) }
 }
 
 extension ArgumentLexer {

@@ -71,10 +71,10 @@ private struct TypedLine {
     } else {
       let letters = word.dropFirst()
       let index = letters.firstIndex { letter in
-        node.options.contains { $0.short == letter && $0.placeholder != nil }
+        node.options.contains { $0.shorts.contains(letter) && $0.placeholder != nil }
       }
       guard let index else { return }
-      let option = node.options.first { $0.short == letters[index] }
+      let option = node.options.first { $0.shorts.contains(letters[index]) }
       let value = letters[letters.index(after: index)...]
       if value.isEmpty { expect(option) } else { option.map { given[$0.long] = String(value) } }
     }

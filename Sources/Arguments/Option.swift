@@ -4,6 +4,8 @@ package struct OptionSpec: Sendable, Equatable {
   /// Without dashes.
   package var long: String
   package var short: Character?
+  /// Another letter for it, which people know from other programs.
+  package var otherShort: Character?
   /// What stands for the value in help, `<n>`; nil for a flag, which takes no value.
   package var placeholder: String?
   /// One or two sentences.
@@ -52,12 +54,13 @@ package struct Option<Root>: Sendable {
 
   /// An option with a value within `range`, to be given once.
   package static func value<Value: OptionValue & Comparable>(
-    _ long: String, short: Character? = nil, _ placeholder: String,
+    _ long: String, short: Character? = nil, or otherShort: Character? = nil, _ placeholder: String,
     _ path: any WritableKeyPath<Root, Value> & Sendable, in range: ClosedRange<Value>,
     environment: String? = nil, _ help: String
   ) -> Option {
-    let spec = OptionSpec(
+    var spec = OptionSpec(
       long: long, short: short, placeholder: placeholder, help: help, environment: environment)
+    spec.otherShort = otherShort
     return Option(spec, .last(path, where: .init(range)))
   }
 

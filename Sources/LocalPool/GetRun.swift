@@ -76,7 +76,7 @@ package final class GetRun: Sendable {
   ) {
     self.order = order
     directory = NamedDirectory(
-      order.directory, advice: "name another directory with --output DIR")
+      order.directory, advice: "name another directory with --dir DIR")
     self.location = location
     self.logger = logger
     self.observe = observe

@@ -16,7 +16,7 @@ struct GetCommand: HaulCommand {
   static let name = "get"
   static let abstract = "Download URLs here and now, without any set-up."
   static let discussion = """
-    Files land in the current directory under the last name of their URL, or under --name. Interrupted, be it by \
+    Files land in the current directory or --dir, under the last name of their URL; -o names the file of a single one. Interrupted, be it by \
     Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
     fetched again while the file is there with its length. With --if-exists replace or rename a command \
     that has come to its end begins anew.
@@ -31,16 +31,15 @@ struct GetCommand: HaulCommand {
   static let examples = [
     Example("haul get https://example.org/a.iso", "One file into the current directory."),
     Example(
-      "haul get https://example.org/a.iso -o films --name b.iso",
-      "The same file as films/b.iso."),
+      "haul get https://example.org/a.iso -o films/b.iso", "The same file as films/b.iso."),
     Example(
-      "haul get -i list.txt -o films -j 4",
+      "haul get -i list.txt -d films -j 4",
       "A list, one URL a line, into the directory films, four at once."),
     Example(
       "haul get -i list.csv --url-column link --digest-column sha256",
       "A table from elsewhere, of which two columns count."),
     Example(
-      "haul get -i page.html --extract -o films", "Every URL that a page or another text names."),
+      "haul get -i page.html --extract -d films", "Every URL that a page or another text names."),
     Example(
       "haul get -i list.txt --tree --if-exists skip",
       "Under host/path/name, and what is there already is left as it is."),
@@ -48,11 +47,14 @@ struct GetCommand: HaulCommand {
   static let options: [Option<Self>] =
     [
       .value(
-        "output", short: "o", "<dir>", \.output, "The directory files go to; made if it is missing."
+        "dir", short: "d", "<dir>", \.directory,
+        "The directory files go to; made if it is missing."
       ).from(.directories),
-      .value("name", "<name>", \.name, "What a single URL's file is called there."),
       .value(
-        "concurrency", short: "j", "<n>", \.concurrency, in: 1...256,
+        "output", short: "o", "<file>", \.output,
+        "The file of a single URL; a relative path begins in --dir."),
+      .value(
+        "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...256,
         "Transfers at once, in all and from one host."),
       .value(
         "limit-rate", "<size>", \.limitRate,
@@ -83,19 +85,20 @@ struct GetCommand: HaulCommand {
 
   static let habits = [
     "-O": ofName, "--output-document": ofName, "--remote-name": ofName,
-    "-P": ofDirectory, "--directory-prefix": ofDirectory,
-    "-c": ofResuming, "-C": ofResuming, "--continue": ofResuming, "--continue-at": ofResuming,
+    "-P": ofDirectory, "--directory-prefix": ofDirectory, "--name": ofOutput,
+    "-C": ofResuming, "--continue": ofResuming, "--continue-at": ofResuming,
     "-L": ofRedirects, "--location": ofRedirects,
   ]
   private static let ofName =
-    "a file gets the last name of its URL, or what --name says; -o names the directory."
-  private static let ofDirectory = "-o names the directory."
+    "a file gets the last name of its URL, or what -o says."
+  private static let ofDirectory = "-d names the directory."
+  private static let ofOutput = "-o names the file, with its directory."
   private static let ofResuming = "nothing is needed to go on, the same command does."
   private static let ofRedirects = "nothing is needed to follow redirects."
 
   var urls: [String] = []
-  var output = "."
-  var name: String?
+  var directory = "."
+  var output: String?
   var concurrency = 8
   var limitRate: RateArgument?
   var checksum: ExpectedDigest?
@@ -123,13 +126,12 @@ struct GetCommand: HaulCommand {
     var lines = try await readLines(display)
     if lines.isEmpty { return try conclude(GetTally(lines: 0, now: .now)) }
     try nameCredential(in: &lines, &settings)
-    try requireDirectory(lines)
     options.maxHostWait = Self.maxHostWait
     if rename, options.contentDisposition == true, options.ifExists == nil {
       options.ifExists = "rename"
     }
     var order = GetConfiguration(
-      lines: lines, directory: output, concurrency: concurrency, options: options,
+      lines: lines, directory: place.directory, concurrency: concurrency, options: options,
       allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
     order.requests = settings
     let screen = GetProgress(lines, on: display)
@@ -152,13 +154,16 @@ struct GetCommand: HaulCommand {
 
   private func checkUsage() throws(ExitError) {
     try list.check(beside: urls)
-    let single = [name.map { _ in "--name" }, checksum.map { _ in "--checksum" }].compactMap { $0 }
-    if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
-    if tree && name != nil { throw ExitError(.usage, "--name and --tree do not go together.") }
-    if let name, name.contains("/") {
-      throw ExitError(.usage, "--name is a name alone; the directory is for --output.")
+    if urls.count != 1, output != nil {
+      throw ExitError(.usage, "--output needs exactly one URL; -d names the directory.")
     }
-    for url in urls where !url.contains("/") && Self.isThere(url) {
+    let single = checksum.map { _ in ["--checksum"] } ?? []
+    if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
+    if tree && output != nil {
+      throw ExitError(.usage, "--output and --tree do not go together.")
+    }
+    try requireKinds()
+    for url in urls where !url.contains("://") && Self.isThere(url) {
       throw ExitError(
         .usage, "'\(url)' is a file here: for the URLs in it say -i \(shellWord(url))")
     }
@@ -192,27 +197,36 @@ struct GetCommand: HaulCommand {
     }
   }
 
-  /// With curl and wget `-o` names the file.
-  private func requireDirectory(_ lines: [SubmitLine]) throws(ExitError) {
-    var isDirectory = false
-    if FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory), !isDirectory {
-      throw ExitError(
-        .usage,
-        "--output names a directory, and \(output) is a file; for the file's name say --name \(shellWord(Self.lastName(of: output)))."
-      )
-    }
-    guard urls.count == 1, name == nil, let file = lines.first?.path,
-      let dot = file.lastIndex(of: "."),
-      dot > file.startIndex, output.hasSuffix(file[dot...]), !Self.isThere(output)
-    else { return }
-    throw ExitError(
-      .usage,
-      "--output names a directory; for the file's name say --name \(shellWord(Self.lastName(of: output))), or make the directory first."
-    )
+  /// The directory, and the name of a single file in it; nil for that of its URL.
+  private var place: (directory: String, name: String?) {
+    guard let output else { return (directory, nil) }
+    let path = output.hasPrefix("/") || directory == "." ? output : "\(directory)/\(output)"
+    guard let slash = path.lastIndex(of: "/") else { return (directory, path) }
+    let parent = String(path[..<slash])
+    return (parent.isEmpty ? "/" : parent, String(path[path.index(after: slash)...]))
   }
 
-  private static func lastName(of path: String) -> String {
-    path.split(separator: "/").last.map(String.init) ?? path
+  /// In earlier versions `-o` named the directory.
+  private func requireKinds() throws(ExitError) {
+    var isDirectory = false
+    if let output {
+      let (parent, name) = place
+      let path = "\(parent)/\(name ?? "")"
+      if output.hasSuffix("/")
+        || FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
+      {
+        throw ExitError(
+          .usage,
+          "--output names the file, and \(output) is a directory; for the directory say -d \(shellWord(output))."
+        )
+      }
+    }
+    if FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), !isDirectory {
+      throw ExitError(
+        .usage,
+        "--dir names the directory, and \(directory) is a file; for the file say -o \(shellWord(directory))."
+      )
+    }
   }
 
   /// None where the list is empty, which is said.
@@ -228,7 +242,7 @@ struct GetCommand: HaulCommand {
     if let input = list.input {
       return try await reader.lines(ofList: input, skipsWrong: list.skipBad)
     }
-    return try reader.lines(ofURLs: urls, path: name, digest: checksum)
+    return try reader.lines(ofURLs: urls, path: place.name, digest: checksum)
   }
 
   private func conclude(_ tally: GetTally) throws {
@@ -238,7 +252,7 @@ struct GetCommand: HaulCommand {
     if tally.unfinished > 0, let trouble = tally.trouble {
       throw ExitError(
         .inputOutput,
-        "stopped with \(counted(tally.unfinished, "file")) unfinished, for \(output) cannot be written: \(trouble). Once it can, the same command goes on."
+        "stopped with \(counted(tally.unfinished, "file")) unfinished, for \(place.directory) cannot be written: \(trouble). Once it can, the same command goes on."
       )
     }
     if tally.unfinished > 0 {

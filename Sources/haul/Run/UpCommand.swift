@@ -40,7 +40,7 @@ struct UpCommand: HaulCommand {
         "Where files land, under host/path/name; made if it is missing. Where they landed before, or ./downloads, unless it is given."
       ),
       .value(
-        "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
+        "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY", "Jobs at once of each worker."),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",

@@ -64,7 +64,7 @@ struct WorkerCommand: HaulCommand {
         "Serve only this queue; may be repeated. Without it all queues of the stores."
       ).from(.names("queue")),
       .value(
-        "concurrency", short: "c", "<n>", \.concurrency, in: 1...1024,
+        "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
         environment: "HAUL_CONCURRENCY", "Jobs at once."),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",

@@ -48,10 +48,12 @@ struct CommandLineTests {
     Refusal("submitt", 64, "haul: unknown command 'submitt'. Did you mean 'submit'?"),
     Refusal(
       "submit http://h/a http://h/b --out a", 64, "haul submit: --out needs exactly one URL.\n"),
-    Refusal("get http://h/a http://h/b --name a", 64, "haul get: --name needs exactly one URL.\n"),
     Refusal(
-      "get http://h/a http://h/b --name a --checksum md5=d41d8cd98f00b204e9800998ecf8427e", 64,
-      "haul get: --name and --checksum need exactly one URL.\n"),
+      "get http://h/a http://h/b -o a", 64,
+      "haul get: --output needs exactly one URL; -d names the directory.\n"),
+    Refusal(
+      "submit http://h/a http://h/b --out a --checksum md5=d41d8cd98f00b204e9800998ecf8427e", 64,
+      "haul submit: --out and --checksum need exactly one URL.\n"),
     Refusal("submit http://h/a --priority 10", 64, "haul submit: option '--priority' must be"),
     Refusal("pause", 64, "haul pause: no jobs are named: give ids,"),
     Refusal("worker", 64, "haul worker: option '--store' is missing."),

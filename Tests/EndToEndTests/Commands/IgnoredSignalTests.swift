@@ -38,7 +38,7 @@ import Testing
         "install", ["-D", "-m", "755", source, directory.path("programs/\(name)")])
     }
     let output = try await ChildProcess.run(
-      "env", arguments("get", "http://127.0.0.1:1/a", "-o", directory.path("files")),
+      "env", arguments("get", "http://127.0.0.1:1/a", "-d", directory.path("files")),
       environment: [
         "HAUL_STATE_DIR": directory.path("state"),
         "PATH": "\(directory.path("programs")):/usr/bin:/bin",

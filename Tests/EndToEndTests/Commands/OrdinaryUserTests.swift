@@ -13,23 +13,23 @@ struct OrdinaryUserTests {
     #expect(done.exit == .code(0), "\(done.standardError)")
   }
 
-  private static let output = "name another directory with --output DIR"
+  private static let output = "name another directory with --dir DIR"
   private static let store = "name another directory with --store DIR"
   private static let manual =
     "name a directory of this user's own, such as ~/.local/share/man/man1"
 
   /// `PLACE` is root's, and its directory `closed` nobody else's to enter.
   private static let refusals: [(command: String, sentence: String)] = [
-    ("get http://h/a -o PLACE", "this user may not write in PLACE: \(output)."),
+    ("get http://h/a -d PLACE", "this user may not write in PLACE: \(output)."),
     ("get http://h/a", "this user may not write in PLACE: \(output)."),
     (
-      "get http://h/a -o PLACE/new/a",
+      "get http://h/a -d PLACE/new/a",
       "PLACE/new/a is not there, and this user may not write in PLACE: \(output), or make it as root with 'install -d -o nobody PLACE/new/a'."
     ),
-    ("get http://h/a -o PLACE/closed", "this user may not write in PLACE/closed: \(output)."),
-    ("get http://h/a -o closed/a", "this user may not enter PLACE/closed: \(output)."),
+    ("get http://h/a -d PLACE/closed", "this user may not write in PLACE/closed: \(output)."),
+    ("get http://h/a -d closed/a", "this user may not enter PLACE/closed: \(output)."),
     (
-      "get http://h/a -o link",
+      "get http://h/a -d link",
       "this user may not enter where PLACE/link leads: \(output)."
     ),
     (
@@ -194,7 +194,7 @@ struct OrdinaryUserTests {
     let place = try TemporaryDirectory()
     let file = try place.write("machine h login u password hunter2", to: "netrc")
     #expect(chmod(file, mode) == 0)
-    let words = ["get", "http://h/a", "--netrc", file, "--output", "closed"]
+    let words = ["get", "http://h/a", "--netrc", file, "--dir", "closed"]
     let refused = try await OrdinaryUser.run(words, directory: place.path)
     #expect(refused.exit == .code(78))
     #expect(

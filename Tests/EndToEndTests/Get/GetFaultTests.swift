@@ -76,7 +76,7 @@ import Testing
     let output = try await place.get(origin.urls("one"))
     #expect(output.exit == .code(64))
     #expect(
-      output.said.first?.contains("names a directory, and \(place.directory) is a file;") == true)
+      output.said.first?.contains("names the directory, and \(place.directory) is a file;") == true)
     #expect(try Data(contentsOf: URL(filePath: place.directory)) == Data("mine".utf8))
 
     let below = try await place.get(origin.urls("one"), to: place.directory + "/below")
@@ -104,7 +104,7 @@ import Testing
     #expect(output.exit == .code(77))
     #expect(output.said.count == 1)
     #expect(output.said.last?.contains("/proc/") == true)
-    #expect(output.said.last?.hasSuffix(": name another directory with --output DIR.") == true)
+    #expect(output.said.last?.hasSuffix(": name another directory with --dir DIR.") == true)
     try await place.serverGone()
   }
 

@@ -84,7 +84,7 @@ extension GetPlace {
     #expect(try place.wrong("one", "two") == [])
     let shell = try ChildProcess(
       "sh",
-      ["-c", "exec \"$0\" get -o \"$1\" -i - <\"$2\"", HaulProcess.path, place.directory]
+      ["-c", "exec \"$0\" get -d \"$1\" -i - <\"$2\"", HaulProcess.path, place.directory]
         + [try place.list(origin.urls("three"))], environment: ["HAUL_STATE_DIR": place.state])
     #expect(try await shell.result().exit == .code(0))
     #expect(try place.wrong("three") == [])
@@ -163,21 +163,33 @@ extension GetPlace {
 
   @Test func `a single file can have another name`() async throws {
     let (place, origin) = (try await GetPlace(), try GetOrigin())
-    let output = try await place.get(["--name", "other"] + origin.urls("one"))
+    let output = try await place.get(["-o", "other"] + origin.urls("one"))
     #expect(output.exit == .code(0))
     #expect(try place.files() == ["other"])
-    for wrong in [
-      ["--name", "other"] + origin.urls("one", "two"), ["--name", "a/b"] + origin.urls("one"),
-      ["--name", "other", "--tree"] + origin.urls("one"),
+    let below = try await place.get(["-o", "a/b/c"] + origin.urls("one"))
+    #expect(below.exit == .code(0))
+    #expect(try place.files() == ["a/b/c", "other"])
+    for (wrong, sentence) in [
+      (
+        ["-o", "other"] + origin.urls("one", "two"), "needs exactly one URL; -d names the directory"
+      ),
+      (["-o", "other", "--tree"] + origin.urls("one"), "do not go together"),
+      (["-o", "a"] + origin.urls("one"), "a is a directory; for the directory say -d a."),
+      (["-o", "new/"] + origin.urls("one"), "new/ is a directory; for the directory say -d new/."),
+      (["--name", "other"] + origin.urls("one"), "-o names the file, with its directory."),
     ] {
-      #expect(try await place.get(wrong).exit == .code(64))
+      let refused = try await place.get(wrong)
+      #expect(refused.exit == .code(64))
+      #expect(refused.said.first?.contains(sentence) == true, "\(refused.said)")
     }
-    let directory = place.path("files.bin")
-    let both = try await place.get(["--name", "one.bin"] + origin.urls("one"), to: directory)
-    #expect(both.exit == .code(0))
-    #expect(try FileTree.files(below: directory) == ["one.bin"])
-    #expect(try await place.get(["--name", ".."] + origin.urls("one")).exit == .code(65))
-    #expect(try place.files() == ["other"])
+    let file = try await place.get(origin.urls("one"), to: place.path("files/other"))
+    #expect(file.exit == .code(64))
+    #expect(file.said.first?.contains("is a file; for the file say -o ") == true, "\(file.said)")
+    let absolute = place.path("elsewhere/one.bin")
+    #expect(try await place.get(["-o", absolute] + origin.urls("one")).exit == .code(0))
+    #expect(try FileTree.files(below: place.path("elsewhere")) == ["one.bin"])
+    #expect(try await place.get(["-o", ".."] + origin.urls("one")).exit == .code(64))
+    #expect(try place.files() == ["a/b/c", "other"])
   }
 
   @Test func `what other programs would take is answered with the way here`() async throws {
@@ -196,9 +208,6 @@ extension GetPlace {
         "haul get: 'example' is no URL: one begins with https:// or http://. Nothing was downloaded."
       ])
     let url = origin.server.url("/a.iso")
-    let file = try await place.get([url], to: place.path("b.iso"))
-    #expect(file.exit == .code(64))
-    #expect(file.said.first?.hasSuffix(" say --name b.iso, or make the directory first.") == true)
     _ = try place.list([url])
     let list = try await place.get("list.txt")
     #expect(list.exit == .code(64))

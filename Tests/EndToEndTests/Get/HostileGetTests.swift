@@ -44,7 +44,7 @@ import Testing
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     let names = try SilentNameServer()
     let run = try names.start(
-      ["get", "-o", place.directory, "http://silent.test/x"] + origin.urls("one"),
+      ["get", "-d", place.directory, "http://silent.test/x"] + origin.urls("one"),
       environment: [
         "HAUL_STATE_DIR": place.state, "HAUL_LOG_FORMAT": "json", "HAUL_LOG_LEVEL": "debug",
       ], in: place.path("."))

@@ -16,8 +16,8 @@ import Testing
   {
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     try Self.makeDirectory(place.directory + "/taken")
-    let output = try await place.get(
-      ["--name", "taken", "--if-exists", policy] + origin.urls("one"))
+    let list = try place.list(origin.urls("one") + [" out=taken"])
+    let output = try await place.get("-i", list, "--if-exists", policy)
     #expect(output.exit == .code(1))
     #expect(
       output.said == [
@@ -32,8 +32,8 @@ import Testing
   @Test func `beside a directory under the name a file can get a number`() async throws {
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     try Self.makeDirectory(place.directory + "/taken")
-    let output = try await place.get(
-      ["--name", "taken", "--if-exists", "rename"] + origin.urls("one"))
+    let list = try place.list(origin.urls("one") + [" out=taken"])
+    let output = try await place.get("-i", list, "--if-exists", "rename")
     #expect(output.exit == .code(0))
     #expect(try place.files() == ["taken.1"])
   }

@@ -14,7 +14,7 @@ import Testing
         "HAUL": HaulProcess.path, "HAUL_STATE_DIR": place.state, "FILES": place.directory,
         "URL": file.origin.url("/file"),
       ])
-    try await screen.type("$HAUL get -o $FILES $URL", "Enter")
+    try await screen.type("$HAUL get -d $FILES $URL", "Enter")
     try await halfIsShown(screen)
     try await screen.type("C-z")
     let stopped = try await screen.wait(for: "word of the shell") { content in

@@ -28,7 +28,7 @@ import Testing
     let run = try HaulProcess(
       [
         "-c", "umask \(String(umask, radix: 8)); exec \"$0\" \"$@\"", HaulProcess.path, "get",
-        "--tree", "-o", place.directory, origin.url("/a/file"),
+        "--tree", "-d", place.directory, origin.url("/a/file"),
       ], program: "/bin/sh", environment: ["HAUL_STATE_DIR": place.state])
     #expect(try await run.exit() == .code(0))
     let tree = "\(place.directory)/127.0.0.1_\(origin.port)/a"

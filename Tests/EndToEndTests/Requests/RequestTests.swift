@@ -242,7 +242,7 @@ import Testing
     // In the environment it may be meant for other commands.
     for url in [other.url("/e"), home.url("/f")] {
       let exported = try await ChildProcess.run(
-        HaulProcess.path, ["get", "-o", place.directory, url],
+        HaulProcess.path, ["get", "-d", place.directory, url],
         environment: ["HAUL_STATE_DIR": place.state, "HAUL_CREDENTIAL": file])
       #expect(exported.exit == .code(0), "\(exported.said)")
     }

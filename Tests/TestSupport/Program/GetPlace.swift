@@ -43,7 +43,7 @@ package final class GetPlace: Sendable {
     _ arguments: [String], to directory: String? = nil, log level: String = "error"
   ) throws -> HaulProcess {
     try HaulProcess(
-      ["get", "-o", directory ?? self.directory] + arguments,
+      ["get", "-d", directory ?? self.directory] + arguments,
       environment: [
         "HAUL_STATE_DIR": state, "HAUL_LOG_FORMAT": "json", "HAUL_LOG_LEVEL": level,
       ], directory: keeper.path)
@@ -66,7 +66,7 @@ package final class GetPlace: Sendable {
   package func terminal(columns: Int, _ url: String) async throws -> TerminalScreen {
     let screen = try await TerminalScreen.shell(
       columns: columns, rows: 24, environment: ["HAUL_STATE_DIR": state, "HAUL": HaulProcess.path])
-    try await screen.type("$HAUL get --output \(directory) \(url); echo \"exit $?\"", "Enter")
+    try await screen.type("$HAUL get --dir \(directory) \(url); echo \"exit $?\"", "Enter")
     return screen
   }
 
