@@ -97,7 +97,10 @@ struct ReadmeTests {
     try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: false)
     let name = "readme_\(getpid())"
     let lines = block.replacingOccurrences(of: "createdb haul", with: "createdb \(name)")
-      .replacingOccurrences(of: "host=db.example.org dbname=haul", with: "dbname=\(name)")
+      .replacingOccurrences(
+        of: "host=db.example.org dbname=haul user=alice", with: "dbname=\(name)"
+      )
+      .replacingOccurrences(of: "--database dbname=haul", with: "--database dbname=\(name)")
       .replacingOccurrences(of: "/srv/haul", with: store)
       // Other tests have pools on this server.
       .replacingOccurrences(of: "haul migrate", with: "haul migrate --share-roles")
