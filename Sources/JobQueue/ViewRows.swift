@@ -78,6 +78,10 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let trouble: String?
   /// Names of the queues it claims from; nil for all of its stores.
   package let queues: [String]?
+  /// Schemes of URLs that it fetches; nil where it has not said.
+  package let schemes: [String]?
+  /// Networks that it connects to besides public addresses; nil where it has not said.
+  package let networks: [String]?
 
   /// The worker's name in messages: `worker 45 (host-a, pid 1234)`.
   package var name: String { "worker \(worker) (\(machine), pid \(pid))" }

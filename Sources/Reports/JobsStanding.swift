@@ -5,11 +5,17 @@ import Terminal
 /// Where jobs stand that have not ended, and what is in their way.
 package struct JobsStanding {
   private let counts: [(state: JobState, count: Int)]
-  private let obstacle: Obstacle?
+  /// Jobs that have failed, where they were counted.
+  package let failed: Int
+  /// What keeps those that wait.
+  package let obstacle: Obstacle?
 
-  /// `counts` are those of jobs that have not ended.
-  package init(counts: [(state: JobState, count: Int)], obstacle: Obstacle?) {
+  /// `counts` are those of jobs that have not ended; `failed` is the number of jobs that have failed, where it was counted.
+  package init(
+    counts: [(state: JobState, count: Int)], failed: Int = 0, obstacle: Obstacle?
+  ) {
     self.counts = counts
+    self.failed = failed
     self.obstacle = obstacle
   }
 
@@ -25,7 +31,13 @@ package struct JobsStanding {
 
   /// A sentence or two. `selector` names the jobs for another command.
   package func paragraph(of selector: String) -> String {
-    guard total > 0 else { return "All of these jobs have ended." }
+    guard total > 0 else {
+      let end = selector.isEmpty ? "No job is left to do." : "All of these jobs have ended."
+      let again = "haul retry\(selector.isEmpty ? " --state failed" : " \(selector)")"
+      return failed == 0
+        ? end
+        : "\(end) \(counted(failed, "job")) failed: 'haul failures' says why, and '\(again)' tries again."
+    }
     let waiting = counts.filter { $0.state != .running && $0.count > 0 }
     let others = waiting.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
     var sentences: [String] = []
@@ -36,7 +48,7 @@ package struct JobsStanding {
     let number = waiting.reduce(0) { $0 + $1.count }
     sentences.append("\(counted(number, "job")) \(number == 1 ? "does" : "do") not run: \(others).")
     if let obstacle {
-      let reason = obstacle.sentence(of: selector)
+      let reason = obstacle.sentence(of: selector.isEmpty ? nil : selector)
       sentences.append(reason.prefix(1).uppercased() + reason.dropFirst() + ".")
     } else if running > 0 {
       sentences.append("Nothing is in their way but the jobs that run.")
@@ -45,7 +57,8 @@ package struct JobsStanding {
     }
     let paused = count(.paused)
     if paused > 0, obstacle?.kind != .held {
-      sentences.append("Paused jobs go on with: haul resume \(selector).")
+      let jobs = selector.isEmpty ? "--state paused" : selector
+      sentences.append("Paused jobs go on with: haul resume \(jobs).")
     }
     return sentences.joined(separator: " ")
   }

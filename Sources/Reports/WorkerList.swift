@@ -33,6 +33,14 @@ extension WorkerRow {
       "QUEUES", key: "queues",
       value: { $0.queues.map { .array($0.map { .string($0) }) } ?? .null },
       text: { $0.queues?.joined(separator: " ") ?? "all" }),
+    Column(
+      "SCHEMES", key: "schemes",
+      value: { $0.schemes.map { .array($0.map { .string($0) }) } ?? .null },
+      text: { $0.schemes?.joined(separator: " ") ?? "-" }),
+    Column(
+      "NETWORKS", key: "networks",
+      value: { $0.networks.map { .array($0.map { .string($0) }) } ?? .null },
+      text: { $0.networks?.joined(separator: " ") ?? "-" }),
   ]
 
   package static let moreColumns: [Column] = [

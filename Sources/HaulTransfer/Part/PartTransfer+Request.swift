@@ -122,6 +122,9 @@ extension PartTransfer {
     } catch {
       var error = error
       error.host = url.hostKey
+      if !error.message.hasPrefix("the redirect") {
+        error.message = "a redirect of \(url.hostKey) leads elsewhere: \(error.message)"
+      }
       return .failure(error)
     }
   }

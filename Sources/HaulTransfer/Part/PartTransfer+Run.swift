@@ -140,6 +140,10 @@ extension PartTransfer {
     func failed(_ error: TransferError) -> Turn {
       var error = error
       error.host = error.host ?? url.hostKey
+      // Whoever reads it has given another URL.
+      if !isHome, error.errorClass == .blockedAddress {
+        error.message = "a redirect leads to \(url.hostKey): \(error.message)"
+      }
       if result.head?.status == 401,
         let misfit = engine.configuration.netrc?.misfit(for: url, isHome: isHome)
       {

@@ -9,11 +9,13 @@ struct WhyCommand: HaulCommand {
   static let name = "why"
   static let abstract = "Say why jobs do not start, and what to type."
   static let discussion = """
-    Looks at the jobs that have not ended: at most the first thousand of a queue or host. It knows of paused jobs and queues, \
+    Looks at the jobs that have not ended, those of the whole pool if none are named: at most the first thousand, or a whole batch. \
+    It knows of paused jobs and queues, \
     of hosts that are blocked, full or silent, of queues that no worker serves, of workers in trouble and of jobs that wait for \
     their time.
     """
   static let examples = [
+    Example("haul why", "Why nothing more starts in this pool."),
     Example("haul why --batch films", "Why nothing of films starts."),
     Example("haul why --host example.org", "The same of all jobs of a host."),
     Example("haul why 17", "The same of one job."),
@@ -32,18 +34,22 @@ struct WhyCommand: HaulCommand {
   private static let looked = 1000
 
   func perform() async throws {
-    let selector = try selectors.required(ids: ids)
-    let (counts, obstacle) = try await database.withQueue {
-      queue -> ([(state: JobState, count: Int)], Obstacle?) in
+    let selector = selectors.selector(ids: ids)
+    let standing = try await database.withQueue { queue in
       let counts = try await queue.affected(selector, in: JobAction.live)
-      return (counts, try await lookFor(selector, counts, queue))
+      let failed = counts.isEmpty ? try await queue.affected(selector, in: [.failed]) : []
+      return JobsStanding(
+        counts: counts, failed: failed.reduce(0) { $0 + $1.count },
+        obstacle: try await lookFor(selector, counts, queue))
     }
-    let standing = JobsStanding(counts: counts, obstacle: obstacle)
     try output.print(
       [
         .init("jobs", .number(standing.total)), .init("running", .number(standing.running)),
-        .init("obstacle", .text(obstacle?.kind.rawValue)),
-        .init("reason", .text(obstacle?.sentence(of: words))),
+        .init("failed", .number(standing.failed)),
+        .init("obstacle", .text(standing.obstacle?.kind.rawValue)),
+        .init(
+          "reason",
+          .text(standing.obstacle?.sentence(of: words.isEmpty ? nil : words))),
       ], orSay: standing.paragraph(of: words))
   }
 
@@ -53,6 +59,7 @@ struct WhyCommand: HaulCommand {
   ) async throws -> Obstacle? {
     var ofBatch = JobSelector()
     ofBatch.batch = selector.batch
+    if counts.isEmpty { return nil }
     if let batch = selector.batch, selector == ofBatch {
       return try await queue.obstacle(to: AwaitedJobs(batches: [batch]))
     }

@@ -239,7 +239,7 @@ import Testing
       // Those that run drain; the others are named.
       let several = try await pool.haul(["drain", "1", "2", "3", "--json"])
       #expect(several.exit == .code(65))
-      #expect(several.standardOutput == [#"{"worker":2}"#])
+      #expect(several.standardOutput.first?.hasPrefix(#"{"worker":2,"#) == true)
       #expect(
         several.standardError == [
           "haul drain: there is no worker 3; \(name) is not running; see 'haul workers --all'."

@@ -43,8 +43,34 @@ import Testing
       #expect(try await why("--batch", "b") == "All of these jobs have ended.")
       let object = try await pool.command("why", "--batch", "b", "--json")
       #expect(
-        object.first?.hasPrefix(#"{"jobs":0,"running":0,"obstacle":null,"reason":null,"pool":"#)
-          == true)
+        object == [#"{"jobs":0,"running":0,"failed":0,"obstacle":null,"reason":null}"#])
+      #expect(try await why() == "No job is left to do.")
+    }
+  }
+
+  @Test func `without selectors the whole pool counts, and failures are named`() async throws {
+    try await HaulPool.open { pool in
+      func why(_ arguments: String...) async throws -> String {
+        try await pool.haul(["why"] + arguments).standardOutput.joined(separator: "\n")
+      }
+      let origin = try OriginServer { _, reply in
+        try reply.head("HTTP/1.1 404 Not Found\nContent-Length: 0")
+      }
+      try await pool.command("submit", origin.url("/a"), "--batch", "b")
+      #expect(try await why().hasPrefix("1 job does not run: 1 queued. No worker serves"))
+      try await pool.command("pause", "--batch", "b")
+      #expect(
+        try await why()
+          == "1 job does not run: 1 paused. All that is left is paused; see: haul jobs --state paused."
+      )
+      try await pool.command("resume", "--batch", "b")
+      let worker = try pool.worker("--exit-when-idle")
+      #expect(try await worker.exit() == .code(0))
+      let sentence =
+        "1 job failed: 'haul failures' says why, and 'haul retry --batch b' tries again."
+      #expect(try await why("--batch", "b") == "All of these jobs have ended. \(sentence)")
+      #expect(
+        try await why().hasPrefix("No job is left to do. 1 job failed: 'haul failures' says why"))
     }
   }
 
@@ -59,7 +85,6 @@ import Testing
       try await pool.wait(for: job, toBe: "completed")
       try await worker.drain()
       #expect(try await pool.haul(["why", "99"]).exit == .code(65))
-      #expect(try await pool.haul(["why"]).exit == .code(64))
     }
   }
 }

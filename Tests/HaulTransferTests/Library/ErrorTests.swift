@@ -38,6 +38,21 @@ struct ErrorTests {
     #expect("\(error)".hasPrefix("http4xx: "))
   }
 
+  /// The program has given another URL than the one that is refused.
+  @Test(arguments: [
+    ("http://10.1.2.3/x", "a redirect leads to 10.1.2.3: the address 10.1.2.3 is not public"),
+    ("ftp://127.0.0.1/", " leads elsewhere: the URL's scheme is 'ftp'"),
+  ])
+  func `what a redirect has led to is said to come from one`(
+    _ target: String, _ sentence: String
+  ) async throws {
+    let bench = try LibraryBench()
+    let origin = try OriginServer { _, reply in try reply.redirect(to: target) }
+    let error = try await failure(
+      bench, DownloadRequest(origin.url("/"), to: bench.directory.path("file")))
+    #expect(error.message.contains(sentence), "\(error)")
+  }
+
   @Test func `a file's trouble has its error number and path`() async throws {
     let bench = try LibraryBench()
     let request = DownloadRequest(bench.origin.url("/file"), to: bench.directory.path("no/file"))
