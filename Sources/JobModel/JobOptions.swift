@@ -20,7 +20,8 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var maxHostWait: Int?
   /// Accept a response without a length even if nothing else confirms that it is complete.
   package var acceptUnverifiedLength: Bool?
-  /// Compute the file's SHA-256, even if no digest is checked with it, and keep it with the outcome.
+  /// Compute the file's SHA-256, even if another digest is checked, and record it with the outcome. Default: yes, but not in
+  /// `haul get`.
   package var recordDigest: Bool?
   /// Give the file the name that the server sends with it.
   package var contentDisposition: Bool?

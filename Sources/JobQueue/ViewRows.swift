@@ -120,6 +120,8 @@ package struct StoreRow: Sendable, Decodable, Equatable {
   /// A UUID in lower case.
   package let marker: String
   package let createdAt: String
+  /// When ``JobQueue/recordVerification(of:)`` was last called for it.
+  package let verifiedAt: String?
 }
 
 /// A row of `haul.policies`.

@@ -174,6 +174,8 @@ package final class GetRun: Sendable {
     configuration.rateLimit = order.rateLimit
     configuration.requests = order.requests
     configuration.allowsOwnOrigins = true
+    // No command compares the files of this pool later.
+    configuration.recordsDigests = false
     configuration.onSettled = { [observe] in observe(.settled($0)) }
     configuration.onStoreClosed = { [observe, weak self] _, reason in
       observe(.directoryClosed(reason))

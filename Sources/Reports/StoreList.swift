@@ -17,5 +17,6 @@ extension StoreRow {
   package static let moreColumns: [Column] = [
     Column("MARKER", key: "marker", value: { .string($0.marker) }),
     .time("CREATED", key: "created_at") { $0.createdAt },
+    .time("VERIFIED", key: "verified_at") { $0.verifiedAt },
   ]
 }

@@ -163,6 +163,7 @@ package final class PoolWorker: Sendable {
     let environment = RunEnvironment(
       engine: engine, stores: stores, pool: registration.pool,
       allowsOwnOrigins: configuration.allowsOwnOrigins,
+      recordsDigests: configuration.recordsDigests,
       credentials: configuration.requests.credentials,
       checkpoints: CheckpointWriter(database),
       slots: slots, watch: watch, keeper: keeper, logger: logger)

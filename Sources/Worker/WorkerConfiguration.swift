@@ -33,6 +33,8 @@ package struct WorkerConfiguration: Sendable {
   package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
   /// Stop in order once nothing is queued, scheduled, interrupted or running in the queues.
   package var exitWhenIdle: Bool
+  /// Whether the SHA-256 of each file is computed and recorded, unless the job says otherwise.
+  package var recordsDigests = true
   /// Whether it leaves its sign in the stores' directories, so that copies of them are found out. For pools of several
   /// machines.
   package var signsStores = false

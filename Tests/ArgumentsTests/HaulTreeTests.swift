@@ -120,14 +120,14 @@ struct HaulTreeTests {
   }
 }
 
-struct NotBeforeTests {
+struct TimeArgumentTests {
   @Test(arguments: [
     ("2026-11-21T18:00:00Z", 1_795_284_000.0), ("2026-11-21T19:00:00+01:00", 1_795_284_000),
     ("2026-11-21T13:00:00-05:00", 1_795_284_000), ("2028-02-29T00:00:00Z", 1_835_395_200),
     ("2026-11-21T18:00:00.25Z", 1_795_284_000.25),
   ])
   func `a time is read with its offset`(text: String, seconds: Double) throws {
-    guard case .at(seconds) = try #require(NotBefore(argument: text)) else {
+    guard case .at(seconds) = try #require(TimeArgument(argument: text)) else {
       Issue.record("\(text) is another time")
       return
     }
@@ -139,6 +139,6 @@ struct NotBeforeTests {
     "2027-04-31T00:00:00Z", "2027-01-00T00:00:00Z", "2027-01-01T24:00:00Z", "2027-01-01T00:60:00Z",
   ])
   func `a time without its offset is refused, and what is in no calendar`(text: String) {
-    #expect(NotBefore(argument: text) == nil)
+    #expect(TimeArgument(argument: text) == nil)
   }
 }

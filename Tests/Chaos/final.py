@@ -16,7 +16,7 @@ import workload
 JOBS = """
 SELECT j.id, j.url, j.path, b.name, q.name, o.state::text, o.bytes, o.path, o.error, o.message,
   (SELECT count(*) FROM haul.attempt a WHERE a.job = j.id AND a.result = 'rescued' AND a.charged),
-  extract(epoch FROM o.finished_at)::float8, o.digest
+  extract(epoch FROM o.finished_at)::float8, coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex'))
 FROM haul.job j JOIN haul.queue q ON q.id = j.queue LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id"""
 UNFINISHED = """

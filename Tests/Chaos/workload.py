@@ -51,8 +51,8 @@ class Job:
 
     def line(self):
         line = {"url": self.url, "path": self.path, "if_exists": "fail"}
-        if self.records_digest:
-            line["record_digest"] = True
+        if not self.records_digest:
+            line["record_digest"] = False
         if self.digest:
             line["digest"] = self.digest
         return json.dumps(line)

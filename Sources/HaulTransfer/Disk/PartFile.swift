@@ -142,16 +142,16 @@ package final class PartFile: Sendable {
     _ algorithm: DigestAlgorithm, length: Int64, while isWanted: () -> Bool = { true }
   ) throws(TransferError) -> [UInt8] {
     let context = try DigestContext(algorithm)
-    try add(0..<length, to: context, while: isWanted)
+    try add(0..<length, to: [context], while: isWanted)
     return context.finish()
   }
 
-  /// Adds the bytes of `range` to a digest, read back in blocks of 1 MiB.
+  /// Adds the bytes of `range` to digests, read back once in blocks of 1 MiB.
   ///
   /// - Parameter isWanted: asked before each block.
   /// - Throws: `io` where the file ends before; `cancelled` once it is not wanted.
   func add(
-    _ range: Range<Int64>, to context: DigestContext, while isWanted: () -> Bool
+    _ range: Range<Int64>, to contexts: [DigestContext], while isWanted: () -> Bool
   ) throws(TransferError) {
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { unsafe block.deallocate() }
@@ -163,7 +163,7 @@ package final class PartFile: Sendable {
       guard try unsafe read(into: part, at: offset) == wanted else {
         throw TransferError(.io, "the file \(name) ends before byte \(range.upperBound)")
       }
-      unsafe context.update(UnsafeRawBufferPointer(part))
+      for context in contexts { unsafe context.update(UnsafeRawBufferPointer(part)) }
       offset += Int64(wanted)
     }
   }

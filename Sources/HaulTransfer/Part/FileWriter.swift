@@ -30,11 +30,29 @@ package final class FileWriter: Sendable {
     var failure: Failure?
   }
 
-  /// The digest so far, of `0..<end`.
+  /// The digests so far, each of `0..<end`.
   private struct Running {
-    var context: DigestContext?
+    var contexts: [DigestContext]
     var end: Int64 = 0
     var isCatchingUp = false
+
+    /// Hands over all digests and how far they are, where one by `algorithm` is among them that can still be one of `length`
+    /// bytes; else none.
+    mutating func taken(
+      _ algorithm: DigestAlgorithm, _ length: Int64
+    ) -> (contexts: [DigestContext], end: Int64) {
+      if end > length { contexts = [] }
+      guard contexts.contains(where: { $0.algorithm == algorithm }) else { return ([], 0) }
+      defer { contexts = [] }
+      return (contexts, end)
+    }
+
+    /// The digest by `algorithm`, where it is one of `length` bytes already; nil where bytes are still missing. Once only.
+    mutating func finished(_ algorithm: DigestAlgorithm, _ length: Int64) -> [UInt8]? {
+      guard end == length, let index = contexts.firstIndex(where: { $0.algorithm == algorithm })
+      else { return nil }
+      return contexts.remove(at: index).finish()
+    }
   }
 
   /// Makes or has the file; called once, on a thread of the pool.
@@ -52,14 +70,14 @@ package final class FileWriter: Sendable {
   /// - Parameters:
   ///   - opening: makes or opens the file; nobody else writes to it. Called before the first write.
   ///   - durable: what of it is durable already.
-  ///   - digest: computed on the way, from what the disk holds already on; see ``catchUp()``.
+  ///   - digests: computed on the way, from what the disk holds already on; see ``catchUp()``.
   ///   - pool: whose threads write.
   ///   - limit: buffers waiting to be written before the caller is asked to wait.
   ///   - whenReady: called on a thread of the pool, once after each `.behind`, when half of them
   ///     are written or a failure ends the waiting.
   package init(
     opening: @escaping @Sendable () throws(TransferError) -> PartFile, durable: ByteRanges,
-    digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
+    digests: [DigestAlgorithm], pool: IOPool, limit: Int = 4,
     whenReady: @escaping @Sendable () -> Void
   ) {
     precondition(limit > 0)
@@ -69,17 +87,17 @@ package final class FileWriter: Sendable {
     self.pool = pool
     io = SerialIO(pool)
     state = Mutex(State(written: durable))
-    // Where libcrypto lacks the algorithm nothing is computed here, and reading back says so.
-    running = Mutex(Running(context: digest.flatMap { try? DigestContext($0) }))
+    // An algorithm that libcrypto lacks is left out here, and reading back says so.
+    running = Mutex(Running(contexts: digests.compactMap { try? DigestContext($0) }))
   }
 
   /// A writer of a file that is open already.
   package convenience init(
-    _ part: PartFile, durable: ByteRanges, digest: DigestAlgorithm?, pool: IOPool, limit: Int = 4,
-    whenReady: @escaping @Sendable () -> Void
+    _ part: PartFile, durable: ByteRanges, digests: [DigestAlgorithm], pool: IOPool,
+    limit: Int = 4, whenReady: @escaping @Sendable () -> Void
   ) {
     self.init(
-      opening: { part }, durable: durable, digest: digest, pool: pool, limit: limit,
+      opening: { part }, durable: durable, digests: digests, pool: pool, limit: limit,
       whenReady: whenReady)
     opened.withLock { $0 = part }
   }
@@ -157,13 +175,13 @@ package final class FileWriter: Sendable {
     return file
   }
 
-  /// Reads what is on the disk already into the digest, a block a turn, while the rest is on its way; returns
+  /// Reads what is on the disk already into the digests, a block a turn, while the rest is on its way; returns
   /// at once. Again is no error.
   package func catchUp() {
     pool.submit { [weak self] in
       let begins = self?.running.withLock { running in
         defer { running.isCatchingUp = true }
-        return running.context != nil && !running.isCatchingUp
+        return !running.contexts.isEmpty && !running.isCatchingUp
       }
       if begins ?? false { self?.catchUpByTurns() }
     }
@@ -174,19 +192,19 @@ package final class FileWriter: Sendable {
     pool.submit { [weak self] in self?.catchUpByTurns() }
   }
 
-  /// Returns whether there may be more. Once the digest has all that is written, the next write goes on with it.
+  /// Returns whether there may be more. Once the digests have all that is written, the next write goes on with it.
   private func catchUpByBlock() -> Bool {
     guard let file = opened.withLock({ $0 }) else { return false }
     let written = state.withLock { $0.failure == nil ? $0.written.prefixEnd : 0 }
     return running.withLock { running in
-      guard let context = running.context, running.end < written else {
+      guard !running.contexts.isEmpty, running.end < written else {
         running.isCatchingUp = false
         return false
       }
       let end = min(written, running.end + 1 << 20)
-      guard (try? file.add(running.end..<end, to: context, while: { true })) != nil else {
-        // What cannot be read says so once the digest is asked for.
-        running.context = nil
+      guard (try? file.add(running.end..<end, to: running.contexts, while: { true })) != nil else {
+        // What cannot be read says so once a digest is asked for.
+        running.contexts = []
         return false
       }
       running.end = end
@@ -194,8 +212,8 @@ package final class FileWriter: Sendable {
     }
   }
 
-  /// The digest of the first `length` bytes. What did not come through this writer in order is read back; all of it by another
-  /// algorithm, or the second time.
+  /// The digest of the first `length` bytes. What did not come through this writer in order is read back, once for all of its
+  /// digests. All of the file is read for an algorithm that is not among them, or the second time.
   ///
   /// - Parameter isWanted: asked before each block that is read.
   /// - Throws: `io`; `digest` where libcrypto lacks the algorithm; `cancelled` once it is not wanted.
@@ -203,14 +221,23 @@ package final class FileWriter: Sendable {
     _ algorithm: DigestAlgorithm, length: Int64,
     while isWanted: @escaping @Sendable () -> Bool = { true }
   ) async throws(TransferError) -> [UInt8] {
-    try await io.run { () throws(TransferError) in
-      let (known, end) = self.running.withLock { running in
-        defer { running.context = nil }
-        return running.end <= length && running.context?.algorithm == algorithm
-          ? (running.context, running.end) : (nil, 0)
+    // Without a turn of the pool where all bytes have come through this writer, which is nearly always.
+    if state.withLock({ $0.outstanding == 0 }),
+      let digest = running.withLockIfAvailable({ $0.finished(algorithm, length) }).flatMap(\.self)
+    {
+      return digest
+    }
+    return try await io.run { () throws(TransferError) in
+      let (known, end) = self.running.withLock { running in running.taken(algorithm, length) }
+      let context =
+        if let own = known.first(where: { $0.algorithm == algorithm }) { own } else {
+          try DigestContext(algorithm)
+        }
+      try self.file().add(end..<length, to: known.isEmpty ? [context] : known, while: isWanted)
+      let others = known.filter { $0.algorithm != algorithm }
+      if !others.isEmpty {
+        self.running.withLock { $0 = Running(contexts: others, end: length) }
       }
-      let context = if let known { known } else { try DigestContext(algorithm) }
-      try self.file().add(end..<length, to: context, while: isWanted)
       return context.finish()
     }
   }
@@ -274,13 +301,15 @@ package final class FileWriter: Sendable {
     unsafe addToDigest(bytes, at: offset)
   }
 
-  /// Goes on with the digest where `bytes` contains its next byte.
+  /// Goes on with the digests where `bytes` contains their next byte.
   private func addToDigest(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     running.withLock { running in
       let end = offset + Int64(bytes.count)
-      guard let context = running.context, offset <= running.end, running.end < end else { return }
+      guard !running.contexts.isEmpty, offset <= running.end, running.end < end else { return }
       let next = Int(running.end - offset)
-      unsafe context.update(UnsafeRawBufferPointer(rebasing: bytes[next...]))
+      for context in running.contexts {
+        unsafe context.update(UnsafeRawBufferPointer(rebasing: bytes[next...]))
+      }
       running.end = end
     }
   }

@@ -143,8 +143,7 @@ extension PartTransfer {
         if let length, length >= Self.reservedFrom { try part.reserve(length) }
         return part
       }, durable: ByteRanges(),
-      digest: shared.state.wantedDigest?.algorithm ?? (order.recordsDigest ? .sha256 : nil),
-      pool: io,
+      digests: order.digests(checking: shared.state.wantedDigest), pool: io,
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     return (name, writer)
   }

@@ -1,6 +1,15 @@
 import HaulSystem
 import Synchronization
 
+extension TransferRequest {
+  /// The algorithms by which the file's digest is needed, where `expected` is the one that is checked.
+  func digests(checking expected: ExpectedDigest?) -> [DigestAlgorithm] {
+    var algorithms = expected.map { [$0.algorithm] } ?? []
+    if recordsDigest, !algorithms.contains(.sha256) { algorithms.append(.sha256) }
+    return algorithms
+  }
+}
+
 /// What makes a file complete: a digest, or the same twice.
 extension PartTransfer {
   /// Checks length and digest. Returns nil where the answer to a mismatch is to download again.

@@ -47,7 +47,7 @@ package struct TransferRequest: Sendable {
   package var expectedType: ExpectedType?
   /// Checked before the transfer counts as complete.
   package var digest: ExpectedDigest?
-  /// The file's SHA-256 is computed, whether or not a digest is checked.
+  /// The file's SHA-256 is computed while its bytes come, whether or not a digest is checked.
   package var recordsDigest = false
   /// The complete file gets the time at which the source says that it was modified.
   package var takesRemoteTime = false
@@ -242,7 +242,7 @@ package final class PartTransfer: Sendable {
     if let checkpoint, let part = order.resuming?.part {
       let writer = FileWriter(
         part, durable: checkpoint.durable,
-        digest: state.wantedDigest?.algorithm ?? (order.recordsDigest ? .sha256 : nil), pool: io,
+        digests: order.digests(checking: state.wantedDigest), pool: io,
         whenReady: { [weak self] in self?.resumeExchange() })
       shared.withLock { shared in
         shared.body = PartBody(

@@ -44,10 +44,12 @@ BEGIN
       coalesce(d.changes, 0), d.status, d.error, left(d.message, 2000), d.host_id
     FROM decided d
   ), ended_for_good AS (
-    INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, source, error, message)
+    INSERT INTO haul.outcome (job, state, finished_at, bytes, path, digest, sha256, source, error, message)
     SELECT d.job, d.state, clock_timestamp(), d.bytes,
       CASE WHEN d.state = 'completed' THEN coalesce(d.path, d.job_path) END,
-      d.digest, d.source, CASE WHEN d.state = 'failed' THEN d.cause END,
+      CASE WHEN d.digest !~ '^sha-256=[0-9a-f]{64}$' THEN d.digest END,
+      CASE WHEN d.digest ~ '^sha-256=[0-9a-f]{64}$' THEN decode(substr(d.digest, 9), 'hex') END,
+      d.source, CASE WHEN d.state = 'failed' THEN d.cause END,
       CASE WHEN d.state = 'failed' THEN left(CASE WHEN d.cause = 'rescued_too_often'
         THEN format('its workers died %s times without any progress', d.rescues + 1)
         WHEN d.cause = 'host_unreachable' THEN haul.waited_in_vain(d.message, d.trouble, d.asked_wait)

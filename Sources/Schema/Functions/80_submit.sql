@@ -154,7 +154,8 @@ BEGIN
   FROM haul.staging s
   CROSS JOIN LATERAL (SELECT coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options) g
   -- OFFSET 0: by each job's id.
-  CROSS JOIN LATERAL (SELECT j.options, (SELECT o.digest FROM haul.outcome o WHERE o.job = j.id) AS digest
+  CROSS JOIN LATERAL (SELECT j.options, (
+    SELECT coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')) FROM haul.outcome o WHERE o.job = j.id) AS digest
     FROM haul.job j WHERE j.id = s.owner OFFSET 0) j
   WHERE s.submission = p_submission AND s.line <= p_last AND g.options <> '{}' AND s.owner <> ALL (p_again);
   RETURN jsonb_build_object('elsewhere', v_elsewhere, 'others', v_others, 'unchecked', v_unchecked, 'unapplied',

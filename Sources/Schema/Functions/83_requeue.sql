@@ -94,7 +94,8 @@ BEGIN
   PERFORM FROM haul.outcome o WHERE o.job = ANY (p_jobs) ORDER BY o.job FOR UPDATE;
   WITH kept AS (
     INSERT INTO haul.refresh (job, path, bytes, digest, source)
-    SELECT o.job, o.path, o.bytes, o.digest, o.source FROM haul.outcome o JOIN haul.job j ON j.id = o.job
+    SELECT o.job, o.path, o.bytes, coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')), o.source
+    FROM haul.outcome o JOIN haul.job j ON j.id = o.job
     WHERE o.job = ANY (p_jobs) AND o.state = 'completed' AND o.finished_at < p_since
       AND (o.source IS NOT NULL OR j.options ->> 'if_exists' IS DISTINCT FROM 'skip')
     RETURNING job)

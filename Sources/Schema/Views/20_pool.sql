@@ -138,7 +138,7 @@ COMMENT ON COLUMN haul.queues.workers IS
 
 CREATE OR REPLACE VIEW haul.stores AS
 SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker,
-  i.created_at
+  i.created_at, i.verified_at
 FROM haul.store s JOIN haul.store_instance i ON i.store = s.id;
 COMMENT ON VIEW haul.stores IS 'Directories that were made instances of stores.';
 COMMENT ON COLUMN haul.stores.store IS 'Name; instances of one name are separate disks.';
@@ -148,6 +148,7 @@ COMMENT ON COLUMN haul.stores.root IS 'Its directory there.';
 COMMENT ON COLUMN haul.stores.workers IS 'Live workers that mount it.';
 COMMENT ON COLUMN haul.stores.marker IS 'The id in its marker file.';
 COMMENT ON COLUMN haul.stores.created_at IS 'When it was first initialised.';
+COMMENT ON COLUMN haul.stores.verified_at IS 'When ''haul verify'' last compared its files; NULL = never.';
 
 CREATE OR REPLACE VIEW haul.policies AS
 SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host_name h WHERE h.used AND (h.name = p.pattern

@@ -43,7 +43,8 @@ GRANT EXECUTE ON FUNCTION
   haul.cancel(jsonb, integer, bigint),
   haul.retry(jsonb, integer, bigint, text, timestamptz),
   haul.prioritize(jsonb, smallint, integer),
-  haul.redo(bigint[])
+  haul.redo(bigint[]),
+  haul.record_verification(integer[])
 TO haul_submitter;
 GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_submitter;
 
@@ -54,7 +55,7 @@ GRANT EXECUTE ON FUNCTION
   haul.held_snapshots(), haul.standby_snapshots(), haul.open_transactions(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id(),
-  haul.obstacle(text[], bigint[])
+  haul.recorded_digests(), haul.obstacle(text[], bigint[])
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts,
   haul.policies, haul.attempts,

@@ -250,7 +250,7 @@ final class JobRun: Sendable {
     order.maximumLength = lease.options.maxBytes
     order.expectedLength = lease.options.length
     order.rateLimit = lease.options.maxRate.map { RateLimit(bytesPerSecond: max($0, 1)) }
-    order.recordsDigest = lease.options.recordDigest ?? false
+    order.recordsDigest = lease.options.recordDigest ?? environment.recordsDigests
     order.takesRemoteTime = lease.options.remoteTime ?? false
     order.connectTimeout = lease.options.connectTimeout.map { .seconds(max($0, 1)) }
     order.stallTimeout = lease.options.stallTimeout.map { .seconds(max($0, 1)) }

@@ -8,6 +8,7 @@ struct RunEnvironment: Sendable {
   let stores: OpenStores
   let pool: String
   let allowsOwnOrigins: Bool
+  let recordsDigests: Bool
   /// nil where the worker has none.
   let credentials: CredentialDirectory?
   let checkpoints: CheckpointWriter

@@ -40,8 +40,28 @@ struct JobOptionRow: Sendable {
   }
 }
 
+extension JobOptionRow {
+  /// A flag that turns an option off, which is on by default: `--no-record-digest`. `yes` or `no` for a queue.
+  fileprivate static func denial(
+    _ option: JobOption, for commands: [JobOptionTable.Command], _ help: String
+  ) -> JobOptionRow {
+    let long = "no-" + option.argumentName
+    return JobOptionRow(
+      commands: commands, option: .deniableFlag(long, help) { $0[option] = .flag(!$1) },
+      queueOption: .value(long, "<yes|no>", of: Settable<Answer>.self, help) { queue, setting in
+        queue.set(option, setting) { .flag($0 == .no) }
+      })
+  }
+}
+
 /// The job options that commands take.
 enum JobOptionTable {
+  /// What to say to users who write the option to record a digest, by its name.
+  static let habits = [
+    "--record-digest":
+      "Haul records the SHA-256 of each file by default; --no-record-digest turns it off."
+  ]
+
   /// A command that takes job options.
   enum Command: CaseIterable {
     /// `haul submit`
@@ -77,8 +97,10 @@ enum JobOptionTable {
       "Give the file the name that the server sends (Content-Disposition). It never replaces another file: with --if-exists replace it gets a number."
     ),
     .flag(.remoteTime, "Give the file the source's modification time."),
-    .flag(
-      .recordDigest, for: [.submit, .queue], "Keep the SHA-256 of the file for 'haul verify'."),
+    .denial(
+      .recordDigest, for: [.submit, .queue],
+      "Do not record the SHA-256 of the file. 'haul verify' then knows only its length, unless another digest was checked."
+    ),
     .value(
       .credential, "<name>", CredentialArgument.self, for: [.submit, .queue],
       "The name of the credential to send. Workers read it from their --credentials directory."

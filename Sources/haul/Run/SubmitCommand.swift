@@ -71,6 +71,7 @@ struct SubmitCommand: HaulCommand {
         "Wait until these jobs have ended, those that were in the queue already too; with --batch the whole batch."
       ),
     ] + group(\.progress) + group(\.output) + group(\.list) + group(\.choices) + group(\.database)
+  static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [
     .repeated(
       "url", \.urls, isRequired: false,
@@ -85,7 +86,7 @@ struct SubmitCommand: HaulCommand {
   var priority: Int?
   var out: String?
   var checksum: ExpectedDigest?
-  var notBefore: NotBefore?
+  var notBefore: TimeArgument?
   var wait = false
   var progress = ProgressOptions()
   var output = OutputOptions()
@@ -222,7 +223,7 @@ struct SubmitCommand: HaulCommand {
   private func delay(_ queue: JobQueue) async throws -> Duration? {
     switch notBefore {
     case nil: nil
-    case .after(let duration): duration
+    case .duration(let duration): duration
     case .at(let seconds): try await queue.time(until: seconds)
     }
   }

@@ -30,6 +30,7 @@ struct QueueSetCommand: HaulCommand {
         "weight", "<n>", \.weight, in: 1...1000,
         "How often a worker looks here first, beside its other queues."),
     ] + group(\.defaults) + group(\.output) + group(\.database)
+  static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [
     .required("name", \.queue, "The queue.").from(.names("queue"))
   ]

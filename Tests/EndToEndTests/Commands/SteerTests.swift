@@ -64,7 +64,8 @@ struct SteerTests {
       #expect(
         try await pool.command(
           "queue", "set", "music", "--max-running", "10", "--weight", "3", "--max-attempts", "9",
-          "--if-exists", "replace", "--record-digest", "yes", "--max-bytes", "1GiB", "--limit-rate",
+          "--if-exists", "replace", "--no-record-digest", "no", "--max-bytes", "1GiB",
+          "--limit-rate",
           "1MiB") == [
             "queue music: at most 10 jobs at once, weight 3, if_exists \"replace\", max_attempts 9, max_bytes 1073741824, max_rate 1048576, record_digest true"
           ])

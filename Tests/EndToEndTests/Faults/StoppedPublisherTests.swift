@@ -134,8 +134,7 @@ import Testing
       let isTaken = death.policy == "rename"
       if isTaken { try Pattern(seed: 9).write(to: pool.directory + "/file", length: length) }
       try await pool.command(
-        "submit", origin.url("/file"), "--out", "file", "--if-exists", death.policy,
-        "--record-digest")
+        "submit", origin.url("/file"), "--out", "file", "--if-exists", death.policy)
       let one = try await run(
         pool, origin, gate, to: "\(death.point)=kill", hasCheckpoint: death.hasCheckpoint)
       #expect(try await one.exit() == .signal(SIGKILL))

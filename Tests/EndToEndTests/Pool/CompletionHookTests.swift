@@ -26,7 +26,7 @@ import Testing
       let directory = try TemporaryDirectory()
       let note = directory.path("note")
       try await pool.command(
-        "submit", origin.url("/a?token=hunter2"), "--out", "x/a", "--batch", "b", "--record-digest")
+        "submit", origin.url("/a?token=hunter2"), "--out", "x/a", "--batch", "b")
       try await pool.submit(origin.url("/missing"), to: "missing")
       let fields = [
         "JOB", "FILE", "PATH", "STORE", "QUEUE", "BATCH", "HOST", "URL", "BYTES", "FETCHED",

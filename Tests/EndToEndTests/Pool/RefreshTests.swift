@@ -50,7 +50,7 @@ import Testing
     try await HaulPool.open { pool in
       let urls = names.map { nginx.url("/\($0)") }
       let here = "\(pool.directory)/127.0.0.1_\(nginx.port)/"
-      _ = try await pool.haul(["submit", "--record-digest"] + urls)
+      _ = try await pool.haul(["submit"] + urls)
       try await work(pool)
       let before = try inode(here + "same")
       try Pattern(seed: 2).write(to: nginx.root + "/changed", length: 12_000)
@@ -276,9 +276,10 @@ import Testing
   {
     let origin = try origin(Watched(Self.old))
     try await HaulPool.open { pool in
-      let job = try await pool.submit(origin.url("/f"), to: "f")
+      try await pool.command("submit", origin.url("/f"), "--out", "f", "--no-record-digest")
+      let job: Int64 = try await pool.value("SELECT job FROM haul.jobs")
       try await work(pool)
-      _ = try await refresh(pool, origin.url("/f"), "--out", "f", "--record-digest")
+      _ = try await refresh(pool, origin.url("/f"), "--out", "f", "--no-record-digest=no")
       try await work(pool)
       #expect(try await lastAttempts(pool) == ["200 50000"])
       let digest: String = try await pool.value("SELECT digest FROM haul.jobs")
@@ -286,7 +287,7 @@ import Testing
         (digest, "304 0"), ("sha-256=" + String(repeating: "0", count: 64), "200 50000"),
       ] {
         _ = try await refresh(
-          pool, origin.url("/f"), "--out", "f", "--record-digest", "--checksum", checksum)
+          pool, origin.url("/f"), "--out", "f", "--checksum", checksum)
         try await work(pool)
         #expect(try await lastAttempts(pool) == [outcome])
       }

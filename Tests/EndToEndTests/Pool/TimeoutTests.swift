@@ -43,17 +43,17 @@ import Testing
   @Test func `an answer of no takes back what the queue says`() async throws {
     try await HaulPool.open { pool in
       try await pool.command(
-        "queue", "set", "data", "--record-digest", "yes", "--remote-time", "yes")
+        "queue", "set", "data", "--no-record-digest", "no", "--remote-time", "yes")
       try await pool.command(
-        "submit", "http://h/a", "--queue", "data", "--record-digest=no", "--remote-time=no")
-      try await pool.command("submit", "http://h/b", "--queue", "data", "--record-digest")
+        "submit", "http://h/a", "--queue", "data", "--no-record-digest", "--remote-time=no")
+      try await pool.command("submit", "http://h/b", "--queue", "data", "--no-record-digest=no")
       #expect(
         try await pool.values("SELECT options ->> 'record_digest' FROM haul.job ORDER BY id")
           == ["false", "true"])
       #expect(
         try await pool.values("SELECT options ->> 'remote_time' FROM haul.job ORDER BY id")
           == ["false", "true"])
-      let refused = try await pool.haul(["submit", "http://h/c", "--record-digest=perhaps"])
+      let refused = try await pool.haul(["submit", "http://h/c", "--no-record-digest=perhaps"])
       #expect(refused.exit == .code(64))
     }
   }

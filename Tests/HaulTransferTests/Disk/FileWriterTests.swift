@@ -38,7 +38,7 @@ import Testing
   @Test func `buffers are written in order and the digest runs along`() async throws {
     let part = try scratch.parts().create("1-1")
     let writer = FileWriter(
-      part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
+      part, durable: ByteRanges(), digests: [.sha256], pool: pool, whenReady: {})
     var offset: Int64 = 0
     for text in ["one ", "two ", "three"] {
       #expect(writer.write(try buffer(text), at: offset) != .failed)
@@ -56,7 +56,7 @@ import Testing
   @Test func `an overlap that is equal is skipped`() async throws {
     let part = try scratch.part("1-1", "one two ")
     let writer = FileWriter(
-      part, durable: ByteRanges(0..<8), digest: .sha256, pool: pool, whenReady: {})
+      part, durable: ByteRanges(0..<8), digests: [.sha256], pool: pool, whenReady: {})
     _ = writer.write(try buffer("two three"), at: 4, compareUntil: 8)
     #expect(try await writer.sync() == ByteRanges(0..<13))
     #expect(try contents(part) == "one two three")
@@ -67,7 +67,7 @@ import Testing
   @Test func `an overlap within one writer keeps the digest`() async throws {
     let part = try scratch.parts().create("1-1")
     let writer = FileWriter(
-      part, durable: ByteRanges(), digest: .sha256, pool: pool, whenReady: {})
+      part, durable: ByteRanges(), digests: [.sha256], pool: pool, whenReady: {})
     _ = writer.write(try buffer("one two "), at: 0)
     _ = writer.write(try buffer("two "), at: 4, compareUntil: 8)
     _ = writer.write(try buffer("three"), at: 8, compareUntil: 8)
@@ -81,7 +81,7 @@ import Testing
     let pool = try IOPool(threads: 1)
     let part = try scratch.part("1-1", "one two ")
     let writer = FileWriter(
-      part, durable: ByteRanges(0..<8), digest: .sha256, pool: pool, whenReady: {})
+      part, durable: ByteRanges(0..<8), digests: [.sha256], pool: pool, whenReady: {})
     writer.catchUp()
     writer.catchUp()
     // One thread, and first in, first out: this runs when all has been read.
@@ -96,7 +96,7 @@ import Testing
     let text = String(repeating: "0123456789abcdef", count: 200_000)
     let part = try scratch.part("1-1", text)
     let writer = FileWriter(
-      part, durable: ByteRanges(0..<3_200_000), digest: .md5, pool: pool, whenReady: {})
+      part, durable: ByteRanges(0..<3_200_000), digests: [.md5], pool: pool, whenReady: {})
     writer.catchUp()
     for index in 0..<20 { _ = writer.write(try buffer("abcd"), at: 3_200_000 + 4 * Int64(index)) }
     _ = try await writer.sync()
@@ -107,13 +107,39 @@ import Testing
     #expect(try await writer.digest(.md5, length: 3_200_080) == context.finish())
   }
 
+  @Test func `two digests are computed on the way, and nothing is read back`() async throws {
+    let part = try scratch.parts().create("1-1")
+    let writer = FileWriter(
+      part, durable: ByteRanges(), digests: [.md5, .sha256], pool: pool, whenReady: {})
+    _ = writer.write(try buffer("one two three"), at: 0)
+    #expect(try await writer.sync() == ByteRanges(0..<13))
+    try Array("ONE two THREE".utf8).withUnsafeBytes { try part.write($0, at: 0) }
+    let context = try DigestContext(.md5)
+    Array("one two three".utf8).withUnsafeBytes { context.update($0) }
+    #expect(try await writer.digest(.md5, length: 13) == context.finish())
+    #expect(try await writer.digest(.sha256, length: 13) == digest("one two three"))
+  }
+
+  @Test func `what did not come this way is read back once for both digests`() async throws {
+    let part = try scratch.part("1-1", "one two ")
+    let writer = FileWriter(
+      part, durable: ByteRanges(0..<8), digests: [.md5, .sha256], pool: pool, whenReady: {})
+    _ = writer.write(try buffer("three"), at: 8)
+    #expect(try await writer.sync() == ByteRanges(0..<13))
+    let context = try DigestContext(.md5)
+    Array("one two three".utf8).withUnsafeBytes { context.update($0) }
+    #expect(try await writer.digest(.md5, length: 13) == context.finish())
+    try Array("ONE".utf8).withUnsafeBytes { try part.write($0, at: 0) }
+    #expect(try await writer.digest(.sha256, length: 13) == digest("one two three"))
+  }
+
   @Test(arguments: ["twO three", "tw", "Two "])
   func `an overlap that differs stops everything before a byte is written`(
     _ text: String
   ) async throws {
     let part = try scratch.part("1-1", "one two ")
     let writer = FileWriter(
-      part, durable: ByteRanges(0..<8), digest: nil, pool: pool, whenReady: {})
+      part, durable: ByteRanges(0..<8), digests: [], pool: pool, whenReady: {})
     _ = writer.write(try buffer(text), at: 4, compareUntil: 8)
     _ = writer.write(try buffer("XX"), at: 6, compareUntil: 8)
     _ = writer.write(try buffer("more"), at: 8)
@@ -134,7 +160,7 @@ import Testing
       #expect(throws: Never.self) { try release.waitBlocking() }
     }
     try await blocked.wait()
-    let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: one, limit: 3) {
+    let writer = FileWriter(part, durable: ByteRanges(), digests: [], pool: one, limit: 3) {
       calls.add(1, ordering: .relaxed)
       ready.open()
     }
@@ -156,7 +182,7 @@ import Testing
     let small = try await TestFileSystem(tmpfs: 65_536)
     let parts = PartDirectory(try FileDescriptor.directory(small.path))
     let part = try parts.create("1-1")
-    let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
+    let writer = FileWriter(part, durable: ByteRanges(), digests: [], pool: pool, whenReady: {})
     _ = writer.write(try buffer("fits"), at: 0)
     let filler = try parts.create("2-1")
     #expect(try await writer.sync() == ByteRanges(0..<4))

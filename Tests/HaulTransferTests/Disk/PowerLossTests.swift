@@ -52,7 +52,7 @@ struct PowerLossTests {
     let pool = try IOPool(threads: 1)
     let part = try parts.create("1-1")
     let buffers = BufferPool(capacity: 1 << 16, limit: 2, whenFreed: {})
-    let writer = FileWriter(part, durable: ByteRanges(), digest: nil, pool: pool, whenReady: {})
+    let writer = FileWriter(part, durable: ByteRanges(), digests: [], pool: pool, whenReady: {})
     let bytes = Array(repeating: UInt8(ascii: "x"), count: 1 << 16)
     for offset in [Int64(0), 1 << 16] {
       let buffer = try #require(buffers.take())

@@ -21,7 +21,7 @@ struct GrantTests {
     for name in [
       "submit", "begin_submission", "renew_submission", "check_submission", "end_submission",
       "replace", "export",
-      "pause", "resume", "cancel", "retry", "redo", "prioritize",
+      "pause", "resume", "cancel", "retry", "redo", "prioritize", "record_verification",
     ] {
       callable[name] = ["haul_submitter"]
     }
@@ -33,7 +33,7 @@ struct GrantTests {
       "serving_workers", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "keeps_progress",
       "names", "obstacle", "pool_id", "places", "next_start", "held_snapshots", "standby_snapshots",
-      "open_transactions", "sees_all_sessions",
+      "open_transactions", "sees_all_sessions", "recorded_digests",
     ]
     for name in open {
       callable[name] = Set(roles)

@@ -1,9 +1,9 @@
 import Arguments
 import FoundationEssentials
 
-/// When a job may start first.
-enum NotBefore: OptionValue {
-  case after(Duration)
+/// A time by the calendar, or a duration: from now on, or until now, as the option says.
+enum TimeArgument: OptionValue {
+  case duration(Duration)
   /// Seconds since 1970.
   case at(Double)
 
@@ -12,7 +12,7 @@ enum NotBefore: OptionValue {
   /// A duration, or a time by RFC 3339 with its offset from UTC.
   init?(argument: String) {
     if let duration = Duration(argument: argument) {
-      self = .after(duration)
+      self = .duration(duration)
     } else if let date = Self.date(argument) {
       self = .at(date.timeIntervalSince1970)
     } else {
@@ -22,7 +22,7 @@ enum NotBefore: OptionValue {
 
   var argument: String {
     switch self {
-    case .after(let duration): duration.argument
+    case .duration(let duration): duration.argument
     case .at(let seconds): Date(timeIntervalSince1970: seconds).formatted(.iso8601)
     }
   }

@@ -1,0 +1,115 @@
+import JobModel
+import Postgres
+
+/// Which finished files are compared.
+package struct FileSelection: Sendable {
+  /// A part of all files, chosen by a random number.
+  package struct Sample: Sendable {
+    /// From 0 to 1.
+    package var fraction: Double
+    /// Files that one seed chooses are chosen by it again.
+    package var seed: Int64
+
+    package init(fraction: Double, seed: Int64) {
+      self.fraction = fraction
+      self.seed = seed
+    }
+  }
+
+  /// The jobs whose files are meant; those that have not completed have none.
+  package var jobs: JobSelector
+  /// Only files that were finished at this time or later, in seconds since 1970 by the database's clock.
+  package var since: Double?
+  package var sample: Sample?
+
+  /// The files of all completed jobs of `jobs`.
+  package init(_ jobs: JobSelector) {
+    self.jobs = jobs
+    self.jobs.state = .completed
+  }
+
+  /// The condition for rows `j` of `haul.jobs`; it takes ``parameters`` as $1 to $9.
+  static let condition = """
+    \(JobSelector.condition) AND ($7::float8 IS NULL OR j.finished_at >= to_timestamp($7))
+    AND ($8::float8 IS NULL OR (hashint8extended(j.job, $9::bigint) & 1073741823) < $8 * 1073741824)
+    """
+
+  var parameters: [(any PostgresEncodable)?] {
+    jobs.parameters + [since, sample?.fraction, sample?.seed]
+  }
+}
+
+/// What is known of the file that a completed job has brought.
+package struct FinishedFile: Sendable, Decodable {
+  package let job: Int64
+  package let queue: String
+  package let store: String
+  package let path: String
+  package let bytes: Int64
+  package let digest: String?
+}
+
+/// Counts of the newest jobs that have ended, by what is known of their files.
+package struct DigestCounts: Sendable, Equatable {
+  /// The most jobs that are counted.
+  package static let limit = 1_000_000
+
+  package var ended: Int
+  /// Of these, those that completed.
+  package var completed: Int
+  /// Of these, those whose file has no digest.
+  package var withoutDigest: Int
+
+  package init(ended: Int, completed: Int, withoutDigest: Int) {
+    self.ended = ended
+    self.completed = completed
+    self.withoutDigest = withoutDigest
+  }
+}
+
+/// What `haul verify` asks and records.
+extension JobQueue {
+  /// Files of `selection` whose jobs have an id below `before`, the newest first, at most `limit`.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
+  package func finishedFiles(
+    _ selection: FileSelection, before: Int64 = .max, limit: Int
+  ) async throws -> [FinishedFile] {
+    try await requireNames(selection.jobs)
+    return try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT j.job, j.queue, j.store, j.path, j.bytes, j.digest FROM haul.jobs j
+        WHERE \(FileSelection.condition) AND j.job < $10
+        ORDER BY j.job DESC LIMIT $11) v
+      """, selection.parameters + [before, limit])
+  }
+
+  /// How many files of `selection` are in `stores`, and how many bytes those with a digest have.
+  package func fileTotals(
+    _ selection: FileSelection, in stores: [String]
+  ) async throws -> (files: Int, bytes: Int64) {
+    let row = try await rows(
+      """
+      SELECT count(*), coalesce(sum(j.bytes) FILTER (WHERE j.digest IS NOT NULL), 0)::bigint
+      FROM haul.jobs j WHERE \(FileSelection.condition) AND j.store = ANY ($10)
+      """, selection.parameters + [stores])[0]
+    return (try row.decode(0, as: Int.self), try row.decode(1, as: Int64.self))
+  }
+
+  /// Records that the files in these instances of stores have just been compared. Durable on return. A server that only
+  /// reads, such as a standby, records nothing; that is not an error.
+  package func recordVerification(of instances: [Int]) async throws {
+    try await rows(
+      """
+      SELECT haul.record_verification($1::integer[]) WHERE current_setting('transaction_read_only') = 'off'
+      """, [instances.map(Int64.init)])
+  }
+
+  /// What is known of the digests of finished files.
+  package func digestCounts() async throws -> DigestCounts {
+    let row = try await rows(
+      "SELECT ended, completed, without_digest FROM haul.recorded_digests()", [])[0]
+    return DigestCounts(
+      ended: try row.decode(0), completed: try row.decode(1), withoutDigest: try row.decode(2))
+  }
+}

@@ -1,0 +1,25 @@
+-- What `haul verify` leaves behind, and what `haul check` says about it.
+
+CREATE OR REPLACE FUNCTION haul.record_verification(p_instances integer[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  PERFORM FROM haul.store_instance i WHERE i.id = ANY (p_instances) ORDER BY i.id FOR NO KEY UPDATE;
+  UPDATE haul.store_instance i SET verified_at = clock_timestamp() WHERE i.id = ANY (p_instances);
+END
+$$;
+COMMENT ON FUNCTION haul.record_verification(integer[]) IS
+  'Records that the files in these instances of stores have just been compared with what is known of them. Ids that '
+  'do not exist change nothing. Locks the instances in the order of their ids.';
+
+CREATE OR REPLACE FUNCTION haul.recorded_digests(OUT ended bigint, OUT completed bigint, OUT without_digest bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  SELECT count(*), count(*) FILTER (WHERE n.state = 'completed'),
+    count(*) FILTER (WHERE n.state = 'completed' AND n.digest IS NULL AND n.sha256 IS NULL)
+  INTO ended, completed, without_digest
+  FROM (SELECT o.state, o.digest, o.sha256 FROM haul.outcome o ORDER BY o.job DESC LIMIT 1000000) n;
+END
+$$;
+COMMENT ON FUNCTION haul.recorded_digests() IS
+  'How many jobs have ended, how many of these have completed, and for how many of those no digest of the file is '
+  'known. Looks at the million ended jobs with the highest ids. Locks nothing.';
