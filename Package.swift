@@ -180,8 +180,8 @@ let package = Package(
       name: "ArgumentsTests",
       dependencies: [
         "JobModel",
-        "Arguments", "ListFormats", "LocalPool", "Log", "Postgres", "HaulTransfer", "TestSupport",
-        "haul",
+        "Arguments", "ListFormats", "LocalPool", "Log", "Postgres", "HaulTransfer", "Terminal",
+        "TestSupport", "haul",
       ],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(

@@ -58,6 +58,9 @@ package struct DatabaseCheck {
       let mounted = (known.rows ?? []).filter { $0.workers > 0 }.map(\.store)
       return CheckVerdicts.queues(rows, mounted: Set(mounted))
     }
+    await ask("files", &findings) {
+      CheckVerdicts.files(try await queue.digestCounts(), known.rows ?? [])
+    }
     await ask("vitals", &findings) {
       CheckVerdicts.vitals(try await queue.vitals(), told: told)
     }

@@ -52,7 +52,9 @@ package struct DownloadDirectory: Sendable {
     guard let digest = ExpectedDigest(spelled: text), let path = try? RelativePath(line.path) else {
       return false
     }
-    return await verifier.look(at: path, length: line.bytes, digest: digest) == .right
+    let verdict = await verifier.look(at: path, length: line.bytes, digest: digest)
+    if case .right = verdict { return true }
+    return false
   }
 
   /// What reads files here, on a thread of its own.

@@ -6,7 +6,7 @@ package struct FileVerifier: Sendable {
   /// What has become of a file.
   package enum Verdict: Sendable, Equatable {
     /// The file has the recorded length, and the recorded digest if there is one.
-    case right
+    case right(hasDigest: Bool)
     /// No regular file has its name.
     case missing
     case length(Int64)
@@ -27,9 +27,11 @@ package struct FileVerifier: Sendable {
   private let destination: Destination
   private let io: IOPool
 
-  /// - Throws: `StoreError` where the directory is no store; `TransferError` where the system gives no thread.
+  /// For a user who may read the directory and perhaps not write it.
+  ///
+  /// - Throws: `StoreError` where the directory cannot be opened; `TransferError` where the system gives no thread.
   package init(_ mount: StoreMount) throws {
-    try self.init(Store(mount).destination)
+    try self.init(Destination(root: try Store.open(mount)))
   }
 
   /// - Throws: `TransferError` where the system gives no thread.
@@ -39,27 +41,36 @@ package struct FileVerifier: Sendable {
   }
 
   /// Looks at the file, and reads all of it where a digest was recorded.
+  ///
+  /// - Parameter onRead: told, before each MiB that is read, how many bytes of the file have been read.
   package func look(
-    at path: RelativePath, length: Int64, digest: ExpectedDigest?
+    at path: RelativePath, length: Int64, digest: ExpectedDigest?,
+    onRead: @escaping @Sendable (Int64) -> Void = { _ in }
   ) async -> Verdict {
     do throws(TransferError) {
-      return try await verdict(on: path, length, digest)
+      return try await verdict(on: path, length, digest, onRead)
     } catch {
       return .unreadable(error.message)
     }
   }
 
   private func verdict(
-    on path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?
+    on path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?,
+    _ onRead: @escaping @Sendable (Int64) -> Void
   ) async throws(TransferError) -> Verdict {
     try await io.run { () throws(TransferError) in
       guard let file = try destination.open(path) else { return .missing }
       let size = try file.size()
       guard size == length else { return .length(size) }
-      guard let digest else { return .right }
-      let bytes = try file.digest(digest.algorithm, length: length)
+      guard let digest else { return .right(hasDigest: false) }
+      var read: Int64 = 0
+      let bytes = try file.digest(digest.algorithm, length: length) {
+        onRead(read)
+        read += 1 << 20
+        return true
+      }
       let found = ExpectedDigest(digest.algorithm, bytes: bytes)
-      return found == digest ? .right : .digest(found)
+      return found == digest ? .right(hasDigest: true) : .digest(found)
     }
   }
 

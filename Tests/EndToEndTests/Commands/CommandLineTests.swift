@@ -57,7 +57,18 @@ struct CommandLineTests {
     Refusal("submit http://h/a --priority 10", 64, "haul submit: option '--priority' must be"),
     Refusal("pause", 64, "haul pause: no jobs are named: give ids,"),
     Refusal("worker", 64, "haul worker: option '--store' is missing."),
-    Refusal("verify", 64, "haul verify: option '--store' is missing."),
+    Refusal(
+      "verify --sample 0%", 64,
+      "haul verify: option '--sample' must be a percentage above 0% and up to 100%, such as 1% or 0.5%, not '0%'."
+    ),
+    Refusal(
+      "submit http://h/a --record-digest", 64,
+      "haul submit: unknown option '--record-digest': Haul records the SHA-256 of each file by default; --no-record-digest turns it off."
+    ),
+    Refusal(
+      "queue set q --record-digest yes", 64,
+      "haul queue set: unknown option '--record-digest': Haul records the SHA-256 of each file by default; --no-record-digest turns it off."
+    ),
     Refusal("worker --store a=/a --store a=/b", 64, "haul worker: the store a is named twice."),
     Refusal(
       "submit -i /nonexistent/a.txt", 74,

@@ -51,15 +51,20 @@ import Testing
     #expect(found.standardOutput.count == seen.count)
     for name in seen { #expect(found.standardOutput.contains { $0.contains("\"d/\(name)\"") }) }
     #expect(found.standardOutput.contains { $0.contains("10 bytes long, not 50000") })
-    let rest = digests == 4 ? "" : "; 2 are as recorded, by length alone"
+    let (files, counts) =
+      digests == 4
+      ? ("1 file is", "1 compared by digest, 0 by length alone")
+      : ("2 files are", "0 compared by digest, 2 by length alone")
+    let rest = "; \(files) as recorded: \(counts); 0 files not compared."
     #expect(
-      found.standardError.last == "haul verify: \(seen.count) of 4 files not as recorded\(rest).")
+      found.standardError
+        == ["haul verify: \(seen.count) of 4 files are not as recorded\(rest)"])
 
     let again = try await pool.haul(["verify", "--requeue"] + store)
     #expect(again.exit == .code(1))
     #expect(
       again.standardError.last
-        == "haul verify: \(seen.count) of 4 files not as recorded; \(seen.count) jobs queued again\(rest)."
+        == "haul verify: \(seen.count) of 4 files are not as recorded; \(seen.count) jobs queued again\(rest)"
     )
     #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
     #expect(
@@ -70,18 +75,19 @@ import Testing
     #expect(right.exit == .code(0))
     #expect(
       right.standardOutput == [
-        digests == 4
-          ? "4 files are as recorded" : "4 files are as recorded, by length alone"
+        "4 files are as recorded: "
+          + (digests == 4 ? "4 compared by digest, 0" : "0 compared by digest, 4")
+          + " by length alone; 0 files not compared"
       ])
     #expect(try await pool.violations() == [])
   }
 
-  @Test func `with recorded digests a single bit is noticed`() async throws {
-    try await run("--record-digest")
+  @Test func `a single bit is noticed, since digests are recorded by default`() async throws {
+    try await run()
   }
 
-  @Test func `without one, the length has to do`() async throws {
-    try await run()
+  @Test func `without a digest the length has to do`() async throws {
+    try await run("--no-record-digest")
   }
 
   /// Two machines' local disks under one name: what is not here is there.
@@ -97,21 +103,28 @@ import Testing
       #expect(
         try await pool.command("verify", "--store", "\(HaulPool.store)=\(other.path)", "--requeue")
           == [
-            "0 files are as recorded; 1 file not on this machine, where only jobs named by id are missed"
+            "0 files are as recorded: 0 compared by digest, 0 by length alone; 1 file not compared"
           ])
+      // Both disks are on this machine, and the file is on one of them.
+      #expect(
+        try await pool.command("verify") == [
+          "1 file is as recorded: 1 compared by digest, 0 by length alone; 0 files not compared"
+        ])
       // Whoever names the job knows that it is missed.
       let named = try await pool.haul(
         ["verify", "1", "--requeue", "--store", "\(HaulPool.store)=\(other.path)"])
       #expect(named.exit == .code(1))
       #expect(
-        named.standardError == ["haul verify: 1 of 1 file not as recorded; 1 job queued again."])
+        named.standardError == [
+          "haul verify: 1 of 1 file is not as recorded; 1 job queued again; 0 files are as recorded: 0 compared by digest, 0 by length alone; 0 files not compared."
+        ])
       #expect(try await pool.state(of: 1) == "queued")
       let waiting = try await pool.haul(
         ["verify", "1", "--store", "\(HaulPool.store)=\(other.path)"])
       #expect(waiting.exit == .code(0))
       #expect(
         waiting.standardError == [
-          "haul verify: no finished file is there to compare of job 1"
+          "haul verify: there is no finished file to compare of job 1"
         ])
     }
   }
@@ -132,18 +145,23 @@ import Testing
       let store = ["--store", "\(HaulPool.store)=\(pool.directory)"]
       #expect(
         try await pool.haul(["verify"] + store).standardOutput == [
-          "1 file is as recorded, by length alone"
+          "1 file is as recorded: 1 compared by digest, 0 by length alone; 0 files not compared"
+        ])
+      let elsewhere = try await pool.haul(["verify", "--store", "other=\(other.path)"])
+      #expect(
+        elsewhere.standardOutput == [
+          "0 files are as recorded: 0 compared by digest, 0 by length alone; 1 file not compared"
         ])
       #expect(
-        try await pool.command("verify", "--store", "other=\(other.path)") == [
-          "0 files are as recorded; 1 file of the store data not looked at: name it with --store"
+        elsewhere.standardError == [
+          "haul verify: did not compare 1 file of the store data, which is not among the stores here: name it with --store data=DIRECTORY"
         ])
       try FileManager.default.removeItem(atPath: pool.directory + "/a")
       let gone = try await pool.haul(["verify", "--requeue"] + store)
       #expect(gone.exit == .code(1))
       #expect(
         gone.standardError == [
-          "haul verify: 1 of 1 file not as recorded; 1 job of deleted queues not: submit again, to a queue that is there."
+          "haul verify: 1 of 1 file is not as recorded; 1 job not queued again, because the queue was deleted: submit the URL to another queue; 0 files are as recorded: 0 compared by digest, 0 by length alone; 0 files not compared."
         ])
     }
   }
@@ -187,7 +205,8 @@ import Testing
       }
       #expect(
         output.standardError == [
-          "haul verify: 4 of 5 files not as recorded; 1 job queued again; 1 is as recorded, by length alone."
+          "haul verify: could not read 2 files",
+          "haul verify: 2 of 3 files are not as recorded; 1 job queued again; 1 file is as recorded: 1 compared by digest, 0 by length alone; 2 files not compared.",
         ])
       #expect(
         try await pool.values("SELECT path FROM haul.jobs WHERE state = 'queued'") == ["short"])
@@ -202,13 +221,13 @@ import Testing
       try await pool.command("store", "init", "other", other.path)
       let store = ["--store", "\(HaulPool.store)=\(pool.directory)"]
       let refused: [([String], Int32, String)] = [
-        ([], 64, "is missing"), (store + ["--state", "failed"], 64, "only completed jobs"),
+        (store + ["--state", "failed"], 64, "only completed jobs"),
         (store + ["--batch", "none"], 65, "there is no batch"),
         (["--store", "data=/tmp"], 78, "/tmp has no marker of a store"),
         (["--store", "data=/tmp/none/here"], 78, "/tmp/none/here is not there"),
         (["--store", "none=\(pool.directory)"], 65, "there is no store"),
         // Of these files none is there.
-        (["--store", "\(HaulPool.store)=\(other.path)", "--requeue"], 78, "Nothing was looked at"),
+        (["--store", "\(HaulPool.store)=\(other.path)", "--requeue"], 78, "Haul compared no file"),
       ]
       for (arguments, code, words) in refused {
         let output = try await pool.haul(["verify"] + arguments)

@@ -1,0 +1,32 @@
+package import JobQueue
+import Terminal
+
+extension CheckVerdicts {
+  /// Whether finished files have a digest and were ever verified, in one line: a recommendation is no warning. Nothing where no
+  /// job has completed.
+  package static func files(_ counts: DigestCounts, _ stores: [StoreRow]) -> [CheckFinding] {
+    if counts.completed == 0 { return [] }
+    let files = counted(counts.completed, "finished file")
+    let known =
+      counts.withoutDigest == 0
+      ? "all with a digest" : "\(counts.withoutDigest) of them without a digest"
+    let digests =
+      "\(files)\(counts.ended < DigestCounts.limit ? "" : " among the newest jobs"), \(known)"
+    let never = Set(stores.filter { $0.verifiedAt == nil }.map(\.store)).sorted()
+    if let first = never.first {
+      let whose = never.count == 1 ? "the store \(first)" : "\(counted(never.count, "store"))"
+      return [
+        .ok("files", "\(digests); those of \(whose) were never verified: run 'haul verify' there")
+      ]
+    }
+    if counts.withoutDigest > 0 {
+      return [
+        .ok("files", "\(digests): 'haul verify' compares their length, run it from time to time")
+      ]
+    }
+    let last = stores.compactMap(\.verifiedAt).min().map {
+      "; every store was verified since \(HumanFormat.time($0))"
+    }
+    return [.ok("files", digests + (last ?? ""))]
+  }
+}

@@ -1,0 +1,82 @@
+import HaulTransfer
+import JobQueue
+import Stores
+
+/// Compares the files of a selection, page by page.
+struct VerifyRun {
+  /// Jobs read from the database at once.
+  private static let page = 1000
+
+  let queue: JobQueue
+  let selection: FileSelection
+  /// Whether the jobs of missing and damaged files are queued again.
+  let requeues: Bool
+  let found: VerifyStores
+  let progress: VerifyProgress
+  var tally = VerifyTally()
+
+  /// Compares them all. `countsFirst`: counts them before, for the progress.
+  mutating func compare(countsFirst: Bool) async throws {
+    if countsFirst {
+      let total = try await queue.fileTotals(selection, in: found.names)
+      progress.show { $0.begin(total, at: .now) }
+    }
+    let queues = Set(try await queue.queues().map(\.queue))
+    var before = Int64.max
+    while true {
+      let files = try await queue.finishedFiles(selection, before: before, limit: Self.page)
+      guard let last = files.last else { return }
+      before = last.job
+      for file in files { try await compare(file, queues) }
+    }
+  }
+
+  /// `queues` are the names of those that exist.
+  private mutating func compare(_ file: FinishedFile, _ queues: Set<String>) async throws {
+    let verifiers = found.verifiers(of: file.store)
+    if verifiers.isEmpty { return tally.addOther(file.store) }
+    guard let path = try? RelativePath(file.path) else {
+      return tally.add(
+        file, .unreadable("\(file.path) is not a path below a store"), mayBeElsewhere: false)
+    }
+    let digest = file.digest.flatMap { ExpectedDigest(spelled: $0) }
+    let (verdict, verifier) = await verdict(verifiers, path, file.bytes, digest)
+    let mayBeElsewhere = selection.jobs.ids == nil && found.isIncomplete(file.store)
+    tally.add(file, verdict, mayBeElsewhere: mayBeElsewhere)
+    progress.show { [faults = tally.faults.count] pace in
+      pace.end(bytes: digest == nil ? 0 : file.bytes, faults: faults, at: .now)
+    }
+    guard requeues, verdict.isDamaged, tally.faults.last?.job == file.job else { return }
+    guard queues.contains(file.queue) else {
+      tally.queueless += 1
+      return
+    }
+    do {
+      try await verifier.setAside(path)
+    } catch {
+      tally.addFault("\(error.message), so its job is not queued again")
+      return
+    }
+    tally.requeued += try await queue.redo([file.job])
+  }
+
+  /// Of a store with several directories here, the file may be in any: in the first one that has it.
+  private func verdict(
+    _ verifiers: [FileVerifier], _ path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?
+  ) async -> (FileVerifier.Verdict, FileVerifier) {
+    for verifier in verifiers.dropLast() {
+      let verdict = await look(verifier, path, length, digest)
+      if verdict != .missing { return (verdict, verifier) }
+    }
+    let last = verifiers[verifiers.count - 1]
+    return (await look(last, path, length, digest), last)
+  }
+
+  private func look(
+    _ verifier: FileVerifier, _ path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?
+  ) async -> FileVerifier.Verdict {
+    await verifier.look(at: path, length: length, digest: digest) { [progress] bytes in
+      progress.show { $0.read(bytes, at: .now) }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import Arguments
+import HaulTransfer
+import JobQueue
+import Stores
+
+/// The stores whose files this machine can read.
+struct VerifyStores: Sendable {
+  private var verifiers: [String: [FileVerifier]] = [:]
+  /// Names of stores that have instances which are not among these.
+  private var incomplete: Set<String> = []
+  /// The ids of the instances.
+  private(set) var instances: [Int] = []
+
+  /// The stores at `mounts`; where there are none, those that are found where they were initialised.
+  ///
+  /// - Throws: where a mount is no store of the database, or nothing is found.
+  init(_ mounts: [StoreMount], among rows: [StoreRow]) throws {
+    for mount in mounts { try add(mount, try Self.row(of: mount, among: rows)) }
+    if mounts.isEmpty {
+      for row in rows {
+        let mount = StoreMount(name: row.store, directory: row.root)
+        if (try? Store.marker(mount)) == row.marker { try add(mount, row) }
+      }
+      if instances.isEmpty { throw Self.nothing(among: rows) }
+    }
+    incomplete = Set(rows.filter { !instances.contains($0.instance) }.map(\.store))
+  }
+
+  private mutating func add(_ mount: StoreMount, _ row: StoreRow) throws {
+    verifiers[mount.name, default: []].append(try FileVerifier(mount))
+    instances.append(row.instance)
+  }
+
+  var names: [String] { verifiers.keys.sorted() }
+
+  /// Whether a file of that store may be on a disk of another machine.
+  func isIncomplete(_ store: String) -> Bool { incomplete.contains(store) }
+
+  /// What reads the files of that store, one for each of its directories; empty where none is here.
+  func verifiers(of store: String) -> [FileVerifier] { verifiers[store, default: []] }
+
+  /// - Throws: where there is no such store, or the directory is another's: all its files would be missing.
+  private static func row(of mount: StoreMount, among rows: [StoreRow]) throws -> StoreRow {
+    guard rows.contains(where: { $0.store == mount.name }) else {
+      let names = Set(rows.map(\.store)).sorted().joined(separator: ", ")
+      throw ExitError(
+        .badInput,
+        "there is no store \"\(mount.name)\"." + (names.isEmpty ? "" : " Stores: \(names)."))
+    }
+    let marker = try Store.marker(mount)
+    let owner = rows.first { $0.marker == marker }
+    if let owner, owner.store == mount.name { return owner }
+    let whose = owner.map { "the store \"\($0.store)\"" } ?? "another database"
+    throw ExitError(
+      .configuration,
+      "store \"\(mount.name)\": the marker in its directory belongs to \(whose). Haul compared no file."
+    )
+  }
+
+  private static func nothing(among rows: [StoreRow]) -> ExitError {
+    let names = Set(rows.map(\.store)).sorted().joined(separator: ", ")
+    return ExitError(
+      .configuration,
+      rows.isEmpty
+        ? "this pool has no store yet, so there is no file to compare."
+        : "no store of this pool is where it was initialised. Run this on a machine that mounts one, or say where it is mounted: "
+          + "--store NAME=DIRECTORY. Stores: \(names).")
+  }
+}
