@@ -11,7 +11,7 @@ struct VerifyCommand: HaulCommand {
   static let discussion = """
     Reads the files of completed jobs and compares their length and their digest. Haul records the SHA-256 of each file \
     by default. A file without a digest is compared by its length alone: its job was submitted with \
-    --no-record-digest, or an older version downloaded it. At the end Haul says how many files it compared by digest, how many by \
+    --no-record-digest, found the file there and skipped it, or ran with an older version. At the end Haul says how many files it compared by digest, how many by \
     length alone, and how many not at all, and why.
 
     Without --store it finds the stores of this machine: it looks at the directories where stores were initialised, and takes \

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Postgres
 import TestSupport
 import Testing
 
@@ -41,6 +42,42 @@ struct EmbeddedDatabaseTests {
     let other = try await haul("queues", in: state, environment: ["PGHOST": "/nonexistent"])
     #expect(other.exit == .code(69))
     #expect(!other.standardError.joined().contains("haul up"))
+  }
+
+  /// No command verifies the files of its pool later.
+  @Test func `haul get computes no digest that nobody asks for`() async throws {
+    let root = try TemporaryDirectory()
+    let state = root.path("state")
+    let cluster = try await EmbeddedCluster.open(ClusterLocation(directory: state))
+    defer { cluster.close() }
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 5000).answer(request, reply)
+    }
+    let got = try await haul("get", "-o", root.path("out"), origin.url("/a"), in: state)
+    #expect(got.exit == .code(0), "\(got.standardError)")
+    let databases = try await connection(cluster, "postgres") {
+      try await $0.query(
+        "SELECT datname FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres'"
+      )
+      .map { try $0.decode(0, as: String.self) }
+    }
+    let digests = try await connection(cluster, try #require(databases.first)) {
+      try await $0.query("SELECT state::text, digest FROM haul.jobs").map {
+        [try $0.decode(0, as: String?.self), try $0.decode(1, as: String?.self)]
+      }
+    }
+    #expect(databases.count == 1 && digests == [["completed", nil]])
+  }
+
+  private func connection<Result: Sendable>(
+    _ cluster: EmbeddedCluster, _ database: String, _ body: (Connection) async throws -> Result
+  ) async throws -> Result {
+    let connection = try await Connection.connect(
+      ConnectionConfiguration(
+        conninfo: cluster.conninfo(database: database), applicationName: "haul-tests"))
+    let result = try await body(connection)
+    await connection.close()
+    return result
   }
 
   @Test func `without any the sentence says how to get one`() async throws {
