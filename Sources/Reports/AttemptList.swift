@@ -9,7 +9,6 @@ extension AttemptRow {
   package static let columns: [Column] = [
     Column("ATTEMPT", key: "attempt", .right, value: { .number($0.attempt) }),
     Column("WORKER", key: "worker", .right, value: { .number($0.worker) }),
-    Column("MACHINE", key: "machine", rank: 1, value: { .text($0.machine) }),
     .time("STARTED", key: "started_at") { $0.startedAt },
     Column(
       "TIME", key: "seconds", .right, value: { .double($0.seconds) },
@@ -26,6 +25,7 @@ extension AttemptRow {
 
   /// What programs get besides.
   package static let moreColumns: [Column] = [
+    Column("MACHINE", key: "machine", value: { .text($0.machine) }),
     Column("TOKEN", key: "token", .right, value: { .number($0.token) }),
     .time("ENDED", key: "ended_at") { $0.endedAt },
     Column("CHARGED", key: "charged", value: { .bool($0.charged) }),

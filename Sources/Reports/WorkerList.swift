@@ -33,14 +33,6 @@ extension WorkerRow {
       "QUEUES", key: "queues",
       value: { $0.queues.map { .array($0.map { .string($0) }) } ?? .null },
       text: { $0.queues?.joined(separator: " ") ?? "all" }),
-    Column(
-      "SCHEMES", key: "schemes",
-      value: { $0.schemes.map { .array($0.map { .string($0) }) } ?? .null },
-      text: { $0.schemes?.joined(separator: " ") ?? "-" }),
-    Column(
-      "NETWORKS", key: "networks",
-      value: { $0.networks.map { .array($0.map { .string($0) }) } ?? .null },
-      text: { $0.networks?.joined(separator: " ") ?? "-" }),
   ]
 
   package static let moreColumns: [Column] = [
@@ -48,6 +40,12 @@ extension WorkerRow {
     .time("HEARTBEAT", key: "heartbeat_at") { $0.heartbeatAt },
     .time("EXPIRES", key: "expires_at") { $0.expiresAt },
     Column("TROUBLE", key: "trouble", value: { $0.trouble.map { .string($0) } ?? .null }),
+    Column(
+      "SCHEMES", key: "schemes",
+      value: { $0.schemes.map { .array($0.map { .string($0) }) } ?? .null }),
+    Column(
+      "NETWORKS", key: "networks",
+      value: { $0.networks.map { .array($0.map { .string($0) }) } ?? .null }),
   ]
 }
 

@@ -42,7 +42,9 @@ struct JobCommand: HaulCommand {
       let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
       return (job, attempts, nil, obstacle)
     }
-    let machine = JobRow.Column("MACHINE", key: "machine", value: { _ in .text(worker?.machine) })
+    // Of the worker that has it, or had it last: with disks of their own, the machine that has the file.
+    let machine = JobRow.Column(
+      "MACHINE", key: "machine", value: { _ in .text(worker?.machine ?? attempts.last?.machine) })
     let process = JobRow.Column("PID", key: "pid", .right, value: { _ in .number(worker?.pid) })
     // Of a job that has failed, or that waits because its last attempt has.
     let trouble = job.error ?? (job.finishedAt == nil ? attempts.last?.error : nil)
