@@ -32,7 +32,7 @@ public struct DownloaderConfiguration: Sendable {
   /// a jar.
   public var cookieJar: CookieJar?
   /// The most downloads at once, those of queues and of ``Downloads`` included. What is started beyond it waits for its turn.
-  /// Default: 64. At least 1: a downloader cannot be made with less.
+  /// Default: 64. Must be positive: ``Downloader/init(_:monitor:)`` stops the program otherwise.
   public var maxConcurrent = 64
   /// Where ``proxy`` is nil: which requests go through which proxy.
   package var proxyRules: ProxyRules?

@@ -70,8 +70,10 @@ extension Downloading {
   /// Downloads a list, beginning in its order, and gives the results in the order of completion.
   ///
   /// Work starts at once. Leaving the loop, cancelling the task that runs it, or ``Downloads/cancel()`` cancels what is left.
-  /// `maxConcurrent` is positive; 1 is one after another. Without `continueAfterFailure` the first failure cancels what is
+  /// With `maxConcurrent` 1 they come one after another. Without `continueAfterFailure` the first failure cancels what is
   /// left, and its result is the last.
+  ///
+  /// - Precondition: `maxConcurrent` is positive.
   public func downloads(
     _ list: [DownloadRequest], maxConcurrent: Int = 4, continueAfterFailure: Bool = true
   ) -> Downloads {

@@ -6,14 +6,16 @@ import Synchronization
 public final class RateLimit: Sendable {
   private let pace: Mutex<RatePace>
 
-  /// A limit.
+  /// A limit for any number of downloads. For no limit, use none.
   ///
-  /// - Precondition: at least 1.
+  /// - Precondition: `bytesPerSecond` is positive.
   public init(bytesPerSecond: Int64) {
     pace = Mutex(RatePace(bytesPerSecond: bytesPerSecond))
   }
 
-  /// The limit. At least 1: less ends the program. A change counts within a quarter of a second.
+  /// The limit. A change counts within a quarter of a second.
+  ///
+  /// - Precondition: A new value is positive.
   public var bytesPerSecond: Int64 {
     get { pace.withLock(\.bytesPerSecond) }
     set { pace.withLock { $0.change(to: newValue, now: .now) } }
