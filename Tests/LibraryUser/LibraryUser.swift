@@ -15,6 +15,9 @@ import HaulTransfer
 ///                                              downloads with no descriptors to spare, one, … up to FREE,
 ///                                              trusting CA for `tls.test` at PORT, and each time once more
 ///                                              with enough of them; says how each ended
+///     LibraryUser queue LIST DEATH POLICY [URL PATH]…
+///                                              opens a queue, adds to it, and kills itself at DEATH
+///     LibraryUser move URL FIRST SECOND        starts downloads in one directory, and runs them in another
 @main
 enum LibraryUser {
   static func main() async throws {
@@ -28,6 +31,15 @@ enum LibraryUser {
       }
       return try await starve(
         configuration, arguments[1], in: arguments[2], upTo: Int(arguments[3]) ?? 0)
+    }
+    switch arguments.first {
+    case "queue":
+      return try await QueueUser.queue(
+        configuration, arguments[1], death: arguments[2], arguments[3], arguments[4...])
+    case "move":
+      return try await QueueUser.move(
+        configuration, arguments[1], from: arguments[2], to: arguments[3])
+    default: break
     }
     let downloader = try Downloader(configuration)
     switch arguments.first {

@@ -46,6 +46,16 @@ static inline int haul_set_modified(int descriptor, int64_t seconds) {
   return futimens(descriptor, times);
 }
 
+/// statx(2): when the file at `path` below `directory` was made, in nanoseconds since 1970; `directory` itself where `path` is
+/// empty. Returns 0 where the file system does not tell.
+static inline int64_t haul_birth(int directory, const char *path) {
+  struct statx found;
+  int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
+  if (statx(directory, path, flags, STATX_BTIME, &found) != 0) return 0;
+  if (!(found.stx_mask & STATX_BTIME)) return 0;
+  return (int64_t)found.stx_btime.tv_sec * 1000000000 + (int64_t)found.stx_btime.tv_nsec;
+}
+
 /// fsetxattr(2) and fgetxattr(2) of `user.haul.job`. Return 0, or -1 with errno; the length of the value, or -1 with errno.
 /// By number: <sys/xattr.h> brings <sys/select.h>, of which Glibc's module has another version.
 static inline int haul_set_owner(int descriptor, const char *value, size_t length) {

@@ -130,6 +130,9 @@ package final class PartFile: Sendable {
   /// What the kernel knows about it.
   func status() throws(TransferError) -> FileStatus { try translating(try file.status()) }
 
+  /// Which file it is, whatever its name.
+  func identity() throws(TransferError) -> FileIdentity { try translating(try file.identity()) }
+
   /// The file's size in bytes, which says nothing about progress.
   package func size() throws(TransferError) -> Int64 { try translating(try file.status().size) }
 

@@ -150,7 +150,9 @@ extension Download {
   private func end(_ choose: (State) -> Wish) {
     let (ending, ticket) = shared.withLock { state -> (Ending, DownloadGate.Ticket) in
       let ticket = self.ticket(state.stay)
-      let ending = self.ending(choose(state), &state)
+      let wish = choose(state)
+      if wish == .pause, state.isSuspended { state.endedSuspended = true }
+      let ending = self.ending(wish, &state)
       if case .leave = ending { state.leaveLine() }
       return (ending, ticket)
     }
@@ -159,7 +161,9 @@ extension Download {
     case .stop:
       work.stop()
       members?.update(self)
-    case .leave: leave(ticket)
+    case .leave:
+      leave(ticket)
+      members?.update(self)
     case .forget: members?.forget(self)
     }
     deliver()

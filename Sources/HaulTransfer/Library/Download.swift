@@ -34,6 +34,8 @@ public final class Download: Sendable {
     var wish = Wish.complete
     /// ``resume()`` came while a suspension was under way.
     var isResumed = false
+    /// It was suspended when ``pause()`` or the downloader ended it: a list keeps it as paused.
+    var endedSuspended = false
     var priority: Int
     /// The stay in the gates, and how many have let it in. A ticket with another number means nothing any more.
     var stay = 0
@@ -47,6 +49,8 @@ public final class Download: Sendable {
     /// Once it is over, or between two attempts.
     var last: (bytes: Int64, total: Int64?) = (0, nil)
     var result: Result<DownloadedFile, TransferError>?
+    /// The file that it has made; nil before, and where an older file counts as the result.
+    var published: FileIdentity?
     /// What ``DownloadOptions/validate`` threw.
     var refusal: (any Error)?
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -74,7 +78,7 @@ public final class Download: Sendable {
 
     /// Whether ``suspend()`` was the last word.
     var isSuspended: Bool {
-      phase == .paused || (phase == .running && wish == .suspend && !isResumed)
+      phase == .paused || endedSuspended || (phase == .running && wish == .suspend && !isResumed)
     }
   }
 

@@ -3,25 +3,55 @@ import Glibc
 import HaulSystem
 import Synchronization
 
+/// The file that a download is about to give its name, or has given it.
+struct PublishedFile: Sendable, Hashable, Codable {
+  var identity: FileIdentity
+  var length: Int64
+}
+
 /// A download in the file of a queue.
 struct DownloadListEntry: Sendable {
+  /// The same in every process that has the list.
+  var id: String
   var request: DownloadRequest
   var priority: Int
   var isPaused: Bool
   var resumeData: ResumeData?
+  /// Set before the file gets its name: after a crash it tells whether the download is complete.
+  var published: PublishedFile?
 
-  init?(_ download: Download) {
-    guard case .get = download.request.options.method else { return nil }
+  /// The entry of a download as it is now; nil where none belongs into the list.
+  init?(_ download: Download, id: String, published: PublishedFile?) {
+    guard case .get = download.request.options.method, !download.request.isURL else { return nil }
+    self.id = id
     request = download.request
-    (priority, isPaused, resumeData) = download.shared.withLock {
-      ($0.priority, $0.isSuspended, $0.saved)
+    self.published = published
+    let hasLeft: Bool
+    (priority, isPaused, resumeData, hasLeft) = download.shared.withLock {
+      ($0.priority, $0.isSuspended, $0.saved, $0.hasLeftList)
     }
+    if hasLeft { return nil }
+  }
+
+  static func newID() -> String { String(UInt64.random(in: 0...(.max)), radix: 36) }
+
+  /// Whether the download is complete: a process may die after the file has its name, and before the list is written.
+  var isComplete: Bool {
+    guard let published, let target = try? DownloadTarget(request) else { return false }
+    return (try? target.holds(published, request.options.ifExists)) == true
+  }
+}
+
+extension Download.State {
+  /// Whether a list no longer has the download: it is complete or cancelled. One that was ended by ``Download/pause()`` stays.
+  fileprivate var hasLeftList: Bool {
+    if case .success? = result { true } else { wish == .cancel }
   }
 }
 
 extension DownloadListEntry: Codable {
   private enum Key: String, CodingKey {
-    case url, path, priority, paused, resume
+    case id, url, path, priority, paused, resume, published
     case digest, maximumLength, ifExists, acceptUnverifiedLength, fields
     case connectTimeout, stallTimeout, timeout, maxAttempts, maxHostWait
   }
@@ -56,6 +86,8 @@ extension DownloadListEntry: Codable {
       try values.decode(String.self, forKey: .url),
       to: try values.decode(String.self, forKey: .path),
       options: options)
+    id = try values.decodeIfPresent(String.self, forKey: .id) ?? Self.newID()
+    published = try values.decodeIfPresent(PublishedFile.self, forKey: .published)
     priority = try values.decodeIfPresent(Int.self, forKey: .priority) ?? 0
     isPaused = try values.decodeIfPresent(Bool.self, forKey: .paused) ?? false
     resumeData = try values.decodeIfPresent(Checkpoint.self, forKey: .resume)
@@ -68,6 +100,8 @@ extension DownloadListEntry: Codable {
     func write(_ time: Duration?, _ key: Key) throws {
       try values.encodeIfPresent(time.map { $0.clamped / .seconds(1) }, forKey: key)
     }
+    try values.encode(id, forKey: .id)
+    try values.encodeIfPresent(published, forKey: .published)
     try values.encode(request.url, forKey: .url)
     try values.encode(request.path, forKey: .path)
     if priority != 0 { try values.encode(priority, forKey: .priority) }
@@ -88,7 +122,8 @@ extension DownloadListEntry: Codable {
   }
 }
 
-/// The file that keeps the downloads of a queue: JSON, replaced as a whole. One queue has it at a time.
+/// The file that keeps the downloads of a queue. It begins with JSON. A line follows for each file that has got its name since
+/// that was written, before it got it. The file is locked as long as a queue has it.
 final class DownloadListFile: Sendable {
   /// The version of the form that this code writes, and the only one it reads.
   private static let version = 1
@@ -98,35 +133,96 @@ final class DownloadListFile: Sendable {
     var downloads: [DownloadListEntry]
   }
 
-  private let path: String
-  private let lock: FileLock
-  private let io: SerialIO
+  private struct Line: Codable {
+    var entry: String
+    var file: PublishedFile
 
-  /// - Throws: `path_conflict` where another queue has the list, or the path is none; `io`.
+    /// How each begins, with sorted keys; no line of the JSON before does.
+    static let start = Array("{\"entry\":".utf8)
+  }
+
+  private let path: String
+  private let name: String
+  private let files: PartDirectory
+  private let io: SerialIO
+  /// The locked file; nil once another queue may have it.
+  private let current: Mutex<PartFile?>
+
+  /// Opens the list, or makes an empty one.
+  ///
+  /// - Throws: `path_conflict` where another queue has the list, or the path names no file; `io`.
   init(_ path: String) throws(TransferError) {
     // C would take what stands before it for the path.
-    guard !path.utf8.contains(0) else {
-      throw TransferError(.pathConflict, "the path of the list holds a NUL byte")
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw TransferError(
+        .pathConflict, "the path of the list \(path.isEmpty ? "is empty" : "holds a NUL byte")")
     }
     self.path = path
-    lock = try translating(try FileLock("\(path).lock"))
-    guard try translating(try lock.tryTake(.exclusive)) else {
-      throw TransferError(.pathConflict, "another queue has the list \(path)")
-    }
+    let directory: String
+    (directory, name) = DownloadTarget.split(Self.resolved(path))
+    // What is made anew is locked before it gets the list's name.
+    files = PartDirectory(
+      try translating(try FileDescriptor.directory(directory)), locksParts: true)
     io = SerialIO(try translating(try IOPool(threads: 1)))
+    current = Mutex(try Self.open(name, in: files, path))
+  }
+
+  /// The path without symbolic links, which a rename would replace. (realpath(3))
+  private static func resolved(_ path: String) -> String {
+    guard let found = unsafe realpath(path, nil) else { return path }
+    defer { unsafe free(found) }
+    return unsafe String(cString: found)
+  }
+
+  private static func open(
+    _ name: String, in files: PartDirectory, _ path: String
+  ) throws(TransferError) -> PartFile {
+    while true {
+      let file: FileDescriptor
+      switch files.directory.openBeneath(name, O_RDWR | O_CREAT, mode: 0o600) {
+      case .success(let opened): file = opened
+      case .failure(let error):
+        throw .file(error.number, "cannot open the list \(path)", in: files.directory)
+      }
+      let status = try translating(try file.status())
+      guard status.isRegular else {
+        throw TransferError(.pathConflict, "the list \(path) is no file")
+      }
+      guard file.lock(exclusive: true) else {
+        throw TransferError(.pathConflict, "another queue has the list \(path)")
+      }
+      // It is opened → another queue replaces it and ends → it is locked.
+      if try translating(try files.directory.status(of: name))?.inode == status.inode {
+        return PartFile(name: name, inode: status.inode, file: file)
+      }
+    }
   }
 
   /// Lets another queue have the list.
-  func release() { lock.release() }
+  func release() { current.withLock { $0 = nil } }
 
-  /// The entries; none where there is no file yet. Blocks.
+  // MARK: - Reading
+
+  /// The entries; none where the file is new. Blocks.
   func read() throws(TransferError) -> [DownloadListEntry] {
-    guard unsafe access(path, F_OK) == 0 || errno != ENOENT else { return [] }
+    let bytes = try bytes()
+    let lines = bytes.split(separator: UInt8(ascii: "\n"))
+    let first = lines.firstIndex { $0.starts(with: Line.start) } ?? lines.endIndex
+    let json = first < lines.endIndex ? bytes[..<lines[first].startIndex] : bytes[...]
+    guard !json.isEmpty else { return [] }
     do {
-      let content = try JSONDecoder().decode(
-        Content.self, from: try Data(contentsOf: URL(filePath: path)))
+      var content = try JSONDecoder().decode(Content.self, from: Data(json))
       guard content.version == Self.version else {
         throw TransferError(.io, "the list \(path) is of version \(content.version)")
+      }
+      var published: [String: PublishedFile] = [:]
+      // The process may have died in the middle of a line.
+      for line in lines[first...] {
+        guard let line = try? JSONDecoder().decode(Line.self, from: Data(line)) else { continue }
+        published[line.entry] = line.file
+      }
+      for (index, entry) in content.downloads.enumerated() {
+        content.downloads[index].published = published[entry.id] ?? entry.published
       }
       return content.downloads
     } catch let error as TransferError {
@@ -135,6 +231,18 @@ final class DownloadListFile: Sendable {
       throw TransferError(.io, "\(path) is no list of downloads, or cannot be read: \(error)")
     }
   }
+
+  private func bytes() throws(TransferError) -> [UInt8] {
+    guard let file = current.withLock(\.self) else { return [] }
+    let size = Int(try file.size())
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 16)
+    defer { unsafe room.deallocate() }
+    let count = try unsafe file.read(
+      into: UnsafeMutableRawBufferPointer(rebasing: room[..<size]), at: 0)
+    return unsafe Array(room[..<count])
+  }
+
+  // MARK: - Writing
 
   /// Replaces the file durably with what `entries` returns. Keeps the old file if it returns nil.
   func write(
@@ -154,17 +262,31 @@ final class DownloadListFile: Sendable {
   }
 
   private func replace(_ bytes: [UInt8]) throws(TransferError) {
-    let (directory, name) = DownloadTarget.split(path)
-    let files = PartDirectory(try translating(try FileDescriptor.directory(directory)))
     // The mode is set at creation: no other user can open the file before.
     let file = try files.createAnew("\(name).new", mode: 0o600)
     do {
       try file.write(bytes)
+      _ = try files.rename("\(name).new", to: name)
     } catch {
       try? files.remove("\(name).new")
       throw error
     }
-    _ = try files.rename("\(name).new", to: name)
+    current.withLock { $0 = file }
     try files.sync()
+  }
+
+  /// Adds what `file` returns of the entry `id`. It outlives the process on return, but perhaps no power failure. That it cannot
+  /// be written is no error.
+  func add(_ id: String, _ file: @escaping @Sendable () -> PublishedFile?) async {
+    await io.run {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys]
+      guard let file = file(), let list = self.current.withLock(\.self),
+        let line = try? encoder.encode(Line(entry: id, file: file)), let size = try? list.size()
+      else { return }
+      // The line before may be an incomplete one.
+      let bytes = [UInt8(ascii: "\n")] + line + [UInt8(ascii: "\n")]
+      unsafe bytes.withUnsafeBytes { unsafe try? list.write($0, at: size) }
+    }
   }
 }

@@ -3,9 +3,13 @@ import Synchronization
 /// The downloads of a queue, and the file that keeps them.
 final class DownloadMembers: Sendable {
   private struct State {
-    /// By the order in which they were added.
+    /// Those that are not over, by the order in which they were added.
     var downloads: [Int: Download] = [:]
-    var entries: [Int: DownloadListEntry] = [:]
+    /// Those that are over and still in the list.
+    var ended: [Int: Download] = [:]
+    /// What the list says of each besides its own state.
+    var ids: [Int: String] = [:]
+    var published: [Int: PublishedFile] = [:]
     var numbers: [ObjectIdentifier: Int] = [:]
     var added = 0
     /// Whether the list must be written, and the task that writes it.
@@ -23,7 +27,9 @@ final class DownloadMembers: Sendable {
     mutating func forget(_ number: Int, _ download: Download) {
       // If the end is delivered later, it finds no number.
       downloads[number] = nil
-      entries[number] = nil
+      ended[number] = nil
+      ids[number] = nil
+      published[number] = nil
       numbers[ObjectIdentifier(download)] = nil
     }
   }
@@ -39,36 +45,65 @@ final class DownloadMembers: Sendable {
   var areListed: Bool { file != nil }
 
   /// The downloads that have not ended, in the order in which they were added.
-  var all: [Download] {
+  var unfinished: [Download] {
     state.withLock { $0.downloads.sorted { $0.key < $1.key }.map(\.value) }
   }
 
-  func add(_ download: Download) {
+  /// Those and the ones that are over and still in the list, in the order in which they were added.
+  var all: [Download] {
+    state.withLock { state in
+      state.downloads.merging(state.ended) { first, _ in first }
+        .sorted { $0.key < $1.key }.map(\.value)
+    }
+  }
+
+  /// Adds a download; `id` is that of an entry that was read.
+  func add(_ download: Download, id: String?) {
     state.withLock { state in
       state.added += 1
       state.downloads[state.added] = download
       state.numbers[ObjectIdentifier(download)] = state.added
-      if file != nil { state.entries[state.added] = DownloadListEntry(download) }
+      if file != nil { state.ids[state.added] = id ?? DownloadListEntry.newID() }
     }
     write()
+  }
+
+  /// Notes which file is about to get its name. A process that dies between that and the next write of the list leaves
+  /// an entry whose file is there.
+  func willPublish(_ part: PartFile, length: Int64, of download: Download) async {
+    let (number, id) = state.withLock { state in
+      let number = state.numbers[ObjectIdentifier(download)]
+      return (number, number.flatMap { state.ids[$0] })
+    }
+    guard let file, let number, let id else { return }
+    await file.add(id) {
+      guard let identity = try? part.identity() else { return nil }
+      let published = PublishedFile(identity: identity, length: length)
+      // What writes the list next says it as well.
+      self.state.withLock { state in
+        if state.ids[number] != nil { state.published[number] = published }
+      }
+      return published
+    }
   }
 
   func handle(_ event: DownloadEvent, of download: Download) {
     let isChange = state.withLock { state -> Bool in
       guard let number = state.numbers[ObjectIdentifier(download)] else { return false }
-      if case .finished(let result) = event {
-        state.downloads[number] = nil
-        if file == nil || Self.isGone(result, download) { state.forget(number, download) }
-        return true
-      }
-      // The program can no longer resume it.
-      if case .state(.paused) = event, state.isLetGo, file == nil {
-        state.downloads[number] = nil
-      }
       switch event {
-      case .state(.paused), .state(.waiting), .saved:
-        if file != nil { state.entries[number] = DownloadListEntry(download) }
+      case .finished(let result):
+        state.downloads[number] = nil
+        if file == nil || Self.isGone(result, download) {
+          state.forget(number, download)
+        } else {
+          state.ended[number] = download
+        }
         return true
+      case .state(.paused) where state.isLetGo && file == nil:
+        // The program can no longer resume it.
+        state.downloads[number] = nil
+        return true
+      case .state(.paused), .state(.waiting), .saved: return true
       default: return false
       }
     }
@@ -83,7 +118,6 @@ final class DownloadMembers: Sendable {
       guard let number = state.numbers[ObjectIdentifier(download)],
         state.downloads[number] === download
       else { return false }
-      state.entries[number] = DownloadListEntry(download)
       return true
     }
     if isChange { write() }
@@ -115,6 +149,11 @@ final class DownloadMembers: Sendable {
     let isIdle = state.withLock { state in
       state.isReleased =
         state.isLetGo && state.downloads.isEmpty && state.writer == nil && state.saves == 0
+      if state.isReleased {
+        // They hold this, too.
+        state.ended = [:]
+        state.numbers = [:]
+      }
       return state.isReleased
     }
     if isIdle { file?.release() }
@@ -176,12 +215,16 @@ final class DownloadMembers: Sendable {
     }
   }
 
-  /// The list; nil where it is written already.
+  /// The list as it is at this moment, whatever has been told of it; nil where it is written already.
   private func entries(ifChanged: Bool) -> [DownloadListEntry]? {
     state.withLock { state in
       guard state.isChanged || !ifChanged else { return nil }
       state.isChanged = false
-      return state.entries.sorted { $0.key < $1.key }.map(\.value)
+      return state.ids.sorted { $0.key < $1.key }.compactMap { number, id in
+        (state.downloads[number] ?? state.ended[number]).flatMap {
+          DownloadListEntry($0, id: id, published: state.published[number])
+        }
+      }
     }
   }
 }

@@ -27,12 +27,18 @@ public final class DownloadQueue: Downloading {
   /// A queue whose downloads outlive the process: they are kept in the file `list`, with what is durable of each. The file is
   /// read here, and its downloads are started again; those that were paused are paused again. Blocks.
   ///
-  /// A download stays in the list until it is complete, cancelled or removed. The file holds URLs, which may be secrets, and
+  /// A download stays in the list until it is complete, cancelled or removed. One that has failed is tried again when the list is
+  /// read, and where it fails again it is still among ``downloads``. One whose file has got its name is complete, also if the
+  /// process was killed before the list said so.
+  ///
+  /// Relative paths become absolute when a download is added: a later process may have another working directory. Partial files
+  /// of the list's targets that no download uses and no entry needs are removed. The file holds URLs, which may be secrets, and
   /// only its owner may read it. What proves who asks (credentials, logins), hooks, proxies and rate limits are not in it:
   /// `restoring` may add them to what was read. A POST is never in the list. If `isSuspended`, nothing begins before
   /// ``isSuspended`` is set to false.
   ///
-  /// - Throws: `pathConflict` where another queue has the list; `io` where the file cannot be read or is no list.
+  /// - Precondition: `maxConcurrent` is positive.
+  /// - Throws: `pathConflict` where another queue has the list, or its path names no file; `io` where the file cannot be read or is no list.
   public init(
     _ downloader: Downloader, maxConcurrent: Int = 4, list: String, isSuspended: Bool = false,
     restoring: (inout DownloadRequest) -> Void = { _ in }
@@ -42,15 +48,18 @@ public final class DownloadQueue: Downloading {
     gate = DownloadGate(limit: maxConcurrent)
     let file = try DownloadListFile(list)
     let entries = try file.read()
+    let left = entries.filter { !$0.isComplete }
+    DownloadTarget.discardParts(of: entries, keepingThoseOf: left) { downloader.continues($0) }
     members = DownloadMembers(file)
     downloader.keep(members)
     gate.configure { $0.isSuspended = isSuspended }
     gate.holding {
       members.restoring {
-        for entry in entries {
+        for entry in left {
           var request = entry.request
           restoring(&request)
-          let download = add(request, from: entry.resumeData, priority: entry.priority)
+          let download = add(
+            request, from: entry.resumeData, id: entry.id, priority: entry.priority)
           if entry.isPaused { download.suspend() }
         }
       }
@@ -61,7 +70,10 @@ public final class DownloadQueue: Downloading {
 
   // MARK: - Limits
 
-  /// The number of downloads at a time; 1 is one after another. A lower number ends nothing that runs.
+  /// The number of downloads at a time; 1 is one after another. A lower number ends nothing that runs. To begin none, set
+  /// ``isSuspended``.
+  ///
+  /// - Precondition: A new value is positive.
   public var maxConcurrent: Int {
     get { gate.limits.total }
     set {
@@ -71,6 +83,8 @@ public final class DownloadQueue: Downloading {
   }
 
   /// The number of downloads at a time from one host and port; nil for no such limit. Redirects do not count.
+  ///
+  /// - Precondition: A new value is positive or nil.
   public var maxConcurrentPerHost: Int? {
     get { gate.limits.perHost }
     set {
@@ -87,7 +101,8 @@ public final class DownloadQueue: Downloading {
 
   // MARK: - Downloads
 
-  /// The downloads that are not over, in the order in which they were added.
+  /// The downloads that are not over, in the order in which they were added. With a list, also those that have failed or were
+  /// ended by ``Download/pause()``: they stay until they are retried, cancelled or removed.
   public var downloads: [Download] { members.all }
 
   /// Adds a download and returns at once. With `data` it continues a paused or broken one.
@@ -101,9 +116,16 @@ public final class DownloadQueue: Downloading {
     add(request, from: nil, priority: priority)
   }
 
-  private func add(_ request: DownloadRequest, from data: ResumeData?, priority: Int) -> Download {
-    downloader.start(
-      request, from: data, behind: gate, members: members, priority: priority)
+  private func add(
+    _ request: DownloadRequest, from data: ResumeData?, id: String? = nil, priority: Int
+  ) -> Download {
+    var request = request
+    // The next process may have another working directory.
+    if members.areListed, !request.isURL, let base = DownloadTarget.base(of: request.path) {
+      request.path = DownloadTarget.absolute(request.path, from: base)
+    }
+    return downloader.start(
+      request, from: data, behind: gate, members: members, id: id, priority: priority)
   }
 
   /// Adds a download again that has failed, was cancelled or was ended by ``Download/pause()``, and takes the old one out of
@@ -130,7 +152,7 @@ public final class DownloadQueue: Downloading {
 
   /// Continues all that are suspended.
   public func resumeAll() {
-    for download in downloads { download.resume() }
+    for download in members.unfinished { download.resume() }
   }
 
   /// Pauses all that are not over, and returns once they have ended. None begins in between.
@@ -147,19 +169,26 @@ public final class DownloadQueue: Downloading {
 
   @discardableResult
   private func endAll(_ end: (Download) -> Void) -> [Download] {
-    let downloads = downloads
+    let downloads = members.unfinished
     gate.holding { downloads.forEach(end) }
     return downloads
   }
 
   /// Cancels a download, if it is not over, and takes it out of the list; if `deletingFile`, also removes the file of a complete
   /// one. Returns when the partial file is removed. It stays if another download continues it.
+  ///
+  /// Only the file that the download has made is deleted. One that was there before and counts as the result (`.skip`) stays, and
+  /// so does one that has taken the name since.
   public func remove(_ download: Download, deletingFile: Bool = false) async {
     download.cancel()
     let result = await download.result
     await download.untilRemoved()
     members.forget(download)
-    if deletingFile, case .success(let file) = result { await downloader.removeFile(file.path) }
+    if deletingFile, case .success(let file) = result,
+      let identity = download.shared.withLock({ $0.published })
+    {
+      await download.work.remove(file, identity, of: download.request)
+    }
   }
 
   /// Returns when the list is written as it is now, durably. Without a list nothing is done. It is also written by itself, within

@@ -58,10 +58,12 @@ final class DownloadRegistry: Sendable {
   func remove(_ download: ObjectIdentifier) { change { $0.live[download] = nil } }
 
   /// Whether a download that is not over continues the partial file of `data`, or is to continue it.
-  func continues(_ data: ResumeData) -> Bool {
+  func continues(_ data: ResumeData) -> Bool { continues(data.checkpoint.part) }
+
+  func continues(_ part: String) -> Bool {
     let live = state.withLock { $0.live.values.compactMap(\.download) }
     return live.contains { download in
-      download.shared.withLock { $0.saved?.checkpoint.part == data.checkpoint.part }
+      download.shared.withLock { $0.saved?.checkpoint.part == part }
     }
   }
 

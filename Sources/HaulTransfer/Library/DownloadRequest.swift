@@ -5,10 +5,15 @@ import HaulSystem
 public struct DownloadRequest: Sendable {
   /// Absolute.
   public var url: String
-  /// The file to make, in a directory that is there.
-  public var path: String
+  /// The file to make, in a directory that is there. A relative path means the working directory of the moment at which the
+  /// download is started; a queue with a list makes it absolute then.
+  public var path: String {
+    didSet { isURL = false }
+  }
   /// What is asked of it.
   public var options: DownloadOptions
+  /// Whether ``path`` is the text of a URL that is no file URL: there is nothing to write to.
+  private(set) var isURL = false
 
   /// A request made of its parts.
   public init(_ url: String, to path: String, options: DownloadOptions = DownloadOptions()) {
@@ -22,9 +27,11 @@ public struct DownloadRequest: Sendable {
     self.init(url.absoluteString, to: path, options: options)
   }
 
-  /// A request made of its parts. `file` is a file URL.
+  /// A request made of its parts. `file` is a file URL. With any other URL the download fails as `pathConflict`.
   public init(_ url: URL, to file: URL, options: DownloadOptions = DownloadOptions()) {
-    self.init(url.absoluteString, to: file.path, options: options)
+    self.init(
+      url.absoluteString, to: file.isFileURL ? file.path : file.absoluteString, options: options)
+    isURL = !file.isFileURL
   }
 }
 

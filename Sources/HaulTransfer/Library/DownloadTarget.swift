@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HaulSystem
 import Synchronization
 
@@ -9,16 +10,22 @@ struct DownloadTarget: Sendable {
   private let root: FileDescriptor
   private let destination: Destination
 
-  /// - Throws: `path_conflict` where `path` names no file; `io` where its directory cannot be opened.
-  init(_ path: String) throws(TransferError) {
-    let last: String
-    (directory, last) = Self.split(path)
+  /// The target of `request`; a relative path begins at `base`.
+  ///
+  /// - Throws: `path_conflict` where its path names no file; `io` where its directory cannot be opened.
+  init(_ request: DownloadRequest, from base: String? = nil) throws(TransferError) {
+    let (path, last) = (request.path, Self.split(request.path).name)
+    directory = Self.split(path).directory
+    guard !request.isURL else {
+      throw TransferError(.pathConflict, "the target \(path) is no file URL")
+    }
     do throws(RelativePath.Invalid) {
       name = try RelativePath(last)
     } catch {
       throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
     }
-    root = try translating(try FileDescriptor.directory(directory))
+    root = try translating(
+      try FileDescriptor.directory(Self.absolute(directory, from: base ?? "")))
     parts = PartDirectory(root, locksParts: true)
     destination = Destination(root: root)
   }
@@ -28,6 +35,16 @@ struct DownloadTarget: Sendable {
     guard let slash = path.lastIndex(of: "/") else { return (".", path) }
     let directory = path[..<slash]
     return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
+  }
+
+  /// The directory at which a relative path begins now; nil where `path` is absolute.
+  static func base(of path: String) -> String? {
+    path.hasPrefix("/") ? nil : FileManager.default.currentDirectoryPath
+  }
+
+  /// `path`, where it is relative from `base` on.
+  static func absolute(_ path: String, from base: String) -> String {
+    path.hasPrefix("/") || base.isEmpty ? path : "\(base)/\(path)"
   }
 
   /// The absolute path of the directory; nil where the kernel does not tell.
@@ -102,9 +119,11 @@ struct DownloadTarget: Sendable {
   }
 
   /// Makes the part's bytes durable, gives it its name, and makes that durable.
+  ///
+  /// - Returns: the file, and which it is; nil where an older file counts as the result.
   func publish(
     _ part: PartFile, length: Int64, options: DownloadOptions
-  ) throws(TransferError) -> DownloadedFile {
+  ) throws(TransferError) -> (DownloadedFile, FileIdentity?) {
     try part.sync()
     let parent = try destination.makeParent(of: name)
     switch try destination.place(
@@ -112,13 +131,24 @@ struct DownloadTarget: Sendable {
     {
     case .placed(let name):
       try parent.sync()
-      return DownloadedFile(path: path(name), bytes: length, digest: options.digest)
+      let file = DownloadedFile(path: path(name), bytes: length, digest: options.digest)
+      return (file, try part.identity())
     case .skipped:
       try? parts.remove(part.name)
-      return try existing(.skip) ?? DownloadedFile(path: path(name), bytes: length)
+      return (try existing(.skip) ?? DownloadedFile(path: path(name), bytes: length), nil)
     case .partMissing:
       throw TransferError(.io, "the partial file \(part.name) has been taken away")
     }
+  }
+
+  /// Whether the file of that identity and length has got its name, or under the policy `rename` one of those that follow.
+  func holds(_ file: PublishedFile, _ policy: CollisionPolicy) throws(TransferError) -> Bool {
+    let found = try destination.find(name, policy: policy) {
+      (found) throws(TransferError) -> Bool in
+      guard try found.identity() == file.identity else { return false }
+      return try found.size() == file.length
+    }
+    return found != nil
   }
 
   private func path(_ name: RelativePath) -> String {
@@ -127,5 +157,37 @@ struct DownloadTarget: Sendable {
     case "/": "/\(name)"
     default: "\(directory)/\(name)"
     }
+  }
+}
+
+// MARK: - What a killed process leaves
+
+extension DownloadTarget {
+  /// Removes the partial files of the targets of `entries` that no download uses and that the resume data of none of `left` mean.
+  /// What cannot be looked at or removed stays. Blocks.
+  static func discardParts(
+    of entries: [DownloadListEntry], keepingThoseOf left: [DownloadListEntry],
+    unless isNeeded: (String) -> Bool
+  ) {
+    let kept = Set(left.compactMap { $0.resumeData?.checkpoint.part })
+    let targets = entries.map { split($0.request.path) }
+    for (directory, list) in Dictionary(grouping: targets, by: \.directory) {
+      guard let root = try? FileDescriptor.directory(directory) else { continue }
+      let parts = PartDirectory(root, locksParts: true)
+      let names = Set(list.map(\.name))
+      for part in (try? parts.names(startingWith: ".")) ?? [] where isPart(part, ofAny: names) {
+        // Also an empty one of the last second: nobody would look for it again.
+        if !kept.contains(part), !isNeeded(part) { _ = try? parts.discard(part) }
+      }
+    }
+  }
+
+  /// Whether ``newPartName()`` may have given the name for one of these files.
+  private static func isPart(_ part: String, ofAny names: Set<String>) -> Bool {
+    guard let mark = part.ranges(of: mark).last else { return false }
+    let stem = part[..<mark.lowerBound].dropFirst()
+    if names.contains(String(stem)) { return true }
+    // The end of a long name is missing.
+    return part.utf8.count > 225 && names.contains { $0.hasPrefix(stem) }
   }
 }

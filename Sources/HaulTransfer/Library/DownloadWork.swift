@@ -11,6 +11,14 @@ protocol DownloadWork: Sendable {
 
   /// Removes the partial file.
   func discard(_ data: ResumeData) async
+
+  /// Removes the complete file, if it is still the one of this identity.
+  func remove(_ file: DownloadedFile, _ identity: FileIdentity, of request: DownloadRequest) async
+}
+
+extension DownloadWork {
+  func remove(_ file: DownloadedFile, _ identity: FileIdentity, of request: DownloadRequest) async {
+  }
 }
 
 /// How far an attempt is.

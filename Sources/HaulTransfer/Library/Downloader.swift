@@ -24,6 +24,7 @@ public final class Downloader: Downloading {
   /// Starts a thread for the network and four for the disk. They end when the downloader and its downloads
   /// have gone. `monitor` receives every event of every download.
   ///
+  /// - Precondition: ``DownloaderConfiguration/maxConcurrent`` is positive.
   /// - Throws: `io` where the system does not give them.
   public init(
     _ configuration: Configuration = Configuration(), monitor: (any DownloadMonitor)? = nil
@@ -44,13 +45,14 @@ public final class Downloader: Downloading {
   /// Starts one that has to pass a queue's gate first, as one of its members.
   func start(
     _ request: DownloadRequest, from data: ResumeData?, behind other: DownloadGate?,
-    members: DownloadMembers?, priority: Int
+    members: DownloadMembers?, id: String? = nil, priority: Int
   ) -> Download {
+    let work = FileWork(engine, io, base: DownloadTarget.base(of: request.path))
     let download = Download(
-      request, from: data, work: FileWork(engine, io),
+      request, from: data, work: work,
       gates: [other, gate].compactMap(\.self), monitors: [monitor].compactMap(\.self),
       registry: registry, members: members, priority: priority)
-    members?.add(download)
+    members?.add(download, id: id)
     if registry.add(download) { download.enter() } else { download.beginPause() }
     return download
   }
@@ -58,9 +60,8 @@ public final class Downloader: Downloading {
   /// Has a queue's list written by ``shutdown()``.
   func keep(_ list: DownloadMembers) { registry.add(list) }
 
-  func removeFile(_ path: String) async {
-    await io.run { _ = unsafe unlink(path) }
-  }
+  /// Whether a download that is not over continues the partial file of that name, or is to continue it.
+  func continues(_ part: String) -> Bool { registry.continues(part) }
 
   /// Ends all downloads as `cancelled`, and returns when their partial files are removed and all connections are closed. Paused
   /// downloads, and those in the list of a queue, keep their partial files, and the lists are written. Later downloads end as

@@ -5,12 +5,15 @@ import Synchronization
 final class FileWork: DownloadWork {
   private let engine: Engine
   private let io: IOPool
+  /// Where a relative path begins.
+  private let base: String?
   /// The transfer under way.
   private let transfer = Mutex<PartTransfer?>(nil)
 
-  init(_ engine: Engine, _ io: IOPool) {
+  init(_ engine: Engine, _ io: IOPool, base: String?) {
     self.engine = engine
     self.io = io
+    self.base = base
   }
 
   func stop() { transfer.withLock(\.self)?.stop() }
@@ -38,6 +41,13 @@ final class FileWork: DownloadWork {
     }
   }
 
+  func remove(_ file: DownloadedFile, _ identity: FileIdentity, of request: DownloadRequest) async {
+    await io.run { [base] in
+      let target = try? DownloadTarget(request, from: base)
+      _ = try? target?.parts.removeFile(DownloadTarget.split(file.path).name, identity)
+    }
+  }
+
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError> {
     do throws(TransferError) {
       return .success(try await fetch(download))
@@ -50,8 +60,8 @@ final class FileWork: DownloadWork {
 
   private func fetch(_ download: Download) async throws(TransferError) -> DownloadedFile {
     let (request, data) = (download.request, download.shared.withLock { $0.saved })
-    let (target, order, existing) = try await io.run { () throws(TransferError) in
-      let target = try DownloadTarget(request.path)
+    let (target, order, existing) = try await io.run { [base] () throws(TransferError) in
+      let target = try DownloadTarget(request, from: base)
       let existing = try target.existing(request.options.ifExists)
       let order = try Self.order(request, target, data?.checkpoint)
       // The file that is there counts as the result, so nothing will be continued.
@@ -79,6 +89,9 @@ final class FileWork: DownloadWork {
     download.remember(Self.progress(of: transfer))
     self.transfer.withLock { $0 = nil }
     defer { transfer.unlockPart() }
+    if case .complete(let part, let length) = outcome {
+      await download.members?.willPublish(part, length: length, of: download)
+    }
     return try await io.run { () throws(TransferError) in
       try Self.end(outcome, transfer, target, download)
     }
@@ -170,7 +183,9 @@ final class FileWork: DownloadWork {
         if case .failed(let error) = outcome { throw error }
         throw TransferError(.cancelled, "the download was ended")
       }
-      var file = try target.publish(part, length: length, options: download.request.options)
+      var (file, identity) = try target.publish(
+        part, length: length, options: download.request.options)
+      download.shared.withLock { $0.published = identity }
       file.response = download.response
       remove(transfer.partNames.filter { $0 != part.name }, target)
       return file

@@ -166,6 +166,17 @@ struct ArticleOptionTests {
     // End
     for download in queue.downloads { _ = try await download.value }
     try await queue.save()
+    // The file is there by now.
+    let failed = queue.start(list[0])
+    _ = await failed.result
+    // Article ManyFiles
+    for download in queue.downloads {
+      guard case .failure(let error)? = download.currentResult else { continue }
+      print(download.request.url, error.message)
+      if error.status == 404 { await queue.remove(download) } else { queue.retry(download) }
+    }
+    // End
+    #expect(queue.downloads.count == 1 && queue.downloads[0] !== failed)
   }
 
   @Test func `events`() async throws {
