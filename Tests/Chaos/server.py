@@ -13,7 +13,10 @@ import psycopg2
 
 import place
 
+# A crash makes PostgreSQL forget what autovacuum is to tidy away. Here one comes every half a minute, often before autovacuum has looked
+# for the first time (each minute by default): rows that are gone would stay for as long as the run lasts, and claims look at them.
 SETTINGS = f"""
+autovacuum_naptime = 5s
 listen_addresses = '{place.SERVER}'
 unix_socket_directories = ''
 max_connections = 100
