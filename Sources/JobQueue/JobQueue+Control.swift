@@ -85,12 +85,12 @@ extension JobQueue {
   /// The most jobs that ``affected(_:in:)`` counts.
   package static let mostAffected = 1_000_000
 
-  /// How many jobs of `selector`, or of the pool where it is empty, are in each of these states now; at most ``mostAffected`` are counted.
+  /// How many jobs of `selector` are in each of these states now; at most ``mostAffected`` are counted.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func affected(
     _ selector: JobSelector, in states: [JobState]
   ) async throws -> [(state: JobState, count: Int)] {
-    if selector != JobSelector() { try await requireNames(selector) }
+    try await requireNames(selector)
     let rows = try await rows(
       """
       SELECT state::text AS state, count(*)::int AS count FROM (

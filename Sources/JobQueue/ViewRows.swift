@@ -151,8 +151,11 @@ package struct HostRow: Sendable, Decodable, Equatable {
   /// The least number of seconds between starts.
   package let interval: Double
   package let burst: Int
-  /// Its paused jobs; nil from a database of an older version.
+  /// Its paused jobs, at most ``mostHeld``; nil from a database of an older version.
   package let held: Int64?
+
+  /// The most paused jobs that are counted.
+  package static let mostHeld = 1000
 }
 
 /// A row of `haul.batches`.

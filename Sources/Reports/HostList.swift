@@ -24,9 +24,8 @@ extension HostRow {
   /// The reason, with what it counts.
   package var idle: String {
     guard let whyIdle else { return "-" }
-    return if whyIdle == IdleReason.held.rawValue, let held { "\(whyIdle) (\(held))" } else {
-      whyIdle
-    }
+    guard whyIdle == IdleReason.held.rawValue, let held else { return whyIdle }
+    return "\(whyIdle) (\(held < Self.mostHeld ? "" : "at least ")\(held))"
   }
 
   /// What programs get besides.

@@ -11,9 +11,8 @@ extension QueueService {
     if workers.isEmpty {
       let start = WorkerStart(
         store: store, queue: mounted ? queue : nil, scheme: schemes.sorted().first)
-      return [
-        Obstacle(.unserved, queue, start: start).sentence(of: nil)
-      ]
+      let network = addresses.map(\.description).min().map { " --allow-net \($0)" } ?? ""
+      return [Obstacle(.unserved, queue, start: start).sentence(of: nil) + network]
     }
     var found: [String] = []
     if paused {
@@ -25,7 +24,7 @@ extension QueueService {
     }
     if let first = schemes.first {
       found.append(
-        "no worker of the queue \(queue) fetches \(schemes.joined(separator: " or ")) URLs: their jobs will fail; "
+        "no worker of the queue \(queue) fetches \(schemes.joined(separator: " or ")) URLs: such jobs will fail; "
           + "start one with --allow-scheme \(first)")
     }
     let addresses = addresses.filter { address in

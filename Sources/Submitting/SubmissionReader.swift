@@ -189,14 +189,14 @@ package struct SubmissionReader {
     let url = try WebURL(entry.url, schemes: schemes)
     if let error = url.noFile { throw error }
     try SubmissionCheck.url(entry.url, parsed: url)
-    reach.note(url)
     try SubmissionCheck.options(of: entry)
     if let path = entry.path { try SubmissionCheck.path(path) }
     var options = entry.options
     options.mirrors = try mirrors(of: entry, besides: url)
+    let path = try entry.path ?? path(of: url, in: entry.directory)
+    reach.note(url)
     return SubmitLine(
-      line: entry.line, url: url.text, host: url.hostKey,
-      path: try entry.path ?? path(of: url, in: entry.directory),
+      line: entry.line, url: url.text, host: url.hostKey, path: path,
       priority: entry.priority, options: options == JobOptions() ? nil : options)
   }
 

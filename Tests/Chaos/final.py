@@ -33,7 +33,7 @@ SELECT job, token, worker, result::text, resumed_at, extract(epoch FROM started_
 STARTS = """
 SELECT extract(epoch FROM a.started_at)::float8 FROM haul.attempt a JOIN haul.job j ON j.id = a.job
 JOIN haul.host h ON h.id = j.host WHERE h.name = %s ORDER BY 1"""
-# Of a failed job what is durable is kept for a retry; of any other that has ended nothing is.
+# Of a failed or cancelled job what is durable is kept for a retry; of a completed one nothing is.
 KEPT = "SELECT c.job FROM haul.checkpoint c JOIN haul.outcome o ON o.job = c.job WHERE o.state IN ('failed', 'cancelled')"
 # The time of a rename is the file system's, which counts in ticks of 4 ms.
 TICK = 0.05

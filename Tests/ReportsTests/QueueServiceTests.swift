@@ -27,6 +27,7 @@ struct QueueServiceTests {
     #expect(
       warnings([], isMounted: true, schemes: ["ftp"]).first?.hasSuffix(
         "haul worker --store main=DIRECTORY --queue films --allow-scheme ftp") == true)
+    #expect(warnings([], addresses: ["10.1.2.3"]).first?.hasSuffix(" --allow-net 10.1.2.3") == true)
     #expect(warnings([web]).isEmpty)
     #expect(
       warnings([web], isPaused: true) == [
@@ -37,7 +38,7 @@ struct QueueServiceTests {
   @Test func `a scheme or an address that no worker of the queue may reach`() {
     #expect(
       warnings([web], schemes: ["sftp", "ftp"]) == [
-        "no worker of the queue films fetches ftp or sftp URLs: their jobs will fail; start one with --allow-scheme ftp"
+        "no worker of the queue films fetches ftp or sftp URLs: such jobs will fail; start one with --allow-scheme ftp"
       ])
     #expect(
       warnings([web], addresses: ["10.1.2.3"]) == [

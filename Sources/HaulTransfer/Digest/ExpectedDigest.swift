@@ -50,7 +50,7 @@ public struct ExpectedDigest: Sendable, Hashable {
     }
     for separator in [":", "-"] as [Character] {
       // An algorithm's name may have a hyphen of its own.
-      let ends = text.indices.filter { text[$0] == separator }
+      let ends = text.indices.prefix(16).filter { text[$0] == separator }
       for end in ends where DigestAlgorithm(spelled: String(text[..<end])) != nil {
         return "\(text[..<end])=\(text[text.index(after: end)...])"
       }

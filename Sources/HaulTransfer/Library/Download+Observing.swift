@@ -43,8 +43,11 @@ extension Download {
 
   /// Returns whether to go on.
   private func tick() -> Bool {
+    let before = shared.withLock { $0.sentProgress }
     let progress = look().progress
     return shared.withLock { state in
+      // What was sent meanwhile is newer.
+      if state.sentProgress != before { return state.result == nil }
       guard state.result == nil, !state.observers.isEmpty else {
         state.ticker = nil
         return false

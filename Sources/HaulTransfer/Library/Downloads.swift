@@ -1,6 +1,7 @@
 /// The results of several downloads, in the order of completion.
 ///
-/// A download begins when a place is free and no more results wait than may run at once: who takes them late holds up the rest.
+/// Downloads that run, results that nobody has taken, and the result that the loop works on are together at most as many as may
+/// run at once: a slow loop holds up the rest.
 ///
 /// What is left is cancelled when a loop over it is left, when the task that runs the loop is cancelled, when the last copy of
 /// this value goes, and by ``cancel()``. Partial files are removed soon after; ``Downloader/shutdown()`` waits for that.

@@ -162,17 +162,24 @@ COMMENT ON FUNCTION haul.part_grace(haul.job_state) IS
 
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
+  PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
+  -- The record goes before the file. A retry locks the outcome too: it comes before, and the part stays, or after.
+  WITH late AS (
+    SELECT o.job FROM haul.outcome o
+    WHERE o.job IN (SELECT e.job FROM jsonb_to_recordset(p_parts) AS e(job bigint))
+      AND o.finished_at < clock_timestamp() - haul.part_grace(o.state)
+    ORDER BY o.job FOR UPDATE SKIP LOCKED)
+  DELETE FROM haul.checkpoint c USING late WHERE c.job = late.job AND c.instance = p_instance;
   RETURN (SELECT coalesce(jsonb_agg(jsonb_build_object('job', e.job, 'token', e.token)), '[]')
     FROM jsonb_to_recordset(p_parts) AS e(job bigint, token bigint)
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = e.job)
-      AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = e.job AND c.instance = p_instance
-        AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job
-          AND o.finished_at < clock_timestamp() - haul.part_grace(o.state))));
+      AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = e.job AND c.instance = p_instance));
 END
 $$;
 COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
   'Which of these part files, [{"job", "token"}], of a store instance nobody needs any more, in the same form. A part '
-  'file is needed while its job runs or has a checkpoint in this instance, and for part_grace() after its end.';
+  'file is needed while its job runs or has a checkpoint in this instance. Deletes the checkpoints of jobs that have '
+  'ended longer ago than part_grace().';

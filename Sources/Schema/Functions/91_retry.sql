@@ -27,6 +27,7 @@ DECLARE
   v_jobs bigint[];
   v_late bigint[];
   v_due integer;
+  v_back integer;
 BEGIN
   since := coalesce(p_since, clock_timestamp());
   PERFORM haul.require_read_committed();
@@ -42,6 +43,13 @@ BEGIN
     more := false;
     RETURN;
   END IF;
+  -- A running job that is told to cancel counts as cancelled, and runs on. If its worker has stopped it, it waits again.
+  UPDATE haul.lease l SET command = NULL WHERE l.job IN (
+    SELECT k.job FROM haul.lease k
+    WHERE k.command = 'cancel' AND (v_ids IS NULL OR k.job = ANY (v_ids))
+      AND haul.matches(p_selector, k.job, 'cancelled', NULL)
+    ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE);
+  GET DIAGNOSTICS v_back = ROW_COUNT;
   v_ended := ARRAY(
     SELECT o.job FROM haul.outcome o
     WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
@@ -61,12 +69,13 @@ BEGIN
   GET DIAGNOSTICS v_due = ROW_COUNT;
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
-  changed := cardinality(v_jobs) + v_due;
+  changed := cardinality(v_jobs) + v_due + v_back;
   more := cardinality(v_ended) = p_limit;
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
-  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). One that '
+  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). A running '
+  'job that is told to cancel is cancelled no more. One that '
   'waits for its next try and is named by its id is due at once. p_if_exists (fail, skip, replace or rename) is what '
   'they do from now on where a file stands in their way; NULL = what they did. p_since = since of the first call, so '
   'that what fails again meanwhile is not queued twice.';

@@ -163,6 +163,17 @@ COMMENT ON COLUMN haul.policies.hosts IS 'Hosts with jobs so far that the patter
 COMMENT ON COLUMN haul.policies.min_interval IS 'The least time between starts, pool-wide.';
 COMMENT ON COLUMN haul.policies.burst IS 'Starts that may follow each other at once after a pause.';
 
+-- By the index alone: for a host without paused jobs the planner may prefer to read those of all others.
+CREATE OR REPLACE FUNCTION haul.held_of(p_host integer, p_limit integer) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+BEGIN
+  RETURN (SELECT count(*) FROM (SELECT FROM haul.held d WHERE d.host = p_host LIMIT least(p_limit, 1000)) s);
+END
+$$;
+COMMENT ON FUNCTION haul.held_of(integer, integer) IS
+  'How many paused jobs a host has; no more than p_limit and 1,000 are looked at.';
+
 CREATE OR REPLACE VIEW haul.hosts AS
 SELECT h.name AS host, h.in_flight AS running, h.cap,
   w.waiting,
@@ -172,7 +183,7 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
       THEN CASE WHEN h.in_flight >= h.policy_cap THEN 'full' WHEN h.failures < 0 THEN 'unanswered'
         ELSE 'adaptive' END
     WHEN NOT w.waiting
-      THEN CASE WHEN EXISTS (SELECT FROM haul.held d WHERE d.host = h.id) THEN 'held' ELSE 'empty' END
+      THEN CASE WHEN haul.held_of(h.id, 1) > 0 THEN 'held' ELSE 'empty' END
     WHEN w.all_paused THEN 'paused'
     WHEN w.all_stand THEN 'unserved'
     WHEN haul.next_start(h.min_interval, h.burst, h.next_start) > clock_timestamp() THEN 'interval'
@@ -182,7 +193,7 @@ SELECT h.name AS host, h.in_flight AS running, h.cap,
   coalesce(h.range_unsafe_until > clock_timestamp(), false) AS range_unsafe,
   CASE WHEN h.blocked_until > clock_timestamp() THEN h.block_reason END AS block_reason,
   h.policy_cap, h.min_interval, h.burst,
-  (SELECT count(*) FROM haul.held d WHERE d.host = h.id) AS held
+  haul.held_of(h.id, 1000) AS held
 FROM haul.host h
 CROSS JOIN LATERAL (
   SELECT coalesce(bool_or(n.is_there), false) AS waiting,
@@ -215,7 +226,7 @@ COMMENT ON COLUMN haul.hosts.cap IS
 COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it that are neither held nor scheduled for later.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
   'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), '
-  'unanswered (one transfer runs, and the host has not sent a byte yet), held (all its jobs that wait are paused), '
+  'unanswered (one transfer runs, and the host has not sent a byte yet), held (jobs are paused, and none is ready), '
   'empty, paused (its queues are), '
   'unserved (its queues are paused or no live worker takes their jobs) or interval; NULL when something may start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS
@@ -229,7 +240,7 @@ COMMENT ON COLUMN haul.hosts.block_reason IS 'Why it is blocked: the error class
 COMMENT ON COLUMN haul.hosts.policy_cap IS 'How many may run at once by its policy.';
 COMMENT ON COLUMN haul.hosts.min_interval IS 'The least time between starts, by its policy.';
 COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once after a pause, by its policy.';
-COMMENT ON COLUMN haul.hosts.held IS 'Its paused jobs.';
+COMMENT ON COLUMN haul.hosts.held IS 'Its paused jobs; no more than 1,000 are looked at.';
 
 CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,

@@ -114,7 +114,7 @@ struct UpCommand: HaulCommand {
     let allowed = networks.map(\.description).joined(separator: ", ")
     return networks.isEmpty
       ? "private networks are refused (--allow-net CIDR allows some)"
-      : "of private networks \(allowed) alone \(networks.count == 1 ? "is" : "are") allowed"
+      : "only these private networks are allowed: \(allowed)"
   }
 
   private static func greet(
@@ -125,8 +125,8 @@ struct UpCommand: HaulCommand {
     let note =
       set.isEmpty
       ? ""
-      : "\n\n\(set.joined(separator: ", ")) \(set.count == 1 ? "is" : "are") set, and 'haul up' does not heed \(set.count == 1 ? "it" : "them"): "
-        + "commands that do go to another database.\nFor this pool, call them without, as below."
+      : "\n\n'haul up' ignores \(set.joined(separator: ", ")). Other commands use \(set.count == 1 ? "it" : "them") and go to another database.\n"
+        + "For this pool, run them as below."
     StandardStream.say(
       """
 

@@ -8,7 +8,8 @@ struct CancelCommand: ControlCommand {
   static let abstract = "End jobs without their files, or take that back."
   static let discussion = """
     Waiting and paused jobs end at once; a running one is asked to stop and counted. A finished file is never touched. A partial \
-    one is kept for an hour: until then --undo, or 'haul retry', continues the download, and after that it begins at 0. With \
+    one is kept for an hour: until then --undo, or 'haul retry', continues the download, and after that it begins at 0. --undo queues all cancelled jobs that \
+    it is given, those that were paused before included. With \
     --batch alone none of its jobs starts from now on, however long it takes to end them all.
     """
   static let examples = [
@@ -42,6 +43,7 @@ struct CancelCommand: ControlCommand {
   }
 
   func note(_ count: Int) -> String {
-    undo ? "" : "; within an hour the same command with --undo takes that back without loss"
+    undo || selectors.state != nil || selectors.error != nil
+      ? "" : "; within an hour --undo queues them again and keeps their partial files"
   }
 }

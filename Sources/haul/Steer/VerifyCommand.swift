@@ -120,7 +120,9 @@ struct VerifyCommand: HaulCommand {
     defer { display.finish() }
     try await run.compare(countsFirst: isOnTerminal)
     run.tally.sample = sample?.argument
-    guard run.tally.looked > 0, selectors.selector(ids: ids) == JobSelector() else {
+    guard run.tally.looked > 0, since == nil, sample == nil,
+      selectors.selector(ids: ids) == JobSelector()
+    else {
       return run.tally
     }
     // Where this login may not, 'haul check' goes on to recommend a verification.

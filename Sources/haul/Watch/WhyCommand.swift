@@ -36,11 +36,12 @@ struct WhyCommand: HaulCommand {
   func perform() async throws {
     let selector = selectors.selector(ids: ids)
     let standing = try await database.withQueue { queue in
-      let counts = try await queue.affected(selector, in: JobAction.live)
-      let failed = counts.isEmpty ? try await queue.affected(selector, in: [.failed]) : []
+      let counts =
+        selector == JobSelector()
+        ? try await Self.left(in: queue) : try await queue.affected(selector, in: JobAction.live)
       return JobsStanding(
-        counts: counts, failed: failed.reduce(0) { $0 + $1.count },
-        obstacle: try await lookFor(selector, counts, queue))
+        counts: counts, failed: counts.isEmpty ? try await Self.failed(selector, queue) : 0,
+        obstacle: counts.isEmpty ? nil : try await lookFor(selector, counts, queue))
     }
     try output.print(
       [
@@ -53,13 +54,30 @@ struct WhyCommand: HaulCommand {
       ], orSay: standing.paragraph(of: words))
   }
 
+  /// What is left to do in the whole pool, without a look at the jobs that have ended.
+  private static func left(
+    in queue: JobQueue
+  ) async throws -> [(state: JobState, count: Int)] {
+    let rows = try await queue.queues()
+    let columns: [(JobState, (QueueRow) -> Int64)] = [
+      (.interrupted, \.interrupted), (.paused, \.held), (.queued, \.queued), (.running, \.running),
+      (.scheduled, \.scheduled),
+    ]
+    return columns.map { state, column in (state, Int(rows.reduce(0) { $0 + column($1) })) }
+      .filter { $0.1 > 0 }
+  }
+
+  private static func failed(_ selector: JobSelector, _ queue: JobQueue) async throws -> Int {
+    if selector == JobSelector() { return Int(try await queue.totals().failed) }
+    return try await queue.affected(selector, in: [.failed]).reduce(0) { $0 + $1.count }
+  }
+
   /// What stands in the way of the jobs that wait.
   private func lookFor(
     _ selector: JobSelector, _ counts: [(state: JobState, count: Int)], _ queue: JobQueue
   ) async throws -> Obstacle? {
     var ofBatch = JobSelector()
     ofBatch.batch = selector.batch
-    if counts.isEmpty { return nil }
     if let batch = selector.batch, selector == ofBatch {
       return try await queue.obstacle(to: AwaitedJobs(batches: [batch]))
     }

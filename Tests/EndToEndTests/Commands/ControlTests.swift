@@ -67,6 +67,7 @@ import Testing
       }
       try await pool.stop(worker)
       #expect(try pool.parts().count == (isLate ? 0 : 1))
+      #expect(try await pool.value("SELECT count(*) FROM haul.checkpoint") == (isLate ? 0 : 1))
       #expect(!FileManager.default.fileExists(atPath: pool.directory + "/file"))
       #expect(try await pool.violations() == [])
 

@@ -230,7 +230,7 @@ struct UpTests {
     }
     #expect(
       lines.contains {
-        $0.hasPrefix("HAUL_DATABASE_URL, PGUSER are set, and 'haul up' does not heed them")
+        $0.hasPrefix("'haul up' ignores HAUL_DATABASE_URL, PGUSER. Other commands use them")
       })
     #expect(lines.contains { $0.hasPrefix("  env -u HAUL_DATABASE_URL -u PGUSER haul submit URL") })
     #expect(

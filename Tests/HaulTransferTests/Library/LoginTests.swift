@@ -153,7 +153,6 @@ struct LoginTests {
     #expect(origin.log.value.exchanges.count == 1)
   }
 
-  /// It is given no cookies back, and takes none away.
   /// However the hook takes the cancellation of its task: with an answer, a right one or none, at once or late.
   @Test(arguments: ["suspend", "pause", "cancel", "time out"], [true, false])
   func `a stop while a login is asked for ends as any stop does`(
@@ -164,7 +163,7 @@ struct LoginTests {
     let answer = Gate("the answer")
     let downloader = try Downloader(.test)
     var request = DownloadRequest(origin.url("/"), to: directory.path("a"))
-    request.options.timeout = stop == "time out" ? .milliseconds(50) : nil
+    request.options.timeout = stop == "time out" ? .seconds(2) : nil
     request.options.authenticate = { _ in
       isAsked.open()
       try? await answer.wait()
@@ -213,6 +212,7 @@ struct LoginTests {
         && error?.message.contains("later") == false, "\(error?.message ?? "")")
   }
 
+  /// It is given no cookies back, and takes none away.
   @Test func `a request that never began leaves the jar alone`() async throws {
     let origin = try OriginServer { _, reply in
       try reply.text(fields: "Set-Cookie: id=7; Path=/", "in")

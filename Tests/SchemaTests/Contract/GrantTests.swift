@@ -30,7 +30,7 @@ struct GrantTests {
       "schema_version", "oldest_served_version", "redacted", "shown_options", "url_in_use",
       "range_bytes", "whole", "session_grace",
       "live_workers",
-      "serving_workers", "is_queue_served", "unserved_queues", "stalled_queues",
+      "serving_workers", "held_of", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "keeps_progress",
       "names", "obstacle", "pool_id", "places", "next_start", "held_snapshots", "standby_snapshots",
       "open_transactions", "sees_all_sessions", "recorded_digests",

@@ -78,6 +78,23 @@ struct ControlTests {
     }
   }
 
+  /// 1. A running job is told to cancel. 2. That is taken back. 3. Its worker has stopped it meanwhile, or has heard nothing.
+  @Test func `a cancellation that no worker has carried out is taken back`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2, batch: "b")
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(2).sorted { $0.job < $1.job }
+      #expect(try await pool.jobs.control(.cancel, Self.ids([jobs[0]])) == 1)
+      var undone = JobSelector()
+      undone.batch = "b"
+      undone.state = .cancelled
+      #expect(try await pool.jobs.control(.retry, undone) == 1)
+      #expect(try await worker.end(leases[0], .released) == "queued")
+      #expect(try await worker.end(leases[1], .released) == "queued")
+      #expect(try await pool.states() == ["queued": 2])
+    }
+  }
+
   @Test func `waiting jobs of every kind are paused, resumed and cancelled`() async throws {
     try await Pool.open { pool in
       let queued = try await pool.submit(2, batch: "b")
