@@ -43,7 +43,8 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  -- A running job that is told to cancel counts as cancelled, and runs on. If its worker has stopped it, it waits again.
+  -- A running job that is told to cancel counts as cancelled, and runs on. If its worker has stopped it, it waits
+  -- again.
   UPDATE haul.lease l SET command = NULL WHERE l.job IN (
     SELECT k.job FROM haul.lease k
     WHERE k.command = 'cancel' AND (v_ids IS NULL OR k.job = ANY (v_ids))

@@ -51,7 +51,8 @@ GRANT EXECUTE ON FUNCTION haul.ensure_partitions(bigint) TO haul_worker, haul_su
 GRANT EXECUTE ON FUNCTION
   haul.redacted(text), haul.shown_options(jsonb), haul.url_in_use(text, jsonb, smallint),
   haul.range_bytes(int8multirange), haul.whole(numeric), haul.session_grace(), haul.live_workers(integer[]),
-  haul.serving_workers(integer), haul.held_of(integer, integer), haul.is_queue_served(integer, integer), haul.unserved_queues(), haul.stalled_queues(),
+  haul.serving_workers(integer), haul.held_of(integer, integer),
+  haul.is_queue_served(integer, integer), haul.unserved_queues(), haul.stalled_queues(),
   haul.held_snapshots(), haul.standby_snapshots(), haul.open_transactions(), haul.sees_all_sessions(),
   haul.places(integer, integer), haul.next_start(interval, integer, timestamptz),
   haul.disposition(text), haul.keeps_progress(text), haul.check_selector(jsonb), haul.names(text, text), haul.pool_id(),
