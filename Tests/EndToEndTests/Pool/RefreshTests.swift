@@ -66,7 +66,7 @@ import Testing
       let output = try await pool.haul(
         ["submit", "--on-duplicate", "refresh", "--json", nginx.url("/added")] + urls)
       #expect(
-        output.standardOutput == [
+        output.objects == [
           #"{"submitted":1,"skipped":0,"requeued":0,"replaced":0,"refreshed":4,"batch":null}"#
         ])
       try await work(pool)

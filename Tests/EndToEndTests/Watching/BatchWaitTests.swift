@@ -24,7 +24,7 @@ import Testing
       let good = try await pool.haul(["batch", "wait", "tuesday", "--json"])
       #expect(good.exit == .code(0))
       #expect(
-        good.standardOutput == [
+        good.objects == [
           #"{"batch":"tuesday","completed":1,"failed":0,"cancelled":0,"bytes":4096,"errors":{}}"#
         ])
       let unknown = try await pool.haul(["batch", "wait", "tuesday", "wednesday"])

@@ -109,7 +109,7 @@ struct ProgressTests {
       let result = try await quiet.child.result()
       #expect(result.standardError == [])
       #expect(
-        result.standardOutput == [
+        result.objects == [
           #"{"batch":"monday","completed":1,"failed":0,"cancelled":0,"bytes":8388608,"errors":{}}"#
         ])
     }

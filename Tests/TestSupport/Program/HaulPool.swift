@@ -57,7 +57,7 @@ package final class HaulPool: Sendable {
     guard output.exit == .code(0) else {
       throw HaulFailed(arguments: arguments, output: output)
     }
-    return output.standardOutput.map { $0.replacing(/,"pool":"[^"]*"}$/, with: "}") }
+    return output.objects
   }
 
   /// Starts a command of `haul` that runs on, with its log in JSON; the database is the pool's.
@@ -154,4 +154,11 @@ package struct HaulFailed: Error, CustomStringConvertible {
 package struct NotOneRow: Error {
   package let sql: String
   package let count: Int
+}
+
+extension ChildProcess.Output {
+  /// The lines of standard output, of JSON objects without the member that names the pool.
+  package var objects: [String] {
+    standardOutput.map { $0.replacing(/,"pool":"[^"]*"}$/, with: "}") }
+  }
 }
