@@ -36,7 +36,6 @@ struct CheckCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    // The pool first: which one it is counts more than all else.
     var findings: [CheckFinding] = []
     var code = ExitCode.configuration
     var known = CheckVerdicts.KnownStores()
@@ -60,7 +59,10 @@ struct CheckCommand: HaulCommand {
             ? "Only the database knows which stores are this machine's; those of --store are looked at without it."
             : "Stores are looked at without the database."))
     }
-    findings.append(CheckVerdicts.libraries(.linked, libpq: PostgresLibrary.version))
+    // Which pool it is counts more than all else.
+    findings.insert(
+      CheckVerdicts.libraries(.linked, libpq: PostgresLibrary.version),
+      at: findings.first?.what == "pool" ? 1 : 0)
     findings += lookAtStores(known)
     try report(findings)
     if findings.contains(where: { $0.verdict == .fail }) { throw ExitError(code) }
