@@ -87,7 +87,7 @@ package struct ExchangeResult: Sendable {
   package var outcome: ExchangeOutcome
   /// Body bytes handed to the sink.
   package var bytes: Int64
-  /// The beginning of the body of a head that the sink rejected; it may be empty for all that.
+  /// The beginning of the body after a head that the sink rejected. Empty if none of it was read.
   package var refusedBody: [UInt8] = []
   /// The request's cookies and those that the server has set, without what has expired.
   package var cookies: [String] = []

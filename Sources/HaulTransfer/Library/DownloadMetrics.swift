@@ -35,7 +35,7 @@ extension Download {
       before = total.received
     }
 
-    /// The attempt has received so many bytes in all.
+    /// Records the number of bytes that the attempt has received.
     mutating func fetched(_ bytes: Int64) { total.received = before + bytes }
 
     mutating func end(now: ContinuousClock.Instant) {

@@ -1,7 +1,7 @@
 /// The results of several downloads, in the order of completion.
 ///
-/// Downloads that run, results that nobody has taken, and the result that the loop works on are together at most as many as may
-/// run at once: a slow loop holds up the rest.
+/// A result keeps the place of its download until the loop asks for the next result. So a slow loop delays the downloads that have
+/// not begun.
 ///
 /// What is left is cancelled when a loop over it is left, when the task that runs the loop is cancelled, when the last copy of
 /// this value goes, and by ``cancel()``. Partial files are removed soon after; ``Downloader/shutdown()`` waits for that.

@@ -192,7 +192,7 @@ package final class FileWriter: Sendable {
     pool.submit { [weak self] in self?.catchUpByTurns() }
   }
 
-  /// Returns whether there may be more. Once the digests have all that is written, the next write goes on with it.
+  /// Returns whether there may be more. When the digests include all bytes that are written, the next write adds to them.
   private func catchUpByBlock() -> Bool {
     guard let file = opened.withLock({ $0 }) else { return false }
     let written = state.withLock { $0.failure == nil ? $0.written.prefixEnd : 0 }
@@ -301,7 +301,7 @@ package final class FileWriter: Sendable {
     unsafe addToDigest(bytes, at: offset)
   }
 
-  /// Goes on with the digests where `bytes` contains their next byte.
+  /// Adds to the digests the part of `bytes` that begins with their next byte.
   private func addToDigest(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
     running.withLock { running in
       let end = offset + Int64(bytes.count)

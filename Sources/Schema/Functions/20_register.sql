@@ -59,7 +59,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- Of more than that nothing is said, which keeps nobody from anything.
+  -- A longer list counts as unknown.
   UPDATE haul.worker w SET
     schemes = CASE WHEN cardinality(p_schemes) <= 16
       THEN ARRAY(SELECT left(s, 16) FROM unnest(p_schemes) AS s WHERE s IS NOT NULL) END,
@@ -70,7 +70,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.tell_reach(bigint, text, text[], inet[]) IS
   'Records what a worker may fetch: URLs of these schemes, and from these networks besides public addresses. NULL = '
-  'unknown. People are told by it; no claim depends on it.';
+  'unknown. Commands show it to people; no claim depends on it.';
 
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$

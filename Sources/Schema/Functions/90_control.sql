@@ -254,12 +254,7 @@ BEGIN
     more := false;
     RETURN;
   END IF;
-  UPDATE haul.lease l SET command = NULL WHERE l.job IN (
-    SELECT k.job FROM haul.lease k
-    WHERE k.command = 'pause' AND (v_ids IS NULL OR k.job = ANY (v_ids))
-      AND haul.matches(p_selector, k.job, 'running', NULL)
-    ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE);
-  GET DIAGNOSTICS v_back = ROW_COUNT;
+  v_back := haul.take_back_command(p_selector, 'pause', 'running', p_limit);
   WITH moved AS (
     DELETE FROM haul.held h WHERE h.job IN (
       SELECT k.job FROM haul.held k

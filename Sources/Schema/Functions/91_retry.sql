@@ -1,3 +1,23 @@
+CREATE OR REPLACE FUNCTION haul.take_back_command(
+  p_selector jsonb, p_command text, p_state text, p_limit integer) RETURNS integer
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_ids bigint[] := haul.ids(p_selector);
+  v_back integer;
+BEGIN
+  UPDATE haul.lease l SET command = NULL WHERE l.job IN (
+    SELECT k.job FROM haul.lease k
+    WHERE k.command = p_command AND (v_ids IS NULL OR k.job = ANY (v_ids))
+      AND haul.matches(p_selector, k.job, p_state, NULL)
+    ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE);
+  GET DIAGNOSTICS v_back = ROW_COUNT;
+  RETURN v_back;
+END
+$$;
+COMMENT ON FUNCTION haul.take_back_command(jsonb, text, text, integer) IS
+  'Takes back a command that workers have not carried out, for up to p_limit running jobs of a selector; to the '
+  'selector they are in the state p_state. Returns how many. Locks leases in job order.';
+
 CREATE OR REPLACE FUNCTION haul.redo(p_jobs bigint[]) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -45,12 +65,7 @@ BEGIN
   END IF;
   -- A running job that is told to cancel counts as cancelled, and runs on. If its worker has stopped it, it waits
   -- again.
-  UPDATE haul.lease l SET command = NULL WHERE l.job IN (
-    SELECT k.job FROM haul.lease k
-    WHERE k.command = 'cancel' AND (v_ids IS NULL OR k.job = ANY (v_ids))
-      AND haul.matches(p_selector, k.job, 'cancelled', NULL)
-    ORDER BY k.job LIMIT p_limit FOR NO KEY UPDATE);
-  GET DIAGNOSTICS v_back = ROW_COUNT;
+  v_back := haul.take_back_command(p_selector, 'cancel', 'cancelled', p_limit);
   v_ended := ARRAY(
     SELECT o.job FROM haul.outcome o
     WHERE o.state <> 'completed' AND o.finished_at < since AND (v_ids IS NULL OR o.job = ANY (v_ids))
@@ -71,12 +86,12 @@ BEGIN
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
   changed := cardinality(v_jobs) + v_due + v_back;
-  more := cardinality(v_ended) = p_limit;
+  more := cardinality(v_ended) = p_limit OR v_back = p_limit;
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS
-  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). A running '
-  'job that is told to cancel is cancelled no more. One that '
-  'waits for its next try and is named by its id is due at once. p_if_exists (fail, skip, replace or rename) is what '
-  'they do from now on where a file stands in their way; NULL = what they did. p_since = since of the first call, so '
-  'that what fails again meanwhile is not queued twice.';
+  'Queues failed and cancelled jobs of a selector again, with earlier attempts forgiven; called as pause(). It also '
+  'takes back a cancellation that a worker has not carried out. One that waits for its next try and is named by its '
+  'id is due at once. p_if_exists (fail, skip, replace or rename) is what they do from now on where a file stands in '
+  'their way; NULL = what they did. p_since = since of the first call, so that what fails again meanwhile is not '
+  'queued twice.';

@@ -44,7 +44,7 @@ struct VerifyCommand: HaulCommand {
       ),
       .value(
         "sample", "<percent>", \.sample,
-        "Only this part of the files, chosen anew at random each time. Example: 1%."),
+        "Only this part of the files, chosen at random each time. Example: 1%."),
       .flag("requeue", \.requeue, "Queue the jobs of missing and damaged files again."),
       .flag("dry-run", \.isDryRun, "With --requeue: only list them, and change nothing."),
     ] + group(\.progress) + group(\.selectors) + group(\.output) + group(\.database)

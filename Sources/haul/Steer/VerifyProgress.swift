@@ -8,26 +8,26 @@ struct VerifyPace: Sendable {
   private var total: (files: Int, bytes: Int64)?
   private var files = 0
   private var faults = 0
-  /// Bytes of the files that are done with, where they have a digest.
+  /// Bytes of the finished files that have a digest.
   private var bytes: Int64 = 0
   /// Bytes read of the file under way.
   private var current: Int64 = 0
   private var bytesMeter = RateMeter()
   private var filesMeter = RateMeter()
 
-  /// There are so many files, and so many bytes to read.
+  /// Takes the number of files and of bytes that are to be read.
   mutating func begin(_ total: (files: Int, bytes: Int64), at now: ContinuousClock.Instant) {
     self.total = total
     measure(at: now)
   }
 
-  /// So many bytes of the file under way have been read.
+  /// Takes the number of bytes that have been read of the file under way.
   mutating func read(_ bytes: Int64, at now: ContinuousClock.Instant) {
     current = bytes
     measure(at: now)
   }
 
-  /// A file is done with, of which `bytes` were to be read; `faults` files are faulty by now.
+  /// Records the end of a file of `bytes` bytes. `faults` is the number of faulty files until now.
   mutating func end(bytes: Int64, faults: Int, at now: ContinuousClock.Instant) {
     files += 1
     self.bytes += bytes

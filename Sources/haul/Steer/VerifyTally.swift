@@ -21,7 +21,7 @@ struct VerifyTally: Sendable {
   private(set) var faults: [FaultyFile] = []
   /// Files that are as recorded, digest included.
   private(set) var byDigest = 0
-  /// Files that have the recorded length, and of which no digest is known.
+  /// Files that have the recorded length, without a recorded digest.
   private(set) var byLength = 0
   /// Files that are missing or not as recorded.
   private var damaged = 0
