@@ -17,7 +17,7 @@ extension Duration {
 
 extension FixedWidthInteger {
   /// `value` without its fraction, the nearest there is; zero for what is no number.
-  package init(clamped value: Double) {
+  @inlinable package init(clamped value: Double) {
     guard value == value else {
       self = 0
       return

@@ -9,10 +9,21 @@ extension WebURL {
     let host = bytes.index(bytes.startIndex, offsetBy: scheme.utf8.count + "://".utf8.count)
     let start = bytes[host...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
     let given = text[(start ?? text.endIndex)...]
+    if Self.isPlain(given) { return text }
     let rest = given.utf8.contains(where: Self.isForbidden) ? Self.encoded(given)[...] : given
     let end = rest.utf8.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
     let path = isFile ? rest[..<end] : Self.withoutDots(rest[..<end])
     return String(text[..<given.startIndex] + path + rest[end...])
+  }
+
+  /// Whether nothing of a path and its query is to be changed.
+  private static func isPlain(_ given: Substring) -> Bool {
+    var isAfterSlash = false
+    for byte in given.utf8 {
+      if isForbidden(byte) || isAfterSlash && byte == UInt8(ascii: ".") { return false }
+      isAfterSlash = byte == UInt8(ascii: "/")
+    }
+    return true
   }
 
   private static func isForbidden(_ byte: UInt8) -> Bool {

@@ -47,7 +47,8 @@ package struct WebURL: Sendable, Hashable {
   /// Whether `?` ends a URL or reference: libcurl drops it, though it makes another URL (RFC 3986 §6.2.3).
   private static func hasEmptyQuery(_ text: String) -> Bool {
     let reference = text.utf8.prefix { $0 != UInt8(ascii: "#") }
-    return reference.firstIndex(of: UInt8(ascii: "?")) == reference.indices.last
+    return reference.last == UInt8(ascii: "?")
+      && !reference.dropLast().contains(UInt8(ascii: "?"))
   }
 
   /// The URL a Location field means (RFC 9110 §10.2.2, RFC 3986 §5).

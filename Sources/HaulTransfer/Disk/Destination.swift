@@ -134,19 +134,23 @@ package struct Destination: Sendable {
   package func requireRight(toMake path: RelativePath) throws(TransferError) {
     var above = path.components.dropLast()
     while true {
-      let nearest = above.isEmpty ? "." : above.joined(separator: "/")
-      switch root.openBeneath(nearest, O_PATH | O_DIRECTORY) {
-      case .success(let directory):
-        let number = directory.writeObstacle
-        if number != 0 { throw .file(number, "cannot publish \(path)", in: directory) }
-        return
+      if above.isEmpty { return try requireRight(toMake: path, in: root) }
+      switch root.openBeneath(above.joined(separator: "/"), O_PATH | O_DIRECTORY) {
+      case .success(let directory): return try requireRight(toMake: path, in: directory)
       // Not there yet, or below one that may not be entered.
-      case .failure(let error) where [ENOENT, EACCES].contains(error.number) && !above.isEmpty:
+      case .failure(let error) where [ENOENT, EACCES].contains(error.number):
         above.removeLast()
       // What else is wrong shows when the directories are made.
       case .failure: return
       }
     }
+  }
+
+  private func requireRight(
+    toMake path: RelativePath, in directory: FileDescriptor
+  ) throws(TransferError) {
+    let number = directory.writeObstacle
+    if number != 0 { throw .file(number, "cannot publish \(path)", in: directory) }
   }
 
   /// Why the directory of `path` cannot be opened.

@@ -129,7 +129,8 @@ import HaulSystem
     for (option, value) in strings {
       try unsafe check(haul_easy_set_string(raw, option, value), option)
     }
-    let needsTLS = request.login != nil || request.url.lowercased().hasPrefix("ftps:")
+    let needsTLS =
+      file != nil && (request.login != nil || request.url.lowercased().hasPrefix("ftps:"))
     let authentication = login?.keyPath == nil ? CURLSSH_AUTH_PASSWORD : CURLSSH_AUTH_PUBLICKEY
     let numbers: [(CURLoption, Int)] = [
       (CURLOPT_USE_SSL, Int((needsTLS ? CURLUSESSL_ALL : CURLUSESSL_NONE).rawValue)),
@@ -191,8 +192,11 @@ import HaulSystem
 
   private func append(line: String) throws(TransferError) {
     // A validator goes back byte for byte as it came.
-    let bytes = HeaderText.bytes(line).map { CChar(bitPattern: $0) } + [0]
-    guard let longer = unsafe curl_slist_append(fields, bytes) else {
+    let bytes = HeaderText.bytes(line) + [0]
+    let list = unsafe bytes.withUnsafeBytes { bytes in
+      unsafe curl_slist_append(fields, bytes.assumingMemoryBound(to: CChar.self).baseAddress)
+    }
+    guard let longer = unsafe list else {
       throw TransferError(.io, "out of memory while making a request")
     }
     unsafe fields = unsafe longer

@@ -3,6 +3,8 @@ extension Engine.Configuration {
   ///
   /// - Throws: `blocked_url`, `proxy`, `tls` or `no_credential`.
   func requireFile(of request: ExchangeRequest) throws(TransferError) {
+    let scheme = request.url.utf8.prefix { $0 != UInt8(ascii: ":") }
+    if WebURL.webSchemes.contains(String(Substring(scheme)).lowercased()) { return }
     guard let url = try? WebURL(request.url, schemes: WebURL.knownSchemes), url.isFile else {
       return
     }

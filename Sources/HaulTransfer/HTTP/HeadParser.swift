@@ -191,6 +191,10 @@ private struct FramingByLine {
   private var length: Int64?
 
   mutating func take(_ line: Substring) {
+    // Most fields are others.
+    guard let initial = line.utf8.first?.inLowerCase,
+      initial == UInt8(ascii: "t") || initial == UInt8(ascii: "c")
+    else { return }
     let lower = line.lowercased()
     if lower.hasPrefix("transfer-encoding:") {
       hasCoding = true
@@ -214,9 +218,9 @@ private struct FramingByLine {
 extension StringProtocol {
   /// Without spaces, tabs and line ends behind.
   fileprivate func trimmingEnd() -> Substring {
-    var rest = Substring(self).utf8
-    while let last = rest.last, last.isBlank || last == 0x0d || last == 0x0a { rest.removeLast() }
-    return Substring(rest)
+    let bytes = Substring(self).utf8
+    let last = bytes.lastIndex { !$0.isBlank && $0 != 0x0d && $0 != 0x0a }
+    return Substring(last.map { bytes[...$0] } ?? bytes[..<bytes.startIndex])
   }
 
   /// Without spaces, tabs and line ends around.

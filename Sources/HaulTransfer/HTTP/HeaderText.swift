@@ -23,7 +23,9 @@ enum HeaderText {
 
   /// The bytes that ``text(_:)`` was made of.
   static func bytes(_ text: String) -> [UInt8] {
-    text.unicodeScalars.flatMap { scalar in
+    let bytes = text.utf8
+    if bytes.allSatisfy({ $0 < 0x80 }) { return Array(bytes) }
+    return text.unicodeScalars.flatMap { scalar in
       rawByte(scalar).map { [$0] } ?? Array(String(scalar).utf8)
     }
   }

@@ -18,16 +18,15 @@ package enum Validator: Sendable, Hashable {
   init?(_ head: ResponseHead, now: HTTPDate) {
     let tags = head.values("ETag")
     let isOne = tags.count == 1
-    let modified = Self.settledDate(head, now: now)
     if let tag = tags.first(where: { Self.isStrongTag($0) || Self.isWeakTag($0) }) {
       if isOne, Self.isStrongTag(tag) {
         self = .strongETag(tag)
-      } else if isOne, let modified {
+      } else if isOne, let modified = Self.settledDate(head, now: now) {
         self = .weakETag(tag, modified: modified)
       } else {
         return nil
       }
-    } else if let modified {
+    } else if let modified = Self.settledDate(head, now: now) {
       self = .lastModified(modified)
     } else if isOne, let tag = tags.first, !tag.isEmpty {
       self = .unquotedETag(tag)

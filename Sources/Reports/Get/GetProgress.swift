@@ -16,8 +16,8 @@ package final class GetProgress: Sendable {
     var total = RateMeter()
     var isStopping = false
     var expected = ExpectedBytes()
-    /// By path, from the first need of one on.
-    var lines: [String: SubmitLine]?
+    /// Where the line of a path is among all, from the first need of one on.
+    var indices: [String: Int]?
     var hostTrouble = HostTroubleLines()
     var notes = FileNotes()
     /// Says in a while what is waited for.
@@ -205,11 +205,12 @@ package final class GetProgress: Sendable {
 
   private func line(of path: String) -> SubmitLine? {
     state.withLock { state in
-      let byPath =
-        state.lines
-        ?? Dictionary(lines.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
-      state.lines = byPath
-      return byPath[path]
+      let indices =
+        state.indices
+        ?? Dictionary(
+          zip(lines.lazy.map(\.path), lines.indices), uniquingKeysWith: { first, _ in first })
+      state.indices = indices
+      return indices[path].map { lines[$0] }
     }
   }
 

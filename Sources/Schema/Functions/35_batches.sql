@@ -9,15 +9,13 @@ BEGIN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), count(*), 0, 0, 0, 0 FROM new_rows j GROUP BY 1 ORDER BY 1;
   ELSE
-    -- One that is submitted anew may change its batch.
+    -- A new submission may move a job to another batch. Old rows and new ones are not joined: the plan is kept from one
+    -- statement to the next, and one made for a single row reads all rows for each of ten thousand.
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT m.batch, clock_timestamp(), sum(m.sign), 0, 0, 0, 0 FROM (
-      SELECT coalesce(o.batch, 0) AS batch, -1 AS sign FROM old_rows o JOIN new_rows n ON n.id = o.id
-      WHERE n.batch IS DISTINCT FROM o.batch
-      UNION ALL
-      SELECT coalesce(n.batch, 0), 1 FROM old_rows o JOIN new_rows n ON n.id = o.id
-      WHERE n.batch IS DISTINCT FROM o.batch) m
-    GROUP BY 1 ORDER BY 1;
+      SELECT coalesce(o.batch, 0) AS batch, -1 AS sign FROM old_rows o
+      UNION ALL SELECT coalesce(n.batch, 0), 1 FROM new_rows n) m
+    GROUP BY 1 HAVING sum(m.sign) <> 0 ORDER BY 1;
   END IF;
   RETURN NULL;
 END

@@ -2,6 +2,10 @@ CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint, p_job 
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
+  -- Jobs of one submission mostly have the same options: they are read once.
+  PERFORM haul.readable_options(o.options) FROM (
+    SELECT DISTINCT j.options FROM haul.lease l JOIN haul.job j ON j.id = l.job
+    WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job) AND j.options <> '{}') o;
   RETURN (
   WITH leases AS MATERIALIZED (
     SELECT l.* FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job)
@@ -16,8 +20,7 @@ BEGIN
     'job', l.job, 'token', l.token, 'queue', q.name,
     'batch', (SELECT b.name FROM haul.batch b WHERE b.id = j.batch), 'store', q.store, 'instance', l.instance,
     'url', haul.url_in_use(j.url, j.options, j.mirror), 'host', h.name, 'path', j.path,
-    'options', CASE WHEN j.options = '{}' THEN j.options ELSE haul.readable_options(j.options) END,
-    'attempt', l.attempt)
+    'options', j.options, 'attempt', l.attempt)
     || CASE WHEN h.failures <> 0 THEN jsonb_build_object('host_failures', h.failures) ELSE '{}' END
     -- Of a first attempt there is no more to say.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'

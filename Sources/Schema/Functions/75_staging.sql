@@ -248,28 +248,31 @@ COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bi
 
 -- Whoever reads jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE
-RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options'
-  WHEN pg_column_size(p_options) > 65536 THEN 'options' ELSE (
-  SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
-    WHEN e.value = 'null' THEN true
-    WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length',
-      'max_bytes',
-        'max_rate') THEN CASE WHEN jsonb_typeof(e.value) = 'number' AND e.value::text ~ '^[0-9]{1,19}$'
-      THEN e.value::numeric <= CASE WHEN e.key IN ('length', 'max_bytes', 'max_rate') THEN haul.largest_file()
-        ELSE 1000000000 END ELSE false END
-    WHEN e.key IN ('accept_unverified_length', 'content_disposition', 'record_digest', 'remote_time')
-      THEN jsonb_typeof(e.value) = 'boolean'
-    WHEN e.key IN ('digest', 'if_exists', 'credential', 'expect_type') THEN jsonb_typeof(e.value) = 'string'
-    WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array'
-      AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
-    WHEN e.key = 'mirrors' THEN CASE jsonb_typeof(e.value) WHEN 'array'
-      THEN jsonb_array_length(e.value) BETWEEN 1 AND 16 AND NOT EXISTS (
-        SELECT FROM jsonb_array_elements(e.value) AS m(url)
-        WHERE jsonb_typeof(m.url) <> 'string' OR haul.host_of(m.url #>> '{}') IS NULL
-          OR octet_length(m.url #>> '{}') > 8000) ELSE false END
-    ELSE jsonb_typeof(e.value) IN ('number', 'string', 'boolean') END
-  ORDER BY e.key LIMIT 1) END;
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+BEGIN
+  RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options'
+    WHEN pg_column_size(p_options) > 65536 THEN 'options' ELSE (
+    SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
+      WHEN e.value = 'null' THEN true
+      WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length',
+        'max_bytes',
+          'max_rate') THEN CASE WHEN jsonb_typeof(e.value) = 'number' AND e.value::text ~ '^[0-9]{1,19}$'
+        THEN e.value::numeric <= CASE WHEN e.key IN ('length', 'max_bytes', 'max_rate') THEN haul.largest_file()
+          ELSE 1000000000 END ELSE false END
+      WHEN e.key IN ('accept_unverified_length', 'content_disposition', 'record_digest', 'remote_time')
+        THEN jsonb_typeof(e.value) = 'boolean'
+      WHEN e.key IN ('digest', 'if_exists', 'credential', 'expect_type') THEN jsonb_typeof(e.value) = 'string'
+      WHEN e.key = 'headers' THEN jsonb_typeof(e.value) = 'array'
+        AND NOT jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
+      WHEN e.key = 'mirrors' THEN CASE jsonb_typeof(e.value) WHEN 'array'
+        THEN jsonb_array_length(e.value) BETWEEN 1 AND 16 AND NOT EXISTS (
+          SELECT FROM jsonb_array_elements(e.value) AS m(url)
+          WHERE jsonb_typeof(m.url) <> 'string' OR haul.host_of(m.url #>> '{}') IS NULL
+            OR octet_length(m.url #>> '{}') > 8000) ELSE false END
+      ELSE jsonb_typeof(e.value) IN ('number', 'string', 'boolean') END
+    ORDER BY e.key LIMIT 1) END;
+END
+$$;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
   'The first of a job''s options, by name, whose value is not of its kind. "options" where p_options is no object, '
   'NULL where all are right. Unknown options may have a number, a text or a truth value. All options together take '
