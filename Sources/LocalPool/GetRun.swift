@@ -106,7 +106,7 @@ package final class GetRun: Sendable {
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`, `DescriptorLimit.TooLow`. That jobs fail is not an error.
   package func run() async throws {
     try directory.requireRight()
-    try DescriptorLimit.raise(leases: leases)
+    try DescriptorLimit.raise(leases: openLeases)
     try await opening.withPool(
       database: LocalPool.getDatabase, at: location,
       observe: { [observe] in observe(.database($0)) }, run(in:))
@@ -161,8 +161,12 @@ package final class GetRun: Sendable {
   }
 
   /// What is being published and what is next counts against the host's cap as well; how many transfers a host sees is
-  /// bounded by the worker, which is alone with its queue.
-  private var leases: Int { order.concurrency + min(2 * order.concurrency, 64) }
+  /// bounded by the worker, which is alone with its queue. Small files end faster than a call to the database takes, and one
+  /// for many costs little more than one for a few.
+  private var leases: Int { order.concurrency + min(6 * order.concurrency, 128) }
+
+  /// Those of them that have files open: what is next has none.
+  private var openLeases: Int { order.concurrency + min(2 * order.concurrency, 64) }
 
   private func makeWorker(
     _ directory: DownloadDirectory, queue: String, _ pool: LocalPool
