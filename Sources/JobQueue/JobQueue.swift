@@ -22,6 +22,13 @@ package struct JobQueue: Sendable {
   /// See `Connection.database`.
   package var database: String { connection.database }
 
+  /// Has `body` read as of one moment, so that its figures fit each other. It can change nothing.
+  package func snapshot<T: Sendable>(
+    _ body: @Sendable (JobQueue) async throws -> T
+  ) async throws -> T {
+    try await connection.snapshot { try await body(JobQueue($0)) }
+  }
+
   /// The schema version that this program carries and needs.
   package static var schemaVersion: Int { Schema.version }
 

@@ -68,6 +68,8 @@ package struct HeartbeatReply: Sendable, Decodable, Equatable {
   /// Leases the worker does not list although it has seen the reply that gave them: to be released.
   package let unlisted: [Held]
   package let draining: Bool
+  /// How many other live workers could take the same jobs; nil from a database of an earlier version.
+  package let peers: Int?
 }
 
 /// A running job as a heartbeat reports it.

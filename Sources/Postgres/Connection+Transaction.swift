@@ -29,6 +29,16 @@ extension Connection {
     return try await attemptTransaction(body)
   }
 
+  /// Runs `body` as ``transaction(_:)`` does, but all that it reads is as of one moment, and it can change nothing.
+  package func snapshot<T: Sendable>(
+    _ body: @Sendable (Connection) async throws -> T
+  ) async throws -> T {
+    try await transaction { connection in
+      try await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", [])
+      return try await body(connection)
+    }
+  }
+
   /// Runs `body` in a transaction once.
   func attemptTransaction<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T

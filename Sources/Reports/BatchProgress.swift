@@ -4,7 +4,8 @@ package import Terminal
 /// What is known of jobs while they are waited for, from counts that come now and then and from what runs,
 /// which is looked at more often.
 package struct BatchProgress {
-  /// The number of jobs that must have ended before their pace predicts the end of the rest.
+  /// The number of jobs that must have ended before their pace predicts the end of the rest, or a quarter of all: the view
+  /// `batches` has the same rule.
   private static let fewest = 20
   /// How long nothing may run before somebody should know why; and how long no byte may come before a rate is none.
   private static let patience = Duration.seconds(5)
@@ -94,7 +95,7 @@ package struct BatchProgress {
   private var timeLeft: Duration? {
     let running = transfers.compactMap(\.timeLeft).max()
     if tally.pending <= transfers.count { return running }
-    if tally.ended < Self.fewest { return nil }
+    if tally.ended < min(Self.fewest, (tally.ended + tally.pending) / 4 + 1) { return nil }
     return jobsMeter.timeLeft(for: Int64(tally.pending)).map { max($0, running ?? .zero) }
   }
 }

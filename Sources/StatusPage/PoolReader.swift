@@ -24,13 +24,14 @@ actor PoolReader {
     let took: Duration
 
     /// When counting again is worth it.
-    var isDue: Bool { at.duration(to: .now) > max(PoolReader.countInterval, took * 50) }
+    var isDue: Bool { at.duration(to: .now) > max(PoolReader.liveInterval, took * 50) }
     /// Whether it is so quick that whoever asks may wait for it.
     var isQuick: Bool { took < .milliseconds(200) }
+    /// Whether it may be done each time that the rest is read, as of the same moment.
+    var isAlways: Bool { facts != nil && took * 50 < PoolReader.liveInterval }
   }
 
   static let liveInterval = Duration.milliseconds(900)
-  static let countInterval = Duration.seconds(2)
   /// How long anybody waits for an answer of the database.
   private static let patience = Duration.seconds(3)
 
@@ -80,19 +81,33 @@ actor PoolReader {
     if let live, live.at.duration(to: .now) < Self.liveInterval { return live.reading }
     if let liveTask { return await liveTask.value }
     let since = ended.since
+    let countsToo = count?.isAlways == true && countTask == nil
     let task = Task { [session] in
       await Self.within(Self.patience) {
         try await session.withConnection { connection in
-          try await LiveFacts(reading: JobQueue(connection), since: { min(since($0), $0 - 3660) })
+          try await JobQueue(connection).snapshot { queue in
+            let live = try await LiveFacts(reading: queue, since: { min(since($0), $0 - 3660) })
+            return (live, countsToo ? try await Self.count(queue) : nil)
+          }
         }
       }
     }
-    liveTask = task
+    liveTask = Task { await task.value.map(\.0) }
     let result = await task.value
     liveTask = nil
-    if case .success(let facts) = result { ended.see(facts.minutes) }
-    live = (result, .now)
-    return result
+    if case .success(let (facts, count)) = result {
+      ended.see(facts.minutes)
+      if let count { (self.count, counted) = (count, count) }
+    }
+    let reading = result.map(\.0)
+    live = (reading, .now)
+    return reading
+  }
+
+  private static func count(_ queue: JobQueue) async throws -> Count {
+    let start = ContinuousClock.now
+    let facts = try await CountedFacts(reading: queue)
+    return Count(facts: facts, at: .now, took: start.duration(to: .now))
   }
 
   /// Has rows counted where that is due, and waits for it where it was quick the last time, or never was done.
@@ -106,11 +121,11 @@ actor PoolReader {
 
   private func countRows() async {
     let start = ContinuousClock.now
-    let facts = try? await counting.withConnection { connection in
-      try await CountedFacts(reading: JobQueue(connection))
+    let found = try? await counting.withConnection { connection in
+      try await JobQueue(connection).snapshot { try await Self.count($0) }
     }
-    count = Count(facts: facts, at: .now, took: start.duration(to: .now))
-    if facts != nil { counted = count }
+    count = found ?? Count(facts: nil, at: .now, took: start.duration(to: .now))
+    if let found { counted = found }
     countTask = nil
   }
 

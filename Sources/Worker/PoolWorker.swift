@@ -311,7 +311,7 @@ package final class PoolWorker: Sendable {
         guard parts.count == 2 else { continue }
         let names = parts[1].split(separator: ",")
         switch parts[0] {
-        case "queues": loop.claimSoon()
+        case "queues": loop.claimAnnounced()
         case "workers" where names.contains("\(worker)"):
           keeper.beatNow()
         default: continue

@@ -14,8 +14,9 @@ final class WorkLoop: Sendable {
     var number: Int64 = 0
     /// When the last call had its reply.
     var lastCall: ContinuousClock.Instant?
-    /// How long the last reply says to wait before the next claim.
-    var wait = Duration.zero
+    /// When the next claim is worth a call without any news.
+    var claimAt = ContinuousClock.now
+    var pace = ClaimPace()
   }
 
   /// Without any news a worker asks again after about this long.
@@ -54,6 +55,15 @@ final class WorkLoop: Sendable {
     wake.post()
   }
 
+  /// Jobs were announced to all workers. One that has much to do leaves them to the others for some milliseconds.
+  func claimAnnounced() {
+    let delay = state.withLock(\.pace).delay(
+      held: runningJobs.runningCount, peers: peers, concurrency: concurrency)
+    if delay == .zero { return claimSoon() }
+    state.withLock { $0.claimAt = min($0.claimAt, .now + delay) }
+    wake.post()
+  }
+
   /// Ends, from now on, when nothing is left in the queues.
   func stopWhenIdle() {
     state.withLock { $0.stopsWhenIdle = true }
@@ -76,10 +86,12 @@ final class WorkLoop: Sendable {
   func run() async throws {
     while true {
       try Task.checkCancellation()
-      let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock {
-        ($0.isDraining, $0.isClaimDue, $0.stopsWhenIdle)
+      let room = room
+      let (isDraining, isClaimDue, stopsWhenIdle) = state.withLock { state in
+        // Room without news: the wait is over.
+        if room > 0, state.claimAt <= .now { state.isClaimDue = true }
+        return (state.isDraining, state.isClaimDue, state.stopsWhenIdle)
       }
-      let room = isDraining ? 0 : room
       if runningJobs.hasEndings() || (room > 0 && isClaimDue) {
         if let rest = gathering(until: .now) {
           await wake.wait(upTo: rest)
@@ -99,18 +111,21 @@ final class WorkLoop: Sendable {
         if !environment.keeper.mayClaim { try await call(room: 0) }
         continue
       }
-      let wait = room > 0 ? state.withLock { $0.wait } : nil
+      let wait = room > 0 ? state.withLock { max(.zero, $0.claimAt - .now) } : nil
       await wake.wait(upTo: [wait, runningJobs.timeToSettle()].compactMap(\.self).min())
-      // Room without news: the wait is over.
-      if room > 0 { state.withLock { $0.isClaimDue = true } }
     }
   }
+
+  /// How many other workers could take the same jobs.
+  private var peers: Int { environment.keeper.peers }
+
+  private var concurrency: Int { configuration.concurrency }
 
   /// How many more jobs it may hold. Those that are being published take no room from others, up to as many again: the network does
   /// not wait for the disk. Nor do those whose hosts are silent: as many of these as there are slots run beside the others, and the rest
   /// make way for what is claimed. Those that wait for a disk that hangs take none at all. Without a confirmed lease no job is asked for.
   private var room: Int {
-    guard environment.keeper.mayClaim else { return 0 }
+    guard environment.keeper.mayClaim, !state.withLock(\.isDraining) else { return 0 }
     let hanging = environment.watch.hanging
     let running = runningJobs.running.filter { !hanging.contains($0.lease.store) }
     let publishing = min(running.count { $0.isPublishing }, configuration.leases)
@@ -145,9 +160,10 @@ final class WorkLoop: Sendable {
     let caller = database.caller
     let queues = configuration.queues
     let sent = ContinuousClock.now
+    let asked = state.withLock(\.pace).share(room: room, peers: peers, concurrency: concurrency)
     // The same number until there is an answer: whether an earlier try took effect does not matter.
     let reply = try await database.persist {
-      try await $0.work(caller, number: number, endings: endings, queues: queues, room: room)
+      try await $0.work(caller, number: number, endings: endings, queues: queues, room: asked)
     }
     let later = Set(reply.later ?? [])
     let settled = endings.filter { !later.contains($0.token) }
@@ -156,23 +172,34 @@ final class WorkLoop: Sendable {
     let runs = runningJobs.took(number, reply.claimed, later: later) {
       JobRun($0, claimed: sent, environment) { self.claimSoon() }
     }
-    take(reply, runs, room: room)
+    take(reply, runs, asked: asked, room: room)
   }
 
-  private func take(_ reply: WorkReply, _ runs: [JobRun], room: Int) {
+  /// `asked`: for how many jobs, of the `room` that it has.
+  private func take(_ reply: WorkReply, _ runs: [JobRun], asked: Int, room: Int) {
     for run in runs { start(run) }
     if reply.draining { drain() }
-    let isFull = reply.claimed.count >= room
+    let isFull = reply.claimed.count >= asked
+    let held = runningJobs.runningCount
     state.withLock { state in
-      state.lastCall = .now
+      let now = ContinuousClock.now
+      state.lastCall = now
+      if asked > 0 {
+        state.pace.took(
+          reply.claimed.count, asked: asked, isContended: reply.contended, concurrency: concurrency)
+      }
       // A drain that came during the call stops what the call has brought.
       if state.isDraining { runs.forEach { $0.stop() } }
       if reply.contended, !isFull {
-        state.wait = .milliseconds(Int64.random(in: 5...40))
+        state.claimAt =
+          now
+          + ClaimPace.retry(held: held, concurrency: concurrency, chance: Double.random(in: 0...1))
+      } else if isFull, asked < room {
+        state.claimAt = now + ClaimPace.turn(held: held, concurrency: concurrency)
       } else {
         let jitter = Double.random(in: 0.75...1.25)
         let known = reply.wait.map { Duration.clamped(seconds: $0) } ?? Self.pollTime
-        state.wait = min(known, Self.pollTime * jitter)
+        state.claimAt = now + min(known, Self.pollTime * jitter)
       }
     }
   }

@@ -52,6 +52,7 @@ BEGIN
   RETURN jsonb_build_object(
     'expiry', extract(epoch FROM haul.lease_expiry()),
     'draining', v_draining,
+    'peers', haul.peers(p_worker),
     'lost', coalesce((SELECT jsonb_agg(e.token) FROM jsonb_to_recordset(p_holding) AS e(job bigint, token bigint)
       WHERE NOT EXISTS (
         SELECT FROM haul.lease l WHERE l.job = e.job AND l.token = e.token AND l.worker = p_worker)), '[]'),
@@ -66,11 +67,29 @@ COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
   'A worker''s sign of life: extends all its leases and reports progress. p_seen: the last call whose reply the '
   'worker has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate", '
   '"waits_for_disk"}]. p_received: bytes per second of all its transfers, ended ones too, [{"queue", "batch", '
-  '"rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "lost": [tokens that are no lease '
+  '"rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how many other workers '
+  'could take the same jobs, "lost": [tokens that are no lease '
   'of the worker any more], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]: leases of '
   'calls up to p_seen that p_holding lacks and the worker should release}. The caller may count on its leases for '
   '"expiry" seconds from when it sent the call. Locks only the worker''s own rows, and of hosts and lanes those that '
   'it need not wait for.';
+
+CREATE OR REPLACE FUNCTION haul.peers(p_worker bigint) RETURNS bigint
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  RETURN (
+    SELECT count(*) FROM haul.worker w JOIN haul.worker o ON o.id <> w.id
+    WHERE w.id = p_worker AND o.stopped_at IS NULL AND o.expires_at > clock_timestamp() AND NOT o.draining
+      AND (w.queues IS NULL OR o.queues IS NULL OR w.queues && o.queues)
+      AND EXISTS (
+        SELECT FROM haul.store_instance i JOIN haul.store_instance n ON n.store = i.store
+        WHERE i.id = ANY (w.instances) AND n.id = ANY (o.instances)
+          AND NOT coalesce(o.closed_stores ? n.id::text, false)));
+END
+$$;
+COMMENT ON FUNCTION haul.peers(bigint) IS
+  'How many other live workers could take the jobs of a worker: they do not drain, and share one of its stores and '
+  'queues with it. Locks nothing.';
 
 -- It waits for nobody, as a claim does not: the next heartbeat comes soon. A host is left to it where somebody holds a
 -- lane that would stay parked.

@@ -246,8 +246,10 @@ CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
   t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
-  -- Of what waits, or runs and is of unknown length, nothing is known but what others were long.
-  CASE WHEN v.rate > 0 AND (t.completed > 0 OR r.measured = t.jobs - t.failed - t.cancelled) THEN make_interval(secs =>
+  -- Of what waits, or runs and is of unknown length, nothing is known but what others were long: few of them tell
+  -- little. 'haul watch' has the same rule.
+  CASE WHEN v.rate > 0 AND (t.completed >= least(20, t.jobs / 4 + 1)
+    OR r.measured = t.jobs - t.completed - t.failed - t.cancelled) THEN make_interval(secs =>
     least(greatest((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.measured)
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, r.longest), 1e11)) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
@@ -312,7 +314,8 @@ COMMENT ON COLUMN haul.batches.bytes IS
 COMMENT ON COLUMN haul.batches.rate IS
   'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
 COMMENT ON COLUMN haul.batches.time_left IS
-  'Time left at that rate if what waits is as long as what has completed; no less than of any running job by itself.';
+  'Time left at that rate if what waits is as long as what has completed; no less than of any running job by itself. '
+  'NULL until 20 jobs, or a quarter of them, have completed, where the length of any other is not known.';
 COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
 COMMENT ON COLUMN haul.batches.steering IS
   'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';

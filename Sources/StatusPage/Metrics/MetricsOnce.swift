@@ -2,8 +2,10 @@ package import JobQueue
 
 /// The metrics of a pool in Prometheus's text format, without those of a process that serves them.
 package func metricsText(reading queue: JobQueue, version: String) async throws -> String {
-  let metrics = PoolMetrics(
-    version: version, live: try await LiveFacts(reading: queue, since: { $0 }),
-    counted: try await CountedFacts(reading: queue))
+  let metrics = try await queue.snapshot { queue in
+    PoolMetrics(
+      version: version, live: try await LiveFacts(reading: queue, since: { $0 }),
+      counted: try await CountedFacts(reading: queue))
+  }
   return MetricsFormat.prometheus.text(metrics.families)
 }

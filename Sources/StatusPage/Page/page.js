@@ -297,7 +297,7 @@ function notes(state) {
     if (worker.trouble) found.push(["bad", `Worker ${worker.worker} on ${worker.machine} cannot write: ${worker.trouble}`]);
   }
   for (const queue of state.queues ?? []) {
-    const waiting = queue.queued + queue.interrupted;
+    const waiting = waitingIn(queue);
     const wait = waiting === 1 ? "waits" : "wait";
     if (waiting && !queue.workers) found.push(["bad", `${counted(waiting, "job")} of queue ${queue.queue} ${wait}, and no live worker serves it.`]);
     else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused; ${counted(waiting, "job")} ${wait}.`]);
@@ -318,10 +318,13 @@ function notes(state) {
   list.hidden = found.length === 0;
 }
 
+// Jobs that start without an operator's word: haul top and haul queues count the same.
+function waitingIn(queue) { return queue.queued + queue.interrupted + queue.scheduled; }
+
 function show(state) {
   notes(state);
   up = state.up;
-  if (state.pool) { set($("pool"), state.pool); document.title = `${state.pool} – Haul`; }
+  if (state.pool) set($("pool"), state.pool);
   document.body.classList.toggle("stale", !up);
   if (!up) return;
   const totals = state.totals, [number, unit] = amount(totals.rate);
@@ -331,9 +334,10 @@ function show(state) {
   noPlace = totals.running >= places;
   set($("rate-more"), `${placesTaken(totals.running, places)} of ${counted(places, "place")} taken, ${counted(state.workers.length, "worker")}`);
   set($("n-running"), count(totals.running));
-  // Paused jobs wait for somebody's word alone.
-  const held = (state.queues ?? []).reduce((sum, queue) => sum + queue.held, 0);
-  set($("n-waiting"), count(Math.max(0, totals.unfinished - totals.running - held)));
+  // As the queues say below it. Paused jobs wait for an operator alone.
+  const queues = state.queues ?? [], all = (part) => queues.reduce((sum, queue) => sum + part(queue), 0);
+  const held = all((queue) => queue.held);
+  set($("n-waiting"), state.queues ? count(all(waitingIn)) : "–");
   set($("n-held"), held ? `and ${count(held)} paused` : "");
   set($("n-completed"), count(totals.completed));
   set($("n-bytes"), bytes(totals.completedBytes));
@@ -350,8 +354,8 @@ function show(state) {
   const hosts = (state.hostCounts ?? []).reduce((sum, row) => sum + row.hosts, 0);
   set($("batches-count"), state.batchCount > (state.batches ?? []).length ? `${state.batches.length} of ${count(state.batchCount)}` : "");
   set($("hosts-count"), hosts > (state.hosts ?? []).length ? `${state.hosts.length} of ${count(hosts)}` : "");
-  document.title = totals.running ? `${number} ${unit}/s – Haul` : "Haul";
-  const late = state.countedAge >= 10 ? `Queues, hosts, batches and failures were counted ${age(state.countedAge)} ago. ` : "";
+  document.title = `${totals.running ? `${number} ${unit}/s – ` : ""}${state.pool} – Haul`;
+  const late = state.countedAge >= 3 ? `Queues, hosts, batches and failures were counted ${age(state.countedAge)} ago. ` : "";
   set($("foot"), `${late}This process ${state.leads ? "keeps house" : "stands by"}. Times are in UTC.`);
 }
 

@@ -15,6 +15,7 @@ final class LeaseKeeper: Sendable {
     /// Tasks that wait for the next acknowledged heartbeat.
     var waiting: [CheckedContinuation<Void, Never>] = []
     var isClosed = false
+    var peers = 0
   }
 
   private let runningJobs: RunningJobs
@@ -106,6 +107,9 @@ final class LeaseKeeper: Sendable {
   /// Whether its leases are confirmed: without that a worker asks for no more.
   var mayClaim: Bool { state.withLock { $0.clock.standing == .confirmed } }
 
+  /// How many other workers could take the same jobs, as the last heartbeat said.
+  var peers: Int { state.withLock(\.peers) }
+
   /// Whether its leases may have expired.
   var isFenced: Bool { state.withLock { $0.clock.standing == .fenced } }
 
@@ -160,6 +164,7 @@ final class LeaseKeeper: Sendable {
     if isBack || !reply.unlisted.isEmpty { onNews() }
     state.withLock { state in
       defer { state.waiting = [] }
+      state.peers = reply.peers ?? 0
       return state.waiting
     }.forEach { $0.resume() }
   }

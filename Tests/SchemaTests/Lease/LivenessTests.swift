@@ -23,6 +23,30 @@ struct LivenessTests {
     }
   }
 
+  @Test func `a heartbeat tells how many others could take the same jobs`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      func peers() async throws -> Int? { try await worker.heartbeat().peers }
+      #expect(try await peers() == 0)
+      let other = try await pool.worker()
+      _ = try await pool.worker(queues: ["default"])
+      let named = try await pool.worker(queues: [Pool.name])
+      // That of the other queue may still be given one of this name: the first worker takes from any.
+      #expect(try await peers() == 3)
+      #expect(try await named.heartbeat().peers == 2)
+      #expect(try await pool.jobs.drainWorker(other.caller.worker))
+      #expect(try await named.heartbeat().peers == 1)
+      try await pool.execute(
+        "UPDATE haul.worker SET closed_stores = jsonb_build_object(instances[1], 'full') WHERE id = $1",
+        [worker.caller.worker])
+      #expect(try await named.heartbeat().peers == 0)
+      try await pool.execute(
+        "UPDATE haul.worker SET closed_stores = NULL, expires_at = clock_timestamp() WHERE id = $1",
+        [worker.caller.worker])
+      #expect(try await named.heartbeat().peers == 0)
+    }
+  }
+
   @Test func `what workers that are heard of receive is shown by worker, queue, batch and in all`()
     async throws
   {

@@ -1,0 +1,53 @@
+/// How many jobs to ask for and when, so that a few jobs spread over all workers: if every worker took all that it has room for,
+/// the first one would take them all.
+///
+/// As long as a queue has enough for everybody, nothing is held back. Once a claim has brought less than it asked for, the next
+/// ones take small shares in turns, until they have brought as many jobs as the worker runs at once.
+struct ClaimPace: Sendable {
+  /// How many jobs have come since a claim brought less than it asked for; nil: there is enough for all.
+  private var taken: Int?
+
+  init() {}
+
+  /// How many jobs to ask for.
+  ///
+  /// - Parameters:
+  ///   - room: how many the worker has room for.
+  ///   - peers: how many other workers could take the same jobs.
+  ///   - concurrency: how many jobs the worker runs at once.
+  func share(room: Int, peers: Int, concurrency: Int) -> Int {
+    guard peers > 0, taken != nil else { return room }
+    return min(room, max(1, concurrency / (2 * (peers + 1))))
+  }
+
+  /// A claim that asked for `asked` jobs has brought `claimed`. That others held what was due (`isContended`) says nothing of
+  /// how much there is.
+  mutating func took(_ claimed: Int, asked: Int, isContended: Bool, concurrency: Int) {
+    if claimed < asked, !isContended {
+      taken = 0
+    } else if let before = taken {
+      taken = before + claimed >= concurrency ? nil : before + claimed
+    }
+  }
+
+  /// How long a worker that holds `held` jobs leaves what is announced to others: those with less to do come first.
+  func delay(held: Int, peers: Int, concurrency: Int) -> Duration {
+    guard peers > 0, taken != nil, held > 0 else { return .zero }
+    return Self.turn(held: held, concurrency: concurrency)
+  }
+
+  /// From one share to the next, so that others have their turn.
+  static func turn(held: Int, concurrency: Int) -> Duration {
+    .milliseconds(10) + .milliseconds(30) * load(held, concurrency)
+  }
+
+  /// When to ask again after others held what was due, by `chance` from 0 to 1.
+  static func retry(held: Int, concurrency: Int, chance: Double) -> Duration {
+    let load = load(held, concurrency)
+    return .milliseconds(5) + .milliseconds(5) * chance + .milliseconds(30) * (load * chance)
+  }
+
+  private static func load(_ held: Int, _ concurrency: Int) -> Double {
+    min(1, Double(held) / Double(max(1, concurrency)))
+  }
+}
