@@ -120,10 +120,17 @@ class Traffic:
                 continue
             self.book.checks["waits that an origin asked for"] += 1
             for request in self.requests:
-                if request["host"] == asked["host"] and begin < request["begin"] < end and not self.troubled(request):
+                is_meant = request["host"] == asked["host"] and begin < request["begin"] < end
+                if is_meant and not self.troubled(request) and not self.goes_on(request, asked["end"]):
                     self.book.violation(
                         "asked too early", f"{asked['host']} said at {self.book.at(asked['end'])} to wait {asked['wait']} s, "
                         f"and was asked by {request['client']} at {self.book.at(request['begin'])}")
+
+    def goes_on(self, request, moment):
+        """Whether it takes up what the same worker was fetching at that moment, after the origin broke it off: it starts nothing new."""
+        return any(
+            (before["host"], before["path"], before["client"]) == (request["host"], request["path"], request["client"])
+            and before["begin"] <= moment <= before["end"] for before in self.requests)
 
     def check_at_once(self, host, path, requests):
         """Nobody fetches what another is fetching: a request is no longer open when the same file is asked for again."""
@@ -152,7 +159,7 @@ class Traffic:
             chain = chain + [before] if same else [before]
             if not before["marks"] or before["version"] != after["version"]:
                 continue
-            begin = after["start"] or 0
+            begin = offset(after)
             reached = before["marks"][-1][1]
             figures["bytes sent twice"] = figures.get("bytes sent twice", 0) + max(0, reached - begin)
             life = self.book.life_at(before["client"])
@@ -169,10 +176,15 @@ class Traffic:
                 if ledger.overlap([window], wanted - WRITE, life.end):
                     wanted = min(wanted, window[0] - CHECKPOINT - WRITE)
             marks = [offset for request in chain for moment, offset in request["marks"] if moment <= wanted]
-            safe = max(marks or [chain[0]["start"] or 0])
+            safe = max(marks or [offset(chain[0])])
             self.book.checks["kills against the checkpoint interval"] += 1
             # The last 4 KiB are fetched again and compared.
             if begin < safe - 4096 - IN_HAND:
                 self.book.violation(
                     "refetched", f"{path}: {life.name} was killed at {self.book.at(life.end)} and had {safe} bytes "
                     f"{life.end - wanted:.1f} s before; the next went on at {begin}")
+
+
+def offset(request):
+    """Where the bytes of its answer begin: a whole answer to a request for the rest has them all."""
+    return (request["start"] or 0) if request["status"] == 206 else 0
