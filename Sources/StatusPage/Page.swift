@@ -4,7 +4,7 @@ import HaulCLibcrypto
 /// The page and the form before it: each whole in itself, so that a browser asks nothing of anybody else.
 enum Page {
   /// What the page may load and do (CSP Level 3): its own style and script by their digests, its own data, nothing else.
-  static let policy = policy(style: file("page.css"), script: file("page.js"))
+  static let policy = policy(style: file("page.css"), script: script)
   static let formPolicy = policy(style: file("page.css"), script: nil)
   /// For all that is no page.
   static let closedPolicy = "default-src 'none'; frame-ancestors 'none'"
@@ -14,7 +14,7 @@ enum Page {
     filled(
       file("page.html"),
       [
-        "icon": iconURL, "style": file("page.css"), "script": file("page.js"),
+        "icon": iconURL, "style": file("page.css"), "script": script,
         "first": state.json, "summary": escaped(summary(state)), "version": escaped(state.version),
         "pool": escaped(state.pool ?? ""), "title": escaped(title(state)),
       ])
@@ -61,6 +61,10 @@ enum Page {
   static func escaped(_ text: String) -> String {
     text.replacing(scalars: ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
   }
+
+  /// Nodes and tables before those who fill them; the last one begins to ask.
+  private static let script = ["nodes", "tables", "pool", "jobs", "page"]
+    .map { file("\($0).js") }.joined()
 
   private static func file(_ name: String) -> String { textFiles["Page/\(name)"] ?? "" }
 

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import JobModel
 import JobQueue
 
@@ -105,10 +104,7 @@ struct PageState: Encodable, Sendable {
 
   /// In one line of JSON that may stand within a page too: `<` is written as `\u003c`.
   var json: String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.withoutEscapingSlashes]
-    guard let data = try? encoder.encode(self) else { return "{}" }
-    return String(decoding: data, as: UTF8.self).replacing(scalars: ["<": "\\u003c"])
+    pageJSON.replacing(scalars: ["<": "\\u003c"])
   }
 }
 

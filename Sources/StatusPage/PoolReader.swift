@@ -38,6 +38,8 @@ actor PoolReader {
   private let session: Session
   /// A connection of its own, since counting may take long.
   private let counting: Session
+  /// For jobs that somebody looks for.
+  private let looking: Session
   private let lastError: LastError
   private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?
   private var liveTask: Task<Result<LiveFacts, any Error>, Never>?
@@ -56,6 +58,10 @@ actor PoolReader {
     let lastError = LastError()
     session = Session(configuration, observe: { lastError.note($0) })
     counting = Session(configuration)
+    looking = Session(
+      ConnectionConfiguration(
+        conninfo: conninfo, applicationName: "haul-page", queryTimeout: Self.patience,
+        needsSession: false, compiles: false))
     self.lastError = lastError
   }
 
@@ -64,6 +70,39 @@ actor PoolReader {
     countTask?.cancel()
     await session.close()
     await counting.close()
+    await looking.close()
+  }
+
+  /// The newest jobs of `search`, at most `limit`.
+  ///
+  /// - Throws: `PostgresError.timedOut` where the database takes longer than three seconds; `JobQueueError.noSuchName`.
+  func jobs(_ search: JobSearch, limit: Int) async throws -> [JobRow] {
+    try await look { try await $0.jobs(search.selector, before: search.before, limit: limit) }
+  }
+
+  /// A job and its attempts, in their order.
+  ///
+  /// - Throws: as ``jobs(_:limit:)``.
+  func job(_ id: Int64) async throws -> (JobRow, [AttemptRow]) {
+    var selector = JobSelector()
+    selector.ids = [id]
+    return try await look { [selector] queue in
+      try await queue.snapshot { queue in
+        guard let row = try await queue.jobs(selector, limit: 1).first else {
+          throw JobQueueError.noSuchName("there is no job \(id)", hint: nil)
+        }
+        return (row, try await queue.attempts(of: id))
+      }
+    }
+  }
+
+  private func look<Found: Sendable>(
+    _ body: @escaping @Sendable (JobQueue) async throws -> Found
+  ) async throws -> Found {
+    let looking = looking
+    return try await Self.within(Self.patience + .seconds(1)) {
+      try await looking.withConnection { try await body(JobQueue($0)) }
+    }.get()
   }
 
   /// What is known now.

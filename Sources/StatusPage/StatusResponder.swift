@@ -1,5 +1,7 @@
 import Glibc
+import JobQueue
 import Log
+import Postgres
 
 /// Answers requests.
 struct StatusResponder: Sendable {
@@ -49,10 +51,43 @@ struct StatusResponder: Sendable {
     case .metrics: return await metrics(request)
     case .state:
       return HTTPResponse(200, "application/json", await state().json + "\n")
+    case .jobs: return await found(request) { try await jobs(request) }
+    case .job: return await found(request) { try await job(request) }
     case .page:
       return HTTPResponse(
         200, "text/html; charset=utf-8", Page.html(await state()),
         fields: ["Content-Security-Policy": Page.policy])
+    }
+  }
+
+  private func jobs(_ request: HTTPRequest) async throws -> String {
+    let search = try JobSearch(request.query)
+    let rows = try await reader.jobs(search, limit: JobSearch.most + 1)
+    return PageJobs(rows, most: JobSearch.most).pageJSON
+  }
+
+  private func job(_ request: HTTPRequest) async throws -> String {
+    let id = try JobSearch.id(request.query[.id])
+    let (row, attempts) = try await reader.job(id)
+    return PageJobs.Detail(
+      job: PageJobs.Job(row), attempts: attempts.reversed().map(PageJobs.Attempt.init)
+    ).pageJSON
+  }
+
+  /// JSON, or a sentence that says why there is none.
+  private func found(
+    _ request: HTTPRequest, _ body: () async throws -> String
+  ) async -> HTTPResponse {
+    do {
+      return HTTPResponse(200, "application/json", try await body() + "\n")
+    } catch let error as JobSearch.Wrong {
+      return .sentence(400, error.sentence)
+    } catch JobQueueError.noSuchName {
+      return .sentence(404, "There is no such job, batch, queue or host.")
+    } catch PostgresError.timedOut {
+      return .sentence(503, "The database takes too long to find these: name a batch.")
+    } catch {
+      return .sentence(503, "The database does not answer.", fields: ["Retry-After": "1"])
     }
   }
 

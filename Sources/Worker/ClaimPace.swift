@@ -6,6 +6,8 @@
 struct ClaimPace: Sendable {
   /// How many jobs have come since a claim brought less than it asked for; nil: there is enough for all.
   private var taken: Int?
+  /// Claims in a row that others kept from being full.
+  private var contended = 0
 
   init() {}
 
@@ -23,6 +25,7 @@ struct ClaimPace: Sendable {
   /// A claim that asked for `asked` jobs has brought `claimed`. That others held what was due (`isContended`) says nothing of
   /// how much there is.
   mutating func took(_ claimed: Int, asked: Int, isContended: Bool, concurrency: Int) {
+    contended = claimed < asked && isContended ? contended + 1 : 0
     if claimed < asked, !isContended {
       taken = 0
     } else if let before = taken {
@@ -41,10 +44,11 @@ struct ClaimPace: Sendable {
     .milliseconds(10) + .milliseconds(30) * load(held, concurrency)
   }
 
-  /// When to ask again after others held what was due, by `chance` from 0 to 1.
-  static func retry(held: Int, concurrency: Int, chance: Double) -> Duration {
-    let load = load(held, concurrency)
-    return .milliseconds(5) + .milliseconds(5) * chance + .milliseconds(30) * (load * chance)
+  /// When to ask again after others held what was due, by `chance` from 0 to 1: the sooner the less the worker has to do, unless
+  /// they go on holding it, as an open transaction does.
+  func retry(held: Int, concurrency: Int, chance: Double) -> Duration {
+    let share = contended > 3 ? 1 : Self.load(held, concurrency)
+    return .milliseconds(5) + .milliseconds(5) * chance + .milliseconds(30) * (share * chance)
   }
 
   private static func load(_ held: Int, _ concurrency: Int) -> Double {

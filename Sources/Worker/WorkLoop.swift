@@ -193,7 +193,7 @@ final class WorkLoop: Sendable {
       if reply.contended, !isFull {
         state.claimAt =
           now
-          + ClaimPace.retry(held: held, concurrency: concurrency, chance: Double.random(in: 0...1))
+          + state.pace.retry(held: held, concurrency: concurrency, chance: Double.random(in: 0...1))
       } else if isFull, asked < room {
         state.claimAt = now + ClaimPace.turn(held: held, concurrency: concurrency)
       } else {

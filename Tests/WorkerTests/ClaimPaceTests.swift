@@ -56,8 +56,13 @@ import Testing
     #expect(delays[1] > .milliseconds(10) && delays[1] < delays[2])
     #expect(delays.last == .milliseconds(40))
     let retries = [(0, 0.0), (0, 1), (16, 1)].map {
-      ClaimPace.retry(held: $0.0, concurrency: 16, chance: $0.1)
+      pace.retry(held: $0.0, concurrency: 16, chance: $0.1)
     }
     #expect(retries == [.milliseconds(5), .milliseconds(10), .milliseconds(40)])
+    var held = pace
+    for _ in 0..<4 { held.took(0, asked: 2, isContended: true, concurrency: 16) }
+    #expect(held.retry(held: 0, concurrency: 16, chance: 1) == .milliseconds(40))
+    held.took(2, asked: 2, isContended: true, concurrency: 16)
+    #expect(held.retry(held: 0, concurrency: 16, chance: 1) == .milliseconds(10))
   }
 }

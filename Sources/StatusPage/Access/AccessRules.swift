@@ -2,6 +2,8 @@
 enum Endpoint: String, CaseIterable, Sendable {
   case page = "/"
   case state = "/api/state"
+  case jobs = "/api/jobs"
+  case job = "/api/job"
   case metrics = "/metrics"
   case health = "/healthz"
   case readiness = "/readyz"

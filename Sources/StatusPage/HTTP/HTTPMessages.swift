@@ -9,10 +9,17 @@ struct HTTPRequest: Sendable {
     case contentType = "Content-Type"
   }
 
+  /// What a query may name; of a parameter given twice the first counts.
+  enum Parameter: String, CaseIterable, Sendable {
+    case id, before, state, batch, queue, host, error
+  }
+
   var method: String
   /// Decoded, without the query.
   var path: String
   var fields: [Field: String] = [:]
+  /// Decoded.
+  var query: [Parameter: String] = [:]
   /// What was sent with it; cut off past ``longestBody``, and then `isTooLong`.
   var body: [UInt8] = []
   var isTooLong = false

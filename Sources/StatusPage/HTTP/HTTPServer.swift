@@ -216,6 +216,10 @@ private func request(
       request.fields[field] = unsafe String(cString: value)
     }
   }
+  for name in HTTPRequest.Parameter.allCases {
+    let value = unsafe MHD_lookup_connection_value(connection, .GET_ARGUMENT_KIND, name.rawValue)
+    if let value = unsafe value { request.query[name] = unsafe String(cString: value) }
+  }
   return request
 }
 

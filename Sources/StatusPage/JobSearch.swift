@@ -1,0 +1,49 @@
+import JobModel
+import JobQueue
+
+/// What `/api/jobs` is asked for.
+struct JobSearch: Sendable, Equatable {
+  /// Jobs in one answer.
+  static let most = 100
+
+  var selector = JobSelector()
+  /// Only those with a smaller id.
+  var before = Int64.max
+
+  init() {}
+
+  /// Reads the query of a request. An empty value is none.
+  ///
+  /// - Throws: ``Wrong`` for a state or number that is none.
+  init(_ query: [HTTPRequest.Parameter: String]) throws(Wrong) {
+    func value(_ name: HTTPRequest.Parameter) -> String? {
+      query[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+    selector.batch = value(.batch)
+    selector.queue = value(.queue)
+    selector.host = value(.host)
+    selector.error = value(.error).map { ErrorClass(rawValue: $0) }
+    if let text = value(.state) {
+      selector.state = JobState(rawValue: text)
+      guard JobState.known.contains(where: { $0 == selector.state }) else {
+        throw Wrong("There is no such state.")
+      }
+    }
+    if let text = value(.before) { before = try Self.id(text) }
+  }
+
+  /// An id of a job.
+  static func id(_ text: String?) throws(Wrong) -> Int64 {
+    guard let id = text.flatMap({ Int64($0) }), id > 0 else {
+      throw Wrong("A job's id is a number from 1 on.")
+    }
+    return id
+  }
+
+  /// A query that means nothing; the sentence says why.
+  struct Wrong: Error, Equatable {
+    let sentence: String
+
+    init(_ sentence: String) { self.sentence = sentence }
+  }
+}
