@@ -20,6 +20,8 @@ class Life:
     end: float | None = None
     # What it had coming: killed, drained. None: it had no reason to end.
     told: str | None = None
+    # When SIGKILL was sent. A process that a disk holds ends later, and does nothing until then.
+    killed: float | None = None
     # When it was stopped, cut off or made slow: [what, from, to]; to is None while it lasts.
     trouble: list = dataclasses.field(default_factory=list)
 

@@ -45,6 +45,8 @@ class Program:
         if not self.is_running:
             return False
         self.life.told = told or self.life.told
+        if number == signal.SIGKILL:
+            self.life.killed = time.time()
         self.process.send_signal(number)
         return True
 

@@ -79,7 +79,8 @@ class Traffic:
             return False
         # Who hears nothing of the database holds still, with its connections open; the pool takes it for dead after three seconds.
         is_unheard = self.world.is_relayed(life) and ledger.overlap(self.book.unheard, begin - AFTER, moment)
-        return not (life.end is not None and life.end <= moment + 0.2) and not life.troubled(begin, moment, AFTER) and not is_unheard
+        gone = life.killed or life.end
+        return not (gone is not None and gone <= moment + 0.2) and not life.troubled(begin, moment, AFTER) and not is_unheard
 
     def check_cap(self, request):
         host, begin = request["host"], request["begin"]
