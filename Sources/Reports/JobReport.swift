@@ -1,0 +1,95 @@
+import JobModel
+package import JobQueue
+package import Terminal
+
+/// All of one job and its attempts, as `haul job` and `haul top` show it.
+package struct JobReport: Sendable {
+  package let job: JobRow
+  private let attempts: [AttemptRow]
+  /// The worker that holds it now.
+  private let worker: WorkerRow?
+  /// What keeps it from being started.
+  private let obstacle: Obstacle?
+
+  private static let inPart = """
+    A worker that mounts the directory of its part file goes on with it; five minutes after it was left any other begins anew.
+    """
+
+  /// A report as given.
+  package init(
+    _ job: JobRow, attempts: [AttemptRow], worker: WorkerRow? = nil, obstacle: Obstacle? = nil
+  ) {
+    self.job = job
+    self.attempts = attempts
+    self.worker = worker
+    self.obstacle = obstacle
+  }
+
+  /// Reads all of it; nil for a job that retention dropped since it was looked for.
+  /// - Throws: `JobQueueError.noSuchName` for a job that does not exist.
+  package static func read(_ id: Int64, from queue: JobQueue) async throws -> JobReport? {
+    var selector = JobSelector()
+    selector.ids = [id]
+    guard let job = try await queue.jobs(selector, limit: 1).first else { return nil }
+    let attempts = try await queue.attempts(of: id)
+    if let holder = job.worker {
+      return JobReport(job, attempts: attempts, worker: try await queue.worker(holder))
+    }
+    // That it is paused, or waits for its time, is said already.
+    guard job.state == .queued || job.state == .interrupted else {
+      return JobReport(job, attempts: attempts)
+    }
+    let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
+    return JobReport(job, attempts: attempts, obstacle: obstacle)
+  }
+
+  private var listing: Listing<JobRow> {
+    // Of the worker that has it, or had it last: with disks of their own, the machine that has the file.
+    let machine = JobRow.Column(
+      "MACHINE", key: "machine",
+      value: { [worker, attempts] _ in .text(worker?.machine ?? attempts.last?.machine) })
+    let process = JobRow.Column(
+      "PID", key: "pid", .right, value: { [worker] _ in .number(worker?.pid) })
+    // Of a job that has failed, or that waits because its last attempt has.
+    let trouble = job.error ?? (job.finishedAt == nil ? attempts.last?.error : nil)
+    let advice = JobRow.Column(
+      "WHAT TO DO", key: "advice",
+      value: { row in
+        .text(
+          trouble.flatMap(ErrorTable.advice) ?? (row.state == .interrupted ? Self.inPart : nil))
+      })
+    let waits = JobRow.Column(
+      "DOES NOT START", key: "obstacle",
+      value: { [obstacle] row in
+        .text(
+          row.state == .paused
+            ? "it is paused; let it go on with: haul resume \(row.job)"
+            : obstacle?.sentence(of: "\(row.job)"))
+      })
+    return Listing(JobRow.columns + JobRow.moreColumns + [machine, process, waits, advice])
+  }
+
+  private static let history = Listing(AttemptRow.columns, note: AttemptRow.failure)
+
+  /// The members of its JSON object.
+  package var members: [JSONValue.Member] {
+    let history = Listing(AttemptRow.columns + AttemptRow.moreColumns)
+    let objects = attempts.map { JSONValue.object(history.members($0)) }
+    return listing.members(job) + [.init("attempts", .array(objects))]
+  }
+
+  /// A line a fact, and a table of the attempts.
+  package func text(on screen: Screen) -> String {
+    let table = attempts.isEmpty ? "" : "\n" + Self.history.table(attempts, on: screen)
+    return listing.facts(job, on: screen) + table
+  }
+
+  /// The same for a full screen of so many columns; long facts are broken.
+  package func lines(columns: Int) -> [StyledLine] {
+    let table = attempts.isEmpty ? "" : Self.history.table(attempts, on: Screen(width: columns))
+    let rows = table.split(separator: "\n").enumerated().map { index, row in
+      StyledLine(String(row), index == 0 ? .bold : nil)
+    }
+    return listing.factLines(job, columns: columns) + (rows.isEmpty ? [] : [StyledLine()] + rows)
+  }
+}
