@@ -1,9 +1,10 @@
 import Foundation
+import JobModel
 import Postgres
 import TestSupport
 import Testing
 
-/// What `haul.work` and a step of a cancellation read: a few rows, by index, however much waits.
+/// What `haul.work`, a step of a cancellation and a page of a list of jobs read: a few rows, by index, however much waits.
 ///
 /// Read from the plans of its statements as they ran, nested ones too, which auto_explain sends to the client. The session makes
 /// its plans while the tables are empty and keeps them, as that of a worker that came before the jobs.
@@ -28,10 +29,12 @@ struct PlanTests {
         \(Self.call(3))
         \(Self.call(4))
         \(Self.cancelStep)
+        \(Self.pages)
         ANALYZE;
         \(Self.call(5))
         \(Self.call(6))
         \(Self.cancelStep)
+        \(Self.pages)
         """)
       let texts = plans.map(\.text).joined(separator: "\n")
       for table in ["haul.lane", "haul.ready", "haul.lease", "haul.outcome", "haul.job"] {
@@ -152,6 +155,28 @@ struct PlanTests {
     SET auto_explain.log_min_duration = -1;
     SELECT haul.end_sweep(b.id) FROM haul.batch b \\g /dev/null
     """
+
+  /// Pages of lists that each look at up to 300 jobs: all, by text, by batch, host and queue, and by state.
+  private static let pages =
+    ["{}", "{\"batch\": \"all\"}", "{\"host\": \"h9.test\"}", "{\"queue\": \"\(Pool.name)\"}"]
+    .map(page)
+    .joined(separator: "\n")
+    + JobState.known.flatMap { state in
+      [
+        page("{\"state\": \"\(state)\"}"),
+        page("{\"state\": \"\(state)\", \"batch\": \"all\", \"host\": \"h9.test\"}"),
+      ]
+    }.joined(separator: "\n")
+
+  private static func page(_ selector: String) -> String {
+    """
+    SET auto_explain.log_min_duration = 0;
+    SELECT haul.find_jobs('\(selector)', NULL, 9223372036854775807, 100, 300) \\g /dev/null
+    SELECT haul.find_jobs('\(selector)', 'nowhere', 9223372036854775807, 100, 300) \\g /dev/null
+    SET auto_explain.log_min_duration = -1;
+
+    """
+  }
 
   /// A million jobs on 10,000 hosts, 6,000 of them running and half of the others in trouble.
   private static let fill = """

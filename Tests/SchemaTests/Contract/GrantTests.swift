@@ -33,7 +33,7 @@ struct GrantTests {
       "serving_workers", "held_of", "is_queue_served", "unserved_queues", "stalled_queues",
       "check_selector", "disposition", "keeps_progress",
       "names", "obstacle", "pool_id", "places", "next_start", "held_snapshots", "standby_snapshots",
-      "open_transactions", "sees_all_sessions", "recorded_digests",
+      "open_transactions", "sees_all_sessions", "recorded_digests", "find_jobs",
     ]
     for name in open {
       callable[name] = Set(roles)

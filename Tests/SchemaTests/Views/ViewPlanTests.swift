@@ -39,6 +39,12 @@ struct ViewPlanTests {
     ("SELECT * FROM haul.jobs WHERE worker = 3", []),
     ("SELECT * FROM haul.jobs WHERE queue = 'q3' AND durable > 0", []),
     ("SELECT * FROM haul.jobs WHERE batch = 'b7' AND error IS NOT NULL AND error > 'u'", []),
+    (
+      """
+      SELECT v.*, f.older FROM haul.find_jobs('{}', NULL, 100, 50, 50) f LEFT JOIN LATERAL (
+        SELECT * FROM haul.jobs j WHERE j.job = ANY (f.jobs || '{7}'::bigint[]) OFFSET 0) v ON true
+      """, []
+    ),
     ("SELECT * FROM haul.running WHERE job = 999", []),
     ("SELECT queued, interrupted FROM haul.queues WHERE queue = 'q3'", []),
     ("SELECT queue, running FROM haul.queues", []),

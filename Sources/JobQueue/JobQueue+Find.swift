@@ -1,0 +1,82 @@
+import JobModel
+import Postgres
+
+/// A page of a list of jobs.
+package struct JobPage: Sendable, Equatable {
+  /// The jobs found, the newest first.
+  package var rows: [JobRow]
+  /// The other jobs that were asked for by their ids and that the search does not find, the newest first.
+  package var others: [JobRow]
+  /// The page after this one has jobs below this id; nil where there are no more.
+  package var older: Int64?
+
+  package init(rows: [JobRow], others: [JobRow] = [], older: Int64? = nil) {
+    self.rows = rows
+    self.others = others
+    self.older = older
+  }
+}
+
+/// Lists of somebody who looks every second. Their cost does not grow with the pool.
+extension JobQueue {
+  /// One call looks at this many jobs at most, also where it finds few.
+  package static let mostLooked = 10_000
+
+  /// Jobs of `selector` with an id below `before` whose path or URL contains `text`, the newest first, at most `limit`. The rows
+  /// lack token, durable bytes, digest, options and media type. `others` are read in the same snapshot.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue or host that does not exist.
+  package func find(
+    _ selector: JobSelector, text: String = "", before: Int64 = .max, limit: Int,
+    looking: Int = mostLooked, and others: [Int64] = []
+  ) async throws -> JobPage {
+    var page = JobPage(rows: [])
+    for row in try await rows(
+      """
+      SELECT v.*, v.job = ANY (f.jobs) AS found, f.older
+      FROM haul.find_jobs($1::jsonb, $2, $3, $4, $5) f LEFT JOIN LATERAL (
+        SELECT \(Self.listed) FROM haul.jobs j WHERE j.job = ANY (f.jobs || $6::bigint[]) OFFSET 0) v ON true
+      ORDER BY v.job DESC
+      """,
+      [try Self.json(selector), text.isEmpty ? nil : text, before, limit, looking, others])
+    {
+      page.older = try row.decode("older")
+      if try row.decode("job", as: Int64?.self) == nil { break }
+      if try row.decode("found") {
+        page.rows.append(try JobRow(listed: row))
+      } else {
+        page.others.append(try JobRow(listed: row))
+      }
+    }
+    return page
+  }
+
+  /// These jobs, as ``find(_:text:before:limit:looking:and:)`` gives them, in any order; those that are gone are missing.
+  package func listed(_ jobs: [Int64]) async throws -> [JobRow] {
+    try await rows("SELECT \(Self.listed) FROM haul.jobs j WHERE j.job = ANY ($1)", [jobs])
+      .map { try JobRow(listed: $0) }
+  }
+
+  private static let listed = """
+    j.job, j.state::text AS state, j.queue, j.batch, j.host, j.priority, j.path, j.url,
+    to_json(j.submitted_at) #>> '{}' AS submitted_at, to_json(j.run_at) #>> '{}' AS run_at,
+    to_json(j.finished_at) #>> '{}' AS finished_at, j.worker, j.bytes, j.total, j.error, j.message, j.last_error, j.store
+    """
+}
+
+extension JobRow {
+  /// By position, since a screen reads hundreds every second.
+  fileprivate init(listed row: Row) throws {
+    self.init(
+      job: try row.decode(0),
+      state: try row.decode(1, as: String?.self).map(JobState.init(rawValue:)),
+      queue: try row.decode(2), batch: try row.decode(3), host: try row.decode(4),
+      priority: try row.decode(5), path: try row.decode(6), url: try row.decode(7),
+      submittedAt: try row.decode(8), runAt: try row.decode(9), finishedAt: try row.decode(10),
+      worker: try row.decode(11), token: nil, bytes: try row.decode(12),
+      total: try row.decode(13), durable: nil, digest: nil,
+      error: try row.decode(14, as: String?.self).map(ErrorClass.init(rawValue:)),
+      message: try row.decode(15),
+      lastError: try row.decode(16, as: String?.self).map(ErrorClass.init(rawValue:)), options: nil,
+      store: try row.decode(17), mediaType: nil)
+  }
+}
