@@ -197,7 +197,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TopTests",
-      dependencies: ["Top", "JobQueue", "Terminal", "TestSupport"],
+      dependencies: ["Top", "JobModel", "JobQueue", "Reports", "Terminal", "TestSupport"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",

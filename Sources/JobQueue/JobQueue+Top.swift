@@ -1,7 +1,7 @@
 import Postgres
 
 /// What somebody looks at: the whole pool, one queue or one batch.
-package enum PoolPart: Sendable, Equatable {
+package enum PoolPart: Sendable, Hashable {
   case all
   case queue(String)
   case batch(String)
@@ -76,6 +76,8 @@ package struct TransferRow: Sendable, Equatable {
   package var seconds: Double
   /// `cancel` or `pause`, when that was asked for and is not yet done.
   package var command: String?
+  /// How the lease ended, where it has since; rows of the view have none.
+  package var ended: JobRow?
 
   package init(
     job: Int64, path: String, bytes: Int64, total: Int64?, rate: Int64, worker: Int64,

@@ -3,9 +3,23 @@ package import JobQueue
 import Reports
 import Terminal
 
+/// A job of a row, as it was when it was read.
+package struct TopJob: Sendable, Equatable {
+  package let id: Int64
+  package let path: String
+  /// nil for one that a newer database knows.
+  package let state: JobState?
+
+  package init(_ id: Int64, path: String, state: JobState?) {
+    self.id = id
+    self.path = path
+    self.state = state
+  }
+}
+
 /// What a row of `haul top` stands for.
 package enum TopSubject: Sendable, Equatable {
-  case job(Int64, path: String)
+  case job(TopJob)
   case queue(String)
   case host(String)
   /// `name` as messages have it, with how many jobs it holds.
@@ -17,7 +31,7 @@ package enum TopSubject: Sendable, Equatable {
   /// The target's name in a question.
   package var name: String {
     switch self {
-    case .job(let job, let path): "job \(job) (\(path))"
+    case .job(let job): "job \(job.id) (\(job.path))"
     case .queue(let name): "queue \(name)"
     case .host(let name): "host \(name)"
     case .worker(_, let name, _): name
@@ -30,7 +44,7 @@ package enum TopSubject: Sendable, Equatable {
   package var jobs: JobSelector? {
     var selector = JobSelector()
     switch self {
-    case .job(let job, _): selector.ids = [job]
+    case .job(let job): selector.ids = [job.id]
     case .queue(let name): selector.queue = name
     case .host(let name): selector.host = name
     case .worker: return nil
@@ -59,6 +73,8 @@ package struct TopAction: Sendable, Equatable {
     case cancel = "c"
     case retry = "r"
     case drain = "d"
+    case sooner = "+"
+    case later = "-"
   }
 
   package let verb: Verb
@@ -70,12 +86,23 @@ package struct TopAction: Sendable, Equatable {
     case (.drain, .worker): .action(Self(verb: verb, subject: subject))
     case (.drain, _): .hint("d drains a worker: press 4 and choose one")
     case (_, .worker): .hint("of a worker nothing but d, to drain it, is known")
-    case (.retry, .job):
-      .hint("a running job is not to be retried; r is for failures, batches, queues and hosts")
+    case (_, .job(let job)):
+      refusal(of: verb, job).map(Meaning.hint) ?? .action(Self(verb: verb, subject: subject))
+    case (.sooner, _), (.later, _): .hint("+ and - are for jobs: press 7 and choose one")
     case (.retry, _): .action(Self(verb: verb, subject: subject))
     case (_, .failures): .hint("jobs that have failed can only be retried: r")
     default: .action(Self(verb: verb, subject: subject))
     }
+  }
+
+  /// Why `verb` does nothing to a job in its state; nil where it does something.
+  private static func refusal(of verb: Verb, _ job: TopJob) -> String? {
+    let states = verb.states
+    guard let state = job.state, !states.contains(state) else { return nil }
+    let words = states.map(\.rawValue)
+    let list = [words.dropLast().joined(separator: ", "), words.last ?? ""]
+      .filter { !$0.isEmpty }.joined(separator: " and ")
+    return "job \(job.id) is \(state); \(verb.rawValue) is for \(list) jobs"
   }
 
   /// What is asked before, where something is destroyed or handed over; nil where it is done at once.
@@ -85,6 +112,7 @@ package struct TopAction: Sendable, Equatable {
       "Drain \(name)? It stops and hands over \(counted(running, "running job"))."
     case (.cancel, .job): "Cancel \(subject.name)?"
     case (.cancel, _): "Cancel all jobs of \(subject.name) that have not ended?"
+    case (.retry, .job): nil
     case (.retry, .failures): "Retry all jobs that failed with \(subject.name)?"
     case (.retry, _): "Retry all jobs of \(subject.name) that failed?"
     default: nil
@@ -116,13 +144,30 @@ package struct TopAction: Sendable, Equatable {
     case (.resume, .host(let name)):
       try await queue.unblockHost(name)
       return "\(name) is unblocked"
+    case (.sooner, _), (.later, _): return try await prioritize(queue)
     default: return try await control(queue, onStep)
     }
   }
 
+  /// Moves a job by one priority from the one that it has by now.
+  private func prioritize(_ queue: JobQueue) async throws -> String {
+    guard let selector = subject.jobs, let row = try await queue.jobs(selector, limit: 1).first
+    else { return "\(subject.name): no job to prioritize is there" }
+    let priority = min(max(row.priority + (verb == .sooner ? -1 : 1), 0), 9)
+    if priority == row.priority {
+      return
+        "job \(row.job) has priority \(priority) already, the \(priority == 0 ? "first" : "last")"
+    }
+    let count = try await queue.prioritize(selector, to: priority)
+    return count == 0
+      ? "job \(row.job) is \(row.state?.rawValue ?? "unknown"); nothing was done"
+      : "job \(row.job) has priority \(priority); 0 is the first, 9 the last"
+  }
+
   private func control(_ queue: JobQueue, _ onStep: (Int) -> Void) async throws -> String {
     guard var selector = subject.jobs, let action else { return "" }
-    if verb == .retry { selector.state = .failed }
+    // A job that is named may be retried too if it was cancelled, or waits for its next try.
+    if verb == .retry, selector.ids == nil { selector.state = .failed }
     let count = try await queue.control(action, selector, onStep: onStep)
     switch (verb, subject) {
     case _ where count == 0:
@@ -131,8 +176,7 @@ package struct TopAction: Sendable, Equatable {
       return states.isEmpty
         ? "\(subject.name): no job to \(action.rawValue) is there"
         : action.futility(states, isCut: states.count == JobAction.looked)
-    // It is on no list from now on.
-    case (.pause, .job(let id, _)): return "job \(id) is paused; 'haul resume \(id)' lets it go on"
+    case (.pause, .job(let job)): return "job \(job.id) is paused; u in list 7 lets it go on"
     default: return "\(counted(count, "job")) \(participle)"
     }
   }
@@ -143,10 +187,29 @@ package struct TopAction: Sendable, Equatable {
     case .resume: .resume
     case .cancel: .cancel
     case .retry: .retry
-    case .drain: nil
+    case .drain, .sooner, .later: nil
     }
   }
 
   /// What happens to jobs, as the commands say it.
-  package var participle: String { action?.participle ?? "drained" }
+  package var participle: String {
+    action?.participle ?? (verb == .drain ? "drained" : "prioritized")
+  }
+}
+
+extension TopAction.Verb {
+  /// Whether a job loses its turn or its place: it must be the one that somebody sees.
+  var isDestructive: Bool { self == .cancel || self == .pause }
+
+  /// The states of jobs that it does something to.
+  fileprivate var states: [JobState] {
+    switch self {
+    case .pause: JobAction.pause.states(byID: true)
+    // Of a running one a pause may be taken back.
+    case .resume: JobAction.resume.states(byID: true) + [.running]
+    case .retry: JobAction.retry.states(byID: true)
+    case .cancel, .sooner, .later: JobAction.live
+    case .drain: []
+    }
+  }
 }

@@ -1,14 +1,15 @@
 import HaulSystem
 import JobQueue
+import Reports
 package import Terminal
 
 /// What a model looks like. Pure.
 package struct TopFrame {
-  private let model: TopModel
+  let model: TopModel
   private let now: ContinuousClock.Instant
-  private let hasUnicode: Bool
-  private let layout: TopLayout
-  private let width: Int
+  let hasUnicode: Bool
+  let layout: TopLayout
+  let width: Int
 
   /// The picture of `model` at `now`, whose lists are scrolled already. Without `hasUnicode` it is drawn with ASCII alone.
   package init(_ model: TopModel, at now: ContinuousClock.Instant, hasUnicode: Bool = true) {
@@ -27,11 +28,30 @@ package struct TopFrame {
       return DisplayWidth.wrapped(text, to: width).map { StyledLine($0) }
     }
     let top = [title, figures.truncated(to: width)] + sparkline + [tabs]
+    if let job = model.detail, model.mode != .help {
+      return longMessage == nil
+        ? top + filled(facts(of: job), to: layout.detailRows) + [status]
+        : top + filled(facts(of: job), to: layout.rows + 1) + detail + [status]
+    }
     let body = model.mode == .help ? TopHelp.lines : table
-    let room = layout.rows + 1
-    let filled = (body + Array(repeating: StyledLine(), count: max(room - body.count, 0))).prefix(
-      room)
-    return top + filled + detail + [status]
+    return top + filled(body, to: layout.rows + 1) + detail + [status]
+  }
+
+  private func filled(
+    _ lines: some Collection<StyledLine>, to room: Int
+  ) -> ArraySlice<StyledLine> {
+    (Array(lines) + Array(repeating: StyledLine(), count: max(room - lines.count, 0))).prefix(room)
+  }
+
+  /// What is known of a job, from the line that it is scrolled to.
+  private func facts(of detail: TopDetail) -> ArraySlice<StyledLine> {
+    if detail.isGone {
+      return [StyledLine("Job \(detail.job.id) is no longer in the pool.", .dim)]
+    }
+    guard let report = detail.report else {
+      return [StyledLine(model.list.trouble ?? "Reading.", .dim)]
+    }
+    return report.lines(columns: width).map { $0.truncated(to: width) }.dropFirst(detail.top)
   }
 
   // MARK: Head
@@ -119,36 +139,6 @@ package struct TopFrame {
   /// Columns at the right of the sparkline: ` peak 1023 KiB/s`.
   private static let scale = 16
 
-  private var tabs: StyledLine {
-    var left = StyledLine()
-    for pane in TopPane.allCases {
-      if left.width > 0 { left.append("  ") }
-      if pane == model.pane {
-        left.append("\(pane.rawValue) \(pane.title)", .reversed)
-      } else {
-        left.append("\(pane.rawValue) ", .dim)
-        left.append(pane.title)
-      }
-    }
-    return line(left, extent)
-  }
-
-  /// Which part of the rows is shown, where that is not all of them.
-  private var extent: StyledLine {
-    let list = model.list
-    if !list.filter.isEmpty {
-      return StyledLine(
-        "\(DisplayWidth.truncated(list.filter, to: 20)): \(list.shown.count) of \(list.rows.count)",
-        .yellow)
-    }
-    if list.isCut { return StyledLine("the first \(list.rows.count)", .dim) }
-    if list.shown.count > layout.rows {
-      let last = min(list.top + layout.rows, list.shown.count)
-      return StyledLine("\(list.top + 1)-\(last) of \(list.shown.count)", .dim)
-    }
-    return StyledLine()
-  }
-
   // MARK: Table
 
   private var table: [StyledLine] {
@@ -175,14 +165,6 @@ package struct TopFrame {
     case (true?, false): "v"
     case (false?, false): "^"
     }
-  }
-
-  private var emptiness: String {
-    let list = model.list
-    if let trouble = list.trouble { return trouble }
-    guard list.readAt != nil else { return "Reading." }
-    return list.rows.isEmpty
-      ? model.pane.emptiness : "No row contains the filter; Esc takes it away."
   }
 
   // MARK: Foot
@@ -232,51 +214,12 @@ package struct TopFrame {
     return StyledLine(trouble, .yellow)
   }
 
-  private var hints: StyledLine {
-    let keys = [("q", "quit"), ("?", "help"), ("/", "filter"), ("s", "sort")]
-    var line = StyledLine()
-    for (key, name) in keys + model.pane.verbs.map({ (String($0.key.rawValue), $0.name) }) {
-      if line.width > 0 { line.append("  ") }
-      line.append(key, .bold)
-      line.append(" \(name)", .dim)
-    }
-    return line
-  }
-
   /// `right` at the right edge, and of `left` what there is room for.
-  private func line(_ left: StyledLine, _ right: StyledLine) -> StyledLine {
+  func line(_ left: StyledLine, _ right: StyledLine) -> StyledLine {
     let right = right.truncated(to: width)
     var line = left.truncated(to: max(width - right.width - (right.width > 0 ? 2 : 0), 0))
     line.pad(to: width - right.width)
     line.append(right)
     return line
-  }
-}
-
-/// What `?` shows.
-package enum TopHelp {
-  private static let keys: [(keys: String, meaning: String)] = [
-    ("1 to 6, Tab", "another list"),
-    ("arrows, j k, PgUp PgDn, g G", "move"),
-    ("s, S, i", "sort by another column; turn the order round"),
-    ("/, Esc", "only rows that contain a text; all rows"),
-    ("p", "pause a job, queue or batch; block a host"),
-    ("u", "resume a queue or batch; unblock a host"),
-    ("c", "cancel a job, or all of a queue, host or batch"),
-    ("r", "retry what failed: a class, queue, host or batch"),
-    ("d", "drain a worker: it hands over its work and exits"),
-    ("", "c, r and d ask before they do it"),
-    ("Ctrl-L", "draw the screen again"),
-    ("q, Ctrl-C", "quit"),
-  ]
-
-  package static var lines: [StyledLine] {
-    let width = keys.map { DisplayWidth.of($0.keys) }.max() ?? 0
-    return keys.map { keys, meaning in
-      var line = StyledLine("  " + keys, .bold)
-      line.pad(to: width + 4)
-      line.append(meaning)
-      return line
-    }
   }
 }

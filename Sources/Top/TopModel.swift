@@ -1,5 +1,6 @@
 import JobModel
 package import JobQueue
+import Reports
 package import Terminal
 
 /// What `haul top` shows and what keys do to that. Pure: whoever owns it reads the pool, draws, and does what it asks for.
@@ -9,7 +10,7 @@ package struct TopModel: Sendable {
     case quit
     /// Draw the whole screen, which somebody else has written on.
     case redraw
-    /// Read the pane that is shown now.
+    /// Read what is shown now.
     case read
     case perform(TopAction)
   }
@@ -37,10 +38,16 @@ package struct TopModel: Sendable {
   /// Between two looks at the pool.
   package let interval: Duration
   package var size = (columns: 80, rows: 24)
-  package private(set) var pane = TopPane.running
+  package internal(set) var pane = TopPane.running
   package private(set) var mode = Mode.list
-  package private(set) var lists: [TopPane: TopList] = [:]
-  package private(set) var message: Message?
+  package internal(set) var lists: [TopPane: TopList] = [:]
+  package internal(set) var message: Message?
+  /// Which jobs the list of jobs shows.
+  package internal(set) var search: TopSearch
+  /// Where the next page of jobs begins; nil where this is the last.
+  package internal(set) var older: Int64?
+  /// The job that is shown instead of the pane.
+  package internal(set) var detail: TopDetail?
   /// What is being done and has not yet ended.
   package private(set) var current: TopAction?
   /// The user wants to go although something is being done.
@@ -60,6 +67,7 @@ package struct TopModel: Sendable {
   package init(part: PoolPart = .all, interval: Duration = .seconds(1)) {
     self.part = part
     self.interval = interval
+    search = TopSearch(of: part)
   }
 
   /// The rows of the pane that is shown.
@@ -87,14 +95,19 @@ package struct TopModel: Sendable {
 
   /// A pane was read.
   package mutating func load(
-    _ rows: [TopRow], isCut: Bool = false, of pane: TopPane, at now: ContinuousClock.Instant
+    _ page: TopPage, of pane: TopPane, at now: ContinuousClock.Instant
   ) {
-    lists[pane, default: TopList()].load(rows, isCut: isCut, at: now)
+    lists[pane, default: TopList()].load(page, at: now)
   }
 
-  /// A pane could not be read.
+  /// A pane could not be read, or the job that is shown instead of it.
   package mutating func fail(_ trouble: String, of pane: TopPane) {
     lists[pane, default: TopList()].trouble = trouble
+  }
+
+  /// Time passes.
+  package mutating func pass(_ now: ContinuousClock.Instant) {
+    for pane in lists.keys { lists[pane]?.expire(at: now) }
   }
 
   /// There is no connection; it is being made anew.
@@ -121,15 +134,14 @@ package struct TopModel: Sendable {
   // MARK: Keys
 
   /// What a key asks for; nil for what only changes the picture.
-  package mutating func press(_ key: Key) -> Request? {
+  package mutating func press(_ key: Key, at now: ContinuousClock.Instant) -> Request? {
     if key == .control("l") { return .redraw }
     switch mode {
     case .list:
       if current == nil { message = nil }
-      return pressInList(key)
+      return detail == nil ? pressInList(key, now) : pressInDetail(key, now)
     case .filter(let before):
-      pressInFilter(key, before)
-      return nil
+      return pressInFilter(key, before)
     case .question(let action):
       mode = .list
       guard key == .character("y") || key == .character("Y") else {
@@ -143,12 +155,17 @@ package struct TopModel: Sendable {
     }
   }
 
-  private mutating func pressInList(_ key: Key) -> Request? {
+  private mutating func pressInList(
+    _ key: Key, _ now: ContinuousClock.Instant
+  ) -> Request? {
     switch key {
     case .character("q"): return quit()
-    case .character("?"), .character("h"): mode = .help
+    case .enter: return open()
+    case .character("?"), .character("h"): help()
     case .character("/"): mode = .filter(before: list.filter)
-    case .escape: change { $0.find("") }
+    case .escape:
+      change { $0.find("") }
+      if pane == .jobs { return look { $0 = TopSearch(of: $0.part) } }
     case .tab, .right: return show(pane.next(1))
     case .backTab, .left: return show(pane.next(-1))
     case .character(let digit) where digit.wholeNumberValue.flatMap(TopPane.init) != nil:
@@ -163,16 +180,20 @@ package struct TopModel: Sendable {
     case .character("S"): change { [shownColumns] in $0.sort(-1, among: shownColumns) }
     case .character("i"): change { $0.reverse() }
     case .character(let letter):
-      return TopAction.Verb(rawValue: letter).flatMap { act($0) }
+      if pane == .jobs, let request = narrow(letter) { return request }
+      return act(letter, now)
     default: break
     }
     return nil
   }
 
-  private mutating func pressInFilter(_ key: Key, _ before: String) {
+  private mutating func pressInFilter(_ key: Key, _ before: String) -> Request? {
     let filter = list.filter
     switch key {
-    case .enter: mode = .list
+    case .enter:
+      mode = .list
+      // Until now it looked among the rows that had been read.
+      if pane == .jobs { return look { $0.find(filter) } }
     case .escape:
       mode = .list
       change { $0.find(before) }
@@ -183,32 +204,43 @@ package struct TopModel: Sendable {
     case .character(let character): change { $0.find(filter + String(character)) }
     default: break
     }
+    return nil
   }
 
+  mutating func help() { mode = .help }
+
   /// At once, unless something is being done: it would stay half done.
-  private mutating func quit() -> Request? {
+  mutating func quit() -> Request? {
     if current == nil || isLeaving { return .quit }
     isLeaving = true
     message = Message(text: "\(message?.text ?? ""); q again leaves it half done", style: .yellow)
     return nil
   }
 
-  private mutating func show(_ pane: TopPane) -> Request? {
+  mutating func show(_ pane: TopPane) -> Request? {
     self.pane = pane
+    detail = nil
     return .read
   }
 
   /// Does at once or asks before, or says why there is nothing to do.
-  private mutating func act(_ verb: TopAction.Verb) -> Request? {
+  mutating func act(_ letter: Character, _ now: ContinuousClock.Instant) -> Request? {
+    // Without the shift key.
+    guard let verb = TopAction.Verb(rawValue: letter == "=" ? "+" : letter) else { return nil }
     guard current == nil else {
       message?.style = .yellow
       return nil
     }
-    guard let row = list.selected else {
+    guard let subject = detail?.subject ?? list.selected?.subject else {
       message = Message(text: "no row is chosen", style: .yellow)
       return nil
     }
-    switch TopAction.meaning(of: verb, for: row.subject) {
+    if verb.isDestructive, detail == nil, !list.isSettled(at: now) {
+      message = Message(
+        text: "this row has just changed; press \(letter) again if you mean it", style: .yellow)
+      return nil
+    }
+    switch TopAction.meaning(of: verb, for: subject) {
     case .hint(let text):
       message = Message(text: text, style: .yellow)
       return nil
@@ -229,7 +261,7 @@ package struct TopModel: Sendable {
     return .perform(action)
   }
 
-  private mutating func change(_ body: (inout TopList) -> Void) {
+  mutating func change(_ body: (inout TopList) -> Void) {
     body(&lists[pane, default: TopList()])
   }
 
@@ -240,32 +272,12 @@ package struct TopModel: Sendable {
   }
 
   /// Rows of a page.
-  private var page: Int { max(TopLayout(size).rows - 1, 1) }
+  var page: Int { max(TopLayout(size).rows - 1, 1) }
 
   /// Scrolls the pane so that its cursor can be seen.
   package mutating func scroll() {
     let rows = TopLayout(size).rows
     change { $0.scroll(rows) }
-  }
-}
-
-/// Where on the screen things stand. From the top: title, figures, sparkline, tabs, heading, rows, detail, status.
-package struct TopLayout: Equatable {
-  /// Less is a window too small.
-  package static let least = (columns: 40, rows: 10)
-
-  package let isTooSmall: Bool
-  package let sparkline: Int
-  /// Rows of the table.
-  package let rows: Int
-  /// Lines about the row that the cursor is on.
-  package let detail: Int
-
-  package init(_ size: (columns: Int, rows: Int)) {
-    isTooSmall = size.columns < Self.least.columns || size.rows < Self.least.rows
-    sparkline = size.rows >= 40 ? 4 : size.rows >= 30 ? 2 : 1
-    // What is said of a row may end in a command to copy.
-    detail = size.rows >= 20 ? (size.columns < 100 ? 3 : 2) : 1
-    rows = max(size.rows - 5 - sparkline - detail, 1)
+    detail?.scroll(TopLayout(size).detailRows, columns: size.columns)
   }
 }

@@ -1,10 +1,10 @@
-import JobQueue
+package import JobQueue
 package import Terminal
 
 /// One list of `haul top`; the raw value is its key.
 package enum TopPane: Int, CaseIterable, Sendable {
   case running = 1
-  case queues, hosts, workers, batches, failures
+  case queues, hosts, workers, batches, failures, jobs
 
   package var title: String {
     switch self {
@@ -14,6 +14,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     case .workers: "Workers"
     case .batches: "Batches"
     case .failures: "Failures"
+    case .jobs: "Jobs"
     }
   }
 
@@ -26,6 +27,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     case .workers: "No worker is running."
     case .batches: "There is no batch."
     case .failures: "No job has failed that was not queued again."
+    case .jobs: "There is no job."
     }
   }
 
@@ -37,18 +39,34 @@ package enum TopPane: Int, CaseIterable, Sendable {
     case .workers: WorkerRow.table.columns
     case .batches: BatchRow.table.columns
     case .failures: FailureRow.table.columns
+    case .jobs: JobRow.table.columns
     }
   }
 
-  /// The verbs that do something to its rows, with what their keys are called.
+  /// The verbs that do something to its rows, or to some of them, with what their keys are called.
   package var verbs: [(key: TopAction.Verb, name: String)] {
     switch self {
-    case .running: [(.pause, "pause"), (.cancel, "cancel")]
+    // What has failed stays for a while.
+    case .running: [(.pause, "pause"), (.cancel, "cancel"), (.retry, "retry")]
     case .queues, .batches:
       [(.pause, "pause"), (.resume, "resume"), (.cancel, "cancel"), (.retry, "retry")]
     case .hosts: [(.pause, "block"), (.resume, "unblock"), (.cancel, "cancel"), (.retry, "retry")]
     case .workers: [(.drain, "drain")]
     case .failures: [(.retry, "retry")]
+    case .jobs:
+      [
+        (.pause, "pause"), (.resume, "resume"), (.cancel, "cancel"), (.retry, "retry"),
+        (.sooner, "sooner"), (.later, "later"),
+      ]
+    }
+  }
+
+  /// What Enter opens; nil where it does nothing.
+  package var opened: String? {
+    switch self {
+    case .running, .jobs: "open"
+    case .queues, .hosts, .batches, .failures: "jobs"
+    case .workers: nil
     }
   }
 
@@ -67,10 +85,14 @@ package struct TopRow: Sendable, Equatable {
   package let keys: [JSONValue]
   /// All that the table may have cut or left out, in a sentence.
   package let detail: String
+  /// Of a job in the list of jobs.
+  package let job: JobRow?
 
   /// Whether a filter finds it; upper and lower case are the same.
   package func contains(_ text: String) -> Bool {
     let text = text.lowercased()
+    // As the database searches.
+    if let job { return [job.path, job.url].contains { $0.lowercased().contains(text) } }
     return cells.contains { $0.text.lowercased().contains(text) }
       || detail.lowercased().contains(text)
   }
@@ -117,7 +139,9 @@ package struct TopTable<Row>: Sendable {
       })
   }
 
-  package func row(_ row: Row, _ subject: TopSubject, detail: [String?]) -> TopRow {
+  package func row(
+    _ row: Row, _ subject: TopSubject, detail: [String?], job: JobRow? = nil
+  ) -> TopRow {
     let keys = parts.map { $0.listing.value(row) }
     let cells = zip(parts, keys).map { part, key -> TableCell in
       guard part.isBar else { return part.listing.cell(row) }
@@ -126,6 +150,6 @@ package struct TopTable<Row>: Sendable {
     }
     return TopRow(
       subject: subject, cells: cells, keys: keys,
-      detail: detail.compactMap { $0 }.joined(separator: "; "))
+      detail: detail.compactMap { $0 }.joined(separator: "; "), job: job)
   }
 }

@@ -1,6 +1,8 @@
 import Arguments
+import JobModel
 package import JobQueue
 import Postgres
+package import Reports
 import Synchronization
 
 /// Reads what `haul top` shows, through outages of the database too.
@@ -14,7 +16,11 @@ package final class TopReader: Sendable {
     case figures(PoolFigures)
     case leader(PoolLeader?)
     case waiting(PoolWaiting)
-    case rows(TopPane, [TopRow], isCut: Bool)
+    case rows(TopPane, TopPage)
+    /// What a search for jobs has found.
+    case jobs(TopSearch, TopPage)
+    /// All of a job; nil for one that is gone.
+    case detail(Int64, JobReport?)
     /// Why a pane could not be read.
     case trouble(TopPane, String)
     case lost(String)
@@ -22,6 +28,8 @@ package final class TopReader: Sendable {
 
   /// Most rows of a pane.
   private static let limit = 500
+  /// Most rows of a page of jobs: each costs the database several look-ups.
+  private static let jobLimit = 300
   /// Longer than this nothing is waited for.
   private static let patience = Duration.seconds(30)
   /// For so many times as long as a read took there is none of its kind.
@@ -34,7 +42,11 @@ package final class TopReader: Sendable {
   private let interval: Duration
   private let describe: @Sendable (any Error) -> String
   private let tell: @Sendable (Reading) -> Void
-  private let pane = Mutex(TopPane.running)
+  private let query: Mutex<TopQuery>
+  /// The running jobs that were read last; empty while another pane is shown.
+  private let running = Mutex([TransferRow]())
+  /// The jobs that were read last, and for which search.
+  private let found = Mutex<(search: TopSearch?, jobs: [Int64])>((nil, []))
   private let quickWakes: WakeStream
   private let slowWakes: WakeStream
 
@@ -58,6 +70,7 @@ package final class TopReader: Sendable {
       conninfo: conninfo, applicationName: "haul-top", queryTimeout: Self.patience,
       needsSession: false)
     self.part = part
+    query = Mutex(TopQuery(pane: .running, search: TopSearch(of: part)))
     self.interval = interval
     self.describe = describe
     self.tell = tell
@@ -65,9 +78,12 @@ package final class TopReader: Sendable {
     slowWakes = WakeStream()
   }
 
-  /// Which pane is to be read from now on; at once, and then every interval.
-  package func show(_ pane: TopPane) {
-    self.pane.withLock { $0 = pane }
+  /// What is to be read from now on, at the next interval.
+  package func follow(_ query: TopQuery) { self.query.withLock { $0 = query } }
+
+  /// What is to be read from now on; at once, and then every interval.
+  package func show(_ query: TopQuery) {
+    follow(query)
     quickWakes.input.yield()
     slowWakes.input.yield()
   }
@@ -123,13 +139,34 @@ package final class TopReader: Sendable {
           let since = if let known { known } else { try await queue.poolSince() }
           if known == nil { tell(.since(since)) }
           tell(.figures(try await queue.poolFigures(of: part, since: since)))
-          if pane.withLock({ $0 }) == .running {
-            let rows = try await queue.transfers(of: part, limit: Self.limit + 1)
-            tell(Self.rows(.running, rows.map(\.topRow)))
+          let query = query.withLock { $0 }
+          if query.pane == .running && query.detail == nil {
+            tell(.rows(.running, try await transfers(queue)))
+          } else {
+            running.withLock { $0 = [] }
           }
           return since
         } ?? since
     }
+  }
+
+  /// What runs, and what ran at the last look and has ended since.
+  private func transfers(_ queue: JobQueue) async throws -> TopPage {
+    let rows = try await queue.transfers(of: part, limit: Self.limit + 1)
+    let jobs = Set(rows.map(\.job))
+    let gone = running.withLock { $0 }.filter { !jobs.contains($0.job) }
+    // The list shows a few of them.
+    let ended =
+      try await gone.isEmpty ? [] : queue.listed(gone.suffix(TopList.mostLeaving).map(\.job))
+    running.withLock { $0 = rows }
+    let left = ended.compactMap { end -> TopRow? in
+      guard end.state != .running, var row = gone.first(where: { $0.job == end.job }) else {
+        return nil
+      }
+      row.end(end)
+      return row.topRow
+    }
+    return Self.page(rows.map(\.topRow), left: left)
   }
 
   // MARK: Slow
@@ -138,12 +175,22 @@ package final class TopReader: Sendable {
   private enum Source: Hashable {
     case leader, waiting
     case pane(TopPane)
+    case jobs(TopSearch)
+    case detail(Int64)
 
     /// Between two reads at least.
     func pace(_ interval: Duration) -> Duration {
       switch self {
       case .leader, .waiting: max(interval, .seconds(5))
-      case .pane: interval
+      case .pane, .jobs, .detail: interval
+      }
+    }
+
+    /// Whether there are only a few of its kind.
+    var isLasting: Bool {
+      switch self {
+      case .leader, .waiting, .pane: true
+      case .jobs, .detail: false
       }
     }
   }
@@ -152,13 +199,22 @@ package final class TopReader: Sendable {
     let clock = ContinuousClock()
     var due: [Source: ContinuousClock.Instant] = [:]
     for await _ in slowWakes.stream {
-      let pane = pane.withLock { $0 }
+      let query = query.withLock { $0 }
       // The pane first: somebody is waiting for it.
-      let sources = (pane == .running ? [] : [Source.pane(pane)]) + [.leader, .waiting]
-      for source in sources {
+      let shown: Source? =
+        if let job = query.detail { .detail(job) } else {
+          switch query.pane {
+          case .running: nil
+          case .jobs: .jobs(query.search)
+          default: .pane(query.pane)
+          }
+        }
+      // Searches and jobs of before need not be remembered: a person comes back slowly.
+      due = due.filter { $0.key.isLasting || $0.key == shown }
+      for source in (shown.map { [$0] } ?? []) + [.leader, .waiting] {
         let asked = clock.now
         if let wait = due[source], asked < wait { continue }
-        let begun = try await attempt(session, pane) { queue in
+        let begun = try await attempt(session, query.pane) { queue in
           // What was waited for a connection is no work of the database.
           let start = clock.now
           try await self.read(source, from: queue)
@@ -177,30 +233,54 @@ package final class TopReader: Sendable {
     switch source {
     case .leader: tell(.leader(try await queue.poolLeader()))
     case .waiting: tell(.waiting(try await queue.waiting(in: part)))
-    case .pane(let pane): tell(try await rows(of: pane, from: queue))
+    case .pane(let pane): tell(.rows(pane, Self.page(try await rows(of: pane, from: queue))))
+    case .jobs(let search): tell(.jobs(search, try await jobs(search, from: queue)))
+    case .detail(let job):
+      do {
+        tell(.detail(job, try await JobReport.read(job, from: queue)))
+      } catch JobQueueError.noSuchName {
+        tell(.detail(job, nil))
+      }
     }
   }
 
-  private func rows(of pane: TopPane, from queue: JobQueue) async throws -> Reading {
+  private func rows(of pane: TopPane, from queue: JobQueue) async throws -> [TopRow] {
     let most = Self.limit + 1
     switch pane {
-    case .running:
-      return Self.rows(pane, try await queue.transfers(of: part, limit: most).map(\.topRow))
+    // These have reads of their own.
+    case .running, .jobs: return []
     case .queues:
       let rows = try await queue.queues().filter { part == .all || part == .queue($0.queue) }
-      return Self.rows(pane, rows.map(\.topRow))
-    case .hosts: return Self.rows(pane, try await queue.hosts(limit: most).map(\.topRow))
-    case .workers:
-      return Self.rows(pane, try await queue.workers(includingGone: false).map(\.topRow))
+      return rows.map(\.topRow)
+    case .hosts: return try await queue.hosts(limit: most).map(\.topRow)
+    case .workers: return try await queue.workers(includingGone: false).map(\.topRow)
     case .batches:
       let names = if case .batch(let name) = part { [name] } else { [String]() }
-      return Self.rows(pane, try await queue.batches(names, limit: most).map(\.topRow))
-    case .failures: return Self.rows(pane, try await queue.failures(limit: most).map(\.topRow))
+      return try await queue.batches(names, limit: most).map(\.topRow)
+    case .failures: return try await queue.failures(limit: most).map(\.topRow)
     }
   }
 
-  private static func rows(_ pane: TopPane, _ rows: [TopRow]) -> Reading {
-    .rows(pane, Array(rows.prefix(limit)), isCut: rows.count > limit)
+  private static func page(_ rows: [TopRow], left: [TopRow] = []) -> TopPage {
+    TopPage(Array(rows.prefix(limit)), left: left, isCut: rows.count > limit)
+  }
+
+  /// A page of jobs, and what has become of those of the last look that are no longer on it.
+  private func jobs(_ search: TopSearch, from queue: JobQueue) async throws -> TopPage {
+    let before = found.withLock { $0.search == search ? $0.jobs : [] }
+    let selected = query.withLock { $0.search == search ? $0.selected : nil }
+    let page = try await queue.find(
+      search.selector, text: search.text, before: search.before, limit: Self.jobLimit,
+      and: before + (selected.map { [$0] } ?? []))
+    found.withLock { $0 = (search, page.rows.map(\.job)) }
+    let left = page.others.filter { before.contains($0.job) && !search.admits($0) }
+    // The one that the cursor is on stays when newer ones fill the page.
+    let kept = page.older.map { older in
+      page.others.filter { $0.job == selected && $0.job < older && search.admits($0) }
+    }
+    return TopPage(
+      (page.rows + (kept ?? [])).map(\.topRow), left: left.map(\.topRow),
+      isCut: page.older != nil, older: page.older)
   }
 
   /// nil where it failed: a lost connection is made again by the session, and what else goes wrong is told of `pane`.
@@ -215,6 +295,8 @@ package final class TopReader: Sendable {
       tell(.trouble(pane, "the database takes longer than \(Self.patience.argument) to say this"))
     } catch let error as PostgresError where error.isTransient {
       return nil
+    } catch let error as JobQueueError {
+      tell(.trouble(pane, describe(error)))
     } catch let error as PostgresError where error.sqlState != nil {
       if case .connecting = error { throw error }
       tell(.trouble(pane, describe(error)))

@@ -2,63 +2,7 @@ import HaulSystem
 import JobModel
 package import JobQueue
 import Reports
-package import Terminal
-
-extension TransferRow {
-  package typealias Column = Listing<TransferRow>.Column
-
-  private var progress: TransferProgress {
-    TransferProgress(name: path, bytes: bytes, total: total, rate: rate)
-  }
-
-  package static let table = TopTable<TransferRow>([
-    .init(Column("JOB", key: "job", .right, value: { .number($0.job) }), 5...9, 6),
-    .init(Column("PATH", key: "path", isName: true, value: { .string($0.path) }), 24...100, 0),
-    .init(
-      Column(
-        "DONE", key: "fraction", value: { $0.progress.fraction.map(JSONValue.double) ?? .null }),
-      6...16, 4, isBar: true),
-    .init(
-      Column(
-        "%", key: "percent", .right,
-        value: { $0.progress.fraction.map(JSONValue.double) ?? .null },
-        text: { $0.progress.fraction.map { "\(Int(clamped: $0 * 100))%" } ?? "" }), 4...4, 0),
-    .init(
-      Column(
-        "BYTES", key: "bytes", .right, value: { .number($0.bytes) },
-        text: { HumanFormat.bytes($0.bytes, of: $0.total) }), 13...13, 2),
-    .init(
-      Column(
-        "RATE", key: "rate", .right, value: { .number($0.rate) },
-        text: { $0.rate > 0 ? HumanFormat.rate($0.rate) : "-" }), 10...10, 1),
-    .init(
-      Column(
-        "LEFT", key: "time_left", .right,
-        value: { $0.progress.timeLeft.map { .double($0 / .seconds(1)) } ?? .null },
-        text: { $0.progress.timeLeft.flatMap(HumanFormat.timeLeft) ?? "" },
-        style: { _ in .dim }), 6...6, 3),
-    .init(
-      Column(
-        "WORKER", key: "worker", value: { .number($0.worker) },
-        text: { "\($0.worker) \($0.machine)" }),
-      12...20, 5),
-    .init(Column("QUEUE", key: "queue", value: { .string($0.queue) }), 7...18, 7),
-    .init(Column("HOST", key: "host", value: { .string($0.host) }), 10...30, 8),
-    .init(Column("BATCH", key: "batch", value: { .text($0.batch) }), 8...18, 9),
-  ])
-
-  package var topRow: TopRow {
-    Self.table.row(
-      self, .job(job, path: path),
-      detail: [
-        "job \(job)", path, command.map { "asked to \($0)" }, "from \(host)",
-        "worker \(worker) on \(machine)", batch.map { "batch \($0)" },
-        attempt > 1 ? "attempt \(attempt)" : nil,
-        "for " + HumanFormat.duration(.clamped(seconds: seconds)),
-        durable.map { "\(HumanFormat.bytes($0)) safe" },
-      ])
-  }
-}
+import Terminal
 
 extension QueueRow {
   package static let table = TopTable(

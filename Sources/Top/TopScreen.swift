@@ -119,23 +119,24 @@ package struct TopScreen {
       case .over(let error?): throw error
       case .over(nil): return
       case .disturbed: page.invalidate()
-      case .tick: break
+      case .tick: model.pass(now)
       case .resized(let columns, let rows): model.size = (columns, rows)
       case .found(let finding): model.take(finding, at: now)
       case .counted(let jobs): model.count(jobs)
       case .done(let sentence, let isError):
         model.finish(sentence, isError: isError)
-        reader.show(model.pane)
+        reader.show(model.query)
       case .key(let key):
-        switch model.press(key) {
+        switch model.press(key, at: now) {
         case .quit: return
         case .redraw: page.invalidate()
-        case .read: reader.show(model.pane)
+        case .read: reader.show(model.query)
         case .perform(let action): perform(action)
         case nil: break
         }
       }
       model.scroll()
+      reader.follow(model.query)
       let lines = TopFrame(model, at: now, hasUnicode: hasUnicode).lines
       let text = page.update(lines, columns: model.size.columns, rows: model.size.rows)
       if !text.isEmpty && !terminal.draw(text) { page.invalidate() }
@@ -165,7 +166,9 @@ extension TopModel {
     case .figures(let figures): load(figures, at: now)
     case .leader(let leader): self.leader = .some(leader)
     case .waiting(let jobs): waiting = jobs
-    case .rows(let pane, let rows, let isCut): load(rows, isCut: isCut, of: pane, at: now)
+    case .rows(let pane, let page): load(page, of: pane, at: now)
+    case .jobs(let search, let page): load(page, of: search, at: now)
+    case .detail(let job, let report): load(report, of: job)
     case .trouble(let pane, let sentence): fail(sentence, of: pane)
     case .lost(let reason): lose(reason, at: now)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import JobModel
 import JobQueue
 import Terminal
 
@@ -7,6 +8,15 @@ import Terminal
 extension ContinuousClock.Instant {
   /// When the samples were read.
   static let sample = ContinuousClock.now
+}
+
+extension TopModel {
+  /// A key when nothing has just changed.
+  mutating func press(_ key: Key) -> Request? { press(key, at: .sample + .seconds(60)) }
+
+  mutating func load(_ rows: [TopRow], of pane: TopPane, at now: ContinuousClock.Instant) {
+    load(TopPage(rows), of: pane, at: now)
+  }
 }
 
 /// A pool in which something of everything happens.
@@ -41,9 +51,30 @@ enum Sample {
   }
 
   static func rows<Row: Decodable>(_ json: String, _ topRow: (Row) -> TopRow) throws -> [TopRow] {
+    try decoded(json).map(topRow)
+  }
+
+  static func decoded<Row: Decodable>(_ json: String) throws -> [Row] {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
-    return try decoder.decode([Row].self, from: Data(json.utf8)).map(topRow)
+    return try decoder.decode([Row].self, from: Data(json.utf8))
+  }
+
+  /// A row of the list of jobs.
+  static func job(
+    _ id: Int64, _ state: JobState, path: String? = nil, batch: String? = nil,
+    host: String = "h.test", error: String? = nil
+  ) throws -> JobRow {
+    let error = error.map { "\"error\": \"\($0)\"," } ?? ""
+    let batch = batch.map { "\"batch\": \"\($0)\"," } ?? ""
+    let path = path ?? "path/\(id)"
+    let rows: [JobRow] = try decoded(
+      """
+      [{"job": \(id), "state": "\(state)", "queue": "data", "host": "\(host)", "priority": 5, \(error) \(batch)
+        "path": "\(path)", "url": "https://\(host)/\(path)", "submitted_at": "2026-11-21T15:30:12.5+00:00",
+        "bytes": 0, "store": "data"}]
+      """)
+    return rows[0]
   }
 
   static let queues = """
@@ -85,6 +116,32 @@ enum Sample {
       "message": "the server answered 404", "first_job": 281}]
     """
 
+  static let jobs = """
+    [{"job": 904, "state": "queued", "queue": "data", "batch": "monday", "host": "mirror.example.org", "priority": 5,
+      "path": "mirror.example.org/pool/new.deb", "url": "https://mirror.example.org/pool/new.deb",
+      "submitted_at": "2026-11-21T15:30:12.5+00:00", "bytes": 0, "store": "data"},
+     {"job": 903, "state": "running", "queue": "data", "batch": "monday", "host": "mirror.example.org", "priority": 5,
+      "path": "mirror.example.org/debian/debian-12.7.0-amd64-DVD-1.iso",
+      "url": "https://mirror.example.org/debian/debian-12.7.0-amd64-DVD-1.iso", "worker": 7,
+      "submitted_at": "2026-11-21T15:30:12.5+00:00", "bytes": 1073741824, "total": 4294967296, "store": "data"},
+     {"job": 902, "state": "failed", "queue": "data", "batch": null, "host": "archive.example.org:8443", "priority": 3,
+      "path": "gone.zip", "url": "https://archive.example.org:8443/gone.zip?token=…", "error": "http_4xx",
+      "message": "the server answers 404", "finished_at": "2026-11-21T15:31:12.5+00:00",
+      "submitted_at": "2026-11-21T15:30:12.5+00:00", "bytes": 0, "store": "data"},
+     {"job": 901, "state": "scheduled", "queue": "films", "batch": "films", "host": "archive.example.org:8443", "priority": 5,
+      "path": "late.mkv", "url": "https://archive.example.org:8443/late.mkv", "last_error": "timeout",
+      "run_at": "2026-11-21T16:00:00+00:00", "submitted_at": "2026-11-21T15:30:12.5+00:00", "bytes": 0, "store": "films"},
+     {"job": 900, "state": "completed", "queue": "films", "batch": "films", "host": "mirror.example.org", "priority": 5,
+      "path": "done.mkv", "url": "https://mirror.example.org/done.mkv", "finished_at": "2026-11-21T15:31:12.5+00:00",
+      "submitted_at": "2026-11-21T15:30:12.5+00:00", "bytes": 734003200, "total": 734003200, "store": "films"}]
+    """
+
+  static let attempts = """
+    [{"attempt": 1, "token": 17, "worker": 7, "machine": "host-a", "result": "failed", "charged": true,
+      "started_at": "2026-11-21T15:30:13+00:00", "ended_at": "2026-11-21T15:31:12.5+00:00", "seconds": 59.5, "resumed_at": 0,
+      "fetched": 0, "durable": 0, "changes": 0, "status": 404, "error": "http_4xx", "message": "the server answers 404"}]
+    """
+
   static let everything = DatabaseFacts.Rights(
     work: true, submit: true, watch: true, administer: true)
 
@@ -109,6 +166,8 @@ enum Sample {
     model.load(try Self.rows(batches) { (row: BatchRow) in row.topRow }, of: .batches, at: .sample)
     model.load(
       try Self.rows(failures) { (row: FailureRow) in row.topRow }, of: .failures, at: .sample)
+    model.load(
+      TopPage(try Self.rows(jobs) { (row: JobRow) in row.topRow }), of: model.search, at: .sample)
     return model
   }
 }

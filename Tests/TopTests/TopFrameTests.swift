@@ -27,7 +27,7 @@ struct TopFrameTests {
   static let keys: [(name: String, keys: [Key])] = [
     ("running", []), ("queues", [.character("2")]), ("hosts", [.character("3"), .down]),
     ("workers", [.character("4"), .down]), ("batches", [.character("5")]),
-    ("failures", [.character("6")]),
+    ("failures", [.character("6")]), ("jobs", [.character("7"), .down, .down]),
     ("help", [.character("?")]),
   ]
 

@@ -8,11 +8,14 @@ struct TopCommand: HaulCommand {
   static let name = "top"
   static let abstract = "Watch and steer the pool on a full screen."
   static let discussion = """
-    What runs, queues, hosts with the reason why each starts nothing, workers, batches and failures, as they change. Keys pause, \
+    What runs, queues, hosts with the reason why each starts nothing, workers, batches, failures and jobs, as they change. Keys pause, \
     resume, cancel, retry and drain what the cursor is on, and ask before anything is lost; ? shows all of them, q quits. What the \
     database does not permit is said, and harms nothing.
 
-    With --queue or --batch the figures, what runs, queues and batches are narrowed; hosts, workers and failures are the pool's. \
+    Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs / finds a text in paths and URLs, f shows \
+    only jobs of a state, b and o only those of the row's batch or host, + and - change a job's priority, and > goes to older jobs.
+
+    With --queue or --batch the figures, what runs, queues, batches and jobs are narrowed; hosts, workers and failures are the pool's. \
     Should it ever be killed without a chance to tidy up (SIGKILL), 'reset' mends the terminal.
     """
   static let examples = [

@@ -6,79 +6,14 @@ import Testing
 
 /// `haul top` in a real terminal, on a pool that runs.
 struct TopTests {
-  /// A shell in a terminal that has written its settings to `before`, on a pool.
-  private struct Stage {
-    let pool: HaulPool
-    let screen: TerminalScreen
-    let directory: TemporaryDirectory
-
-    init(_ pool: HaulPool, conninfo: String? = nil, columns: Int = 110) async throws {
-      self.pool = pool
-      directory = try TemporaryDirectory()
-      screen = try await TerminalScreen.shell(
-        columns: columns, rows: 24,
-        environment: [
-          "HAUL_DATABASE_URL": conninfo ?? pool.database.conninfo, "HAUL": HaulProcess.path,
-          "DIR": directory.path,
-        ])
-      try await screen.type("cd \"$DIR\"; stty -a > before; echo at home", "Enter")
-      try await screen.wait(for: "the shell") { $0.rows.contains("at home") }
-    }
-
-    func rows(_ what: String, _ matches: @escaping @Sendable ([String]) -> Bool) async throws {
-      try await screen.wait(for: what) { !$0.hasCursor && matches($0.rows) }
-    }
-
-    func line(containing text: String) async throws {
-      try await rows("'\(text)'") { $0.contains { $0.contains(text) } }
-    }
-
-    /// The page of before is there with its cursor, and the terminal is as it was.
-    func expectHome() async throws {
-      try await screen.wait(for: "the shell as it was") { content in
-        content.hasCursor && content.rows.contains("at home")
-          && ["$", "#"].contains(content.rows.last)
-      }
-      try await screen.type("stty -a > after; echo told", "Enter")
-      try await screen.wait(for: "the settings") { $0.rows.contains("told") }
-      let (before, after) = (try settings("before"), try settings("after"))
-      #expect(before.contains("speed"))
-      #expect(before == after)
-    }
-
-    private func settings(_ name: String) throws -> String {
-      try String(contentsOfFile: directory.path(name), encoding: .utf8)
-    }
-  }
-
-  /// Three files of which half is there, of one batch, and the worker that brings them.
-  private func withRunning(
-    _ body: (HaulPool, HaulProcess, GatedFile) async throws -> Void
-  ) async throws {
-    try await HaulPool.open { pool in
-      let file = try GatedFile()
-      let worker = try pool.worker()
-      try await worker.event("worker.started")
-      for name in ["one", "two", "three"] {
-        try await pool.command(
-          "submit", file.origin.url("/file"), "--out", "films/\(name)", "--batch", "monday")
-      }
-      try await body(pool, worker, file)
-      file.gate.open()
-    }
-  }
-
-  private func half(_ rows: [String]) -> Int {
-    rows.count { $0.contains("films/") && $0.contains(" 50% ") && $0.contains("4.0/8.0 MiB") }
-  }
-
   @Test func `a job is cancelled, a worker drained, and the terminal is as it was`() async throws {
-    try await withRunning { pool, worker, _ in
-      let stage = try await Stage(pool)
+    try await TopStage.withRunning { pool, worker, _ in
+      let stage = try await TopStage(pool)
       let screen = stage.screen
       try await screen.type("$HAUL top; echo \"exit $?\"", "Enter")
       try await stage.rows("three halves") { rows in
-        half(rows) == 3 && rows[1].contains("3 running") && rows.last?.contains("q quit") == true
+        TopStage.half(rows) == 3 && rows[1].contains("3 running")
+          && rows.last?.contains("q quit") == true
       }
       // The second row is chosen, asked about, let be, and then cancelled.
       try await screen.type("/two", "Enter")
@@ -94,7 +29,7 @@ struct TopTests {
       let job: Int64 = try await pool.value("SELECT id FROM haul.job WHERE path = 'films/two'")
       try await pool.wait(for: job, toBe: "cancelled")
       try await screen.type("Escape")
-      try await stage.rows("two halves") { half($0) == 2 }
+      try await stage.rows("two halves") { TopStage.half($0) == 2 }
       try await screen.type("4")
       try await stage.line(containing: "alive")
       try await screen.type("d")
@@ -113,15 +48,15 @@ struct TopTests {
   }
 
   @Test func `queues, hosts and batches are steered, and failures retried`() async throws {
-    try await withRunning { pool, worker, file in
+    try await TopStage.withRunning { pool, worker, file in
       try await pool.command(
         "submit", file.origin.url("/absent"), "--out", "absent", "--batch", "bad")
       let job: Int64 = try await pool.value("SELECT id FROM haul.job WHERE path = 'absent'")
       try await pool.wait(for: job, toBe: "failed")
-      let stage = try await Stage(pool)
+      let stage = try await TopStage(pool)
       let screen = stage.screen
       try await screen.type("$HAUL top; echo \"exit $?\"", "Enter")
-      try await stage.rows("three halves") { half($0) == 3 }
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
       try await screen.type("2", "/def", "Enter")
       try await stage.line(containing: "1 of 2")
       try await screen.type("p")
@@ -145,7 +80,7 @@ struct TopTests {
       try await screen.type("1", "/one", "Enter")
       try await stage.line(containing: "1 of 3")
       try await screen.type("p")
-      try await stage.line(containing: "job 1 is paused; 'haul resume 1' lets it go on")
+      try await stage.line(containing: "job 1 is paused; u in list 7 lets it go on")
       try await screen.type("5", "/mon", "Enter")
       try await stage.line(containing: "1 of 2")
       try await screen.type("p")
@@ -161,11 +96,11 @@ struct TopTests {
 
   @Test(arguments: [(SIGTERM, 143), (SIGHUP, 129), (SIGINT, 130)])
   func `a signal leaves the terminal as it was`(number: Int32, code: Int) async throws {
-    try await withRunning { pool, worker, _ in
-      let stage = try await Stage(pool)
+    try await TopStage.withRunning { pool, worker, _ in
+      let stage = try await TopStage(pool)
       try await stage.screen.type(
         "sh -c 'echo $$ > pid; exec $HAUL top'", "Enter")
-      try await stage.rows("three halves") { half($0) == 3 }
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
       let pid = try String(contentsOfFile: stage.directory.path("pid"), encoding: .utf8)
       kill(try #require(pid_t(pid.trimmingCharacters(in: .whitespacesAndNewlines))), number)
       try await stage.screen.wait(for: "the shell") { content in
@@ -181,18 +116,18 @@ struct TopTests {
   @Test func `Ctrl-Z gives the terminal back, and fg takes it again; so does a stop unforeseen`()
     async throws
   {
-    try await withRunning { pool, worker, _ in
-      let stage = try await Stage(pool)
+    try await TopStage.withRunning { pool, worker, _ in
+      let stage = try await TopStage(pool)
       let screen = stage.screen
       try await screen.type("sh -c 'echo $$ > pid; exec $HAUL top'; echo \"exit $?\"", "Enter")
-      try await stage.rows("three halves") { half($0) == 3 }
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
       try await screen.type("C-z")
       try await screen.wait(for: "word of the shell") { content in
         content.hasCursor && content.rows.contains { $0.contains("Stopped") }
-          && half(content.rows) == 0
+          && TopStage.half(content.rows) == 0
       }
       try await screen.type("stty -a > stopped; fg", "Enter")
-      try await stage.rows("three halves again") { half($0) == 3 }
+      try await stage.rows("three halves again") { TopStage.half($0) == 3 }
       #expect(
         try String(contentsOfFile: stage.directory.path("stopped"), encoding: .utf8)
           == String(contentsOfFile: stage.directory.path("before"), encoding: .utf8))
@@ -204,7 +139,7 @@ struct TopTests {
       }
       try await screen.type("stty sane; clear; fg", "Enter")
       try await stage.rows("three halves for the third time") { rows in
-        half(rows) == 3 && rows[0].hasPrefix("haul top")
+        TopStage.half(rows) == 3 && rows[0].hasPrefix("haul top")
       }
       try await screen.type("q")
       try await screen.wait(for: "the shell") { $0.hasCursor && ["$", "#"].contains($0.rows.last) }
@@ -213,10 +148,10 @@ struct TopTests {
   }
 
   @Test func `it follows the terminal's size`() async throws {
-    try await withRunning { pool, worker, _ in
-      let stage = try await Stage(pool)
+    try await TopStage.withRunning { pool, worker, _ in
+      let stage = try await TopStage(pool)
       try await stage.screen.type("$HAUL top", "Enter")
-      try await stage.rows("three halves") { half($0) == 3 }
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
       for (columns, rows) in [(200, 50), (80, 24), (45, 12)] {
         try await stage.screen.resize(columns: columns, rows: rows)
         try await stage.rows("\(columns) x \(rows)") { lines in
@@ -227,7 +162,7 @@ struct TopTests {
       try await stage.screen.resize(columns: 30, rows: 5)
       try await stage.line(containing: "too small")
       try await stage.screen.resize(columns: 110, rows: 24)
-      try await stage.rows("three halves") { half($0) == 3 }
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
       try await stage.screen.type("q")
       try await stage.expectHome()
       try await pool.stop(worker)
@@ -235,13 +170,13 @@ struct TopTests {
   }
 
   @Test func `who may only look is told so, and nothing is done`() async throws {
-    try await withRunning { pool, worker, _ in
+    try await TopStage.withRunning { pool, worker, _ in
       let role = "monitor_\(pool.database.name)"
       try await pool.admin.script("CREATE ROLE \"\(role)\" LOGIN IN ROLE haul_monitor")
-      let stage = try await Stage(pool, conninfo: "\(pool.database.conninfo) user=\(role)")
+      let stage = try await TopStage(pool, conninfo: "\(pool.database.conninfo) user=\(role)")
       let screen = stage.screen
       try await screen.type("$HAUL top", "Enter")
-      try await stage.rows("three halves") { half($0) == 3 }
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
       try await screen.type("c")
       try await stage.line(containing: "this needs the role haul_submitter")
       for (pane, sign) in [
@@ -263,16 +198,16 @@ struct TopTests {
   }
 
   @Test func `a lost connection is said, and made again`() async throws {
-    try await withRunning { pool, worker, file in
+    try await TopStage.withRunning { pool, worker, file in
       let relay = try DatabaseRelay(to: pool.database)
-      let stage = try await Stage(pool, conninfo: relay.conninfo)
+      let stage = try await TopStage(pool, conninfo: relay.conninfo)
       let screen = stage.screen
       try await screen.type("$HAUL top --interval 200ms", "Enter")
-      try await stage.rows("three halves") { half($0) == 3 }
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
       relay.partition()
       try await stage.rows("word of it") { rows in
         (rows[0].contains("connection lost") || rows[0].contains("no answer for"))
-          && half(rows) == 3
+          && TopStage.half(rows) == 3
       }
       relay.restore()
       try await stage.rows("what is new") { $0[0].contains("leads") }
@@ -302,7 +237,7 @@ struct TopTests {
         #expect(output.standardOutput == [])
         #expect(output.standardError.first?.hasPrefix(sentence) == true, "\(output.standardError)")
       }
-      let stage = try await Stage(pool)
+      let stage = try await TopStage(pool)
       try await stage.screen.type("$HAUL top --batch monday; echo \"exit $?\"", "Enter")
       try await stage.screen.wait(for: "the refusal") { content in
         content.rows.contains(#"haul top: there is no batch "monday"."#)

@@ -1,0 +1,133 @@
+import Reports
+import Terminal
+
+/// The line of lists and the line of keys.
+extension TopFrame {
+  /// The names of the lists as far as there is room, and what of the list is shown.
+  var tabs: StyledLine {
+    let least = tabs(between: " ", onlyShown: true)
+    let right = extent.truncated(to: max(width - least.width - 2, 0))
+    let room = width - right.width - (right.width > 0 ? 2 : 0)
+    let choices = [tabs(between: "  "), tabs(between: " ")]
+    return line(choices.first { $0.width <= room } ?? least, right)
+  }
+
+  /// `onlyShown`: of other lists the keys alone.
+  private func tabs(between gap: String, onlyShown: Bool = false) -> StyledLine {
+    var tabs = StyledLine()
+    for pane in TopPane.allCases {
+      if tabs.width > 0 { tabs.append(gap) }
+      if pane == model.pane {
+        tabs.append("\(pane.rawValue) \(pane.title)", .reversed)
+      } else {
+        tabs.append("\(pane.rawValue)\(onlyShown ? "" : " ")", .dim)
+        if !onlyShown { tabs.append(pane.title) }
+      }
+    }
+    return tabs
+  }
+
+  /// Which part of the rows is shown, where that is not all of them.
+  private var extent: StyledLine {
+    let list = model.list
+    if let detail = model.detail { return extent(of: detail) }
+    if model.pane == .jobs { return jobExtent }
+    if !list.filter.isEmpty {
+      return StyledLine(
+        "\(DisplayWidth.truncated(list.filter, to: 20)): \(list.shown.count) of \(list.rows.count)",
+        .yellow)
+    }
+    if list.isCut { return StyledLine("the first \(list.rows.count)", .dim) }
+    return place ?? StyledLine()
+  }
+
+  /// `job 17`, and which of its lines are shown where they have no room.
+  private func extent(of detail: TopDetail) -> StyledLine {
+    var line = StyledLine("job \(detail.job.id)", .yellow)
+    let count = detail.report?.lines(columns: width).count ?? 0
+    guard count > layout.detailRows else { return line }
+    let last = min(detail.top + layout.detailRows, count)
+    line.append(": lines \(detail.top + 1)-\(last) of \(count)", .dim)
+    return line
+  }
+
+  /// Of rows that have no room on the screen, which ones are shown.
+  private var place: StyledLine? {
+    let list = model.list
+    guard list.shown.count > layout.rows else { return nil }
+    let last = min(list.top + layout.rows, list.shown.count)
+    return StyledLine("\(list.top + 1)-\(last) of \(list.shown.count)", .dim)
+  }
+
+  /// `failed, batch films: the newest 300`, `below job 1200: 12`.
+  private var jobExtent: StyledLine {
+    let search = model.search
+    let list = model.list
+    let page = search.pages.last.map { "below job \($0)" }
+    let words = [search.words, page ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
+    var line = StyledLine(words, .yellow)
+    guard list.readAt != nil else { return line }
+    if model.mode == .list || list.filter == search.text {
+      let isNewest = list.isCut && search.pages.isEmpty
+      let count = isNewest ? "the newest \(list.rows.count)" : "\(list.rows.count)"
+      if words.isEmpty && !list.isCut { return place ?? line }
+      line.append("\(words.isEmpty ? "" : ": ")\(count)", .dim)
+    } else {
+      line.append("\(words.isEmpty ? "" : ": ")\(list.shown.count) of \(list.rows.count)", .dim)
+    }
+    return line
+  }
+
+  /// What stands where there is no row.
+  var emptiness: String {
+    let list = model.list
+    if let trouble = list.trouble { return trouble }
+    guard list.readAt != nil else { return "Reading." }
+    if model.pane == .jobs && model.older != nil && list.rows.isEmpty {
+      return "No job of those looked at matches; > looks at older ones, Esc shows all."
+    }
+    if model.pane == .jobs && !model.search.isAll && list.rows.isEmpty {
+      return "No job matches; Esc shows all."
+    }
+    return list.rows.isEmpty
+      ? model.pane.emptiness : "No row contains the filter; Esc takes it away."
+  }
+
+  /// The keys, those first that do something to the row under the cursor.
+  var hints: StyledLine {
+    let verbs = activeVerbs.map { verb, name in
+      (text: (key: String(verb.rawValue), name: name), isMinor: verb == .sooner || verb == .later)
+    }
+    let isList = model.detail == nil
+    var keys: [(key: String, name: String)] =
+      isList ? [("q", "quit"), ("?", "help")] : [("Esc", "back"), ("?", "help")]
+    if isList {
+      keys.append(("/", model.pane == .jobs ? "find" : "filter"))
+      keys += model.pane.opened.map { [("Enter", $0)] } ?? []
+    }
+    // Keys that are pressed less often come last: a narrow screen has no room for them.
+    keys += verbs.filter { !$0.isMinor }.map(\.text)
+    if isList && model.pane == .jobs {
+      keys += [("f", "state"), ("b", "batch"), ("o", "host")]
+      if model.older != nil { keys.append((">", "older")) }
+    }
+    keys += verbs.filter(\.isMinor).map(\.text)
+    if isList { keys.append(("s", "sort")) }
+    var line = StyledLine()
+    for (key, name) in keys {
+      if line.width > 0 { line.append("  ") }
+      line.append(key, .bold)
+      line.append(" \(name)", .dim)
+    }
+    return line
+  }
+
+  /// What can be done to the row that the cursor is on; all where it is on none.
+  private var activeVerbs: [(key: TopAction.Verb, name: String)] {
+    let verbs = model.detail == nil ? model.pane.verbs : TopPane.jobs.verbs
+    guard let subject = model.detail?.subject ?? model.list.selected?.subject else { return verbs }
+    return verbs.filter { verb, _ in
+      if case .action = TopAction.meaning(of: verb, for: subject) { true } else { false }
+    }
+  }
+}

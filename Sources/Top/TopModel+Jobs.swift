@@ -1,0 +1,135 @@
+import JobModel
+import JobQueue
+package import Reports
+import Terminal
+
+/// The list of jobs and the detail of one of them.
+extension TopModel {
+  /// What is on the screen, and so is to be read.
+  package var query: TopQuery {
+    TopQuery(
+      pane: pane, search: search, detail: detail?.job.id, selected: list.selected?.subject.jobID)
+  }
+
+  /// A search for jobs was carried out; nothing happens where another one is shown by now.
+  package mutating func load(
+    _ page: TopPage, of search: TopSearch, at now: ContinuousClock.Instant
+  ) {
+    guard search == self.search else { return }
+    load(page, of: .jobs, at: now)
+    older = page.older
+  }
+
+  /// All of a job was read; nil where it is gone.
+  package mutating func load(_ report: JobReport?, of job: Int64) {
+    guard detail?.job.id == job else { return }
+    detail?.load(report)
+    lists[pane]?.trouble = nil
+  }
+
+  /// Opens what belongs to the row under the cursor: a job's detail, or the list of a row's jobs.
+  mutating func open() -> Request? {
+    guard let subject = list.selected?.subject else { return nil }
+    if case .job(let job) = subject {
+      detail = TopDetail(job)
+      return .read
+    }
+    guard let search = TopSearch(of: part, subject) else {
+      message = Message(
+        text: "Enter opens the jobs of a queue, host, batch or failure", style: .yellow)
+      return nil
+    }
+    pane = .jobs
+    change { $0.find("") }
+    return look { $0 = search }
+  }
+
+  /// Looks for other jobs, and forgets those that are shown.
+  mutating func look(_ body: (inout TopSearch) -> Void) -> Request? {
+    let before = search
+    body(&search)
+    if search != before {
+      older = nil
+      change { $0.forget() }
+    }
+    return .read
+  }
+
+  /// What the keys of the list of jobs ask for; nil for another key.
+  mutating func narrow(_ letter: Character) -> Request? {
+    switch letter {
+    case "f": return look { $0.nextState(1) }
+    case "F": return look { $0.nextState(-1) }
+    case "b", "o":
+      guard let row = list.selected?.job else { return nil }
+      return look { letter == "b" ? $0.toggle(batch: row.batch) : $0.toggle(host: row.host) }
+    case ">":
+      guard let older else {
+        message = Message(text: "there are no older jobs", style: .dim)
+        return nil
+      }
+      return look { $0.goOn(before: older) }
+    case "<":
+      if search.pages.isEmpty {
+        message = Message(text: "these are the newest jobs", style: .dim)
+        return nil
+      }
+      return look { $0.goBack() }
+    default: return nil
+    }
+  }
+
+  mutating func pressInDetail(_ key: Key, _ now: ContinuousClock.Instant) -> Request? {
+    let page = page
+    switch key {
+    case .escape, .enter, .left, .character("q"):
+      detail = nil
+      return .read
+    case .character("?"), .character("h"): help()
+    case .tab, .right: return show(pane.next(1))
+    case .backTab: return show(pane.next(-1))
+    case .character(let digit) where digit.wholeNumberValue.flatMap(TopPane.init) != nil:
+      return digit.wholeNumberValue.flatMap(TopPane.init).flatMap { show($0) }
+    case .up, .character("k"): detail?.move(-1)
+    case .down, .character("j"): detail?.move(1)
+    case .pageUp, .control("b"): detail?.move(-page)
+    case .pageDown, .control("f"), .character(" "): detail?.move(page)
+    case .home, .character("g"): detail?.move(.min / 2)
+    case .end, .character("G"): detail?.move(.max / 2)
+    case .character(let letter): return act(letter, now)
+    default: break
+    }
+    return nil
+  }
+}
+
+/// The detail of one job, and how far it is scrolled. Pure.
+package struct TopDetail: Sendable {
+  /// The job as its row had it, and then as it was read.
+  package private(set) var job: TopJob
+  /// nil until it is read.
+  package private(set) var report: JobReport?
+  /// Whether it is no longer in the pool.
+  package private(set) var isGone = false
+  /// The first line on the screen.
+  package private(set) var top = 0
+
+  package init(_ job: TopJob) { self.job = job }
+
+  var subject: TopSubject { .job(job) }
+
+  mutating func load(_ report: JobReport?) {
+    isGone = report == nil
+    guard let report else { return }
+    self.report = report
+    job = TopJob(report.job.job, path: report.job.path, state: report.job.state)
+  }
+
+  mutating func move(_ lines: Int) { top += lines }
+
+  /// Scrolls so that the lines fill `height` rows.
+  mutating func scroll(_ height: Int, columns: Int) {
+    let count = report?.lines(columns: columns).count ?? 0
+    top = max(min(top, count - height), 0)
+  }
+}

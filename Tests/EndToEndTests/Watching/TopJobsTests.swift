@@ -1,0 +1,93 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The list of jobs of `haul top` in a real terminal.
+struct TopJobsTests {
+  @Test func `jobs are found, opened and steered, and one that ends says how`() async throws {
+    try await TopStage.withRunning { pool, worker, file in
+      try await pool.command(
+        "submit", file.origin.url("/absent"), "--out", "absent", "--batch", "bad")
+      let absent: Int64 = try await pool.value("SELECT id FROM haul.job WHERE path = 'absent'")
+      try await pool.wait(for: absent, toBe: "failed")
+      let stage = try await TopStage(pool, rows: 40)
+      let screen = stage.screen
+      try await screen.type("$HAUL top; echo \"exit $?\"", "Enter")
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
+      try await screen.type("7")
+      let all: @Sendable ([String]) -> Bool = { rows in
+        rows.count { $0.contains(" running ") && $0.contains("films/") } == 3
+          && rows.contains { $0.contains(" failed ") && $0.contains(" http_4xx ") }
+      }
+      try await stage.rows("all jobs", all)
+      // By text, by state, by the batch of a row.
+      try await screen.type("/films/two", "Enter")
+      try await stage.line(containing: "/films/two: 1")
+      try await screen.type("Escape")
+      try await stage.rows("all jobs again", all)
+      try await screen.type("ff")
+      try await stage.rows("the failed job") { rows in
+        rows.contains { $0.hasSuffix(" failed: 1") } && !rows.contains { $0.contains("films/") }
+      }
+      try await screen.type("Escape")
+      try await stage.rows("all jobs again", all)
+      try await screen.type("b")
+      try await stage.line(containing: "batch bad: 1")
+      try await screen.type("5", "/mon", "Enter")
+      try await stage.line(containing: "1 of 2")
+      try await screen.type("Enter")
+      try await stage.line(containing: "batch monday: 3")
+      try await steer(stage)
+      try await screen.type("Escape")
+      try await stage.line(containing: "batch monday, /two: 1")
+      // One that is paused no longer runs, and stays for a while.
+      try await screen.type("Escape")
+      try await stage.rows("all jobs again", all)
+      try await screen.type("f")
+      try await stage.line(containing: "running: 3")
+      try await screen.type("p")
+      try await stage.line(containing: "is paused; u in list 7 lets it go on")
+      try await stage.rows("the paused job") { $0.contains { $0.contains(" paused ") } }
+      try await stage.line(containing: "running: 2")
+      try await pool.command("resume", "--batch", "monday")
+      try await screen.type("1")
+      try await stage.rows("three halves") { TopStage.half($0) == 3 }
+      file.gate.open()
+      try await stage.rows("a job that has ended") { rows in
+        rows.contains { $0.contains("films/") && $0.contains(" completed") }
+      }
+      try await stage.line(containing: "Nothing runs.")
+      try await screen.type("q")
+      try await screen.wait(for: "the exit code") { $0.rows.contains("exit 0") }
+      try await stage.expectHome()
+      try await pool.stop(worker)
+    }
+  }
+
+  /// Opens the only job of the list, and steers it from there.
+  private func steer(_ stage: TopStage) async throws {
+    let screen = stage.screen
+    try await screen.type("/two", "Enter")
+    try await stage.line(containing: "batch monday, /two: 1")
+    try await screen.type("Enter")
+    try await stage.rows("all of the job") { rows in
+      rows.contains { $0.hasPrefix("PRIORITY") && $0.hasSuffix(" 5") }
+        && rows.contains { $0.hasPrefix("ATTEMPT") }
+    }
+    try await screen.type("+")
+    try await stage.line(containing: "has priority 4; 0 is the first, 9 the last")
+    try await stage.rows("another priority") { rows in
+      rows.contains { $0.hasPrefix("PRIORITY") && $0.hasSuffix(" 4") }
+    }
+    try await screen.type("p")
+    try await stage.line(containing: "is paused; u in list 7 lets it go on")
+    try await stage.rows("the pause") {
+      $0.contains { $0.hasPrefix("STATE") && $0.hasSuffix("paused") }
+    }
+    try await screen.type("u")
+    try await stage.line(containing: "1 job resumed")
+    try await stage.rows("the job as it goes on") { rows in
+      rows.contains { $0.hasPrefix("STATE") && $0.hasSuffix("running") }
+    }
+  }
+}
