@@ -18,7 +18,13 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case timeout
     /// The connection broke, or the body ended early, again and again.
     case interrupted
-    /// A 4xx answer without a time to come back, but 408, 425 and 429: the server does not give this file.
+    /// 403 without Retry-After: the server does not give this file to whoever asks so.
+    case http403 = "http_403"
+    /// 404: the server has no such file.
+    case http404 = "http_404"
+    /// 410: the server no longer has the file.
+    case http410 = "http_410"
+    /// Another 4xx answer without a time to come back, but 408, 425 and 429: the server does not give this file.
     case http4xx = "http_4xx"
     /// A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot give this file now.
     case http5xx = "http_5xx"
@@ -81,6 +87,16 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
       case .http5xx: "http5xx"
       case .protocol: "protocol"
       default: Self.inCamelCase(rawValue)
+      }
+    }
+
+    /// The class of an answer with this status of the client's, which refuses the file for good.
+    static func refused(_ status: Int) -> Self {
+      switch status {
+      case 403: .http403
+      case 404: .http404
+      case 410: .http410
+      default: .http4xx
       }
     }
 

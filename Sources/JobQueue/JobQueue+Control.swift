@@ -21,7 +21,7 @@ package struct JobSelector: Sendable, Encodable, Equatable {
     AND ($3::text IS NULL OR j.queue = $3)
     AND ($4::text IS NULL OR j.host = $4)
     AND ($5::text IS NULL OR j.state = $5::haul.job_state)
-    AND ($6::text IS NULL OR j.error = $6)
+    AND ($6::text IS NULL OR haul.has_class(j.error, $6))
     """
 
   var parameters: [(any PostgresEncodable)?] {

@@ -217,13 +217,13 @@ extension JobQueue {
       """
       SELECT to_json(v) FROM (
         SELECT f.* FROM haul.failures f WHERE $1::text IS NULL
-          AND ($2::text IS NULL OR f.error = $2) AND ($3::text IS NULL OR f.host = $3)
+          AND ($2::text IS NULL OR haul.has_class(f.error, $2)) AND ($3::text IS NULL OR f.host = $3)
         UNION ALL
         SELECT g.error, g.host, g.hour, g.jobs, (SELECT j.message FROM haul.jobs j WHERE j.job = g.first_job), g.first_job
         FROM (
           SELECT j.error, j.host, date_trunc('hour', j.finished_at) AS hour, count(*) AS jobs, min(j.job) AS first_job
           FROM haul.jobs j WHERE j.batch = $1 AND j.state = 'failed'
-            AND ($2::text IS NULL OR j.error = $2) AND ($3::text IS NULL OR j.host = $3) GROUP BY 1, 2, 3) g
+            AND ($2::text IS NULL OR haul.has_class(j.error, $2)) AND ($3::text IS NULL OR j.host = $3) GROUP BY 1, 2, 3) g
         ORDER BY hour DESC, jobs DESC, error, host LIMIT $4) v
       """, [selector.batch, selector.error?.rawValue, selector.host, limit])
   }

@@ -92,9 +92,22 @@ extension ErrorTable {
       .init(
         errorClass.retry, "The connection broke, or the body ended early, again and again.",
         "Look at the host and the way to it; then 'haul retry'.")
+    case .http403:
+      .init(
+        errorClass.retry, "403: the server does not give this file to the worker.",
+        "If the URL has expired, give the job another with 'haul replace-url'; if a log-in is wanted, look at the job's credential, then 'haul retry'."
+      )
+    case .http404:
+      .init(
+        errorClass.retry, "404: the server has no such file.",
+        "Open the URL in a browser, and submit the right one.")
+    case .http410:
+      .init(
+        errorClass.retry, "410: the server no longer has the file.",
+        "Look for another source of the file, and submit that.")
     case .http4xx:
       .init(
-        errorClass.retry, "A 4xx answer: the server does not give this file.",
+        errorClass.retry, "Another 4xx answer: the server does not give this file.",
         "Open the URL in a browser, and submit the right one; where a log-in is wanted, look at the job's credential, then 'haul retry'."
       )
     case .http5xx:

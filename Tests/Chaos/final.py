@@ -114,7 +114,7 @@ class Final:
                 self.book.violation("twice", f"{url} was submitted once, and is there twice")
             seen.add((url, path))
             if "/nothing-" in url:
-                if not (state == "failed" and error == "http_4xx" or state == "cancelled" and batch in self.world.cancelled):
+                if not (state == "failed" and error == "http_404" or state == "cancelled" and batch in self.world.cancelled):
                     self.book.violation("outcome without origin", f"job {number}, which no origin has, is {state} {error}")
                 continue
             job = submitted.get((url, path))

@@ -29,7 +29,7 @@ struct Release {
       }
       switch await download.result {
       case .success: summary.complete.append(name)
-      case .failure(let error) where error.errorClass == .http4xx: summary.missing.append(name)
+      case .failure(let error) where error.errorClass == .http404: summary.missing.append(name)
       case .failure(let error): summary.failed[name] = error.message
       }
       await follower.value

@@ -39,7 +39,7 @@ func check() async -> Int {
 
   let failure = FakeDownloads { script in
     if script.request.url.hasSuffix("/a") {
-      throw TransferError(.http4xx, "the server answers 404", status: 404)
+      throw TransferError(.http404, "the server answers 404", status: 404)
     }
     throw TransferError(.timeout, "nothing came for 60 s")
   }

@@ -26,7 +26,7 @@ func decideRefused(
       return TableDecision(27, .onceWhole)
     }
     return failure(
-      18, .http4xx, "the server answered \(head.status) behind a redirect, twice", head)
+      18, .refused(status), "the server answered \(status) behind a redirect, twice", head)
   // Row 28: a network on the way wants a log-in of its own (RFC 6585 §6). Nothing of it is the host's.
   case 511:
     return failure(
@@ -50,7 +50,7 @@ func decideRefused(
       19, .http5xx, "the server answered \(head.status)", head,
       retryAfter: head.retryAfter(now: now))
   case 400...499:
-    return failure(nil, .http4xx, "the server answered \(head.status)", head)
+    return failure(nil, .refused(head.status), "the server answered \(head.status)", head)
   case 300:
     return failure(nil, .http4xx, "the server offers several files to choose from (300)", head)
   default:

@@ -20,8 +20,8 @@ extension TransferError.Class {
   /// What follows from an error of this class. The database decides by the same words; a test compares them.
   package var retry: TransferError.Retry {
     switch self {
-    case .http4xx, .noFile, .digest, .length, .tooLarge, .unverifiedLength, .blockedURL,
-      .redirects, .exists, .pathConflict, .rejected, .cancelled:
+    case .http403, .http404, .http410, .http4xx, .noFile, .digest, .length, .tooLarge,
+      .unverifiedLength, .blockedURL, .redirects, .exists, .pathConflict, .rejected, .cancelled:
       .never
     case .tls, .timeout, .interrupted, .http5xx, .protocol, .range, .sourceChanged,
       .suspectPage, .diskFull, .io, .openFiles:

@@ -17,6 +17,12 @@ COMMENT ON FUNCTION haul.disposition(text) IS
   'tries again later, not charged. kept: asking again from here changes nothing, so the job fails, but keeps its '
   'progress for a retry.';
 
+CREATE OR REPLACE FUNCTION haul.has_class(p_error text, p_class text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN p_error = p_class OR p_class = 'http_4xx' AND p_error IN ('http_403', 'http_404', 'http_410');
+COMMENT ON FUNCTION haul.has_class(text, text) IS
+  'Whether a selector''s error class means an error. http_4xx means http_403, http_404 and http_410 too.';
+
 CREATE OR REPLACE FUNCTION haul.is_silence(p_error text, p_status integer, p_host text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error IN ('timeout', 'silent') AND p_status IS NULL AND p_host IS NULL, false);
@@ -34,7 +40,7 @@ COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
-RETURN coalesce(p_error IN ('http_4xx', 'redirects', 'unverified_length')
+RETURN coalesce(haul.has_class(p_error, 'http_4xx') OR p_error IN ('redirects', 'unverified_length')
   OR haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
   'Whether what is durable of a job that has failed so stays, for a retry to go on with: unless the error is about the '

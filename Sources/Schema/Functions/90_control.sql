@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION haul.matches(
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT EXISTS (SELECT FROM haul.job j WHERE j.id = p_job
     AND (p_selector -> 'state' IS NULL OR p_selector ->> 'state' = p_state)
-    AND (p_selector -> 'error' IS NULL OR p_selector ->> 'error' = p_error)
+    AND (p_selector -> 'error' IS NULL OR haul.has_class(p_error, p_selector ->> 'error'))
     AND (p_selector -> 'batch' IS NULL
       OR j.batch = (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch'))
     AND (p_selector -> 'queue' IS NULL
@@ -56,8 +56,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.check_selector(jsonb) IS
   'Raises HA003 for a name or an id of a selector that does not exist, HA004 for an empty selector or an unknown key. '
-  'A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow. Lists ask '
-  'here too, so that a name that does not exist is no empty list.';
+  'A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow. error is a '
+  'class as for has_class(). Lists ask here too, so that a name that does not exist is no empty list.';
 
 CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$

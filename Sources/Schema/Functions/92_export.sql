@@ -12,7 +12,7 @@ BEGIN
       OR j.queue = (SELECT q.id FROM haul.queue q WHERE q.name = p_selector ->> 'queue'))
     AND (p_selector -> 'host' IS NULL
       OR j.host = (SELECT h.id FROM haul.host_name h WHERE h.name = p_selector ->> 'host'))
-    AND (p_selector -> 'error' IS NULL OR o.error = p_selector ->> 'error')
+    AND (p_selector -> 'error' IS NULL OR haul.has_class(o.error, p_selector ->> 'error'))
     AND (p_selector -> 'state' IS NULL
       OR coalesce(o.state, (SELECT v.state FROM haul.jobs v WHERE v.job = j.id))::text = p_selector ->> 'state')
     AND (NOT p_left OR o.state IS DISTINCT FROM 'completed')

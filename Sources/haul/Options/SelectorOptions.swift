@@ -23,7 +23,10 @@ struct SelectorOptions: OptionGroup {
     .value("host", "<name>", \.host, "Jobs whose URL is on this host, with its port if unusual.")
       .from(.names("host")),
     .value("state", "<state>", \.state, "Jobs in this state."),
-    .value("error", "<class>", \.error, "Jobs that failed with this class of error."),
+    .value(
+      "error", "<class>", \.error,
+      "Jobs that failed with this class of error. http_4xx means http_403, http_404 and http_410 too."
+    ),
   ]
 
   var batch: String?

@@ -19,7 +19,7 @@ struct ExportCommand: HaulCommand {
     Example(
       "haul export --batch films --left", "What is not completed of the batch films."),
     Example(
-      "haul export --state failed --error http_4xx --format plain",
+      "haul export --state failed --error http_404 --format plain",
       "The URLs that the servers did not have."),
   ]
   static let options: [Option<Self>] =

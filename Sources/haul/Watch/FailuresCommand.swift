@@ -14,14 +14,16 @@ struct FailuresCommand: HaulCommand {
   static let examples = [
     Example("haul failures", "What fails lately, and where."),
     Example("haul failures --limit 1000 --json", "The same for a program."),
-    Example("haul failures --error http_4xx", "Only answers that say no."),
+    Example("haul failures --error http_404", "Only files that their servers do not have."),
     Example("haul failures --batch films", "What failed of the batch films."),
   ]
   static let options: [Option<Self>] =
     [
       .value("batch", "<name>", \.batch, "Only jobs of this batch; reads all of it.")
         .from(.names("batch")),
-      .value("error", "<class>", \.error, "Only this class of error."),
+      .value(
+        "error", "<class>", \.error,
+        "Only this class of error; http_4xx means http_403, http_404 and http_410 too."),
       .value("host", "<name>", \.host, "Only this host, with its port if unusual.")
         .from(.names("host")),
     ] + group(\.limit) + group(\.output) + group(\.database)

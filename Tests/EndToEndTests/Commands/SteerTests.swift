@@ -145,7 +145,7 @@ struct SteerTests {
       let failures = try await pool.command("failures", "--json")
       #expect(failures.count == 1)
       #expect(
-        failures.first?.contains(#""error":"http_4xx","host":"127.0.0.1:\#(origin.port)""#) == true)
+        failures.first?.contains(#""error":"http_404","host":"127.0.0.1:\#(origin.port)""#) == true)
       #expect(try await pool.command("failures").last == "      the server answered 404")
       try await pool.stop(worker)
     }

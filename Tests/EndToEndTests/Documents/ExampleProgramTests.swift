@@ -95,7 +95,7 @@ struct ExampleProgramTests {
     try input.write("remove 2")
     try await child.line("2 removed")
     try await child.line("3 complete \(place.directory.path("a"))")
-    try await child.line("4 ended: http4xx: the server answered 404")
+    try await child.line("4 ended: http404: the server answered 404")
     try input.write("pause 1")
     try await child.line("1 paused")
     try input.write("resume 1")

@@ -118,7 +118,7 @@ extension GetPlace {
     #expect(output.standardOutput.first?.hasPrefix("1 file, ") == true)
     #expect(output.said.first?.hasPrefix("haul get: \(origin.urls("missing")[0]): ") == true)
     #expect(output.said.first?.contains("404") == true)
-    #expect(output.said.last == "haul get: 1 file failed (1 http_4xx).")
+    #expect(output.said.last == "haul get: 1 file failed (1 http_404).")
     #expect(try place.files() == ["one"])
     #expect(!FileManager.default.fileExists(atPath: place.directory + "/.haul"))
   }

@@ -282,7 +282,7 @@ struct UpTests {
     #expect(output.exit == .code(0))
     #expect(
       output.standardError.last
-        == "haul up: 2 failures (2 http_4xx). While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' tries them again."
+        == "haul up: 2 failures (2 http_404). While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' tries them again."
     )
     try await machine.silence()
   }

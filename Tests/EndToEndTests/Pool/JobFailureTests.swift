@@ -49,7 +49,7 @@ import Testing
           try whole.send(0..<whole.length, reply)
         }),
       Case(
-        testDescription: "404", error: "http_4xx", says: "404",
+        testDescription: "404", error: "http_404", says: "404",
         handler: { try $1.head("HTTP/1.1 404 Not Found\nContent-Length: 0") }),
       Case(
         testDescription: "private address", error: "blocked_address",

@@ -191,7 +191,7 @@ import Testing
           try $1.body("login")
         }),
       Case(
-        testDescription: "gone", error: "http_4xx",
+        testDescription: "gone", error: "http_404",
         answer: { try $1.head("HTTP/1.1 404 Not Found\nContent-Length: 0") }),
       Case(
         testDescription: "a range that nobody asked for", error: "protocol",

@@ -34,10 +34,10 @@ struct SubmitAndWaitTests {
       #expect(bad.standardError.count == 2)
       #expect(
         bad.standardError.first
-          == "haul submit: http_4xx: 127.0.0.1_\(origin.port)/absent: the server answered 404")
+          == "haul submit: http_404: 127.0.0.1_\(origin.port)/absent: the server answered 404")
       #expect(
         bad.standardError.last?.hasPrefix(
-          "haul submit: 1 job failed (1 http_4xx). For more: haul jobs --batch submit-") == true)
+          "haul submit: 1 job failed (1 http_404). For more: haul jobs --batch submit-") == true)
 
       worker.signal(SIGTERM)
       #expect(try await worker.exit() == .code(0))

@@ -232,7 +232,7 @@ import Testing
       HaulProcess.path, ["top"])
     for (pane, sign) in [
       ("1", "held"), ("2", "default"), ("3", "name.test"), ("4", "alive"), ("5", "all"),
-      ("6", "http_4xx"),
+      ("6", "http_403"),
     ] {
       try await screen.type(pane)
       let content = try await screen.wait(for: "'\(sign)' in list \(pane)") { content in

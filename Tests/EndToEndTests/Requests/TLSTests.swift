@@ -43,7 +43,7 @@ struct TLSTests {
         "SELECT concat_ws(' ', path, state, error) FROM haul.jobs ORDER BY job")
       #expect(
         ends == [
-          "unknown failed tls", "believed completed", "nobody failed http_4xx",
+          "unknown failed tls", "believed completed", "nobody failed http_403",
           "somebody completed", "bound failed blocked_credential",
         ])
       for path in ["believed", "somebody"] {

@@ -48,7 +48,7 @@ struct StatusPageTests {
         "haul_up 1", "haul_running_jobs 1", "haul_unfinished_jobs 1",
         "haul_jobs{queue=\"default\",state=\"running\"} 1",
         "haul_jobs{queue=\"default\",state=\"queued\"} 0",
-        "haul_ended_jobs{state=\"failed\"} 1", "haul_failed_jobs{error=\"http_4xx\"} 1",
+        "haul_ended_jobs{state=\"failed\"} 1", "haul_failed_jobs{error=\"http_404\"} 1",
         "haul_workers{state=\"alive\"} 1", "haul_workers{state=\"dead\"} 0",
         "haul_attempts_total{result=\"failed\"} 1", "haul_hosts{state=\"blocked\"} 0",
         "haul_queue_workers{queue=\"default\"} 1", "haul_jobs_ended_total{state=\"completed\"} 0",
@@ -127,7 +127,7 @@ struct StatusPageTests {
         #expect(read.exit == .code(0), "\(read.standardError.joined(separator: "\n"))")
         #expect(read.standardOutput.contains("haul_running_jobs 1.0"), "\(kind)")
         #expect(
-          read.standardOutput.contains("haul_failed_jobs ('error', 'http_4xx') 1.0"), "\(kind)")
+          read.standardOutput.contains("haul_failed_jobs ('error', 'http_404') 1.0"), "\(kind)")
         names.append(Set(read.standardOutput.map { String($0.prefix { $0 != " " }) }))
       }
       #expect(names[0] == names[1] && names[0].count > 25)

@@ -17,7 +17,7 @@ struct WatchTests {
       #expect(watch.standardOutput == ["completed 1 job, 4.0 KiB"])
       #expect(
         watch.standardError.last
-          == "haul watch: 1 job failed (1 http_4xx). For more: haul jobs --batch monday --state failed"
+          == "haul watch: 1 job failed (1 http_404). For more: haul jobs --batch monday --state failed"
       )
       let unknown = try await pool.haul(["watch", "tuesday"])
       #expect(unknown.exit == .code(65))

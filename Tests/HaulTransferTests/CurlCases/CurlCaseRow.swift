@@ -68,7 +68,7 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
       requests: 3),
     Self(
       99, resuming: Start(durable: 5000, length: 9_999_999_999),
-      gives: .refused(.http4xx, kept: 5000),
+      gives: .refused(.http404, kept: 5000),
       "404 to a range, then to a whole request, keeps what is there", requests: 2),
     Self(
       188, "data", "data1", resuming: Start(durable: 50, length: 65),

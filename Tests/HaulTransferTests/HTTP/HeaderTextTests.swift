@@ -57,8 +57,8 @@ struct HeaderTextTests {
     arguments: [
       (403, ["Retry-After: 5"], TransferError.Class.rateLimited, 5),
       (403, ["X-RateLimit-Remaining: 0", "RateLimit-Reset: 9"], .rateLimited, 9),
-      (403, ["X-RateLimit-Remaining: 3"], .http4xx, nil), (404, ["Retry-After: 5"], .http4xx, nil),
-      (410, ["Retry-After: 5"], .http4xx, nil), (413, ["Retry-After: 5"], .http5xx, 5),
+      (403, ["X-RateLimit-Remaining: 3"], .http403, nil), (404, ["Retry-After: 5"], .http404, nil),
+      (410, ["Retry-After: 5"], .http410, nil), (413, ["Retry-After: 5"], .http5xx, 5),
       (423, ["Retry-After: 5"], .http5xx, 5), (423, [], .http4xx, nil),
       (429, ["RateLimit-Reset: 9"], .rateLimited, 9),
     ] as [(Int, [String], TransferError.Class, Int64?)])

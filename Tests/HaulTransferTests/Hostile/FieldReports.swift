@@ -256,7 +256,7 @@ struct FieldReport: Sendable, CustomTestStringConvertible {
       }),
     FieldReport(
       "apache/texera#3837", "The signed address of the job itself has expired: 403.",
-      brings: .fails(.http4xx),
+      brings: .fails(.http403),
       { _, reply in try reply.head("HTTP/1.1 403 Expired\nContent-Length: 0") }),
   ]
 

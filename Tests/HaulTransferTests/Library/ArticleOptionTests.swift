@@ -120,7 +120,7 @@ struct ArticleOptionTests {
           script.send(.response(DownloadResponse(url: request.url)))
           script.send(DownloadProgress(bytes: 5, expected: 10, rate: 2.5))
           guard request.url.hasSuffix(".zip") else {
-            throw TransferError(.http4xx, "the server answered 404", status: 404)
+            throw TransferError(.http404, "the server answered 404", status: 404)
           }
           return DownloadedFile(path: request.path, bytes: 10)
         }

@@ -90,7 +90,7 @@ struct ArticleTests {
       _ = try await downloader.download(origin.url("/none"), to: directory.path("b.iso"))
     } catch let error as TransferError {
       print(error.message)
-      if error.errorClass == .http4xx { missing.append("b.iso") }
+      if error.errorClass == .http404 { missing.append("b.iso") }
     }
     // End
     #expect(missing == ["b.iso"])

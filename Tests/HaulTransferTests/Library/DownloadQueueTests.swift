@@ -72,7 +72,7 @@ struct DownloadQueueTests {
     #expect(asked == ["/slow"])
     downloads[0].cancel()
     #expect(await failure(downloads[0]) == .cancelled)
-    #expect(await failure(downloads[1]) == .http4xx)
+    #expect(await failure(downloads[1]) == .http404)
     _ = try await downloads[3].value
     // No turn was lost or won: one at a time, still.
     let last = ["slow1", "slow2"].map { queue.start(request($0)) }

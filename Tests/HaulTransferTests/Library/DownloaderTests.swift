@@ -56,7 +56,7 @@ struct DownloaderTests {
     var options = DownloadOptions()
     options.digest = try ExpectedDigest("md5=" + String(repeating: "0", count: 32))
     let cases: [(String, String, DownloadOptions, TransferError.Class)] = [
-      ("/none", "a", DownloadOptions(), .http4xx), ("/file", "a", options, .digest),
+      ("/none", "a", DownloadOptions(), .http404), ("/file", "a", options, .digest),
       ("/file", "none/a", DownloadOptions(), .io), ("/file", "", DownloadOptions(), .pathConflict),
     ]
     for (target, name, options, failure) in cases {

@@ -80,7 +80,7 @@ struct DownloadsTests {
         classes.append(nil)
       }
     }
-    #expect(classes == (goesOn ? [nil, .http4xx, nil, nil] : [nil, .http4xx]))
+    #expect(classes == (goesOn ? [nil, .http404, nil, nil] : [nil, .http404]))
     #expect(try files == (goesOn ? ["e", "f", "g"] : ["e"]))
   }
 

@@ -35,7 +35,7 @@ struct ErrorTests {
     let bench = try LibraryBench()
     let error: any Error = try await failure(bench, bench.request("none"))
     #expect(error.localizedDescription.contains("404"))
-    #expect("\(error)".hasPrefix("http4xx: "))
+    #expect("\(error)".hasPrefix("http404: "))
   }
 
   /// The program has given another URL than the one that is refused.

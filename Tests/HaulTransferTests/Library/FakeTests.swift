@@ -26,7 +26,7 @@ struct FakeTests {
   @Test func `a success and a failure`() async throws {
     let good = FakeDownloader { DownloadedFile(path: $0.request.path, bytes: 7) }
     #expect(try await Updater(downloader: good).update() == "7 bytes")
-    let bad = FakeDownloader { _ in throw TransferError(.http4xx, "not found", status: 404) }
+    let bad = FakeDownloader { _ in throw TransferError(.http404, "not found", status: 404) }
     let error = await #expect(throws: TransferError.self) {
       try await Updater(downloader: bad).update()
     }

@@ -181,7 +181,7 @@ struct PartTransferAnswerTests {
       try reply.head("HTTP/1.1 \(status) No\nContent-Length: 0")
     }
     let error = try await run(origin).outcome.error
-    #expect(error?.errorClass == .http4xx)
+    #expect(error?.errorClass == .refused(status))
     #expect(error?.status == status)
     #expect(origin.asked.count == 4)
   }

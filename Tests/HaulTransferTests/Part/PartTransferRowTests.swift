@@ -183,7 +183,7 @@ struct PartTransferRowTests {
       "17: 304 unasked", ["17 fail"], asks: ["5904-19999 if"], fails: .protocol,
       [{ _, reply in try reply.head("HTTP/1.1 304 Not Modified") }]),
     Case(
-      "27: 404", ["27 once_more"], fails: .http4xx,
+      "27: 404", ["27 once_more"], fails: .http404,
       Array(repeating: status("404 Not Found"), count: 2)),
     Case("19: 500", ["19 fail"], asks: ["5904-19999 if"], fails: .http5xx, [status("500 No")]),
     Case(

@@ -22,12 +22,17 @@ struct RefusalTests {
       switch status {
       case 408, 425: .http5xx
       case 429: .rateLimited
+      case 403: .http403
+      case 404: .http404
+      case 410: .http410
       default: .http4xx
       }
     let with: TransferError.Class =
       switch status {
       case 403, 429: .rateLimited
-      case 400, 401, 404, 410, 416: .http4xx
+      case 404: .http404
+      case 410: .http410
+      case 400, 401, 416: .http4xx
       default: .http5xx
       }
     #expect(failure()?.errorClass == without)
