@@ -78,6 +78,8 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var isUndated: Bool?
   /// Where the finished file stands, or would have, below the store's root.
   package var path: String?
+  /// The path of the job, where `path` is missing or another: a server or a policy named the file. The database ignores it.
+  package var jobPath: String?
   package var digest: String?
   /// The transfer's own record of what the source said of the file.
   package var source: [String: String]?

@@ -50,7 +50,7 @@ package final class GetRun: Sendable {
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
     /// All lines are in the queue. `finished`: done by an earlier run, and not jobs of this one.
-    case submitted(jobs: Int, finished: Int, goingOn: Int)
+    case submitted(jobs: Int, finished: [FinishedLine], goingOn: Int)
     case settled(SettledLease)
     /// The directory cannot be written, as the sentence says: the run ends as if it were stopped.
     case directoryClosed(String)
@@ -203,7 +203,7 @@ package final class GetRun: Sendable {
       isDone: { await directory.holds($0, verifier) })
     observe(
       .submitted(
-        jobs: reply.submitted + reply.takenOver, finished: reply.finished.count,
+        jobs: reply.submitted + reply.takenOver, finished: reply.finished,
         goingOn: reply.unfinished))
   }
 }

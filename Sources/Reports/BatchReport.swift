@@ -55,9 +55,9 @@ package struct BatchReport: Sendable {
       try print(batch.members, lead + batch.tally.completion)
     }
     for example in examples {
-      display.say(
-        "\(label): \(example.error?.rawValue ?? "unknown"): \(example.path): \(example.message ?? "no message")",
-        as: .error)
+      display.say(example.path, as: .error) {
+        "\(label): \(example.error?.rawValue ?? "unknown"): \($0): \(example.message ?? "no message")"
+      }
     }
     guard tally.failed + tally.cancelled > 0 else { return }
     let state: JobState = tally.failed > 0 ? .failed : .cancelled

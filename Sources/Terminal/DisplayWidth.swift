@@ -13,6 +13,18 @@ package enum DisplayWidth {
     return columns > 0 ? prefix(of: text, within: columns - 1) + "…" : ""
   }
 
+  /// `text` in at most `columns`, with `…` for its middle where it is longer.
+  package static func shortened(_ text: String, to columns: Int) -> String {
+    if of(text) <= columns { return text }
+    let head = prefix(of: text, within: (columns - 1) / 2)
+    var room = columns - 1 - of(String(head))
+    let tail = text.reversed().prefix { character in
+      room -= of(character)
+      return room >= 0
+    }
+    return columns > 0 ? head + "…" + String(tail.reversed()) : ""
+  }
+
   /// What of `text` fits into `columns`, up to a space where one stands in its latter half, and the rest.
   package static func broken(_ text: String, at columns: Int) -> (first: String, rest: String) {
     if of(text) <= columns { return (text, "") }

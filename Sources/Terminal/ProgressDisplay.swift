@@ -32,6 +32,8 @@ package final class ProgressDisplay: Sendable {
 
   /// Between two frames of a region.
   private static let frameInterval = Duration.milliseconds(100)
+  /// Columns of a name that is shortened, however long the rest of its line is.
+  private static let leastName = 20
   /// Between two plain lines.
   private static let lineInterval = Duration.seconds(5)
 
@@ -109,6 +111,18 @@ package final class ProgressDisplay: Sendable {
         write(lines.map { $0 + "\n" }.joined())
       }
     }
+  }
+
+  /// Says `line` of `name`, a URL or a path, as ``say(_:as:)`` does. Where that is too long for one line of the terminal, the middle
+  /// of the name is left out.
+  package func say(
+    _ name: String, as message: Message = .note, in line: (_ name: String) -> String
+  ) {
+    let name = SafeText.visible(name)
+    let rest = DisplayWidth.of(SafeText.visible(line("")))
+    let width = Screen(stream, environment: environment).width ?? .max
+    say(
+      line(DisplayWidth.shortened(name, to: max(width - rest, Self.leastName))), as: message)
   }
 
   /// Removes what is shown; the next that is shown is shown at once.

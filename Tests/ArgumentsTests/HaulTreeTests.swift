@@ -71,7 +71,11 @@ struct HaulTreeTests {
     // Of the hosts that a queue's jobs name no header is right for all.
     #expect(Set(submitted).subtracting(settable) == ["header"])
     for (line, says) in [
-      ("--max-running none --limit-rate none --remote-time none", nil),
+      ("--max-running none --limit-rate-per-file none --remote-time none", nil),
+      (
+        "--limit-rate 1MiB",
+        "--limit-rate-per-file limits each download, and 'haul worker --limit-rate'"
+      ),
       ("--max-running 0", "'--max-running' must be a whole number from 1 to 1000000, or none"),
       ("--if-exists never", "'--if-exists' must be fail, skip, replace or rename, or none"),
     ] as [(String, String?)] {

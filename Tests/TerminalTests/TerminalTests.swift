@@ -39,6 +39,18 @@ struct TerminalTests {
     for line in table.split(separator: "\n") { #expect(DisplayWidth.of(String(line)) <= 40) }
   }
 
+  @Test func `of a long name the middle is left out`() {
+    let url = "https://example.org/a/long/way/to/name.iso"
+    #expect(DisplayWidth.shortened(url, to: 42) == url)
+    #expect(DisplayWidth.shortened(url, to: 21) == "https://ex…o/name.iso")
+    for width in 0...30 {
+      for text in [url, String(repeating: "長", count: 20)] {
+        let short = DisplayWidth.shortened(text, to: width)
+        #expect((max(width - 2, 0)...width).contains(DisplayWidth.of(short)), "\(short)")
+      }
+    }
+  }
+
   @Test func `figures are not cut, and columns go by their rank where too little room is left`() {
     let figures = Listing<Row>([
       .init("INTERRUPTED", key: "a", .right, value: { .number($0.id) }),

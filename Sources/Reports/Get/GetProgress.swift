@@ -43,11 +43,17 @@ package final class GetProgress: Sendable {
 
   private let lines: [SubmitLine]
   private let display: ProgressDisplay
+  private let report: (@Sendable (GetFile) -> Void)?
   private let state: Mutex<State>
 
-  package init(_ lines: [SubmitLine], on display: ProgressDisplay) {
+  /// `report` is told of each file as it ends, those that an earlier run has brought first.
+  package init(
+    _ lines: [SubmitLine], on display: ProgressDisplay,
+    report: (@Sendable (GetFile) -> Void)? = nil
+  ) {
     self.lines = lines
     self.display = display
+    self.report = report
     state = Mutex(State(tally: GetTally(lines: lines.count, now: .now)))
   }
 
@@ -96,6 +102,7 @@ package final class GetProgress: Sendable {
     case .database(.starting): break
     case .submitted(let jobs, let finished, let goingOn):
       state.withLock { $0.tally.submitted(jobs: jobs, finished: finished) }
+      for file in finished { tell(file) }
       if goingOn > 0 {
         display.say("haul get: going on with \(counted(goingOn, "file")) of an earlier run")
       }
@@ -134,11 +141,12 @@ package final class GetProgress: Sendable {
       state.tally.settled(lease)
       return state.running.removeValue(forKey: ending.token)?.isToldAnew ?? false
     }
-    let path = ending.path ?? ""
+    let path = ending.path ?? ending.jobPath ?? ""
     if ending.isAnew == true, !isToldAnew, ending.result == .completed {
       sayAnew(path, Self.reason(changes: ending.changes ?? 0))
     }
-    let line = line(of: path)
+    let line = line(of: ending.jobPath ?? path)
+    if let file = GetFile(lease, line) { report?(file) }
     if ending.result == .completed { note(ending, url: line?.url) }
     guard let error = ending.error else { return }
     let isFailed = lease.state == .failed
@@ -148,13 +156,10 @@ package final class GetProgress: Sendable {
     }
     guard isShown else { return }
     let url = line.flatMap { try? WebURL($0.url, schemes: WebURL.knownSchemes).redacted }
-    let what = "\(url ?? path): \(ending.message ?? error.rawValue)"
-    switch lease.state {
-    case .failed: display.say("haul get: \(what)", as: .error)
-    case .scheduled:
-      let delay = HumanFormat.duration(lease.delay ?? .zero)
-      display.say("haul get: \(what); again in \(delay)")
-    default: display.say("haul get: \(what)")
+    let delay = lease.state == .scheduled ? lease.delay ?? .zero : nil
+    let end = delay.map { "; again in \(HumanFormat.duration($0))" } ?? ""
+    display.say(url ?? path, as: isFailed ? .error : .note) {
+      "haul get: \($0): \(ending.message ?? error.rawValue)\(end)"
     }
   }
 
@@ -171,7 +176,7 @@ package final class GetProgress: Sendable {
   }
 
   private func sayAnew(_ path: String, _ reason: String) {
-    display.say("haul get: \(path): what there was of it is fetched again: \(reason)")
+    display.say(path) { "haul get: \($0): what there was of it is fetched again: \(reason)" }
   }
 
   /// A bar that falls would be a riddle.
@@ -195,6 +200,13 @@ package final class GetProgress: Sendable {
         : Self.reason(changes: transfer.changes)
       sayAnew(transfer.path, reason)
     }
+  }
+
+  /// Reports a file that an earlier run has brought.
+  private func tell(_ file: FinishedLine) {
+    guard let report else { return }
+    let line = line(of: file.path) ?? lines.first { $0.line == file.line }
+    report(GetFile(file, line))
   }
 
   private func sayMore(_ lines: [HostTroubleLines.More]) {
@@ -228,6 +240,8 @@ package final class GetProgress: Sendable {
       state.expected.look(
         transfers.map(\.total), unfinished: state.tally.unfinished,
         completed: (state.tally.completed, state.tally.bytes))
+      // The bar counts the whole list, as the number of files does.
+      let before = state.tally.bytesBefore
       // One that has all its bytes is being published, and another has its place.
       let shown = transfers.filter { transfer in transfer.total.map { transfer.bytes < $0 } ?? true
       }
@@ -239,10 +253,10 @@ package final class GetProgress: Sendable {
       let longest = rows.compactMap(\.timeLeft).max() ?? .zero
       return ProgressFrame(
         transfers: rows,
-        done: state.tally.completed + state.tally.skipped, failed: state.tally.failed,
-        all: state.tally.all,
+        done: state.tally.there, failed: state.tally.failed, all: state.tally.files,
         parts: Double(transfers.count - shown.count),
-        bytes: bytes, total: state.expected.total, countsFiles: state.expected.countsFiles,
+        bytes: before + bytes, total: state.expected.total.map { before + $0 },
+        countsFiles: state.expected.countsFiles,
         rate: state.total.rate,
         timeLeft: state.expected.total.flatMap { state.total.timeLeft(for: $0 - bytes) }
           .map { max($0, longest) })

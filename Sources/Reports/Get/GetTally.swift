@@ -1,6 +1,6 @@
 import HaulSystem
 import JobModel
-import JobQueue
+package import JobQueue
 import LocalPool
 package import Terminal
 package import Worker
@@ -11,6 +11,8 @@ package struct GetTally: Sendable {
   package private(set) var all: Int
   /// Files that an earlier run had brought.
   package private(set) var finishedBefore = 0
+  /// Bytes of those files.
+  package private(set) var bytesBefore: Int64 = 0
   package private(set) var completed = 0
   /// Files that are not brought because another stands there, which is to stay.
   package private(set) var skipped = 0
@@ -29,13 +31,20 @@ package struct GetTally: Sendable {
     start = now
   }
 
+  /// Files of the whole list, those that an earlier run had brought too.
+  package var files: Int { all + finishedBefore }
+
+  /// Files of the whole list that are there.
+  package var there: Int { completed + skipped + finishedBefore }
+
   /// Files that have not ended.
   package var unfinished: Int { max(all - completed - skipped - failed, 0) }
 
   /// All lines are in the queue.
-  package mutating func submitted(jobs: Int, finished: Int) {
+  package mutating func submitted(jobs: Int, finished: [FinishedLine]) {
     all = jobs
-    finishedBefore = finished
+    finishedBefore = finished.count
+    bytesBefore = finished.reduce(0) { $0 + $1.bytes }
   }
 
   /// A lease has ended.
@@ -65,7 +74,8 @@ package struct GetTally: Sendable {
   /// For programs.
   package var members: [JSONValue.Member] {
     [
-      .init("completed", .number(completed)), .init("skipped", .number(skipped)),
+      .init("files", .number(files)), .init("completed", .number(completed)),
+      .init("skipped", .number(skipped)),
       .init("failed", .number(failed)),
       .init("unfinished", .number(unfinished)), .init("finished_before", .number(finishedBefore)),
       .init("bytes", .number(bytes)), .init("fetched", .number(fetched)),
@@ -78,8 +88,9 @@ package struct GetTally: Sendable {
     ]
   }
 
-  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 2 there already, 1 skipped, 4 failed`; where what was fetched is not what the
-  /// files hold, because of an earlier run or of files that are not there yet, both: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
+  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`. Where an earlier run has brought files, the whole list is counted
+  /// too: `…, 298 of 300 complete, 229 there already`. Where what was fetched is not what the files hold, because of an earlier run
+  /// or of files that are not there yet, both: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {
@@ -92,6 +103,10 @@ package struct GetTally: Sendable {
         part += " (\(HumanFormat.rate(rate)))"
       }
       parts.append(part)
+    }
+    // Where an earlier run has brought all of it, that says how many.
+    if finishedBefore > 0 && finishedBefore < files {
+      parts.append("\(completed + finishedBefore) of \(files) complete")
     }
     if finishedBefore > 0 { parts.append("\(finishedBefore) there already") }
     if skipped > 0 { parts.append("\(skipped) skipped") }

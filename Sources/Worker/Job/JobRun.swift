@@ -130,6 +130,7 @@ final class JobRun: Sendable {
     {
       ending.result = .released
     }
+    if ending.path != lease.path { ending.jobPath = lease.path }
     return ending
   }
 

@@ -59,7 +59,9 @@ enum JobOptionTable {
   /// What to say to users who write the option to record a digest, by its name.
   static let habits = [
     "--record-digest":
-      "Haul records the SHA-256 of each file by default; --no-record-digest turns it off."
+      "Haul records the SHA-256 of each file by default; --no-record-digest turns it off.",
+    "--limit-rate":
+      "--limit-rate-per-file limits each download, and 'haul worker --limit-rate' all of a worker's together.",
   ]
 
   /// A command that takes job options.
@@ -106,7 +108,7 @@ enum JobOptionTable {
       "The name of the credential to send. Workers read it from their --credentials directory."
     ) { .text($0.argument) },
     .value(
-      .maxRate, "<size>", RateArgument.self, long: "limit-rate", for: [.submit, .queue],
+      .maxRate, "<size>", RateArgument.self, long: "limit-rate-per-file",
       "Limit each download to this many bytes per second."
     ) { .number($0.rate.bytes) },
     .value(

@@ -25,6 +25,10 @@ struct GetCommand: HaulCommand {
     ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Whether a source is \
     still the same is checked before a byte is added to a partial file.
 
+    With --json each file has an object with url, path, bytes, digest, state, error and message. The path leads to the \
+    file from the working directory, and digest is null where none was checked. The state is completed, failed, or skipped by \
+    --if-exists. Files that an earlier run completed come first. The last object counts the files.
+
     A host that refuses connections, or says that it is busy, is asked again for about half a \
     minute; one that does not answer at all takes longer to give up.
     """
@@ -40,6 +44,9 @@ struct GetCommand: HaulCommand {
       "A table from elsewhere, of which two columns count."),
     Example(
       "haul get -i page.html --extract -d films", "Every URL that a page or another text names."),
+    Example(
+      "haul get -i list.txt --json -q >results.jsonl", "What has become of each file, for a script."
+    ),
     Example(
       "haul get -i list.txt --tree --if-exists skip",
       "Under host/path/name, and what is there already is left as it is."),
@@ -58,7 +65,7 @@ struct GetCommand: HaulCommand {
         "Transfers at once, in all and from one host."),
       .value(
         "limit-rate", "<size>", \.limitRate,
-        "At most so many bytes a second, all files together."),
+        "Limit all downloads together to this many bytes per second."),
       .value(
         "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
       .value(
@@ -75,8 +82,12 @@ struct GetCommand: HaulCommand {
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
         "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
-    ] + group(\.progress) + group(\.result) + group(\.list) + group(\.choices) + group(\.requests)
-    + group(\.log)
+      .flag("quiet", short: "q", \.progress.isQuiet, "Say nothing but errors."),
+      .flag(
+        "json", \.result.isJSON,
+        "Print JSON, one object a line, for programs: one for each file as it ends, then one for all."
+      ),
+    ] + group(\.list) + group(\.choices) + group(\.requests) + group(\.log)
   static let operands: [Operand<Self>] = [
     .repeated(
       "url", \.urls, isRequired: false, "http or https URLs; ftp, ftps or sftp with --allow-scheme."
@@ -134,10 +145,13 @@ struct GetCommand: HaulCommand {
       lines: lines, directory: place.directory, concurrency: concurrency, options: options,
       allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
     order.requests = settings
-    let screen = GetProgress(lines, on: display)
+    let writer = try LineWriter()
+    let screen = GetProgress(lines, on: display, report: reporter(to: writer))
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
+    // Nobody would know of the files that come then.
+    writer.onFailure { run.stop() }
     StopSignals.stopGracefully(
       {
         screen.stopping()
@@ -149,7 +163,15 @@ struct GetCommand: HaulCommand {
         run.suspend()
       }, { display.unhide() })
     let tally = try await screen.follow(run)
+    try await writer.finish()
     try conclude(tally)
+  }
+
+  /// What is told of each file; nil where nobody wants to know.
+  private func reporter(to writer: LineWriter) -> (@Sendable (GetFile) -> Void)? {
+    guard result.isJSON else { return nil }
+    let directory = place.directory
+    return { writer.write(OutputOptions.json($0.members(in: directory))) }
   }
 
   private func checkUsage() throws(ExitError) {
@@ -246,7 +268,7 @@ struct GetCommand: HaulCommand {
   }
 
   private func conclude(_ tally: GetTally) throws {
-    if result.isJSON || !tally.isSingleFailure {
+    if result.isJSON || !progress.isQuiet && !tally.isSingleFailure {
       try result.print(tally.members, orSay: tally.sentence)
     }
     if tally.unfinished > 0, let trouble = tally.trouble {

@@ -65,13 +65,14 @@ struct SteerTests {
         try await pool.command(
           "queue", "set", "music", "--max-running", "10", "--weight", "3", "--max-attempts", "9",
           "--if-exists", "replace", "--no-record-digest", "no", "--max-bytes", "1GiB",
-          "--limit-rate",
+          "--limit-rate-per-file",
           "1MiB") == [
             "queue music: at most 10 jobs at once, weight 3, if_exists \"replace\", max_attempts 9, max_bytes 1073741824, max_rate 1048576, record_digest true"
           ])
       #expect(
         try await pool.command(
-          "queue", "set", "music", "--max-bytes", "none", "--limit-rate", "none", "--remote-time",
+          "queue", "set", "music", "--max-bytes", "none", "--limit-rate-per-file", "none",
+          "--remote-time",
           "no", "--json") == [
             #"{"queue":"music","defaults":{"max_bytes":null,"max_rate":null,"remote_time":false}}"#
           ])

@@ -30,7 +30,7 @@ import Testing
     unlink(place.directory + "/two")
     let third = try await place.get(urls)
     #expect(third.exit == .code(0))
-    #expect(third.standardOutput.first?.hasSuffix(", 2 there already") == true)
+    #expect(third.standardOutput.first?.hasSuffix(", 3 of 3 complete, 2 there already") == true)
     #expect(origin.requests == 4)
     #expect(try place.wrong("one", "two", "empty") == [])
   }
@@ -115,7 +115,7 @@ import Testing
     #expect(output.exit == .code(1))
     let sentence = try #require(output.standardOutput.first)
     #expect(sentence.hasPrefix("1 file, 68.4 KiB in "))
-    #expect(sentence.hasSuffix(", 1 there already, 1 skipped, 1 failed"))
+    #expect(sentence.hasSuffix(", 2 of 4 complete, 1 there already, 1 skipped, 1 failed"))
     let programs = try await place.get(["--json", "--if-exists", "skip"] + origin.urls("empty"))
     let report = try place.report(programs)
     #expect(report["skipped"] == 1 && report["completed"] == 0 && report["bytes"] == 0)

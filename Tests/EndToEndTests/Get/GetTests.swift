@@ -43,9 +43,9 @@ extension GetPlace {
     }
   }
 
-  /// One object, as `--json` prints it.
+  /// The last object that `--json` prints, which counts the files.
   func report(_ output: ChildProcess.Output) throws -> [String: Int] {
-    let line = try #require(output.standardOutput.first)
+    let line = try #require(output.standardOutput.last)
     let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
     return (object ?? [:]).compactMapValues { $0 as? Int }
   }
@@ -123,12 +123,12 @@ extension GetPlace {
     #expect(!FileManager.default.fileExists(atPath: place.directory + "/.haul"))
   }
 
-  @Test func `programs get one object, and --quiet says only what failed`() async throws {
+  @Test func `programs get counts at the end, and --quiet says only what failed`() async throws {
     let (place, origin) = (try await GetPlace(), try GetOrigin())
     let urls = origin.urls("one", "two", "missing")
     let output = try await place.get(["--json", "--quiet"] + urls)
     let report = try place.report(output)
-    #expect(output.standardOutput.count == 1)
+    #expect(output.standardOutput.count == 4)
     #expect([report["completed"], report["failed"], report["unfinished"]] == [2, 1, 0])
     #expect([report["bytes"], report["fetched"]] == [71_000, 71_000])
     #expect(output.said.count == 2)

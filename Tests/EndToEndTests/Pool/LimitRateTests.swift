@@ -13,7 +13,7 @@ func firstPiece(in directory: String) async throws {
   }
 }
 
-/// `--limit-rate`, at one byte a second: the first piece comes, and the rest would take hours.
+/// `--limit-rate` and `--limit-rate-per-file`, at one byte a second: the first piece comes, and the rest would take hours.
 @Suite(.serialized) struct LimitRateTests {
   private static let length: Int64 = 100_000
 
@@ -29,12 +29,12 @@ func firstPiece(in directory: String) async throws {
   ) async throws {
     let origin = try origin()
     try await HaulPool.open { pool in
-      let limit = ["--limit-rate", "1B"]
       let worker = try pool.start(
         ["worker", "--store", "data=\(pool.directory)", "--allow-net", "127.0.0.0/8"]
-          + (whom == "worker" ? limit : []))
+          + (whom == "worker" ? ["--limit-rate", "1B"] : []))
       let submitted = try await pool.haul(
-        ["submit", origin.url("/file"), "--out", "file"] + (whom == "job" ? limit : []))
+        ["submit", origin.url("/file"), "--out", "file"]
+          + (whom == "job" ? ["--limit-rate-per-file", "1B"] : []))
       #expect(submitted.exit == .code(0))
       try await firstPiece(in: pool.directory)
       worker.signal(SIGTERM)
@@ -51,9 +51,10 @@ func firstPiece(in directory: String) async throws {
     }
   }
 
-  @Test func `a get is held back, and goes on without`() async throws {
+  @Test(arguments: ["--limit-rate", "--limit-rate-per-file"])
+  func `a get is held back, and goes on without`(option: String) async throws {
     let (place, origin) = (try await GetPlace(), try origin())
-    let run = try place.start("--limit-rate", "1B", origin.url("/file"))
+    let run = try place.start(option, "1B", origin.url("/file"))
     try await firstPiece(in: place.directory)
     run.signal(SIGINT)
     #expect(try await run.exit() == .code(75))

@@ -1,0 +1,56 @@
+import JobModel
+import JobQueue
+package import Terminal
+import Worker
+
+/// One file of a `haul get` that has ended, for programs. The names of its members are those of a job's.
+package struct GetFile: Sendable {
+  private let url: String?
+  /// Below the directory of the command.
+  private let path: String?
+  private let bytes: Int64?
+  private let digest: String?
+  /// A job's state, or `skipped`.
+  private let state: String
+  private let error: ErrorClass?
+  private let message: String?
+
+  /// What has come of `line`; nil where the file has not ended.
+  init?(_ lease: SettledLease, _ line: SubmitLine?) {
+    guard [.completed, .failed, .cancelled].contains(lease.state) else { return nil }
+    let (ending, isThere) = (lease.ending, lease.state == .completed)
+    url = line?.url
+    path = ending.path ?? ending.jobPath
+    bytes = isThere ? ending.bytes : nil
+    digest = isThere ? ending.digest : nil
+    state = ending.isSkipped == true && isThere ? "skipped" : lease.state.rawValue
+    error = isThere ? nil : lease.cause ?? ending.error
+    message = isThere ? nil : ending.message
+  }
+
+  /// A file that an earlier run has brought. It was compared with the digest of its line then, or has been now.
+  init(_ file: FinishedLine, _ line: SubmitLine?) {
+    url = line?.url
+    path = file.path
+    bytes = file.bytes
+    digest = file.digest ?? line?.options?.digest
+    state = JobState.completed.rawValue
+    error = nil
+    message = nil
+  }
+
+  /// In the order of a list of jobs. `directory` is that of the command as the user named it; the path begins with it.
+  package func members(in directory: String) -> [JSONValue.Member] {
+    [
+      .init("url", .text(url)), .init("path", .text(path.map { Self.joined(directory, $0) })),
+      .init("bytes", .number(bytes)), .init("digest", .text(digest)),
+      .init("state", .string(state)), .init("error", .text(error?.rawValue)),
+      .init("message", .text(message)),
+    ]
+  }
+
+  private static func joined(_ directory: String, _ path: String) -> String {
+    if directory == "." { return path }
+    return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+  }
+}
