@@ -118,8 +118,7 @@ extension JobQueue {
         var waiting = 0
         if submission.onDuplicate == .replace {
           let chunk = try await replaceChunk(submission, key)
-          reply.replaced += chunk.replaced
-          reply.skipped += chunk.skipped
+          reply.add(chunk)
           done += chunk.replaced + chunk.skipped
           (room, waiting) = (chunk.left, chunk.waiting)
         }

@@ -138,6 +138,12 @@ package struct SubmitReply: Sendable, Equatable {
     package let jobs: Int
   }
 
+  /// Jobs that have left a batch for this submission's.
+  package struct Moved: Sendable, Decodable, Equatable {
+    package let batch: String
+    package let jobs: Int
+  }
+
   /// Whether a worker has something to do for it.
   package var hasWork: Bool { submitted + requeued + refreshed + replaced > 0 }
 
@@ -157,12 +163,33 @@ package struct SubmitReply: Sendable, Equatable {
   package internal(set) var unchecked = 0
   /// Skipped jobs that lack an option of their line, other than a digest or a length.
   package internal(set) var unapplied = 0
+  /// What ``replaced`` jobs have left.
+  package internal(set) var moved: [Moved] = []
+  /// The least and the greatest id of the jobs that the lines are now or met.
+  package internal(set) var ids: ClosedRange<Int64>?
   /// Ids of the jobs in another batch, where the caller asked for them.
   package internal(set) var others: [Int64] = []
   /// The lines that were left out.
   package internal(set) var conflicts: SubmitConflicts
 
+  private mutating func widen(_ first: Int64?, _ last: Int64?) {
+    guard let first, let last else { return }
+    ids = min(first, ids?.lowerBound ?? first)...max(last, ids?.upperBound ?? last)
+  }
+
+  mutating func add(_ chunk: ReplaceReply) {
+    replaced += chunk.replaced
+    skipped += chunk.skipped
+    widen(chunk.first, chunk.last)
+    for new in chunk.moved {
+      let old = moved.firstIndex { $0.batch == new.batch }
+      let before = old.map { moved.remove(at: $0).jobs } ?? 0
+      moved.append(Moved(batch: new.batch, jobs: before + new.jobs))
+    }
+  }
+
   mutating func add(_ chunk: SubmitChunkReply) {
+    widen(chunk.first, chunk.last)
     submitted += chunk.submitted
     skipped += chunk.skipped
     requeued += chunk.requeued
@@ -188,6 +215,8 @@ struct SubmitChunkReply: Sendable, Decodable {
   let unapplied: Int
   let elsewhere: [SubmitReply.Elsewhere]
   let others: [[Int64]]
+  let first: Int64?
+  let last: Int64?
   let left: Bool
 
   /// The lines that it is about.
@@ -199,6 +228,9 @@ struct ReplaceReply: Sendable, Decodable {
   let replaced: Int
   let skipped: Int
   let waiting: Int
+  let moved: [SubmitReply.Moved]
+  let first: Int64?
+  let last: Int64?
   let left: Int
 }
 

@@ -47,6 +47,8 @@ BEGIN
   PERFORM haul.renew_submission(p_submission);
   RETURN v_differ || jsonb_build_object('submitted', v_added.jobs, 'requeued', cardinality(v_requeued),
     'refreshed', cardinality(v_refreshed),
+    'first', least(v_added.first, (SELECT min(m.job) FROM unnest(v_met) AS m(job))),
+    'last', greatest(v_added.last, (SELECT max(m.job) FROM unnest(v_met) AS m(job))),
     -- Counted, and not what is missing of v_step.count: a line that is lost must show.
     'skipped', v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
     'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
@@ -62,7 +64,8 @@ COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, tex
   'wait again, with the options given now, "refreshed": jobs that had completed and ask again, "elsewhere": '
   '[{"kind", "name", "jobs"}]: jobs in another batch, where a batch is given, or another queue, "unchecked": jobs '
   'whose line has a digest that they neither demand nor have, "unapplied": jobs that lack other options of their '
-  'line, "others": ids outside the batch, "left"}. The first four add up to the lines of this step. Raises HA003 for '
+  'line, "others": ids outside the batch, "first" and "last": the least and the greatest id of the jobs that these '
+  'lines are now or met (null = none), "left"}. The first four add up to the lines of this step. Raises HA003 for '
   'a queue that does not exist, HA004 for an option of the wrong kind or a host that is not that of the URL, HA007 for '
   'a submission that has ended, HA008 for a path that another job has.';
 
@@ -169,7 +172,8 @@ COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigi
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
-  p_after interval, p_last bigint, OUT jobs bigint, OUT hosts integer[], OUT priorities smallint[], OUT heads bigint[])
+  p_after interval, p_last bigint, OUT jobs bigint, OUT hosts integer[], OUT priorities smallint[], OUT heads bigint[],
+  OUT first bigint, OUT last bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
 -- Whatever the planner thinks of the number of lines: as many are compared with as many.
 SET enable_nestloop = off AS $$
@@ -219,15 +223,16 @@ BEGIN
       a.priority
   )
   SELECT (SELECT count(*) FROM added), array_agg(n.host), array_agg(n.priority), array_agg(n.head),
-    (SELECT min(o.line) FROM origins o WHERE haul.host_of(o.origin) IS DISTINCT FROM o.host)
-  INTO jobs, hosts, priorities, heads, v_wrong FROM lanes n;
+    (SELECT min(o.line) FROM origins o WHERE haul.host_of(o.origin) IS DISTINCT FROM o.host),
+    (SELECT min(a.id) FROM added a), (SELECT max(a.id) FROM added a)
+  INTO jobs, hosts, priorities, heads, v_wrong, first, last FROM lanes n;
   PERFORM haul.refuse_host(v_wrong);
 END
 $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
   'Makes jobs of a submission''s lines up to p_last whose paths nobody has, and removes these lines. Returns how '
-  'many, and the lanes that the caller arms, with the first job of each. p_after NULL or 0 = at once; else there are '
-  'no lanes to arm. Raises HA004 for a line whose host is not that of its URL.';
+  'many, the lanes that the caller arms, with the first job of each, and the least and the greatest id. p_after NULL '
+  'or 0 = at once; else there are no lanes to arm. Raises HA004 for a line whose host is not that of its URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,

@@ -16,6 +16,7 @@ DECLARE
   v_free record;
   v_skipped bigint;
   v_waiting bigint;
+  v_moved jsonb;
 BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
   UPDATE haul.staging s SET
@@ -54,6 +55,12 @@ BEGIN
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
   GET DIAGNOSTICS v_waiting = ROW_COUNT;
+  -- detach() has locked the rows: nobody moves these jobs meanwhile.
+  SELECT coalesce(jsonb_agg(jsonb_build_object('batch', b.name, 'jobs', m.jobs) ORDER BY b.id), '[]') INTO v_moved
+  FROM (
+    SELECT j.batch, count(*) AS jobs FROM haul.job j
+    WHERE j.id = ANY (v_free.free) AND j.batch IS DISTINCT FROM v_step.batch GROUP BY j.batch) m
+  JOIN haul.batch b ON b.id = m.batch;
   -- Of several lines for one job the first counts, and the others are skipped.
   v_skipped := v_skipped - coalesce(cardinality(v_free.free), 0) + haul.take_over_lines(p_submission, v_queue.id,
     v_step.batch, p_priority,
@@ -63,6 +70,8 @@ BEGIN
   PERFORM haul.renew_submission(p_submission);
   RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting',
     v_waiting,
+    'moved', v_moved, 'first', (SELECT min(f.job) FROM unnest(v_free.free) AS f(job)),
+    'last', (SELECT max(f.job) FROM unnest(v_free.free) AS f(job)),
     'left', (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last));
 END
 $$;
@@ -71,5 +80,6 @@ COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, in
   'queue and batch. A running job is asked to stop, and its line is put behind all others for a later call. Other '
   'arguments as for submit(). p_unfinished: completed and cancelled jobs stay as they are. Returns {"replaced": how '
   'many jobs, "skipped": lines that repeat another of this submission or whose jobs stay, "waiting": lines put '
-  'behind, "left": lines of these p_limit for submit()}. Raises HA003 for a queue that does not exist, HA004 as '
-  'submit().';
+  'behind, "moved": [{"batch", "jobs"}]: how many jobs left which other batch, "first" and "last": the least and the '
+  'greatest id of the jobs that were taken over (null = none), "left": lines of these p_limit for submit()}. Raises '
+  'HA003 for a queue that does not exist, HA004 as submit().';

@@ -1,4 +1,5 @@
 import Arguments
+import HaulSystem
 import HaulTransfer
 import JobModel
 import JobQueue
@@ -42,6 +43,8 @@ struct SubmitCommand: HaulCommand {
       "haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'",
       "The workers prove who asks by what they know as archive."),
     Example(
+      "haul submit -q -i list.txt", "For a script: prints the first and the last id of these jobs."),
+    Example(
       "haul submit -i list.txt --skip-bad --on-duplicate replace",
       "A list without its wrong lines; what is there already becomes what it says now."),
     Example(
@@ -70,7 +73,10 @@ struct SubmitCommand: HaulCommand {
         "wait", \.wait,
         "Wait until these jobs have ended, those that were in the queue already too; with --batch the whole batch."
       ),
-    ] + group(\.progress) + group(\.output) + group(\.list) + group(\.choices) + group(\.database)
+      .flag(
+        "quiet", short: "q", \.progress.isQuiet,
+        "Print only the batch's name, or the first and the last job id if there is no batch."),
+    ] + group(\.output) + group(\.list) + group(\.choices) + group(\.database)
   static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [
     .repeated(
@@ -132,7 +138,9 @@ struct SubmitCommand: HaulCommand {
       try await BatchWait(
         jobs: AwaitedJobs(batches: [batch], others: reply.others), label: "haul submit",
         database: database.configuration, display: display
-      ) { [output] in try output.print($0, orSay: $1) }.run()
+      ) { [output, progress] members, sentence in
+        if output.isJSON || !progress.isQuiet { try output.print(members, orSay: sentence) }
+      }.run()
     }
   }
 
@@ -243,6 +251,7 @@ struct SubmitCommand: HaulCommand {
             ? "; with --on-duplicate replace \(elsewhere.jobs == 1 ? "it comes here, and is" : "they come here, and are") fetched anew"
             : ""))
     }
+    if !reply.moved.isEmpty { display.say("haul submit: \(reply.departures)") }
     if reply.unchecked > 0 {
       display.say(
         "haul submit: \(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "was" : "were") there already, "
@@ -260,12 +269,19 @@ struct SubmitCommand: HaulCommand {
         "haul submit: what was there already keeps its options; with --on-duplicate replace it gets these, and is fetched again"
       )
     }
+    if progress.isQuiet && !output.isJSON {
+      let ids = reply.ids.map { "\($0.lowerBound) \($0.upperBound)" }
+      if let name = batch ?? ids { try StandardStream.output.write(name + "\n") }
+      return
+    }
     try output.print(
       [
         .init("submitted", .number(reply.submitted)), .init("skipped", .number(reply.skipped)),
         .init("requeued", .number(reply.requeued)), .init("replaced", .number(reply.replaced)),
         .init("refreshed", .number(reply.refreshed)),
-        .init("batch", .text(batch)),
+        .init("moved", .array(reply.moved.map { .object($0.members) })),
+        .init("batch", .text(batch)), .init("first_job", .number(reply.ids?.lowerBound)),
+        .init("last_job", .number(reply.ids?.upperBound)),
       ],
       orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
         + "\(reply.requeued) queued again"
@@ -275,3 +291,23 @@ struct SubmitCommand: HaulCommand {
 }
 
 extension Submission.OnDuplicate: OptionValue {}
+
+extension SubmitReply {
+  /// How many batches a sentence names.
+  private static let named = 5
+
+  /// `--on-duplicate replace moved 12 jobs out of other batches: 10 from monday, 2 from tuesday`
+  fileprivate var departures: String {
+    let jobs = moved.reduce(0) { $0 + $1.jobs }
+    let names = moved.prefix(Self.named).map { "\($0.jobs) from \($0.batch)" }
+    let more = moved.count - names.count
+    return "--on-duplicate replace moved \(counted(jobs, "job")) out of other batches: "
+      + names.joined(separator: ", ") + (more > 0 ? ", and others from \(more) more" : "")
+  }
+}
+
+extension SubmitReply.Moved {
+  fileprivate var members: [JSONValue.Member] {
+    [.init("batch", .string(batch)), .init("jobs", .number(jobs))]
+  }
+}

@@ -67,7 +67,7 @@ import Testing
         ["submit", "--on-duplicate", "refresh", "--json", nginx.url("/added")] + urls)
       #expect(
         output.objects == [
-          #"{"submitted":1,"skipped":0,"requeued":0,"replaced":0,"refreshed":4,"batch":null}"#
+          #"{"submitted":1,"skipped":0,"requeued":0,"replaced":0,"refreshed":4,"moved":[],"batch":null,"first_job":1,"last_job":5}"#
         ])
       try await work(pool)
       #expect(

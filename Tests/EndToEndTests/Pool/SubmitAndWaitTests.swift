@@ -52,7 +52,7 @@ struct SubmitAndWaitTests {
       let worker = try pool.worker()
       let job = try await file.submit(to: pool)
       _ = try await file.checkpoint(worker)
-      let line = ["submit", "--wait", "--quiet", file.origin.url("/file"), "--out", "file"] + batch
+      let line = ["submit", "--wait", file.origin.url("/file"), "--out", "file"] + batch
       let wait = try pool.start(line)
       _ = try await wait.child.output.first("the report") {
         $0.standardOutput.first {
@@ -80,7 +80,7 @@ struct SubmitAndWaitTests {
         "submit", file.origin.url("/file"), "--out", "file", "--batch", "monday")
       _ = try await file.checkpoint(worker)
       let wait = try pool.start([
-        "submit", "--wait", "--quiet", "--batch", "monday", file.origin.url("/small/a"),
+        "submit", "--wait", "--batch", "monday", file.origin.url("/small/a"),
       ])
       _ = try await wait.child.output.first("the report") { $0.standardOutput.first }
       file.gate.open()

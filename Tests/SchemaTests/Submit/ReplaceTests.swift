@@ -48,6 +48,20 @@ struct ReplaceTests {
     }
   }
 
+  @Test func `what leaves another batch is counted by its name, and ids are told`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(1, batch: "old")
+      let new = Pool.line(2, "https://c.test/new", "c.test/new")
+      let reply = try await Self.replace([Self.line, new], on: pool.admin)
+      #expect(reply.moved.map(\.batch) == ["old"] && reply.moved.map(\.jobs) == [1])
+      #expect(reply.ids?.lowerBound == jobs[0])
+      #expect(
+        try await pool.value("SELECT max(id) FROM haul.job", as: Int64.self)
+          == reply.ids?.upperBound)
+      #expect(try await Self.replace([Self.line], on: pool.admin).moved == [])
+    }
+  }
+
   @Test func `jobs that have completed meanwhile can be left as they are`() async throws {
     try await Pool.open { pool in
       let jobs = try await pool.submit(2)

@@ -1,0 +1,2 @@
+-- This function returns more than before.
+DROP FUNCTION IF EXISTS haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint);

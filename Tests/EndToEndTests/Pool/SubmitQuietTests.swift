@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `haul submit` tells scripts, and of jobs that it takes from others.
+struct SubmitQuietTests {
+  @Test func `-q prints the batch, or the first and the last id`() async throws {
+    try await HaulPool.open { pool in
+      let first = try await pool.haul(["submit", "-q", "http://h/a", "http://h/b", "http://h/c"])
+      #expect(first.standardOutput == ["1 3"] && first.standardError == [])
+      #expect(try await pool.command("submit", "-q", "http://h/b") == ["2 2"])
+      #expect(
+        try await pool.command("submit", "-q", "http://h/b", "http://h/new", "--batch", "films")
+          == ["films"])
+      let object = try await pool.command("submit", "-q", "http://h/c", "--json")
+      #expect(object.first?.contains(#""batch":null,"first_job":3,"last_job":3"#) == true)
+      let replaced = try await pool.command(
+        "submit", "-q", "http://h/a", "http://h/last", "--on-duplicate", "replace")
+      let last: Int = try await pool.value("SELECT max(id) FROM haul.job")
+      #expect(replaced == ["1 \(last)"])
+    }
+  }
+
+  @Test func `-q --wait prints nothing more on success`() async throws {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer(handler: Site(["/a": .init(seed: 1, length: 10)]).answer)
+      let waiting = try pool.start(
+        ["submit", "-q", origin.url("/a"), "--batch", "films", "--wait"])
+      _ = try await waiting.child.first("the name") { $0.standardOutput.first }
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      let output = try await waiting.child.result()
+      #expect(output.exit == .code(0))
+      #expect(output.standardOutput == ["films"] && output.standardError == [])
+    }
+  }
+
+  @Test func `replace says how many jobs it moves out of which batches`() async throws {
+    try await HaulPool.open { pool in
+      try await pool.command("submit", "http://h/a", "http://h/b", "--batch", "monday")
+      try await pool.command("submit", "http://h/c", "--batch", "tuesday")
+      try await pool.command("submit", "http://h/d", "--batch", "films")
+      let all = ["http://h/a", "http://h/b", "http://h/c", "http://h/d", "http://h/e"]
+      let command = ["submit", "--batch", "films", "--on-duplicate", "replace"]
+      let output = try await pool.haul(command + all)
+      #expect(
+        output.notices == [
+          "haul submit: --on-duplicate replace moved 3 jobs out of other batches: 2 from monday, 1 from tuesday"
+        ])
+      #expect(try await pool.haul(command + all).notices == [])
+      let object = try await pool.haul([
+        "submit", "--on-duplicate", "replace", "--json", "http://h/a",
+      ])
+      #expect(
+        object.standardOutput.first?.contains(#""moved":[{"batch":"films","jobs":1}]"#) == true)
+    }
+  }
+}
