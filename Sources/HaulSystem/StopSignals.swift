@@ -67,6 +67,16 @@ package struct StopSignals {
     }
   }
 
+  /// Runs `body`, in which a program has the terminal. An interrupt from there (SIGINT) is for that program alone.
+  package static func lendingTerminal<Value>(_ body: () -> Value) -> Value {
+    let last = handler.withLock { handler in
+      defer { handler = { number in if number != SIGINT { obey(number) } } }
+      return handler
+    }
+    defer { handler.withLock { $0 = last } }
+    return body()
+  }
+
   /// From now on `before` is called when the user suspends the process, and `after` when it is continued, both on the main
   /// thread.
   package static func aroundSuspension(

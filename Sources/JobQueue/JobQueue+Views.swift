@@ -22,6 +22,29 @@ extension JobQueue {
       selector.parameters + [before, limit])
   }
 
+  /// At most `limit` jobs of `selector`, first those that run, then those that wait as they start, then those that have ended, the
+  /// newest first; an empty selector means all. Its parts are read one after another, so a job that ends meanwhile may stand
+  /// among those that wait.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
+  package func firstJobs(_ selector: JobSelector, limit: Int) async throws -> [JobRow] {
+    if selector != JobSelector() { try await requireNames(selector) }
+    let ids: [Int64] = try await call(
+      "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(selector), limit])
+    var rows: [JobRow] = []
+    for start in stride(from: 0, to: ids.count, by: Self.rowsAtOnce) {
+      rows += try await view(
+        """
+        SELECT to_json(v) FROM (
+          SELECT j.* FROM unnest($1::bigint[]) WITH ORDINALITY AS f(job, place)
+          JOIN (SELECT j.* FROM haul.jobs j WHERE j.job = ANY ($1)) j ON j.job = f.job ORDER BY f.place) v
+        """, [Array(ids[start..<min(start + Self.rowsAtOnce, ids.count)])])
+    }
+    return rows
+  }
+
+  /// So many jobs are looked up by their ids, one by one; of more the planner would read all.
+  private static let rowsAtOnce = 10_000
+
   /// The attempts of a job in their order, that which goes on the last.
   package func attempts(of job: Int64) async throws -> [AttemptRow] {
     try await view(

@@ -42,7 +42,7 @@ package struct Screen: Sendable, Equatable {
 
   /// Whether this process may draw on the terminal behind `stream`, as a job in the foreground of its shell, or where there is
   /// nobody who would stand behind it. (tcgetpgrp(3))
-  static func isInForeground(_ stream: StandardStream) -> Bool {
+  package static func isInForeground(_ stream: StandardStream) -> Bool {
     let foreground = tcgetpgrp(stream.rawValue)
     return foreground < 0 || foreground == getpgrp()
   }

@@ -4,10 +4,15 @@ import Arguments
 struct LimitOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
-    .value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many.")
+    .value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many."),
+    .flag(
+      "no-pager", \.isWhole,
+      "Do not show a list that is longer than the terminal with a pager: HAUL_PAGER, PAGER or 'less -FRX'."
+    ),
   ]
 
   var limit = 50
+  var isWhole = false
 
   /// What to ask the database for: one more, to know whether there is one.
   var asked: Int { limit + 1 }

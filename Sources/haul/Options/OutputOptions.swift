@@ -17,28 +17,41 @@ struct OutputOptions: OptionGroup {
     _ rows: [Row], _ columns: [Listing<Row>.Column], json more: [Listing<Row>.Column] = [],
     note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) throws {
-    let text: String
-    if isJSON {
-      let listing = Listing(columns + more)
-      text = rows.map { Self.json(listing.members($0)) }.joined()
-    } else {
-      text = Listing(columns, note: note).table(rows, on: Self.screen)
-    }
-    try StandardStream.output.write(text)
+    try StandardStream.output.write(text(rows, columns, more, note))
   }
 
-  /// Prints at most `limit` rows as ``print(_:_:json:note:)`` does. Pass one row more than the limit if there is one: then a
-  /// message on standard error, which begins with `label`, says that there are more. An empty list is reported there too.
+  private func text<Row>(
+    _ rows: [Row], _ columns: [Listing<Row>.Column], _ more: [Listing<Row>.Column],
+    _ note: @escaping @Sendable (Row) -> String?
+  ) -> String {
+    if !isJSON { return Listing(columns, note: note).table(rows, on: Self.screen) }
+    let listing = Listing(columns + more)
+    return rows.map { Self.json(listing.members($0)) }.joined()
+  }
+
+  /// Whether `text` is longer than the terminal, and the user has read it in a pager.
+  private static func page(_ text: String) -> Bool {
+    guard let height = screen.height, text.utf8.count(where: { $0 == 10 }) >= height,
+      Screen.isInForeground(.output),
+      let pager = Pager(environment: ProcessInfo.processInfo.environment)
+    else { return false }
+    return pager.show(text)
+  }
+
+  /// Prints at most as many rows as the limit says, as ``print(_:_:json:note:)`` does, through the user's pager where a table is
+  /// longer than the terminal. Pass one row more than the limit if there is one: then a message on standard error, which begins
+  /// with `label`, says that there are more. An empty list is reported there too.
   func print<Row>(
-    _ rows: [Row], upTo limit: Int, label: String, _ columns: [Listing<Row>.Column],
+    _ rows: [Row], upTo limit: LimitOptions, label: String, _ columns: [Listing<Row>.Column],
     json more: [Listing<Row>.Column] = [],
     note: @escaping @Sendable (Row) -> String? = { _ in nil }
   ) throws {
-    try print(Array(rows.prefix(limit)), columns, json: more, note: note)
+    let text = text(Array(rows.prefix(limit.limit)), columns, more, note)
+    if isJSON || limit.isWhole || !Self.page(text) { try StandardStream.output.write(text) }
     if rows.isEmpty && !isJSON { StandardStream.say("\(label): none\n") }
-    if rows.count > limit {
+    if rows.count > limit.limit {
       StandardStream.say(
-        "\(label): there are more than the \(limit) shown; --limit shows more\n")
+        "\(label): there are more than the \(limit.limit) shown; --limit shows more\n")
     }
   }
 

@@ -32,6 +32,6 @@ struct HostPoliciesCommand: HaulCommand {
       try await $0.policies(patterns.map(\.argument), limit: limit.asked)
     }
     try output.print(
-      rows, upTo: limit.limit, label: "haul host policies", PolicyRow.columns)
+      rows, upTo: limit, label: "haul host policies", PolicyRow.columns)
   }
 }

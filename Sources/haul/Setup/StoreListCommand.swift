@@ -29,7 +29,7 @@ struct StoreListCommand: HaulCommand {
   func perform() async throws {
     let rows = try await database.withQueue { try await $0.stores(names, limit: limit.asked) }
     try output.print(
-      rows, upTo: limit.limit, label: "haul store list", StoreRow.columns,
+      rows, upTo: limit, label: "haul store list", StoreRow.columns,
       json: StoreRow.moreColumns)
   }
 }

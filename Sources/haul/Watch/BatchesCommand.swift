@@ -40,7 +40,7 @@ struct BatchesCommand: HaulCommand {
       )
     }
     try output.print(
-      rows, upTo: limit.limit, label: "haul batches", BatchRow.columns, json: BatchRow.moreColumns,
+      rows, upTo: limit, label: "haul batches", BatchRow.columns, json: BatchRow.moreColumns,
       note: BatchRow.word)
     if empty > 0 {
       let sentence =

@@ -45,7 +45,7 @@ struct FailuresCommand: HaulCommand {
       return try await queue.failures(of: selector, limit: limit.asked)
     }
     try output.print(
-      rows, upTo: limit.limit, label: "haul failures", FailureRow.columns,
+      rows, upTo: limit, label: "haul failures", FailureRow.columns,
       json: FailureRow.moreColumns,
       note: { row in row.jobs > 1 ? row.message.map { "the first: \($0)" } : row.message })
   }

@@ -41,7 +41,7 @@ struct HostsCommand: HaulCommand {
       try await $0.hosts(hosts.map(\.argument), idle: reason?.rawValue, limit: limit.asked)
     }
     try output.print(
-      rows, upTo: limit.limit, label: "haul hosts", HostRow.columns, json: HostRow.moreColumns,
+      rows, upTo: limit, label: "haul hosts", HostRow.columns, json: HostRow.moreColumns,
       note: HostRow.block)
   }
 }

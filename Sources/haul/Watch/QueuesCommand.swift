@@ -30,7 +30,7 @@ struct QueuesCommand: HaulCommand {
   func perform() async throws {
     let rows = try await database.withQueue { try await $0.queues(names, limit: limit.asked) }
     try output.print(
-      rows, upTo: limit.limit, label: "haul queues", QueueRow.columns, json: QueueRow.moreColumns,
+      rows, upTo: limit, label: "haul queues", QueueRow.columns, json: QueueRow.moreColumns,
       note: QueueRow.settings)
   }
 }

@@ -40,7 +40,7 @@ struct WorkersCommand: HaulCommand {
       )
     }
     try output.print(
-      rows, upTo: limit.limit, label: "haul workers", WorkerRow.columns,
+      rows, upTo: limit, label: "haul workers", WorkerRow.columns,
       json: WorkerRow.moreColumns, note: \.trouble)
     let words = [(WorkerState.dead, "died"), (.stopped, "stopped gracefully")].compactMap {
       state, word in

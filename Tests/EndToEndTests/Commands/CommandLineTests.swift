@@ -331,7 +331,7 @@ struct CommandLineTests {
       }
       let jobs = try await haul(["jobs", "--json", "--state", "queued"], on: database)
       #expect(jobs.standardOutput.count == 2)
-      #expect(jobs.standardOutput.first?.hasPrefix(#"{"job":2,"state":"queued""#) == true)
+      #expect(jobs.standardOutput.first?.hasPrefix(#"{"job":1,"state":"queued""#) == true)
     }
   }
 

@@ -1,0 +1,60 @@
+-- Which jobs a list shows first. A list reads the rows of haul.jobs by these ids: to sort the view, all of it would be
+-- read.
+CREATE OR REPLACE FUNCTION haul.first_jobs(p_selector jsonb, p_limit integer) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+-- Conditions that the selector does not name are left out when the plan is made.
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  v_ids bigint[] := haul.ids(p_selector);
+  v_batch integer := (SELECT b.id FROM haul.batch b WHERE b.name = p_selector ->> 'batch');
+  v_queue integer := (SELECT q.id FROM haul.queue q WHERE q.name = p_selector ->> 'queue');
+  v_host integer := (SELECT h.id FROM haul.host_name h WHERE h.name = p_selector ->> 'host');
+  v_error text := p_selector ->> 'error';
+  v_narrows boolean := coalesce(v_batch, v_queue, v_host) IS NOT NULL;
+  v_state haul.job_state;
+  v_jobs bigint[] := '{}';
+BEGIN
+  IF p_selector <> '{}' THEN
+    PERFORM haul.check_selector(p_selector);
+  END IF;
+  FOREACH v_state IN ARRAY
+    '{running,interrupted,queued,scheduled,paused,failed,cancelled,completed}'::haul.job_state[]
+  LOOP
+    EXIT WHEN cardinality(v_jobs) >= p_limit;
+    CONTINUE WHEN v_state::text <> p_selector ->> 'state';
+    IF v_state IN ('failed', 'cancelled', 'completed') THEN
+      v_jobs := v_jobs || ARRAY(
+        SELECT o.job FROM haul.outcome o LEFT JOIN haul.job j ON v_narrows AND j.id = o.job
+        WHERE o.state = v_state AND (v_ids IS NULL OR o.job = ANY (v_ids))
+          AND (v_error IS NULL OR o.state <> 'completed' AND haul.has_class(o.error, v_error))
+          AND (v_batch IS NULL OR j.batch = v_batch) AND (v_queue IS NULL OR j.queue = v_queue)
+          AND (v_host IS NULL OR j.host = v_host)
+        ORDER BY o.job DESC LIMIT p_limit - cardinality(v_jobs));
+    ELSIF v_error IS NULL THEN
+      v_jobs := v_jobs || ARRAY(
+        SELECT w.job FROM (
+          SELECT l.job, l.queue, l.host, 'running'::haul.job_state AS state, 0 AS priority, l.started_at AS at
+          FROM haul.lease l
+          UNION ALL
+          SELECT r.job, r.queue, r.host, CASE WHEN r.instance <> 0 THEN 'interrupted' ELSE 'queued' END::haul.job_state,
+            r.priority, NULL
+          FROM haul.ready r
+          UNION ALL
+          SELECT s.job, s.queue, s.host, 'scheduled', 0, s.run_at FROM haul.scheduled s
+          UNION ALL
+          SELECT h.job, h.queue, h.host, 'paused', h.priority, h.run_at FROM haul.held h) w
+        LEFT JOIN haul.job j ON v_batch IS NOT NULL AND j.id = w.job
+        WHERE w.state = v_state AND (v_ids IS NULL OR w.job = ANY (v_ids))
+          AND (v_batch IS NULL OR j.batch = v_batch) AND (v_queue IS NULL OR w.queue = v_queue)
+          AND (v_host IS NULL OR w.host = v_host)
+        ORDER BY w.priority, w.at NULLS FIRST, w.job LIMIT p_limit - cardinality(v_jobs));
+    END IF;
+  END LOOP;
+  RETURN v_jobs;
+END
+$$;
+COMMENT ON FUNCTION haul.first_jobs(jsonb, integer) IS
+  'The ids of the first p_limit jobs of a selector ({} = all), in the order of a list: running, interrupted, queued, '
+  'scheduled, paused, failed, cancelled, completed. Those that wait come as they start: by priority, the oldest first, '
+  'and scheduled ones by their time. Of those that have ended the newest come first. Reads all that waits, and of a '
+  'large pool all that has ended where few of it are selected. Raises HA003 and HA004 as check_selector().';
