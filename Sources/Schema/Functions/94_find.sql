@@ -20,16 +20,17 @@ BEGIN
         SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.job < p_before ORDER BY r.hold_until)
       SELECT p.job FROM parts p ORDER BY p.job DESC LIMIT p_limit);
   WHEN p_state = 'failed' THEN
-    -- From one error class to the next, and of each the newest.
+    -- From one error class to the next, and of each that is meant the newest.
     RETURN ARRAY(
       WITH RECURSIVE class AS (
-        SELECT coalesce(p_error, (SELECT min(o.error) FROM haul.outcome o WHERE o.state <> 'completed')) AS error
+        SELECT (SELECT min(o.error) FROM haul.outcome o WHERE o.state <> 'completed') AS error
         UNION ALL
         SELECT (SELECT min(o.error) FROM haul.outcome o WHERE o.state <> 'completed' AND o.error > c.error)
-        FROM class c WHERE p_error IS NULL AND c.error IS NOT NULL)
+        FROM class c WHERE c.error IS NOT NULL)
       SELECT f.job FROM class c CROSS JOIN LATERAL (
         SELECT o.job FROM haul.outcome o WHERE o.error = c.error AND o.state <> 'completed' AND o.job < p_before
         ORDER BY o.job DESC LIMIT p_limit) f
+      WHERE p_error IS NULL OR haul.has_class(c.error, p_error)
       ORDER BY f.job DESC LIMIT p_limit);
   WHEN p_batch IS NOT NULL THEN
     RETURN ARRAY(
@@ -76,7 +77,7 @@ BEGIN
       SELECT j.id FROM unnest(v_near) AS u(job) JOIN haul.job j ON j.id = u.job
       WHERE (v_ids IS NULL OR j.id = ANY (v_ids)) AND (v_batch IS NULL OR j.batch = v_batch)
         AND (v_queue IS NULL OR j.queue = v_queue) AND (v_host IS NULL OR j.host = v_host)
-        AND (v_error IS NULL OR EXISTS (SELECT FROM haul.outcome o WHERE o.job = j.id AND o.error = v_error))
+        AND (v_error IS NULL OR EXISTS (SELECT FROM haul.outcome o WHERE o.job = j.id AND haul.has_class(o.error, v_error)))
         AND (v_state IS NULL OR CASE v_state
           WHEN 'queued' THEN EXISTS (SELECT FROM haul.ready r WHERE r.job = j.id AND r.instance = 0)
           WHEN 'interrupted' THEN EXISTS (SELECT FROM haul.ready r WHERE r.job = j.id AND r.instance <> 0)
