@@ -7,6 +7,8 @@ struct JobSearch: Sendable, Equatable {
   static let most = 100
 
   var selector = JobSelector()
+  /// In the path or URL; empty: any.
+  var text = ""
   /// Only those with a smaller id.
   var before = Int64.max
 
@@ -22,6 +24,7 @@ struct JobSearch: Sendable, Equatable {
     selector.batch = value(.batch)
     selector.queue = value(.queue)
     selector.host = value(.host)
+    text = value(.text) ?? ""
     selector.error = value(.error).map { ErrorClass(rawValue: $0) }
     if let text = value(.state) {
       selector.state = JobState(rawValue: text)

@@ -5,8 +5,8 @@ import JobQueue
 /// Jobs as the page's script gets them. Names are those of columns of the views, moments are as the database writes them.
 struct PageJobs: Encodable, Sendable {
   var jobs: [Job]
-  /// Whether there are older ones of the same kind.
-  var more: Bool
+  /// Older ones have smaller ids than this; nil where there are none.
+  var older: Int64?
 
   struct Job: Encodable, Sendable {
     var job: Int64
@@ -41,9 +41,8 @@ struct PageJobs: Encodable, Sendable {
 }
 
 extension PageJobs {
-  /// - Parameter rows: one more than are shown, where there are more.
-  init(_ rows: [JobRow], most: Int) {
-    self.init(jobs: rows.prefix(most).map(Job.init), more: rows.count > most)
+  init(_ page: JobPage) {
+    self.init(jobs: page.rows.map(Job.init), older: page.older)
   }
 }
 

@@ -73,16 +73,19 @@ actor PoolReader {
     await looking.close()
   }
 
-  /// The newest jobs of `search`, at most `limit`.
+  /// The newest jobs of `search`, at most ``JobSearch/most``.
   ///
   /// - Throws: `PostgresError.timedOut` where the database takes longer than three seconds; `JobQueueError.noSuchName`.
-  func jobs(_ search: JobSearch, limit: Int) async throws -> [JobRow] {
-    try await look { try await $0.jobs(search.selector, before: search.before, limit: limit) }
+  func jobs(_ search: JobSearch) async throws -> JobPage {
+    try await look { queue in
+      try await queue.find(
+        search.selector, text: search.text, before: search.before, limit: JobSearch.most)
+    }
   }
 
   /// A job and its attempts, in their order.
   ///
-  /// - Throws: as ``jobs(_:limit:)``.
+  /// - Throws: as ``jobs(_:)``.
   func job(_ id: Int64) async throws -> (JobRow, [AttemptRow]) {
     var selector = JobSelector()
     selector.ids = [id]

@@ -62,8 +62,7 @@ struct StatusResponder: Sendable {
 
   private func jobs(_ request: HTTPRequest) async throws -> String {
     let search = try JobSearch(request.query)
-    let rows = try await reader.jobs(search, limit: JobSearch.most + 1)
-    return PageJobs(rows, most: JobSearch.most).pageJSON
+    return PageJobs(try await reader.jobs(search)).pageJSON
   }
 
   private func job(_ request: HTTPRequest) async throws -> String {
@@ -85,7 +84,7 @@ struct StatusResponder: Sendable {
     } catch JobQueueError.noSuchName {
       return .sentence(404, "There is no such job, batch, queue or host.")
     } catch PostgresError.timedOut {
-      return .sentence(503, "The database takes too long to find these: name a batch.")
+      return .sentence(503, "The database takes too long to find these.")
     } catch {
       return .sentence(503, "The database does not answer.", fields: ["Retry-After": "1"])
     }

@@ -77,7 +77,8 @@ BEGIN
       SELECT j.id FROM unnest(v_near) AS u(job) JOIN haul.job j ON j.id = u.job
       WHERE (v_ids IS NULL OR j.id = ANY (v_ids)) AND (v_batch IS NULL OR j.batch = v_batch)
         AND (v_queue IS NULL OR j.queue = v_queue) AND (v_host IS NULL OR j.host = v_host)
-        AND (v_error IS NULL OR EXISTS (SELECT FROM haul.outcome o WHERE o.job = j.id AND haul.has_class(o.error, v_error)))
+        AND (v_error IS NULL OR EXISTS (
+          SELECT FROM haul.outcome o WHERE o.job = j.id AND haul.has_class(o.error, v_error)))
         AND (v_state IS NULL OR CASE v_state
           WHEN 'queued' THEN EXISTS (SELECT FROM haul.ready r WHERE r.job = j.id AND r.instance = 0)
           WHEN 'interrupted' THEN EXISTS (SELECT FROM haul.ready r WHERE r.job = j.id AND r.instance <> 0)

@@ -11,7 +11,7 @@ struct HTTPRequest: Sendable {
 
   /// What a query may name; of a parameter given twice the first counts.
   enum Parameter: String, CaseIterable, Sendable {
-    case id, before, state, batch, queue, host, error
+    case id, before, state, batch, queue, host, error, text
   }
 
   var method: String

@@ -1,5 +1,5 @@
 // The views: the pool (#/), jobs (#/jobs?state=failed&batch=…) and one job (#/job/17).
-const PARTS = ["state", "batch", "queue", "host", "error"];
+const PARTS = ["state", "batch", "queue", "host", "error", "text"];
 let view = "pool", asked = 0, jobsTimer = 0;
 function route() {
   const [path, query] = location.hash.slice(1).split("?"), words = path.split("/").filter(Boolean);
@@ -44,11 +44,11 @@ async function askForJobs() {
 function tellOf(name, sentence) { set($(`${name}-note`), sentence); $(`${name}-note`).hidden = !sentence; }
 function showJobs(found, query) {
   tables.jobs.show(found.jobs);
-  set($("jobs-count"), found.more ? `the newest ${count(found.jobs.length)}` : count(found.jobs.length));
+  set($("jobs-count"), found.older ? `the newest ${count(found.jobs.length)}` : count(found.jobs.length));
   const older = new URLSearchParams(query);
-  if (found.more) older.set("before", found.jobs.at(-1).job);
+  if (found.older) older.set("before", found.older);
   $("older").href = `#/jobs?${older}`;
-  $("older").hidden = !found.more;
+  $("older").hidden = !found.older;
 }
 function showJob({ job, attempts }) {
   set($("job-title"), `Job ${job.job}`);

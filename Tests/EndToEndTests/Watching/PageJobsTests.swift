@@ -27,8 +27,9 @@ import Testing
         }
       }
       #expect(try await found("").count == 2)
-      #expect(try await found("state=failed&error=http_4xx&host=&batch=") == [failed])
+      #expect(try await found("state=failed&error=http_404&host=&batch=") == [failed])
       #expect(try await found("before=\(failed)") == [failed - 1])
+      #expect(try await found("text=NON") == [failed])
       #expect(try await found("state=cancelled") == [])
       let answer = try object(try await page.ask("/api/job?id=\(failed)"))
       let job = try #require(answer["job"] as? [String: Any])
