@@ -59,7 +59,7 @@ extension TopFrame {
     return StyledLine("\(list.top + 1)-\(last) of \(list.shown.count)", .dim)
   }
 
-  /// `failed, batch films: the newest 300`, `below job 1200: 12`.
+  /// `failed, batch films: the newest 300, > older`, `below job 1200: 12`.
   private var jobExtent: StyledLine {
     let search = model.search
     let list = model.list
@@ -68,10 +68,10 @@ extension TopFrame {
     var line = StyledLine(words, .yellow)
     guard list.readAt != nil else { return line }
     if model.mode == .list || list.filter == search.text {
-      let isNewest = list.isCut && search.pages.isEmpty
-      let count = isNewest ? "the newest \(list.rows.count)" : "\(list.rows.count)"
       if words.isEmpty && !list.isCut { return place ?? line }
-      line.append("\(words.isEmpty ? "" : ": ")\(count)", .dim)
+      let newest = list.isCut && search.pages.isEmpty ? "the newest " : ""
+      let older = list.isCut ? ", > older" : ""
+      line.append("\(words.isEmpty ? "" : ": ")\(newest)\(list.rows.count)\(older)", .dim)
     } else {
       line.append("\(words.isEmpty ? "" : ": ")\(list.shown.count) of \(list.rows.count)", .dim)
     }
@@ -109,7 +109,6 @@ extension TopFrame {
     keys += verbs.filter { !$0.isMinor }.map(\.text)
     if isList && model.pane == .jobs {
       keys += [("f", "state"), ("b", "batch"), ("o", "host")]
-      if model.older != nil { keys.append((">", "older")) }
     }
     keys += verbs.filter(\.isMinor).map(\.text)
     if isList { keys.append(("s", "sort")) }

@@ -11,8 +11,10 @@ extension TransferRow {
     TransferProgress(name: path, bytes: bytes, total: total, rate: rate)
   }
 
-  /// What went wrong with a lease that has ended.
-  private var trouble: ErrorClass? { ended?.error ?? ended?.lastError }
+  /// Why the lease ended, where it failed.
+  private var trouble: ErrorClass? {
+    ended.flatMap { $0.error ?? ($0.state == .scheduled ? $0.lastError : nil) }
+  }
 
   /// The lease is over: what has become of the job.
   mutating func end(_ job: JobRow) {
@@ -76,12 +78,14 @@ extension TransferRow {
 }
 
 extension JobRow {
-  /// How it stands, for a line about it: `failed with http_4xx: the server answers 404`.
+  /// How it stands, for a line about it: `failed with http_4xx: the server answers 404`, `scheduled after timeout`.
   var result: String? {
     guard let state else { return nil }
-    let cause = error ?? (state == .running ? nil : lastError)
-    let words = [cause.map { "\(state) with \($0)" } ?? state.rawValue, message]
-    return words.compactMap { $0 }.joined(separator: ": ")
+    if let error {
+      return ["\(state) with \(error)", message].compactMap { $0 }.joined(separator: ": ")
+    }
+    let last = state == .running ? nil : lastError
+    return last.map { "\(state) after \($0)" } ?? state.rawValue
   }
 
   private static let progress = Column(

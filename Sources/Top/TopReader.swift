@@ -43,6 +43,7 @@ package final class TopReader: Sendable {
   private let describe: @Sendable (any Error) -> String
   private let tell: @Sendable (Reading) -> Void
   private let query: Mutex<TopQuery>
+  private let isChanged = Mutex(false)
   /// The running jobs that were read last; empty while another pane is shown.
   private let running = Mutex([TransferRow]())
   /// The jobs that were read last, and for which search.
@@ -81,9 +82,11 @@ package final class TopReader: Sendable {
   /// What is to be read from now on, at the next interval.
   package func follow(_ query: TopQuery) { self.query.withLock { $0 = query } }
 
-  /// What is to be read from now on; at once, and then every interval.
-  package func show(_ query: TopQuery) {
+  /// What is to be read from now on; at once, and then every interval. `isChanged`: even if it was read a moment ago, since
+  /// somebody waits to see what a key has done to it.
+  package func show(_ query: TopQuery, isChanged: Bool = false) {
     follow(query)
+    if isChanged { self.isChanged.withLock { $0 = true } }
     quickWakes.input.yield()
     slowWakes.input.yield()
   }
@@ -211,9 +214,13 @@ package final class TopReader: Sendable {
         }
       // Searches and jobs of before need not be remembered: a person comes back slowly.
       due = due.filter { $0.key.isLasting || $0.key == shown }
+      let isChanged = isChanged.withLock { isChanged in
+        defer { isChanged = false }
+        return isChanged
+      }
       for source in (shown.map { [$0] } ?? []) + [.leader, .waiting] {
         let asked = clock.now
-        if let wait = due[source], asked < wait { continue }
+        if let wait = due[source], asked < wait, !isChanged || source != shown { continue }
         let begun = try await attempt(session, query.pane) { queue in
           // What was waited for a connection is no work of the database.
           let start = clock.now

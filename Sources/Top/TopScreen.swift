@@ -125,7 +125,7 @@ package struct TopScreen {
       case .counted(let jobs): model.count(jobs)
       case .done(let sentence, let isError):
         model.finish(sentence, isError: isError)
-        reader.show(model.query)
+        reader.show(model.query, isChanged: true)
       case .key(let key):
         switch model.press(key, at: now) {
         case .quit: return

@@ -63,14 +63,15 @@ enum Sample {
   /// A row of the list of jobs.
   static func job(
     _ id: Int64, _ state: JobState, path: String? = nil, batch: String? = nil,
-    host: String = "h.test", error: String? = nil
+    host: String = "h.test", total: Int64? = nil, error: String? = nil
   ) throws -> JobRow {
+    let total = total.map { "\"total\": \($0)," } ?? ""
     let error = error.map { "\"error\": \"\($0)\"," } ?? ""
     let batch = batch.map { "\"batch\": \"\($0)\"," } ?? ""
     let path = path ?? "path/\(id)"
     let rows: [JobRow] = try decoded(
       """
-      [{"job": \(id), "state": "\(state)", "queue": "data", "host": "\(host)", "priority": 5, \(error) \(batch)
+      [{"job": \(id), "state": "\(state)", "queue": "data", "host": "\(host)", "priority": 5, \(error) \(batch) \(total)
         "path": "\(path)", "url": "https://\(host)/\(path)", "submitted_at": "2026-11-21T15:30:12.5+00:00",
         "bytes": 0, "store": "data"}]
       """)

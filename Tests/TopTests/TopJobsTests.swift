@@ -172,4 +172,47 @@ struct TopJobsTests {
       TopAction.meaning(of: .retry, for: job)
         == .hint("job 12 is running; r is for failed, cancelled and scheduled jobs"))
   }
+
+  /// What the list of running jobs shows of one that has ended: instead of its bytes, and of its rate.
+  static let endings: [(state: JobState, error: String?, bytes: String, rate: String)] = [
+    (.completed, nil, "0.0/9.0 MiB", "completed"), (.failed, "http_4xx", "http_4xx", "failed"),
+    (.cancelled, nil, "0.0/9.0 MiB", "cancelled"), (.paused, nil, "0.0/9.0 MiB", "paused"),
+  ]
+
+  @Test(arguments: endings)
+  func `a running job that ends shows how`(
+    state: JobState, error: String?, bytes: String, rate: String
+  ) throws {
+    var row = Sample.row(5, "a", 4 << 20, 9 << 20, 1 << 20)
+    row.end(try Sample.job(5, state, total: 9 << 20, error: error))
+    let texts = row.topRow.cells.map(\.text)
+    #expect(texts.contains(bytes) && texts.contains(rate), "\(texts)")
+    #expect(row.topRow.subject == .job(TopJob(5, path: "a", state: state)))
+    #expect(row.topRow.detail.contains(error.map { "\(state) with \($0)" } ?? "\(state)"))
+  }
+
+  /// What the line of lists says at its right end.
+  static let extents: [(keys: String, isCut: Bool, extent: String)] = [
+    ("", false, "7 Jobs"), ("", true, "the newest 2, > older"), ("f", false, "running: 2"),
+    ("f", true, "running: the newest 2, > older"), (">", true, "below job 2: 2, > older"),
+    (">", false, "below job 2: 2"), ("/ath/1", false, "1 of 2"), ("/ath\r", false, "/ath: 2"),
+  ]
+
+  @Test(arguments: extents)
+  func `which jobs are shown is said`(keys: String, isCut: Bool, extent: String) throws {
+    var model = TopModel()
+    model.size = (80, 24)
+    _ = model.press(.character("7"))
+    let rows = try [2, 1].map { try Sample.job($0, .running).topRow }
+    model.load(TopPage(rows, isCut: true, older: 2), of: model.search, at: .sample)
+    _ = type(keys, &model)
+    model.load(TopPage(rows, isCut: isCut, older: isCut ? 1 : nil), of: model.search, at: .sample)
+    let line = TopFrame(model, at: .sample).lines[3].text
+    #expect(line.trimmed.hasSuffix(extent), "\(line)")
+    #expect(line.contains("7 Jobs"))
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String { String(reversed().drop { $0 == " " }.reversed()) }
 }

@@ -50,7 +50,10 @@ struct TopJobsTests {
       try await stage.rows("the paused job") { $0.contains { $0.contains(" paused ") } }
       try await stage.line(containing: "running: 2")
       try await pool.command("resume", "--batch", "monday")
-      try await screen.type("1")
+      try await screen.type("q")
+      try await screen.wait(for: "the exit code") { $0.rows.contains("exit 0") }
+      // Another one has no rows of before.
+      try await screen.type("clear; echo at home; $HAUL top; echo \"exit $?\"", "Enter")
       try await stage.rows("three halves") { TopStage.half($0) == 3 }
       file.gate.open()
       try await stage.rows("a job that has ended") { rows in
