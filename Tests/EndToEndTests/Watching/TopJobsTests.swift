@@ -14,35 +14,13 @@ struct TopJobsTests {
       let screen = stage.screen
       try await screen.type("$HAUL top; echo \"exit $?\"", "Enter")
       try await stage.rows("three halves") { TopStage.half($0) == 3 }
-      try await screen.type("7")
-      let all: @Sendable ([String]) -> Bool = { rows in
-        rows.count { $0.contains(" running ") && $0.contains("films/") } == 3
-          && rows.contains { $0.contains(" failed ") && $0.contains(" http_4xx ") }
-      }
-      try await stage.rows("all jobs", all)
-      // By text, by state, by the batch of a row.
-      try await screen.type("/films/two", "Enter")
-      try await stage.line(containing: "/films/two: 1")
-      try await screen.type("Escape")
-      try await stage.rows("all jobs again", all)
-      try await screen.type("ff")
-      try await stage.rows("the failed job") { rows in
-        rows.contains { $0.hasSuffix(" failed: 1") } && !rows.contains { $0.contains("films/") }
-      }
-      try await screen.type("Escape")
-      try await stage.rows("all jobs again", all)
-      try await screen.type("b")
-      try await stage.line(containing: "batch bad: 1")
-      try await screen.type("5", "/mon", "Enter")
-      try await stage.line(containing: "1 of 2")
-      try await screen.type("Enter")
-      try await stage.line(containing: "batch monday: 3")
+      try await narrow(stage)
       try await steer(stage)
       try await screen.type("Escape")
       try await stage.line(containing: "batch monday, /two: 1")
       // One that is paused no longer runs, and stays for a while.
       try await screen.type("Escape")
-      try await stage.rows("all jobs again", all)
+      try await stage.rows("all jobs again", isAll)
       try await screen.type("f")
       try await stage.line(containing: "running: 3")
       try await screen.type("p")
@@ -92,5 +70,35 @@ struct TopJobsTests {
     try await stage.rows("the job as it goes on") { rows in
       rows.contains { $0.hasPrefix("STATE") && $0.hasSuffix("running") }
     }
+  }
+
+  /// Whether three jobs that run are listed, and the one that has failed.
+  @Sendable private func isAll(_ rows: [String]) -> Bool {
+    rows.count { $0.contains(" running ") && $0.contains("films/") } == 3
+      && rows.contains { $0.contains(" failed ") && $0.contains(" http_4xx ") }
+  }
+
+  /// Lists all jobs, and some by text, by state and by batch; in the end those of the batch monday.
+  private func narrow(_ stage: TopStage) async throws {
+    let screen = stage.screen
+    try await screen.type("7")
+    try await stage.rows("all jobs", isAll)
+    // By text, by state, by the batch of a row.
+    try await screen.type("/films/two", "Enter")
+    try await stage.line(containing: "/films/two: 1")
+    try await screen.type("Escape")
+    try await stage.rows("all jobs again", isAll)
+    try await screen.type("ff")
+    try await stage.rows("the failed job") { rows in
+      rows.contains { $0.hasSuffix(" failed: 1") } && !rows.contains { $0.contains("films/") }
+    }
+    try await screen.type("Escape")
+    try await stage.rows("all jobs again", isAll)
+    try await screen.type("b")
+    try await stage.line(containing: "batch bad: 1")
+    try await screen.type("5", "/mon", "Enter")
+    try await stage.line(containing: "1 of 2")
+    try await screen.type("Enter")
+    try await stage.line(containing: "batch monday: 3")
   }
 }

@@ -181,6 +181,7 @@ struct TopTests {
       try await stage.line(containing: "this needs the role haul_submitter")
       for (pane, sign) in [
         ("2", "default"), ("3", "127.0.0.1"), ("4", "alive"), ("5", "monday"), ("6", "No job"),
+        ("7", " running "),
       ] {
         try await screen.type(pane)
         try await stage.line(containing: sign)
