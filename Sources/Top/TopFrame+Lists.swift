@@ -83,8 +83,8 @@ extension TopFrame {
     let list = model.list
     if let trouble = list.trouble { return trouble }
     guard list.readAt != nil else { return "Reading." }
-    if model.pane == .jobs && model.older != nil && list.rows.isEmpty {
-      return "No job of those looked at matches; > looks at older ones, Esc shows all."
+    if model.pane == .jobs, let older = model.older, list.rows.isEmpty {
+      return "No job down to \(older) matches; > looks at older ones, Esc shows all."
     }
     if model.pane == .jobs && !model.search.isAll && list.rows.isEmpty {
       return "No job matches; Esc shows all."

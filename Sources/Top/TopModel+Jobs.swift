@@ -64,6 +64,8 @@ extension TopModel {
       guard let row = list.selected?.job else { return nil }
       return look { letter == "b" ? $0.toggle(batch: row.batch) : $0.toggle(host: row.host) }
     case ">":
+      // Where the next page begins is not known yet.
+      if list.readAt == nil { return nil }
       guard let older else {
         message = Message(text: "there are no older jobs", style: .dim)
         return nil
