@@ -145,13 +145,13 @@ struct GetCommand: HaulCommand {
       lines: lines, directory: place.directory, concurrency: concurrency, options: options,
       allowedNetworks: networks, rateLimit: limitRate?.limit, version: Haul.version)
     order.requests = settings
-    let writer = try LineWriter()
-    let screen = GetProgress(lines, on: display, report: reporter(to: writer))
+    let writer = result.isJSON ? try LineWriter() : nil
+    let screen = GetProgress(lines, on: display, report: writer.map(reporter))
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
     // Nobody would know of the files that come then.
-    writer.onFailure { run.stop() }
+    writer?.onFailure { run.stop() }
     StopSignals.stopGracefully(
       {
         screen.stopping()
@@ -162,14 +162,20 @@ struct GetCommand: HaulCommand {
         display.hide()
         run.suspend()
       }, { display.unhide() })
-    let tally = try await screen.follow(run)
-    try await writer.finish()
+    let tally: GetTally
+    do {
+      tally = try await screen.follow(run)
+    } catch {
+      // What has ended has ended, whatever stopped the run.
+      try? await writer?.finish()
+      throw error
+    }
+    try await writer?.finish()
     try conclude(tally)
   }
 
-  /// What is told of each file; nil where nobody wants to know.
-  private func reporter(to writer: LineWriter) -> (@Sendable (GetFile) -> Void)? {
-    guard result.isJSON else { return nil }
+  /// Writes an object for each file that it is told of.
+  private func reporter(to writer: LineWriter) -> @Sendable (GetFile) -> Void {
     let directory = place.directory
     return { writer.write(OutputOptions.json($0.members(in: directory))) }
   }
