@@ -44,6 +44,20 @@ package struct PartDirectory: Sendable {
     }
   }
 
+  /// The size in bytes from which a file's space on the disk is reserved before its first byte comes.
+  static let reservedFrom: Int64 = 1 << 20
+
+  /// Makes an empty part file for `length` bytes, where that is known.
+  ///
+  /// - Throws: `disk_full` where there is no room for them; `io`.
+  package func make(_ name: String, of length: Int64?) throws(TransferError) -> PartFile {
+    // What is there was left by an attempt of the same token that this process made and gave up.
+    let part = try createAnew(name)
+    // What is small finds room or not while it is written.
+    if let length, length >= Self.reservedFrom { try part.reserve(length) }
+    return part
+  }
+
   private func cannotMake(_ name: String, _ error: SystemError) -> TransferError {
     .file(error.number, "cannot make the partial file \(name)", in: directory)
   }

@@ -134,15 +134,9 @@ extension PartTransfer {
     let name = partName(shared.generation)
     shared.partName = name
     shared.generation += 1
-    let (parts, length) = (order.parts, new.completeLength)
+    let (makePart, length) = (order.makePart, new.completeLength)
     let writer = FileWriter(
-      opening: { () throws(TransferError) in
-        // What is there was left by an attempt of the same token that this process made and gave up.
-        let part = try parts.createAnew(name)
-        // What is small finds room or not while it is written.
-        if let length, length >= Self.reservedFrom { try part.reserve(length) }
-        return part
-      }, durable: ByteRanges(),
+      opening: { () throws(TransferError) in try makePart(name, length) }, durable: ByteRanges(),
       digests: order.digests(checking: shared.state.wantedDigest), pool: io,
       whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
     return (name, writer)

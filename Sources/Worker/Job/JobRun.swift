@@ -192,7 +192,7 @@ final class JobRun: Sendable {
         .jobStarted, (.host, LogValue(lease.host)), (.path, LogValue(lease.path)),
         (.attempt, LogValue(lease.attempt)))
     }
-    return try await transfer(order, to: path, in: store)
+    return try await transfer(order, into: parts, to: path, in: store)
   }
 
   /// Where the policy or a missing right does not let the file get its final name, nothing need be fetched to know the end. The rename decides
@@ -273,10 +273,10 @@ final class JobRun: Sendable {
   }
 
   private func transfer(
-    _ order: TransferRequest, to path: RelativePath, in store: Store
+    _ order: TransferRequest, into parts: PartDirectory, to path: RelativePath, in store: Store
   ) async throws(TransferError) -> LeaseEnding? {
     let saver = CheckpointSaver(
-      lease: lease, parts: order.parts, store: store, environment: environment, logger: logger)
+      lease: lease, parts: parts, store: store, environment: environment, logger: logger)
     var order = try completedOrder(order)
     order.awaitsAnswer = { saver.awaitsAnswer }
     let transfer = PartTransfer(
@@ -289,7 +289,7 @@ final class JobRun: Sendable {
     let report = transfer.report
     let (place, policy) = lease.place(suggestedName: report.suggestedName, instead: path)
     let publisher = Publisher(
-      lease: lease, environment: environment, store: store, parts: order.parts, path: place,
+      lease: lease, environment: environment, store: store, parts: parts, path: place,
       policy: policy, digest: report.digest)
     return await ending(
       of: outcome, report, isKept: order.resuming != nil || saver.hasSaved, publisher)

@@ -26,7 +26,7 @@ struct PartTransferCheckpointTests {
     let checked = Watched(0)
     try await withEngine { engine in
       let transfer = try bench.transfer(origin.url("/"), engine: engine) { order in
-        order.parts = PartDirectory(try FileDescriptor.directory(disk.path))
+        order.makePart = PartDirectory(try FileDescriptor.directory(disk.path)).make
         order.checkpointBytes = 1 << 20
       } save: { [source, gates] checkpoint in
         await #expect(throws: Never.self) {

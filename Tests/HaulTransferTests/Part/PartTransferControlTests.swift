@@ -186,7 +186,7 @@ struct PartTransferControlTests {
     let origin = try OriginServer(handler: large.handler)
     try await withEngine { engine in
       let transfer = try bench.transfer(origin.url("/"), engine: engine) { order in
-        order.parts = PartDirectory(try FileDescriptor.directory(small.path))
+        order.makePart = PartDirectory(try FileDescriptor.directory(small.path)).make
       }
       #expect(await transfer.run().error?.errorClass == .diskFull)
     }
