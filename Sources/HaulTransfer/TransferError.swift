@@ -75,7 +75,8 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case notPermitted = "not_permitted"
     /// The process or the machine has no open file to spare.
     case openFiles = "open_files"
-    /// The program's own check of the response refused it: ``DownloadOptions/validate``.
+    /// The program's own check refused the response or a redirect: ``DownloadOptions/validate``,
+    /// ``DownloadOptions/followRedirect``.
     case rejected
     /// The transfer was cancelled or paused.
     case cancelled

@@ -43,6 +43,12 @@ public struct DownloadOptions: Sendable {
   /// Asked for a login when a server demands one with status 401, whichever server that is. Nil, or a login that fails three
   /// times, ends the download as `http4xx`.
   public var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
+  /// Asked before each redirect is followed, with the response and the absolute URL of the next request. If it returns false, the
+  /// download ends as `rejected`, and ``TransferError/fields`` are those of the response. Nil follows every redirect.
+  ///
+  /// It can only refuse: an eleventh redirect in a row, or one to a URL that may not be fetched, is an error before. Must return
+  /// soon.
+  public var followRedirect: (@Sendable (DownloadResponse, _ url: String) -> Bool)?
   /// The proxy; nil takes the downloader's.
   public var proxy: ProxyAddress?
 

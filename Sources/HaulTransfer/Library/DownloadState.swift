@@ -52,7 +52,7 @@ public protocol DownloadMonitor: AnyObject, Sendable {
 public struct DownloadResponse: Sendable, Hashable {
   /// The URL that answered: the last one, after redirects.
   public var url: String
-  /// The status code: 200, 203 or 206.
+  /// The status code: 200, 203 or 206; of a redirect, 300 to 308.
   public var status: Int
   /// The header fields in the order received.
   public var fields: [HeaderField]
@@ -62,6 +62,10 @@ public struct DownloadResponse: Sendable, Hashable {
     self.url = url
     self.status = status
     self.fields = fields
+  }
+
+  init(_ head: ResponseHead, from url: WebURL) {
+    self.init(url: url.text, status: head.status, fields: head.fields)
   }
 
   /// Returns the value of the first field with this name, in any case; nil if there is none.

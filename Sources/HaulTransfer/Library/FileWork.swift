@@ -100,11 +100,14 @@ final class FileWork: DownloadWork {
   /// The order, with the download as its observer.
   private func observed(_ order: TransferRequest, by download: Download) -> TransferRequest {
     var order = order
-    order.onRedirect = { download.tell(.redirected(from: $0.text, to: $1.text)) }
+    order.onRedirect = { head, from, next in
+      if let error = download.request.options.refusal(of: head, from, to: next) { return error }
+      download.tell(.redirected(from: from.text, to: next.text))
+      return nil
+    }
     if !order.url.isFile {
       order.onResponse = { head, url in
-        download.received(
-          DownloadResponse(url: url.text, status: head.status, fields: head.fields))
+        download.received(DownloadResponse(head, from: url))
       }
     }
     return order
@@ -200,6 +203,17 @@ final class FileWork: DownloadWork {
   /// What cannot be removed stays: the download's own end is what counts.
   private static func remove(_ names: [String], _ target: DownloadTarget) {
     for name in names { try? target.parts.remove(name) }
+  }
+}
+
+extension DownloadOptions {
+  /// Why the program does not follow a redirect; nil where it does.
+  func refusal(of head: ResponseHead, _ from: WebURL, to next: WebURL) -> TransferError? {
+    guard let followRedirect, !followRedirect(DownloadResponse(head, from: from), next.text) else {
+      return nil
+    }
+    return TransferError(
+      .rejected, "the program refused the redirect to \(next.redacted)", status: head.status)
   }
 }
 

@@ -122,7 +122,9 @@ extension PartTransfer {
       if case .redirect(let location)? = ruling, result.outcome == .rejected {
         switch follow(location, from: url, keeps: &body, status: result.head?.status) {
         case .success(let next):
-          order.onRedirect?(url, next)
+          if let head = result.head, let error = order.onRedirect?(head, url, next) {
+            return await judge(result, .fail(error), of: url, isHome: isHome)
+          }
           url = next
           isHome = isHome && url.isSameOrigin(as: order.url)
         case .failure(let error): return .end(.failed(error))

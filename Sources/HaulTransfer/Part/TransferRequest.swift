@@ -25,8 +25,9 @@ package struct TransferRequest: Sendable {
   package var proxy: ProxyAddress?
   /// Asked for a login when a server wants one (401); nil gives up.
   package var authenticate: (@Sendable (AuthenticationChallenge) async -> Login?)?
-  /// Told of each redirect that is followed: from where, and to where.
-  package var onRedirect: (@Sendable (_ from: WebURL, _ to: WebURL) -> Void)?
+  /// Asked about each redirect before it is followed. An error ends the transfer.
+  package var onRedirect:
+    (@Sendable (ResponseHead, _ from: WebURL, _ to: WebURL) -> TransferError?)?
   /// Asked about each response before a byte of its body is taken, on the engine thread. An error ends the transfer.
   package var onResponse: (@Sendable (ResponseHead, WebURL) -> TransferError?)?
   /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has

@@ -18,6 +18,8 @@ struct ArticleOptionTests {
       switch request.path {
       case "/private" where request[field: "Authorization"] == nil:
         try reply.head("HTTP/1.1 401 Who\nWWW-Authenticate: Basic realm=\"r\"\nContent-Length: 0")
+      case "/moved":
+        try reply.head("HTTP/1.1 307 Go\nLocation: /a.iso\nContent-Length: 0")
       case "/export": try reply.text("\(request.method) \(request.body.count)")
       default: try source.answer(request, reply)
       }
@@ -73,6 +75,18 @@ struct ArticleOptionTests {
     print(file.response?.url ?? "", file.response?.value("Last-Modified") ?? "")
     // End
     #expect(file.response?.url == origin.url("/a.iso"))
+  }
+
+  @Test func `a redirect`() async throws {
+    // Article Requests
+    var options = DownloadOptions()
+    options.followRedirect = { response, url in
+      url.hasPrefix("https://") || response.status == 307
+    }
+    let file = try await downloader.download(
+      origin.url("/moved"), to: directory.path("a.iso"), options: options)
+    // End
+    #expect(file.bytes == 300_000)
   }
 
   @Test func `a POST`() async throws {
