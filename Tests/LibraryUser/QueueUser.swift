@@ -15,7 +15,9 @@ enum QueueUser {
     for download in queue.downloads { say("listed \(name(download.request.path))") }
     let words = Array(rest)
     for index in stride(from: 0, to: words.count - 1, by: 2) {
-      var request = DownloadRequest(words[index], to: words[index + 1])
+      let (url, path) = (words[index], words[index + 1])
+      var request =
+        path.hasSuffix("/") ? DownloadRequest(url, in: path) : DownloadRequest(url, to: path)
       request.options.ifExists = CollisionPolicy(rawValue: policy) ?? .fail
       queue.start(request)
     }

@@ -16,6 +16,14 @@ enum FileName {
     return shortened(String(kept))
   }
 
+  /// The name of a file that nothing names.
+  static let unknown = "download"
+
+  /// The name that stands last in the path of a URL, fit for a file; nil where there is none.
+  static func last(of url: WebURL) -> String? {
+    url.path.split(separator: "/").last.flatMap { fit(HeaderText.percentDecoded($0)) }
+  }
+
   /// A control character, one that shows nothing, or one that changes the direction of the text around it.
   private static func isUnfit(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {

@@ -176,13 +176,41 @@ extension Download {
     tell(.response(response))
     do {
       try request.options.validate?(response)
-      return nil
+      return try chooseName(response)
     } catch {
       shared.withLock { $0.refusal = error }
       return TransferError(
         .rejected, "the program refused the response: \(error)", status: response.status)
     }
   }
+
+  /// Chooses the file's name, where the response names it and none is chosen. Returns why it cannot be used; nil where it can.
+  ///
+  /// - Throws: what the program throws.
+  private func chooseName(_ response: DownloadResponse) throws -> TransferError? {
+    guard request.isDirectory, chosenName == nil else { return nil }
+    let name = try request.options.destination?(response) ?? response.fileName
+    do throws(TransferError) {
+      _ = try DownloadTarget.below(request.path, name)
+      shared.withLock { $0.chosenName = name }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Chooses the file's name by its URL, where there is no response.
+  func chooseName(by url: WebURL) {
+    guard request.isDirectory else { return }
+    let name = FileName.last(of: url) ?? FileName.unknown
+    shared.withLock { $0.chosenName = $0.chosenName ?? name }
+  }
+
+  /// The path that was chosen below the directory that was asked for; nil before, and where a file was asked for.
+  var chosenName: String? { shared.withLock { $0.chosenName } }
+
+  /// The path of the file, as far as it is known.
+  var path: String { request.path + (chosenName ?? "") }
 
   // MARK: - Waiting for the end
 

@@ -44,6 +44,8 @@ public final class Download: Sendable {
     /// What is durable.
     var saved: ResumeData?
     var response: DownloadResponse?
+    /// The path that was chosen below the directory that was asked for; nil before.
+    var chosenName: String?
     var meter = RateMeter()
     var spent = Spent()
     /// Once it is over, or between two attempts.
@@ -109,6 +111,7 @@ public final class Download: Sendable {
     host = (try? WebURL(request.url, schemes: WebURL.knownSchemes).hostKey) ?? ""
     var state = State(priority: priority)
     state.saved = data
+    if request.isDirectory { state.chosenName = data?.checkpoint.chosenName }
     shared = Mutex(state)
   }
 

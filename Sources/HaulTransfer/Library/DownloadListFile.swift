@@ -7,6 +7,8 @@ import Synchronization
 struct PublishedFile: Sendable, Hashable, Codable {
   var identity: FileIdentity
   var length: Int64
+  /// The path that was chosen for it, below the directory that was asked for; nil where its path was asked for.
+  var chosenName: String?
 }
 
 /// A download in the file of a queue.
@@ -37,7 +39,9 @@ struct DownloadListEntry: Sendable {
 
   /// Whether the download is complete: a process may die after the file has its name, and before the list is written.
   var isComplete: Bool {
-    guard let published, let target = try? DownloadTarget(request) else { return false }
+    guard let published,
+      let target = try? DownloadTarget(request).named(published.chosenName)
+    else { return false }
     return (try? target.holds(published, request.options.ifExists)) == true
   }
 }
@@ -51,7 +55,7 @@ extension Download.State {
 
 extension DownloadListEntry: Codable {
   private enum Key: String, CodingKey {
-    case id, url, path, priority, paused, resume, published
+    case id, url, path, directory, priority, paused, resume, published
     case digest, maximumLength, ifExists, acceptUnverifiedLength, fields
     case connectTimeout, stallTimeout, timeout, maxAttempts, maxHostWait
   }
@@ -82,10 +86,14 @@ extension DownloadListEntry: Codable {
       retry.maxHostWait = try time(.maxHostWait) ?? retry.maxHostWait
       options.retry = retry
     }
-    request = DownloadRequest(
-      try values.decode(String.self, forKey: .url),
-      to: try values.decode(String.self, forKey: .path),
-      options: options)
+    let (url, path) = (
+      try values.decode(String.self, forKey: .url), try values.decode(String.self, forKey: .path)
+    )
+    let isDirectory = try values.decodeIfPresent(Bool.self, forKey: .directory) ?? false
+    request =
+      isDirectory
+      ? DownloadRequest(url, in: path, options: options)
+      : DownloadRequest(url, to: path, options: options)
     id = try values.decodeIfPresent(String.self, forKey: .id) ?? Self.newID()
     published = try values.decodeIfPresent(PublishedFile.self, forKey: .published)
     priority = try values.decodeIfPresent(Int.self, forKey: .priority) ?? 0
@@ -104,6 +112,7 @@ extension DownloadListEntry: Codable {
     try values.encodeIfPresent(published, forKey: .published)
     try values.encode(request.url, forKey: .url)
     try values.encode(request.path, forKey: .path)
+    if request.isDirectory { try values.encode(true, forKey: .directory) }
     if priority != 0 { try values.encode(priority, forKey: .priority) }
     if isPaused { try values.encode(true, forKey: .paused) }
     try values.encodeIfPresent(resumeData?.checkpoint, forKey: .resume)

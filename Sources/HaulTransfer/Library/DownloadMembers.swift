@@ -78,7 +78,8 @@ final class DownloadMembers: Sendable {
     guard let file, let number, let id else { return }
     await file.add(id) {
       guard let identity = try? part.identity() else { return nil }
-      let published = PublishedFile(identity: identity, length: length)
+      let published = PublishedFile(
+        identity: identity, length: length, chosenName: download.chosenName)
       // What writes the list next says it as well.
       self.state.withLock { state in
         if state.ids[number] != nil { state.published[number] = published }

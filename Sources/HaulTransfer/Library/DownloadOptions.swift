@@ -18,6 +18,15 @@ public struct DownloadOptions: Sendable {
   /// What to do where a file of that name stands. Default: fail. With `skip` the file that stands there is taken as it is; its
   /// digest is not checked.
   public var ifExists = CollisionPolicy.fail
+  /// Chooses the file's name from the response, if the request was made with a directory. It may return a path below the
+  /// directory; missing directories on that path are made. Nil takes ``DownloadResponse/fileName``.
+  ///
+  /// Called once, after ``validate``: a download that is resumed or tried again keeps its name. What it throws ends the download,
+  /// as with ``validate``. A path that leads out of the directory fails as `pathConflict`. FTP has no response: the name is that
+  /// of the URL.
+  ///
+  /// Called on the network's thread: must return soon.
+  public var destination: (@Sendable (DownloadResponse) throws -> String)?
   /// A body without length that the server just ended counts as complete. Otherwise it is fetched twice
   /// and compared.
   public var acceptUnverifiedLength = false

@@ -7,6 +7,8 @@ public struct DownloadRequest: Sendable {
   public var url: String
   /// The file to make, in a directory that is there. A relative path means the working directory of the moment at which the
   /// download is started; a queue with a list makes it absolute then.
+  ///
+  /// If the response names the file, this is the directory, with a `/` at its end.
   public var path: String {
     didSet { isURL = false }
   }
@@ -14,6 +16,10 @@ public struct DownloadRequest: Sendable {
   public var options: DownloadOptions
   /// Whether ``path`` is the text of a URL that is no file URL: there is nothing to write to.
   private(set) var isURL = false
+  /// Whether the request was made with a directory.
+  private var wasMadeWithDirectory = false
+  /// Whether ``path`` is a directory, in which the response names the file.
+  var isDirectory: Bool { wasMadeWithDirectory && !isURL && path.hasSuffix("/") }
 
   /// A request made of its parts.
   public init(_ url: String, to path: String, options: DownloadOptions = DownloadOptions()) {
@@ -33,11 +39,30 @@ public struct DownloadRequest: Sendable {
       url.absoluteString, to: file.isFileURL ? file.path : file.absoluteString, options: options)
     isURL = !file.isFileURL
   }
+
+  /// A request whose response names the file. The directory must exist. ``DownloadOptions/destination`` chooses the name; without
+  /// it the name is ``DownloadResponse/fileName``.
+  public init(
+    _ url: String, in directory: String, options: DownloadOptions = DownloadOptions()
+  ) {
+    let isUsable = !directory.isEmpty && !directory.hasSuffix("/")
+    self.init(url, to: isUsable ? "\(directory)/" : directory, options: options)
+    wasMadeWithDirectory = !directory.isEmpty
+  }
+
+  /// A request whose response names the file. `directory` is a file URL. With any other URL the download fails as `pathConflict`.
+  public init(_ url: URL, in directory: URL, options: DownloadOptions = DownloadOptions()) {
+    self.init(
+      url.absoluteString, in: directory.isFileURL ? directory.path : directory.absoluteString,
+      options: options)
+    isURL = !directory.isFileURL
+  }
 }
 
 /// A file that is complete and durable, as is its name.
 public struct DownloadedFile: Sendable, Hashable {
-  /// The file's path; differs from the requested one under the collision policy `rename`.
+  /// The file's path; differs from the requested one under the collision policy `rename`, and if the response names the
+  /// file.
   public var path: String
   /// The file's length in bytes.
   public var bytes: Int64

@@ -64,6 +64,16 @@ public struct DownloadResponse: Sendable, Hashable {
     self.fields = fields
   }
 
+  /// The name that a download into a directory gives its file: ``suggestedFileName``, or else the last name in the path of ``url``, or
+  /// else `download`. Fit for any directory.
+  public var fileName: String {
+    let url = try? WebURL(url, schemes: WebURL.knownSchemes)
+    return suggestedFileName ?? url.flatMap(FileName.last) ?? FileName.unknown
+  }
+
+  /// The media type in lower case, without parameters, such as `text/html`; nil if there is none, or no usable one. (Content-Type)
+  public var mediaType: String? { ResponseHead(status: status, fields: fields).mediaType }
+
   init(_ head: ResponseHead, from url: WebURL) {
     self.init(url: url.text, status: head.status, fields: head.fields)
   }
@@ -73,7 +83,7 @@ public struct DownloadResponse: Sendable, Hashable {
 
   /// The file name that the server suggests, fit for any directory; nil if it suggests none. (Content-Disposition, RFC 6266)
   ///
-  /// Use it after the download to rename the file: nothing is written under it by itself.
+  /// A download into a directory uses it: see ``fileName``.
   public var suggestedFileName: String? {
     ResponseHead(status: status, fields: fields).suggestedName
   }

@@ -6,7 +6,10 @@ import Synchronization
 struct DownloadTarget: Sendable {
   let parts: PartDirectory
   private let directory: String
-  private let name: RelativePath
+  /// What part files' names begin with.
+  private let stem: String
+  /// The file below the directory; nil while a response is still to name it.
+  private var name: RelativePath?
   private let root: FileDescriptor
   private let destination: Destination
 
@@ -14,20 +17,52 @@ struct DownloadTarget: Sendable {
   ///
   /// - Throws: `path_conflict` where its path names no file; `io` where its directory cannot be opened.
   init(_ request: DownloadRequest, from base: String? = nil) throws(TransferError) {
-    let (path, last) = (request.path, Self.split(request.path).name)
+    let path = request.path
     directory = Self.split(path).directory
+    stem = Self.stem(of: request)
     guard !request.isURL else {
       throw TransferError(.pathConflict, "the target \(path) is no file URL")
     }
-    do throws(RelativePath.Invalid) {
-      name = try RelativePath(last)
-    } catch {
-      throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
+    if !request.isDirectory {
+      do throws(RelativePath.Invalid) {
+        name = try RelativePath(stem)
+      } catch {
+        throw TransferError(.pathConflict, "the path \(path) names no file (\(error))")
+      }
     }
     root = try translating(
       try FileDescriptor.directory(Self.absolute(directory, from: base ?? "")))
     parts = PartDirectory(root, locksParts: true)
     destination = Destination(root: root)
+  }
+
+  /// The target with the name that was chosen for the file, where it has none.
+  ///
+  /// - Throws: `path_conflict` as ``below(_:_:)``.
+  func named(_ chosen: String?) throws(TransferError) -> DownloadTarget {
+    guard name == nil, let chosen else { return self }
+    var target = self
+    target.name = try Self.below(directory, chosen)
+    return target
+  }
+
+  /// The path that was chosen below a directory.
+  ///
+  /// - Throws: `path_conflict` where it leads out of that, or names no file.
+  static func below(_ directory: String, _ chosen: String) throws(TransferError) -> RelativePath {
+    do throws(RelativePath.Invalid) {
+      return try RelativePath(chosen)
+    } catch {
+      throw TransferError(
+        .pathConflict, "the name \(chosen) of the file is no path below \(directory) (\(error))")
+    }
+  }
+
+  /// What the names of part files begin with: the file's name, or that of the URL where a response is to name the file.
+  static func stem(of request: DownloadRequest) -> String {
+    guard request.isDirectory else { return split(request.path).name }
+    let url = try? WebURL(request.url, schemes: WebURL.knownSchemes)
+    return url.flatMap(FileName.last) ?? FileName.unknown
   }
 
   /// Splits a path into its directory and its last component.
@@ -57,7 +92,7 @@ struct DownloadTarget: Sendable {
   func newPartName() -> String {
     let end = Self.mark + String(UInt64.random(in: 0...(.max)), radix: 36)
     // Twelve bytes are left for the number of a second part.
-    var stem = name.name
+    var stem = stem
     while stem.utf8.count + end.utf8.count > 242 { stem.removeLast() }
     return ".\(stem)\(end)"
   }
@@ -104,9 +139,11 @@ struct DownloadTarget: Sendable {
 
   /// The file that stands there already, where the policy has it decide before anything is fetched.
   ///
+  /// - Returns: nil where there is none, and while the file has no name.
   /// - Throws: `exists`, under the policy `fail`; `path_conflict` where a directory stands there.
   func existing(_ policy: CollisionPolicy) throws(TransferError) -> DownloadedFile? {
-    if policy != .rename, try translating(try root.status(of: name.name))?.isDirectory == true {
+    guard let name else { return nil }
+    if policy != .rename, try destination.occupant(of: name) == .directory {
       throw TransferError(.pathConflict, "a directory stands at \(path(name))")
     }
     guard policy == .fail || policy == .skip, let file = try destination.open(name) else {
@@ -124,6 +161,7 @@ struct DownloadTarget: Sendable {
   func publish(
     _ part: PartFile, length: Int64, options: DownloadOptions
   ) throws(TransferError) -> (DownloadedFile, FileIdentity?) {
+    guard let name else { throw TransferError(.protocol, "no response has named the file") }
     try part.sync()
     let parent = try destination.makeParent(of: name)
     switch try destination.place(
@@ -143,6 +181,7 @@ struct DownloadTarget: Sendable {
 
   /// Whether the file of that identity and length has got its name, or under the policy `rename` one of those that follow.
   func holds(_ file: PublishedFile, _ policy: CollisionPolicy) throws(TransferError) -> Bool {
+    guard let name else { return false }
     let found = try destination.find(name, policy: policy) {
       (found) throws(TransferError) -> Bool in
       guard try found.identity() == file.identity else { return false }
@@ -170,11 +209,11 @@ extension DownloadTarget {
     unless isNeeded: (String) -> Bool
   ) {
     let kept = Set(left.compactMap { $0.resumeData?.checkpoint.part })
-    let targets = entries.map { split($0.request.path) }
-    for (directory, list) in Dictionary(grouping: targets, by: \.directory) {
+    let targets = entries.map { (split($0.request.path).directory, stem(of: $0.request)) }
+    for (directory, list) in Dictionary(grouping: targets, by: \.0) {
       guard let root = try? FileDescriptor.directory(directory) else { continue }
       let parts = PartDirectory(root, locksParts: true)
-      let names = Set(list.map(\.name))
+      let names = Set(list.map(\.1))
       for part in (try? parts.names(startingWith: ".")) ?? [] where isPart(part, ofAny: names) {
         // Also an empty one of the last second: nobody would look for it again.
         if !kept.contains(part), !isNeeded(part) { _ = try? parts.discard(part) }

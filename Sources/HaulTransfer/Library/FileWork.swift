@@ -43,8 +43,10 @@ final class FileWork: DownloadWork {
 
   func remove(_ file: DownloadedFile, _ identity: FileIdentity, of request: DownloadRequest) async {
     await io.run { [base] in
-      let target = try? DownloadTarget(request, from: base)
-      _ = try? target?.parts.removeFile(DownloadTarget.split(file.path).name, identity)
+      let (directory, name) = DownloadTarget.split(file.path)
+      let path = DownloadTarget.absolute(directory, from: base ?? "")
+      guard let open = try? FileDescriptor.directory(path) else { return }
+      _ = try? PartDirectory(open).removeFile(name, identity)
     }
   }
 
@@ -53,7 +55,7 @@ final class FileWork: DownloadWork {
       return .success(try await fetch(download))
     } catch {
       var error = error
-      if error.isAboutFiles { error.path = error.path ?? download.request.path }
+      if error.isAboutFiles { error.path = error.path ?? download.path }
       return .failure(error)
     }
   }
@@ -61,9 +63,11 @@ final class FileWork: DownloadWork {
   private func fetch(_ download: Download) async throws(TransferError) -> DownloadedFile {
     let (request, data) = (download.request, download.shared.withLock { $0.saved })
     let (target, order, existing) = try await io.run { [base] () throws(TransferError) in
-      let target = try DownloadTarget(request, from: base)
+      let url = try WebURL(request.url, schemes: WebURL.knownSchemes)
+      if url.isFile { download.chooseName(by: url) }
+      let target = try DownloadTarget(request, from: base).named(download.chosenName)
       let existing = try target.existing(request.options.ifExists)
-      let order = try Self.order(request, target, data?.checkpoint)
+      let order = try Self.order(request, url, target, data?.checkpoint)
       // The file that is there counts as the result, so nothing will be continued.
       if existing != nil, let part = order.resuming?.part { try? target.parts.remove(part.name) }
       return (target, order, existing)
@@ -76,10 +80,11 @@ final class FileWork: DownloadWork {
       download.forgetSaved()
     }
     let transfer = PartTransfer(
-      observed(order, by: download), engine: engine, io: io,
+      observed(order, target, by: download), engine: engine, io: io,
       save: { [url = request.url, isPost = order.body != nil] in
         var checkpoint = $0
         (checkpoint.url, checkpoint.directory) = (url, target.directoryPath)
+        checkpoint.chosenName = download.chosenName
         if !isPost, let data = ResumeData(checkpoint) { download.saved(data) }
         return true
       })
@@ -93,17 +98,29 @@ final class FileWork: DownloadWork {
       await download.members?.willPublish(part, length: length, of: download)
     }
     return try await io.run { () throws(TransferError) in
-      try Self.end(outcome, transfer, target, download)
+      try Self.end(outcome, transfer, try target.named(download.chosenName), download)
     }
   }
 
   /// The order, with the download as its observer.
-  private func observed(_ order: TransferRequest, by download: Download) -> TransferRequest {
+  private func observed(
+    _ order: TransferRequest, _ target: DownloadTarget, by download: Download
+  ) -> TransferRequest {
     var order = order
     order.onRedirect = { head, from, next in
       if let error = download.request.options.refusal(of: head, from, to: next) { return error }
       download.tell(.redirected(from: from.text, to: next.text))
       return nil
+    }
+    if download.request.isDirectory {
+      // The response has named the file by then.
+      order.makePart = { [makePart = order.makePart] (name, length) throws(TransferError) in
+        let named = try target.named(download.chosenName)
+        if let file = try named.existing(download.request.options.ifExists) {
+          throw TransferError(.exists, "a file stands at \(file.path) already", remedy: .ifExists)
+        }
+        return try makePart(name, length)
+      }
     }
     if !order.url.isFile {
       order.onResponse = { head, url in
@@ -115,10 +132,9 @@ final class FileWork: DownloadWork {
 
   /// The order, continuing where the part that `saved` means is there.
   private static func order(
-    _ request: DownloadRequest, _ target: DownloadTarget, _ saved: Checkpoint?
+    _ request: DownloadRequest, _ url: WebURL, _ target: DownloadTarget, _ saved: Checkpoint?
   ) throws(TransferError) -> TransferRequest {
     let options = request.options
-    let url = try WebURL(request.url, schemes: WebURL.knownSchemes)
     guard !url.hasCredentials else {
       throw TransferError(
         .blockedURL, "the URL holds a user or a password, which others may see",
@@ -183,7 +199,14 @@ final class FileWork: DownloadWork {
     do throws(TransferError) {
       // Also what was cancelled with its last byte.
       guard case .complete(let part, let length) = outcome, !download.isCancelled else {
-        if case .failed(let error) = outcome { throw error }
+        if case .failed(let error) = outcome {
+          // The response has named a file that stands there.
+          guard error.errorClass == .exists, download.request.options.ifExists == .skip,
+            !download.isCancelled, let file = try target.existing(.skip)
+          else { throw error }
+          remove(transfer.partNames, target)
+          return file
+        }
         throw TransferError(.cancelled, "the download was ended")
       }
       var (file, identity) = try target.publish(

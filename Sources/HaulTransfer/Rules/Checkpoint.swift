@@ -18,6 +18,8 @@ package struct Checkpoint: Sendable, Hashable {
   package var mediaType: String?
   /// The name that the server sends for the file; nil where it sent none.
   package var suggestedName: String?
+  /// The path that was chosen for the file, below the directory that was asked for; nil where its path was asked for.
+  var chosenName: String?
   /// The digest of the whole that the server stated; nil where it did not.
   package var digest: ExpectedDigest?
   /// When the source was last changed, by its own word, in seconds since 1970; nil where it did not say.
@@ -97,8 +99,8 @@ extension Checkpoint: Codable {
   package static let version = 1
 
   private enum CodingKeys: String, CodingKey {
-    case version, url, completeLength, validator, contentEncoding, mediaType, suggestedName, digest,
-      modified
+    case version, url, completeLength, validator, contentEncoding, mediaType, suggestedName,
+      chosenName, digest, modified
     case durable, part, directory, inode, changes, publishing, suspect, refusal, moved
   }
 
@@ -143,6 +145,7 @@ extension Checkpoint: Codable {
     contentEncoding = try values.decodeIfPresent(String.self, forKey: .contentEncoding)
     mediaType = try values.decodeIfPresent(String.self, forKey: .mediaType)
     suggestedName = try values.decodeIfPresent(String.self, forKey: .suggestedName)
+    chosenName = try values.decodeIfPresent(String.self, forKey: .chosenName)
     digest = try values.decodeIfPresent(String.self, forKey: .digest).flatMap {
       ExpectedDigest(spelled: $0)
     }
@@ -172,6 +175,7 @@ extension Checkpoint: Codable {
     try values.encodeIfPresent(contentEncoding, forKey: .contentEncoding)
     try values.encodeIfPresent(mediaType, forKey: .mediaType)
     try values.encodeIfPresent(suggestedName, forKey: .suggestedName)
+    try values.encodeIfPresent(chosenName, forKey: .chosenName)
     try values.encodeIfPresent(digest?.description, forKey: .digest)
     try values.encodeIfPresent(modified, forKey: .modified)
     try values.encode(durable, forKey: .durable)

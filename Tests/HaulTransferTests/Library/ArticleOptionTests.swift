@@ -26,6 +26,21 @@ struct ArticleOptionTests {
     }
   }
 
+  @Test func `a name from the response`() async throws {
+    try FileManager.default.createDirectory(
+      atPath: directory.path("downloads"), withIntermediateDirectories: false)
+    // Article OneFile
+    var options = DownloadOptions()
+    options.destination = { response in
+      response.mediaType == "application/pdf" ? "papers/\(response.fileName)" : response.fileName
+    }
+    let file = try await downloader.download(
+      DownloadRequest(origin.url("/get"), in: directory.path("downloads"), options: options))
+    print(file.path)
+    // End
+    #expect(file.path == directory.path("downloads/get"))
+  }
+
   @Test func `header fields`() async throws {
     let token = "secret"
     // Article Requests

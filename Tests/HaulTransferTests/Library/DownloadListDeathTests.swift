@@ -55,6 +55,31 @@ struct DownloadListDeathTests {
     #expect(bench.asked == ["/c"])
   }
 
+  private var unnamed: DownloadRequest {
+    DownloadRequest(bench.origin.url("/c"), in: bench.directory.path)
+  }
+
+  @Test(arguments: ["finished", "value"], CollisionPolicy.allCases)
+  func `a file that was named by its response is not downloaded again`(
+    _ death: String, _ policy: CollisionPolicy
+  ) async throws {
+    _ = try await queue(death, policy, unnamed)
+    #expect(try bench.files == ["c", "list"])
+    let output = try await queue("never", policy)
+    #expect(output.standardOutput == [], "\(output.standardError)")
+    #expect(try bench.files == ["c", "list"] && bench.isWhole("c"))
+    #expect(bench.asked == ["/c"])
+  }
+
+  @Test func `part files whose file has no name yet are removed when the list is opened`()
+    async throws
+  {
+    for _ in 1...2 { _ = try await queue("response", .replace, unnamed) }
+    try bench.directory.write("", to: ".other.haul-part-1")
+    _ = try await queue("never", .replace)
+    #expect(try bench.files == [".other.haul-part-1", "c", "list"] && bench.isWhole("c"))
+  }
+
   /// 1. The file gets its name, and the process dies. 2. The file is replaced by one of the same length. 3. Another process reads
   /// the list.
   @Test func `another file of that name is not taken for the published one`() async throws {
