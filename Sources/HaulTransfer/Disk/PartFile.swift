@@ -19,6 +19,14 @@ package final class PartFile: Sendable {
     self.file = file
   }
 
+  /// A file that is in memory alone, and gone with this object. (memfd_create(2))
+  static func inMemory(_ name: String) throws(TransferError) -> PartFile {
+    let raw = unsafe haul_memory_file(name)
+    guard raw >= 0 else { throw .file(errno, "cannot make a file in memory") }
+    let file = FileDescriptor(owning: raw)
+    return PartFile(name: name, inode: try translating(try file.status().inode), file: file)
+  }
+
   /// pwrite(2) of all `bytes` at `offset`; not durable on return.
   ///
   /// - Throws: `disk_full`, `io`. Some of the bytes may be written then.

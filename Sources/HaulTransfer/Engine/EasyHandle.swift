@@ -82,10 +82,13 @@ import HaulSystem
     }
   }
 
-  /// Makes it a POST where there is a body, else a GET. Of the fields that libcurl would add to a POST none is sent.
+  /// Sets the method and the body. Of the fields that libcurl would add to a POST none is sent.
   private func prepare(body request: ExchangeRequest) throws(TransferError) {
     guard let body = request.body else {
-      return try unsafe check(haul_easy_set_long(raw, CURLOPT_HTTPGET, 1), CURLOPT_HTTPGET)
+      // It takes back an earlier CURLOPT_NOBODY, as CURLOPT_POST does.
+      try unsafe check(haul_easy_set_long(raw, CURLOPT_HTTPGET, 1), CURLOPT_HTTPGET)
+      guard request.method == .head else { return }
+      return try unsafe check(haul_easy_set_long(raw, CURLOPT_NOBODY, 1), CURLOPT_NOBODY)
     }
     for name in ["Expect", "Content-Type"]
     where !request.fields.contains(where: { $0.isNamed(name) }) {

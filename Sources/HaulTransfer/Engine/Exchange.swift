@@ -1,4 +1,11 @@
-/// One HTTP GET or POST, or one file by FTP or SFTP. Redirects are not followed.
+/// An HTTP method.
+package enum RequestMethod: String, Sendable {
+  case get = "GET"
+  case head = "HEAD"
+  case post = "POST"
+}
+
+/// One HTTP request, or one file by FTP or SFTP. Redirects are not followed.
 package struct ExchangeRequest: Sendable {
   /// Absolute; ``WebURL/text`` makes sure that what was checked is what is fetched.
   package var url: String
@@ -22,7 +29,9 @@ package struct ExchangeRequest: Sendable {
   package var connectTimeout: Duration?
   /// Overrides both the engine's ``DownloaderConfiguration/responseTimeout`` and its ``DownloaderConfiguration/stallTime``.
   package var stallTimeout: Duration?
-  /// The body of a POST; nil for a GET.
+  /// The method. To FTP and SFTP it means nothing.
+  package var method = RequestMethod.get
+  /// The body of a POST; nil for the other methods.
   package var body: [UInt8]?
   /// Overrides the engine's proxies.
   package var proxy: ProxyAddress?
@@ -42,8 +51,10 @@ package struct ExchangeRequest: Sendable {
     self.rateLimit = rateLimit
   }
 
-  /// Whether HTTP is spoken over TLS.
-  var isSecure: Bool { url.lowercased().hasPrefix("https:") }
+  /// Reads the head of its response.
+  var headParser: HeadParser {
+    HeadParser(isSecure: url.lowercased().hasPrefix("https:"), isForHead: method == .head)
+  }
 
   /// Whether another protocol than HTTP is spoken.
   var isForFile: Bool {

@@ -59,7 +59,7 @@ final class RunningExchange {
     self.limits = limits.overridden(by: order.request)
     policy = order.request.addressPolicy ?? limits.addressPolicy
     file = order.request.isForFile ? FileRequest(order.request.fields) : nil
-    parser = HeadParser(isSecure: order.request.isSecure)
+    parser = order.request.headParser
     gatheringSince = now
     // Connecting has its own limit; the head's begins when the request goes out.
     watch = StallWatch(
@@ -124,7 +124,7 @@ final class RunningExchange {
     }
     if order.request.digest != nil, challenge == nil, parsed?.head.asksForDigest == true {
       (challenge, parsed) = (parsed, nil)
-      parser = HeadParser(isSecure: order.request.isSecure)
+      parser = order.request.headParser
       return true
     }
     guard isAccepted() else { return refuse() }

@@ -1,6 +1,6 @@
 /// Where a body ends (RFC 9112 §6.3, RFC 9113 §8.1).
 enum BodyFraming: Sendable, Equatable {
-  /// 204 and 304 have none.
+  /// 204 and 304 have none, nor has the response to a HEAD.
   case noBody
   /// Bytes by Content-Length.
   case length(Int64)
@@ -42,15 +42,19 @@ struct HeadParser {
   static let fieldLimit = 1000
 
   private let isSecure: Bool
+  private let isForHead: Bool
   private var state = State.statusLine
   private var fields: [ResponseHead.Field] = []
   private var byteCount = 0
   private var fieldCount = 0
   private var byLine = FramingByLine()
 
-  /// - Parameter isSecure: HTTP/2 is spoken over TLS only; elsewhere a status line that claims it lies.
-  init(isSecure: Bool) {
+  /// - Parameters:
+  ///   - isSecure: HTTP/2 is spoken over TLS only; elsewhere a status line that claims it lies.
+  ///   - isForHead: the method was HEAD, so what the head says of a body is true of none. (RFC 9110 §9.3.2)
+  init(isSecure: Bool, isForHead: Bool = false) {
     self.isSecure = isSecure
+    self.isForHead = isForHead
   }
 
   /// Takes the next line; its line end may be there or not.
@@ -125,7 +129,8 @@ struct HeadParser {
       return nil
     }
     state = .done
-    let framing = try Self.settleFraming(of: &head, isHTTP2: isHTTP2)
+    let stated = try Self.settleFraming(of: &head, isHTTP2: isHTTP2)
+    let framing = isForHead ? .noBody : stated
     return Parsed(
       head: head, framing: framing, isRaw: !isHTTP2 && !byLine.agrees(with: framing))
   }

@@ -179,8 +179,7 @@ extension Download {
       return try chooseName(response)
     } catch {
       shared.withLock { $0.refusal = error }
-      return TransferError(
-        .rejected, "the program refused the response: \(error)", status: response.status)
+      return TransferError(refused: response, error)
     }
   }
 

@@ -78,3 +78,60 @@ public struct DownloadOptions: Sendable {
   /// The defaults.
   public init() {}
 }
+
+extension DownloadOptions {
+  /// Why the program does not follow a redirect; nil where it does.
+  func refusal(of head: ResponseHead, _ from: WebURL, to next: WebURL) -> TransferError? {
+    guard let followRedirect, !followRedirect(DownloadResponse(head, from: from), next.text) else {
+      return nil
+    }
+    return TransferError(
+      .rejected, "the program refused the redirect to \(next.redacted)", status: head.status)
+  }
+}
+
+extension TransferRequest {
+  /// The request for `url` with a program's options, into what `makePart` makes.
+  ///
+  /// - Throws: `blocked_url` where the URL or the fields hold what they must not.
+  init(
+    _ url: WebURL, _ options: DownloadOptions, partName: String, makePart: @escaping MakePart
+  ) throws(TransferError) {
+    guard !url.hasCredentials else {
+      throw TransferError(
+        .blockedURL, "the URL holds a user or a password, which others may see",
+        remedy: .loginOption)
+    }
+    self.init(url: url, partName: partName, makePart: makePart)
+    digest = options.digest
+    maximumLength = options.maximumLength
+    acceptUnverifiedLength = options.acceptUnverifiedLength
+    openFields = try Self.checked(options.fields)
+    credentials = options.credentials
+    login = options.login
+    if let login, !url.isFile { credentials.append(.basic(login)) }
+    authenticate = options.authenticate
+    if case .post(let bytes) = options.method { (method, body) = (.post, bytes) }
+    proxy = options.proxy
+    rateLimit = options.rateLimit
+    connectTimeout = options.connectTimeout
+    stallTimeout = options.stallTimeout
+  }
+
+  private static func checked(_ fields: [HeaderField]) throws(TransferError) -> [HeaderField] {
+    for field in fields {
+      do throws(RequestField.Problem) {
+        _ = try RequestField("\(field.name): \(field.value)")
+      } catch {
+        let reason =
+          switch error {
+          case .secret(let name): "the field \(name) proves who asks: it belongs in credentials"
+          case .reserved(let name): "the field \(name) is for the library itself to send"
+          default: "\(error)"
+          }
+        throw TransferError(.blockedURL, reason)
+      }
+    }
+    return fields
+  }
+}

@@ -93,3 +93,11 @@ public struct DownloadResponse: Sendable, Hashable {
     fields.filter { $0.isNamed(name) }.map(\.value)
   }
 }
+
+extension TransferError {
+  /// `rejected`: what ``DownloadOptions/validate`` threw.
+  init(refused response: DownloadResponse, _ error: any Error) {
+    self.init(
+      .rejected, "the program refused the response: \(error)", status: response.status)
+  }
+}

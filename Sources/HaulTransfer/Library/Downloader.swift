@@ -15,8 +15,8 @@ public final class Downloader: Downloading {
   /// Limits and rules, the same for all downloads of a downloader.
   public typealias Configuration = DownloaderConfiguration
 
-  private let engine: Engine
-  private let io: IOPool
+  let engine: Engine
+  let io: IOPool
   private let gate: DownloadGate
   private let registry = DownloadRegistry()
   private let monitor: (any DownloadMonitor)?

@@ -134,29 +134,8 @@ final class FileWork: DownloadWork {
   private static func order(
     _ request: DownloadRequest, _ url: WebURL, _ target: DownloadTarget, _ saved: Checkpoint?
   ) throws(TransferError) -> TransferRequest {
-    let options = request.options
-    guard !url.hasCredentials else {
-      throw TransferError(
-        .blockedURL, "the URL holds a user or a password, which others may see",
-        remedy: .loginOption)
-    }
-    var order = TransferRequest(
-      url: url, parts: target.parts, partName: target.newPartName())
-    order.digest = options.digest
-    order.maximumLength = options.maximumLength
-    order.acceptUnverifiedLength = options.acceptUnverifiedLength
-    order.openFields = try openFields(options.fields)
-    order.credentials = options.credentials
-    if let login = options.login {
-      order.login = login
-      if !url.isFile { order.credentials.append(.basic(login)) }
-    }
-    order.authenticate = options.authenticate
-    if case .post(let body) = options.method { order.body = body }
-    order.proxy = options.proxy
-    order.rateLimit = options.rateLimit
-    order.connectTimeout = options.connectTimeout
-    order.stallTimeout = options.stallTimeout
+    var order = try TransferRequest(
+      url, request.options, partName: target.newPartName(), makePart: target.parts.make)
     // Resume data are to be there soon: a program may be killed.
     order.firstCheckpoint = .milliseconds(500)
     // No other worker waits for the part, so a pause may take as long as the disk does.
@@ -170,25 +149,6 @@ final class FileWork: DownloadWork {
       target.discard(saved)
     }
     return order
-  }
-
-  private static func openFields(
-    _ fields: [HeaderField]
-  ) throws(TransferError) -> [HeaderField] {
-    for field in fields {
-      do throws(RequestField.Problem) {
-        _ = try RequestField("\(field.name): \(field.value)")
-      } catch {
-        let reason =
-          switch error {
-          case .secret(let name): "the field \(name) proves who asks: it belongs in credentials"
-          case .reserved(let name): "the field \(name) is for the library itself to send"
-          default: "\(error)"
-          }
-        throw TransferError(.blockedURL, reason)
-      }
-    }
-    return fields
   }
 
   /// Publishes a complete part, or leaves no more behind than can be continued.
@@ -226,17 +186,6 @@ final class FileWork: DownloadWork {
   /// What cannot be removed stays: the download's own end is what counts.
   private static func remove(_ names: [String], _ target: DownloadTarget) {
     for name in names { try? target.parts.remove(name) }
-  }
-}
-
-extension DownloadOptions {
-  /// Why the program does not follow a redirect; nil where it does.
-  func refusal(of head: ResponseHead, _ from: WebURL, to next: WebURL) -> TransferError? {
-    guard let followRedirect, !followRedirect(DownloadResponse(head, from: from), next.text) else {
-      return nil
-    }
-    return TransferError(
-      .rejected, "the program refused the redirect to \(next.redacted)", status: head.status)
   }
 }
 

@@ -90,10 +90,9 @@ extension PartTransfer {
       return shared.state.answered(head, asked: sink.asked, now: HTTPDate.now)
     }
     // Not under the lock: the owner may call back.
-    guard ruling.verdict.takesBody, let error = order.onResponse?(head, sink.url) else {
-      return ruling
-    }
-    return TableDecision(nil, .fail(error))
+    guard ruling.verdict.takesBody else { return ruling }
+    if let error = order.onResponse?(head, sink.url) { return TableDecision(nil, .fail(error)) }
+    return order.method == .head ? TableDecision(nil, .unchanged) : ruling
   }
 
   /// Starts a body from 0: into a part file of its own, or, the second of two, into a digest.

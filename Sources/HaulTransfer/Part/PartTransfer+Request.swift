@@ -30,6 +30,7 @@ extension PartTransfer {
       (startingCookies($0), $0.state.attempts.askedFresh)
     }
     request.body = body
+    request.method = body == nil && order.method != .head ? .get : order.method
     // On a kept connection that turns out to be broken, libcurl sends a request again. (RFC 9110 §9.2.2)
     if body != nil { request.isFresh = true }
     request.proxy = order.proxy

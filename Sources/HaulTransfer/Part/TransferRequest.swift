@@ -19,7 +19,9 @@ package struct TransferRequest: Sendable {
   package var fields: [RequestField] = []
   /// Headers that prove nothing about who asks: they go to every origin.
   package var openFields: [HeaderField] = []
-  /// The body of a POST; nil for a GET. A POST is sent once and never resumed.
+  /// How the URL is asked for. After a HEAD the outcome is ``TransferOutcome/unchanged``.
+  package var method = RequestMethod.get
+  /// The body of a POST; nil for the other methods. A POST is sent once and never resumed.
   package var body: [UInt8]?
   /// The proxy for all its requests; nil takes the engine's.
   package var proxy: ProxyAddress?
@@ -95,7 +97,8 @@ package struct TransferRequest: Sendable {
 package enum TransferOutcome: Sendable {
   /// Every byte is written and the digest is right; nothing is synced yet.
   case complete(part: PartFile, length: Int64)
-  /// The source still has what ``TransferRequest/present`` is the record of. No byte was brought and no file touched.
+  /// The source still has what ``TransferRequest/present`` is the record of, or only its head was asked for. No byte was brought
+  /// and no file touched.
   case unchanged
   /// ``PartTransfer/stop()`` was called. What could be synced in time has been saved.
   case stopped

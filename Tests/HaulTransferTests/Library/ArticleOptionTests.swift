@@ -41,6 +41,15 @@ struct ArticleOptionTests {
     #expect(file.path == directory.path("downloads/get"))
   }
 
+  @Test func `a body in memory`() async throws {
+    // Article OneFile
+    let (body, response) = try await downloader.data(from: origin.url("/latest.json"))
+    let head = try await downloader.head(origin.url("/a.iso"))
+    print(body.count, response.mediaType ?? "", head.value("Content-Length") ?? "")
+    // End
+    #expect(body.count == 300_000 && head.status == 200)
+  }
+
   @Test func `header fields`() async throws {
     let token = "secret"
     // Article Requests
