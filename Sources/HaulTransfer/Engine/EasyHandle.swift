@@ -174,6 +174,40 @@ import HaulSystem
     return lines
   }
 
+  /// Notes what libcurl has measured. Its times count from the start, and are 0 for what has not happened.
+  /// (libcurl: curl_easy_getinfo(3), TIMES)
+  func measure(_ metrics: inout RequestMetrics) {
+    func time(_ info: CURLINFO) -> Duration? {
+      var microseconds: curl_off_t = 0
+      guard unsafe haul_easy_get_offset(raw, info, &microseconds) == CURLE_OK, microseconds > 0
+      else { return nil }
+      return .microseconds(microseconds)
+    }
+    func number(_ info: CURLINFO) -> Int {
+      var number = 0
+      _ = unsafe haul_easy_get_long(raw, info, &number)
+      return number
+    }
+    let (resolved, connected) = (time(CURLINFO_NAMELOOKUP_TIME_T), time(CURLINFO_CONNECT_TIME_T))
+    if !metrics.isReusedConnection {
+      metrics.nameLookup = resolved
+      metrics.connect = connected.map { max(.zero, $0 - (resolved ?? .zero)) }
+      metrics.tls = time(CURLINFO_APPCONNECT_TIME_T).map { max(.zero, $0 - (connected ?? .zero)) }
+    }
+    if let first = time(CURLINFO_STARTTRANSFER_TIME_T) {
+      metrics.firstByte = max(.zero, first - (time(CURLINFO_PRETRANSFER_TIME_T) ?? .zero))
+    }
+    metrics.total = time(CURLINFO_TOTAL_TIME_T) ?? .zero
+    let port = number(CURLINFO_PRIMARY_PORT)
+    metrics.remotePort = port > 0 ? port : nil
+    metrics.protocolVersion = Self.versions[number(CURLINFO_HTTP_VERSION)]
+  }
+
+  private static let versions = [
+    Int(CURL_HTTP_VERSION_1_0): "HTTP/1.0", Int(CURL_HTTP_VERSION_1_1): "HTTP/1.1",
+    Int(CURL_HTTP_VERSION_2_0): "HTTP/2",
+  ]
+
   /// Lets a paused exchange receive again; libcurl may call back before this returns.
   func unpause() {
     // It fails when there is no connection yet, and then there is nothing to lift, or when the

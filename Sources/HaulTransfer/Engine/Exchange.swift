@@ -106,6 +106,8 @@ package struct ExchangeResult: Sendable {
   package var primaryAddress: String?
   /// The addresses that the policy refused, even if another one answered.
   package var refusedAddresses: [String]
+  /// What it took; nil if it did not begin.
+  package var metrics: RequestMetrics?
 }
 
 /// How an exchange ended.

@@ -1,4 +1,15 @@
 extension RunningExchange {
+  /// What it has taken so far.
+  var metrics: RequestMetrics {
+    var metrics = RequestMetrics(url: order.request.url)
+    metrics.isReusedConnection = connectedTo != nil && openedSockets.isEmpty
+    easy.measure(&metrics)
+    metrics.remoteAddress = connectedTo.flatMap { IPAddress($0) }
+    if file == nil { metrics.status = parsed?.head.status }
+    metrics.received = bytes
+    return metrics
+  }
+
   /// What becomes of a piece of body.
   enum Receipt {
     case taken

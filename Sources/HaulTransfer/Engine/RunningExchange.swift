@@ -289,7 +289,8 @@ final class RunningExchange {
     return ExchangeResult(
       head: parsed?.head, outcome: ending ?? end ?? .cancelled, bytes: bytes,
       refusedBody: refusedBody?.beginning ?? [], cookies: easy.cookies,
-      primaryAddress: connectedTo, refusedAddresses: refused.map(\.description))
+      primaryAddress: connectedTo, refusedAddresses: refused.map(\.description),
+      metrics: metrics)
   }
 
   /// Whether libcurl's handle may hold a Digest challenge.

@@ -6,12 +6,18 @@ public struct DownloadMetrics: Sendable, Hashable {
   public var activeTime: Duration
   /// Bytes received over the network, also those that were received twice.
   public var received: Int64
+  /// The requests that have ended, redirects among them, in their order: the last 100.
+  public var requests: [RequestMetrics]
 
   /// Metrics made of their parts.
-  public init(attempts: Int = 0, activeTime: Duration = .zero, received: Int64 = 0) {
+  public init(
+    attempts: Int = 0, activeTime: Duration = .zero, received: Int64 = 0,
+    requests: [RequestMetrics] = []
+  ) {
     self.attempts = attempts
     self.activeTime = activeTime
     self.received = received
+    self.requests = requests
   }
 
   /// The mean rate in bytes a second; 0 before any time has passed.
@@ -37,6 +43,12 @@ extension Download {
 
     /// Records the number of bytes that the attempt has received.
     mutating func fetched(_ bytes: Int64) { total.received = before + bytes }
+
+    /// Adds a request. A download may take any number of them.
+    mutating func add(_ request: RequestMetrics) {
+      if total.requests.count >= 100 { total.requests.removeFirst() }
+      total.requests.append(request)
+    }
 
     mutating func end(now: ContinuousClock.Instant) {
       total.activeTime += since.map { now - $0 } ?? .zero

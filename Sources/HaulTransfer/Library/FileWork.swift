@@ -112,6 +112,7 @@ final class FileWork: DownloadWork {
       download.tell(.redirected(from: from.text, to: next.text))
       return nil
     }
+    order.onRequest = { metrics in download.shared.withLock { $0.spent.add(metrics) } }
     if download.request.isDirectory {
       // The response has named the file by then.
       order.makePart = { [makePart = order.makePart] (name, length) throws(TransferError) in

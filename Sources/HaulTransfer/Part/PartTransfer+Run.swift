@@ -114,7 +114,7 @@ extension PartTransfer {
         shared.cookies = result.cookies
         return shared.ruling
       }
-      engine.configuration.cookieJar?.merge(before: question.cookies, after: result.cookies)
+      note(result, of: question, to: url)
       if wantsDigest(result.head, at: url, isHome: isHome) { continue }
       if await wantsLogin(result, at: url) { continue }
       // The stop may have come while the login was asked for; the answer is then of no account.
@@ -133,6 +133,14 @@ extension PartTransfer {
       }
       return await judge(result, ruling, of: url, isHome: isHome)
     }
+  }
+
+  /// Keeps what an exchange tells besides its response.
+  private func note(_ result: ExchangeResult, of question: ExchangeRequest, to url: WebURL) {
+    engine.configuration.cookieJar?.merge(before: question.cookies, after: result.cookies)
+    guard var metrics = result.metrics else { return }
+    metrics.url = url.text
+    order.onRequest?(metrics)
   }
 
   /// What an exchange's outcome means.

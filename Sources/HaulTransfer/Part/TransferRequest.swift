@@ -30,6 +30,8 @@ package struct TransferRequest: Sendable {
   /// Asked about each redirect before it is followed. An error ends the transfer.
   package var onRedirect:
     (@Sendable (ResponseHead, _ from: WebURL, _ to: WebURL) -> TransferError?)?
+  /// Told what each request has taken.
+  package var onRequest: (@Sendable (RequestMetrics) -> Void)?
   /// Asked about each response before a byte of its body is taken, on the engine thread. An error ends the transfer.
   package var onResponse: (@Sendable (ResponseHead, WebURL) -> TransferError?)?
   /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
