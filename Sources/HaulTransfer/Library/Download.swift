@@ -218,3 +218,11 @@ public final class Download: Sendable {
     deliver()
   }
 }
+
+extension Download: Identifiable, Hashable {
+  /// Whether both are the same object.
+  public static func == (one: Download, other: Download) -> Bool { one === other }
+
+  /// Hashes the identity.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -97,4 +97,12 @@ struct FakeTests {
     let error = await #expect(throws: TransferError.self) { try await cancelled.value }
     #expect(error?.errorClass == .cancelled)
   }
+  /// So that a list of a user interface can show them, and a set can hold them.
+  @Test func `a download is equal to itself alone`() {
+    let request = DownloadRequest("https://a.test/1", to: "1")
+    let one = Download(request) { DownloadedFile(path: $0.request.path, bytes: 1) }
+    let other = Download(request) { DownloadedFile(path: $0.request.path, bytes: 1) }
+    #expect(one == one && one != other && one.id != other.id)
+    #expect(Set([one, other, one]).count == 2)
+  }
 }
