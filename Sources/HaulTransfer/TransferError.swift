@@ -33,7 +33,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     /// 429, or 403 or 503 with Retry-After or no requests left: the host asks for less (RFC 6585 §4, RFC 9110 §15.6.4);
     /// 421 in FTP.
     case rateLimited = "rate_limited"
-    /// The answer breaks HTTP, or has a status that carries no file, such as 201 or 204.
+    /// The answer breaks HTTP, or has a status that carries no file, such as 204, or 201 after a GET.
     case `protocol`
     /// The body ended early, and the server cannot be asked for the rest of it.
     case range

@@ -84,6 +84,9 @@ import HaulSystem
 
   /// Sets the method and the body. Of the fields that libcurl would add to a POST none is sent.
   private func prepare(body request: ExchangeRequest) throws(TransferError) {
+    // Here libcurl's own PUT, which reads from a callback, is a POST by another name.
+    let name = request.method == .put ? request.method.rawValue : nil
+    try unsafe check(haul_easy_set_string(raw, CURLOPT_CUSTOMREQUEST, name), CURLOPT_CUSTOMREQUEST)
     guard let body = request.body else {
       // It takes back an earlier CURLOPT_NOBODY, as CURLOPT_POST does.
       try unsafe check(haul_easy_set_long(raw, CURLOPT_HTTPGET, 1), CURLOPT_HTTPGET)

@@ -3,6 +3,7 @@ package enum RequestMethod: String, Sendable {
   case get = "GET"
   case head = "HEAD"
   case post = "POST"
+  case put = "PUT"
 }
 
 /// One HTTP request, or one file by FTP or SFTP. Redirects are not followed.
@@ -31,7 +32,7 @@ package struct ExchangeRequest: Sendable {
   package var stallTimeout: Duration?
   /// The method. To FTP and SFTP it means nothing.
   package var method = RequestMethod.get
-  /// The body of a POST; nil for the other methods.
+  /// The body of a POST or PUT; nil for the other methods.
   package var body: [UInt8]?
   /// Overrides the engine's proxies.
   package var proxy: ProxyAddress?

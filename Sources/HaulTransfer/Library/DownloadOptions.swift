@@ -7,6 +7,8 @@ public struct DownloadOptions: Sendable {
     /// POST with this body, as services for exports want it. It is sent once: a broken answer is an error, and there is never
     /// any resume data. Only ``DownloadOptions/retry`` sends it again, and ``Download/resume()`` after a suspension.
     case post([UInt8])
+    /// PUT with this body. It is sent once, as that of a POST.
+    case put([UInt8])
   }
 
   // MARK: The file
@@ -38,7 +40,7 @@ public struct DownloadOptions: Sendable {
 
   // MARK: The request
 
-  /// The method, and the body of a POST.
+  /// The method, and its body. After a POST or PUT the file may also come with status 201.
   public var method = Method.get
   /// Header fields that say nothing about who asks, such as Accept. They follow redirects to any host.
   ///
@@ -111,7 +113,11 @@ extension TransferRequest {
     login = options.login
     if let login, !url.isFile { credentials.append(.basic(login)) }
     authenticate = options.authenticate
-    if case .post(let bytes) = options.method { (method, body) = (.post, bytes) }
+    switch options.method {
+    case .get: break
+    case .post(let bytes): (method, body) = (.post, bytes)
+    case .put(let bytes): (method, body) = (.put, bytes)
+    }
     proxy = options.proxy
     rateLimit = options.rateLimit
     connectTimeout = options.connectTimeout

@@ -34,7 +34,7 @@ public final class DownloadQueue: Downloading {
   /// Relative paths become absolute when a download is added: a later process may have another working directory. Partial files
   /// of the list's targets that no download uses and no entry needs are removed. The file holds URLs, which may be secrets, and
   /// only its owner may read it. What proves who asks (credentials, logins), hooks, proxies and rate limits are not in it:
-  /// `restoring` may add them to what was read. A POST is never in the list. If `isSuspended`, nothing begins before
+  /// `restoring` may add them to what was read. A POST or PUT is never in the list. If `isSuspended`, nothing begins before
   /// ``isSuspended`` is set to false.
   ///
   /// - Precondition: `maxConcurrent` is positive.

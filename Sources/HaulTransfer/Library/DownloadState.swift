@@ -52,7 +52,7 @@ public protocol DownloadMonitor: AnyObject, Sendable {
 public struct DownloadResponse: Sendable, Hashable {
   /// The URL that answered: the last one, after redirects.
   public var url: String
-  /// The status code: 200, 203 or 206; of a redirect, 300 to 308.
+  /// The status code: 200, 203 or 206, or 201 after a POST or PUT; of a redirect, 300 to 308.
   public var status: Int
   /// The header fields in the order received.
   public var fields: [HeaderField]

@@ -81,11 +81,11 @@ final class FileWork: DownloadWork {
     }
     let transfer = PartTransfer(
       observed(order, target, by: download), engine: engine, io: io,
-      save: { [url = request.url, isPost = order.body != nil] in
+      save: { [url = request.url, sendsBody = order.body != nil] in
         var checkpoint = $0
         (checkpoint.url, checkpoint.directory) = (url, target.directoryPath)
         checkpoint.chosenName = download.chosenName
-        if !isPost, let data = ResumeData(checkpoint) { download.saved(data) }
+        if !sendsBody, let data = ResumeData(checkpoint) { download.saved(data) }
         return true
       })
     self.transfer.withLock { $0 = transfer }

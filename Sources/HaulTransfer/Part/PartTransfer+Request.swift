@@ -100,18 +100,20 @@ extension PartTransfer {
     return shared.withLock { $0.digestOrigins.insert(url.origin).inserted }
   }
 
-  /// The next hop: scheme policy again, and no credentials. A POST stays one after 307 and 308 alone, and its body goes to no
-  /// other origin. (RFC 9110 §15.4)
+  /// The next hop: scheme policy again, and no credentials. A POST stays one after 307 and 308 alone, a PUT also after 301 and 302,
+  /// and their bodies go to no other origin. (RFC 9110 §15.4)
   func follow(
     _ location: String, from url: WebURL, keeps body: inout [UInt8]?, status: Int?
   ) -> Result<WebURL, TransferError> {
     do throws(TransferError) {
       let next = try url.resolving(location: location)
-      if body != nil, status == 307 || status == 308 {
+      let stays = order.method == .put ? [301, 302, 307, 308] : [307, 308]
+      if body != nil, let status, stays.contains(status) {
         guard next.isSameOrigin(as: url) else {
           throw TransferError(
             .blockedURL,
-            "the redirect to \(next.redacted) would send the body of the POST to another origin")
+            "the redirect to \(next.redacted) would send the body of the \(order.method.rawValue) to another origin"
+          )
         }
       } else {
         body = nil

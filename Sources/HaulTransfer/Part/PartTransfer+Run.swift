@@ -49,7 +49,9 @@ extension PartTransfer {
       case .again where order.body != nil, .broken where order.body != nil:
         return .failed(
           TransferError(
-            .interrupted, "the answer to the POST did not come whole, and a POST is sent once"))
+            .interrupted,
+            "the answer to the \(order.method.rawValue) did not come whole, and a body is sent once"
+          ))
       case .again: continue
       case .end(let outcome): return outcome
       case .broken:

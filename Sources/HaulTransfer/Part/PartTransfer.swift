@@ -107,6 +107,7 @@ package final class PartTransfer: Sendable {
     policy.expectedType = order.url.isFile ? nil : order.expectedType
     policy.acceptUnverifiedLength = order.acceptUnverifiedLength
     policy.mayBePages = !order.url.isFile
+    policy.sendsBody = order.body != nil
     var checkpoint = order.resuming?.checkpoint
     if let earlier = checkpoint?.changes { checkpoint?.changes = max(earlier, order.changes) }
     checkpoint?.part = order.partName

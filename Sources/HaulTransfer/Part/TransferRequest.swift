@@ -21,7 +21,7 @@ package struct TransferRequest: Sendable {
   package var openFields: [HeaderField] = []
   /// How the URL is asked for. After a HEAD the outcome is ``TransferOutcome/unchanged``.
   package var method = RequestMethod.get
-  /// The body of a POST; nil for the other methods. A POST is sent once and never resumed.
+  /// The body of a POST or PUT; nil for the other methods. A body is sent once, and its answer never resumed.
   package var body: [UInt8]?
   /// The proxy for all its requests; nil takes the engine's.
   package var proxy: ProxyAddress?

@@ -84,6 +84,9 @@ func decide(
   // 203 is 200 changed by a proxy (RFC 9110 §15.3.4).
   case 200, 203:
     return decideWhole(state, asked: asked, head: head, now: now)
+  // Its body may be what was made (RFC 9110 §15.3.2).
+  case 201 where state.policy.sendsBody && head.bodyLength != .bytes(0):
+    return decideWhole(state, asked: asked, head: head, now: now)
   case 206:
     return decidePart(state, asked: asked, head: head)
   case 416:

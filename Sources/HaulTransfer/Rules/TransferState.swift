@@ -42,6 +42,8 @@ struct TransferState: Sendable, Hashable {
     var acceptUnverifiedLength = false
     /// Whether what comes may be an error page, as over HTTP it may.
     var mayBePages = true
+    /// Whether a body is sent, to which 201 may answer with the file.
+    var sendsBody = false
     /// More redirects in a row fail.
     var maximumRedirects = 10
 

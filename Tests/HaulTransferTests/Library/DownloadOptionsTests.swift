@@ -195,6 +195,59 @@ struct DownloadOptionsTests {
     #expect(error?.errorClass == .blockedURL && other.log.value.exchanges.isEmpty)
   }
 
+  // MARK: - PUT, and 201
+
+  @Test func `a PUT sends its body once`() async throws {
+    let origin = try OriginServer { request, reply in
+      if request.path == "/broken" {
+        try reply.head("HTTP/1.1 200 OK\nETag: \"1\"\nContent-Length: 10")
+        try reply.body("hello")
+        return reply.close()
+      }
+      try reply.text("\(request.method) \(String(decoding: request.body, as: UTF8.self))")
+    }
+    for (method, expected) in [
+      (DownloadOptions.Method.put(Array("abc".utf8)), "PUT abc"), (.post([65]), "POST A"),
+      (.put([]), "PUT "), (.get, "GET "),
+    ] {
+      _ = try await download(origin.url("/")) { $0.method = method }
+      #expect(try String(contentsOfFile: directory.path("a"), encoding: .utf8) == expected)
+    }
+    let error = await failure(origin.url("/broken")) { $0.method = .put([1]) }
+    #expect(error?.errorClass == .interrupted && error?.message.contains("PUT") == true)
+    #expect(origin.log.value.exchanges.count == 5)
+  }
+
+  @Test(arguments: [
+    (301, "PUT abc"), (302, "PUT abc"), (303, "GET "), (307, "PUT abc"), (308, "PUT abc"),
+  ])
+  func `a redirect keeps a PUT or makes it a GET`(_ status: Int, _ expected: String) async throws {
+    let origin = try OriginServer { request, reply in
+      if request.path == "/a" {
+        return try reply.head("HTTP/1.1 \(status) Go\nLocation: /b\nContent-Length: 0")
+      }
+      try reply.text("\(request.method) \(String(decoding: request.body, as: UTF8.self))")
+    }
+    _ = try await download(origin.url("/a")) { $0.method = .put(Array("abc".utf8)) }
+    #expect(try String(contentsOfFile: directory.path("a"), encoding: .utf8) == expected)
+  }
+
+  @Test func `201 brings a file after POST and PUT, and after no GET`() async throws {
+    let origin = try OriginServer { request, reply in
+      let body = request.path == "/empty" ? "" : "made"
+      try reply.head("HTTP/1.1 201 Created\nContent-Length: \(body.utf8.count)")
+      try reply.body(body)
+    }
+    for method in [DownloadOptions.Method.post([1]), .put([1])] {
+      let file = try await download(origin.url("/")) { $0.method = method }
+      #expect(file.bytes == 4 && file.response?.status == 201)
+      let error = await failure(origin.url("/empty")) { $0.method = method }
+      #expect(error?.errorClass == .protocol && error?.status == 201)
+    }
+    let error = await failure(origin.url("/")) { _ in }
+    #expect(error?.errorClass == .protocol && error?.status == 201)
+  }
+
   // MARK: - Time and rate
 
   @Test func `a download that takes too long ends, and can be continued`() async throws {
