@@ -41,7 +41,8 @@ public struct DownloadRequest: Sendable {
   }
 
   /// A request whose response names the file. The directory must exist. ``DownloadOptions/destination`` chooses the name; without
-  /// it the name is ``DownloadResponse/fileName``.
+  /// it the name is ``DownloadResponse/fileName``. With ``CollisionPolicy/replace`` the server then chooses which file of the
+  /// directory it replaces.
   public init(
     _ url: String, in directory: String, options: DownloadOptions = DownloadOptions()
   ) {
