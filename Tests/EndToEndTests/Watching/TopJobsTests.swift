@@ -75,7 +75,7 @@ struct TopJobsTests {
   /// Whether three jobs that run are listed, and the one that has failed.
   @Sendable private func isAll(_ rows: [String]) -> Bool {
     rows.count { $0.contains(" running ") && $0.contains("films/") } == 3
-      && rows.contains { $0.contains(" failed ") && $0.contains(" http_4xx ") }
+      && rows.contains { $0.contains(" failed ") && $0.contains(" http_404 ") }
   }
 
   /// Lists all jobs, and some by text, by state and by batch; in the end those of the batch monday.

@@ -170,7 +170,7 @@ struct BodyInMemoryTests {
     let error = await #expect(throws: TransferError.self) {
       try await downloader.head(origin.url("/none"))
     }
-    #expect(error?.errorClass == .http4xx && error?.status == 404 && error?.body.isEmpty == true)
+    #expect(error?.errorClass == .http404 && error?.status == 404 && error?.body.isEmpty == true)
     #expect(error?.fields.contains(HeaderField("X-Why", "so")) == true)
     await #expect(throws: Unwanted.self) {
       try await downloader.head(
