@@ -18,30 +18,33 @@ extension Connection {
   package func transaction<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
+    try await repeated { try await attemptTransaction(body) }
+  }
+
+  private func repeated<T: Sendable>(_ attempt: () async throws -> T) async throws -> T {
     var backoff = Backoff(first: .milliseconds(10), limit: .seconds(1))
     for _ in 1..<Self.transactionAttempts {
       do {
-        return try await attemptTransaction(body)
+        return try await attempt()
       } catch let error as PostgresError where error.isRetryable {
         try await Task.sleep(for: backoff.next())
       }
     }
-    return try await attemptTransaction(body)
+    return try await attempt()
   }
 
   /// Runs `body` as ``transaction(_:)`` does, but all that it reads is as of one moment, and it can change nothing.
   package func snapshot<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
-    try await transaction { connection in
-      try await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY", [])
-      return try await body(connection)
+    try await repeated {
+      try await attemptTransaction(isolation: "REPEATABLE READ READ ONLY", body)
     }
   }
 
-  /// Runs `body` in a transaction once.
+  /// Runs `body` in a transaction of that isolation once.
   func attemptTransaction<T: Sendable>(
-    _ body: @Sendable (Connection) async throws -> T
+    isolation: String = "READ COMMITTED", _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
     if isTransaction { throw PostgresError.misuse("a transaction within a transaction") }
     try await takeTurn(shielded: false)
@@ -50,7 +53,7 @@ extension Connection {
       link: link, backendPID: backendPID, isTransaction: true, route: route)
     defer { inner.isOver.store(true, ordering: .relaxed) }
     do {
-      _ = try await inner.perform(inner.beginning)
+      _ = try await inner.perform(inner.beginning(isolation))
       let value = try await Self.$current.withValue(inner) { try await body(inner) }
       let commit = try await inner.perform(.query("COMMIT", []), shielded: true)
       // The server answers a COMMIT after an error with ROLLBACK, and calls it a success.
@@ -64,9 +67,10 @@ extension Connection {
     }
   }
 
-  private var beginning: Operation.Request {
-    if case .shared(let begin) = route { return .script(begin) }
-    return .query("BEGIN ISOLATION LEVEL READ COMMITTED", [])
+  private func beginning(_ isolation: String) -> Operation.Request {
+    let begin = "BEGIN ISOLATION LEVEL \(isolation)"
+    if case .shared(let settings) = route { return .script("\(begin); \(settings)") }
+    return .query(begin, [])
   }
 
   /// Whatever state the transaction is in, it is over afterwards, or the connection is.

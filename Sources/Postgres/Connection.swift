@@ -26,7 +26,7 @@ package final class Connection: Sendable {
     /// Through a pooler that keeps the process for it. The mark in the settings tells the session from others.
     case marked(String)
     /// Through a pooler that may give each transaction another process. Transactions begin with these statements.
-    case shared(begin: String)
+    case shared(settings: String)
   }
 
   init(link: Link, backendPID: Int32, isTransaction: Bool, route: Route = .direct) {
@@ -67,8 +67,7 @@ package final class Connection: Sendable {
   private static func route(isPooled: Bool, _ configuration: ConnectionConfiguration) -> Route {
     if !isPooled { return .direct }
     if configuration.needsSession { return .marked(SessionProof.mark()) }
-    return .shared(
-      begin: "BEGIN ISOLATION LEVEL READ COMMITTED; \(configuration.ownSettings(isLocal: true))")
+    return .shared(settings: configuration.ownSettings(isLocal: true))
   }
 
   /// Returns the link of a connection that has not been told anything yet, and the process that the server names.

@@ -187,7 +187,7 @@ struct BrowserTests {
           "--eval", "document.body.classList.contains('stale')",
           // What says so is not faded like the rest.
           "--eval", "getComputedStyle(document.getElementById('notes')).opacity",
-          "--until", "Number(getComputedStyle(document.querySelector('.counts')).opacity) < 0.7",
+          "--until", "Number(getComputedStyle(document.getElementById('view-pool')).opacity) < 0.7",
         ])
       try await browser.first("a live page", within: .seconds(60)) {
         $0.standardOutput.contains("\"live\"") ? () : nil
