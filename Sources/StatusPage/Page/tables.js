@@ -155,7 +155,7 @@ const tables = {
       },
     },
     plain("Size", "n wide w-5", received),
-    plain("Submitted", "n wide w-7", (job) => moment(job.submittedAt)),
+    plain("Submitted", "n wide w-5", (job) => moment(job.submittedAt)),
   ], (job) => job.job, "No such job."),
 
   attempts: new Table("attempts", [
@@ -169,7 +169,7 @@ const tables = {
       },
     },
     plain("Worker", "wide w-4", (attempt) => `${attempt.worker} on ${attempt.machine ?? "–"}`),
-    plain("Began", "wide w-7", (attempt) => moment(attempt.startedAt)),
+    plain("Began", "wide w-5", (attempt) => moment(attempt.startedAt)),
     plain("Took", "n w-2", (attempt) => span(attempt.seconds)),
     plain("Received", "n wide w-3", (attempt) => bytes(attempt.fetched)),
   ], (attempt) => attempt.attempt, "No attempt yet."),
