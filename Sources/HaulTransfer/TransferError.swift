@@ -18,7 +18,7 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
     case timeout
     /// The connection broke, or the body ended early, again and again.
     case interrupted
-    /// 403 without Retry-After: the server does not give this file to whoever asks so.
+    /// 403 without Retry-After: the server refuses this file to a request like this.
     case http403 = "http_403"
     /// 404: the server has no such file.
     case http404 = "http_404"

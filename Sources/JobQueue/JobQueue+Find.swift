@@ -17,7 +17,7 @@ package struct JobPage: Sendable, Equatable {
   }
 }
 
-/// Lists of somebody who looks every second. Their cost does not grow with the pool.
+/// Lists that a screen reads every second. Their cost does not grow with the pool.
 extension JobQueue {
   /// One call looks at this many jobs at most, also where it finds few.
   package static let mostLooked = 10_000

@@ -42,7 +42,7 @@ extension JobQueue {
     return rows
   }
 
-  /// So many jobs are looked up by their ids, one by one; of more the planner would read all.
+  /// Up to this number of jobs are looked up by their ids, one by one; for more the planner would read all jobs.
   private static let rowsAtOnce = 10_000
 
   /// The attempts of a job in their order, that which goes on the last.

@@ -84,7 +84,7 @@ package struct JobReport: Sendable {
     return listing.facts(job, on: screen) + table
   }
 
-  /// The same for a full screen of so many columns; long facts are broken.
+  /// The same for a full screen of that width in columns; long facts take several lines.
   package func lines(columns: Int) -> [StyledLine] {
     let table = attempts.isEmpty ? "" : Self.history.table(attempts, on: Screen(width: columns))
     let rows = table.split(separator: "\n").enumerated().map { index, row in

@@ -38,7 +38,7 @@ actor PoolReader {
   private let session: Session
   /// A connection of its own, since counting may take long.
   private let counting: Session
-  /// For jobs that somebody looks for.
+  /// For the page's searches of jobs.
   private let looking: Session
   private let lastError: LastError
   private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?

@@ -13,7 +13,7 @@ extension Listing {
     }.joined()
   }
 
-  /// The same for a full screen of so many columns: a text that is too long goes on below itself.
+  /// The same for a full screen of that width in columns: a text that is too long continues on the next line.
   package func factLines(_ row: Row, columns: Int) -> [StyledLine] {
     let shown = self.columns(of: row)
     let indent = titleWidth(shown) + 2

@@ -198,7 +198,7 @@ package struct TopAction: Sendable, Equatable {
 }
 
 extension TopAction.Verb {
-  /// Whether a job loses its turn or its place: it must be the one that somebody sees.
+  /// Whether a job loses its turn or its place: it must be the one that the user sees.
   var isDestructive: Bool { self == .cancel || self == .pause }
 
   /// The states of jobs that it does something to.

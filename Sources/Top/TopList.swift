@@ -16,7 +16,7 @@ package struct TopList: Sendable {
 
   /// For so long a row stays that shows how its job ended.
   package static let lingering = Duration.seconds(5)
-  /// So many such rows at most, the latest: on a busy pool others would have no room.
+  /// The most such rows, the latest: on a busy pool others would have no room.
   package static let mostLeaving = 5
   /// For so long after another row came under the cursor a key may still be meant for the one before.
   package static let settling = Duration.seconds(1)
@@ -113,7 +113,7 @@ package struct TopList: Sendable {
     arrange()
   }
 
-  /// Moves the cursor by so many rows; somebody looks at the new one.
+  /// Moves the cursor by that number of rows; the user looks at the new one.
   package mutating func move(_ rows: Int) {
     if rows != 0 { changedAt = nil }
     cursor = min(max(cursor + rows, 0), max(shown.count - 1, 0))

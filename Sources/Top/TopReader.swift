@@ -83,7 +83,7 @@ package final class TopReader: Sendable {
   package func follow(_ query: TopQuery) { self.query.withLock { $0 = query } }
 
   /// What is to be read from now on; at once, and then every interval. `isChanged`: even if it was read a moment ago, since
-  /// somebody waits to see what a key has done to it.
+  /// the user waits to see what a key has done to it.
   package func show(_ query: TopQuery, isChanged: Bool = false) {
     follow(query)
     if isChanged { self.isChanged.withLock { $0 = true } }

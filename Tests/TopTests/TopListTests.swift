@@ -60,7 +60,7 @@ struct TopListTests {
       var list = TopList()
       list.load(try page("1r 2r"), at: .sample)
       list.load(try page("2r", left: "1f"), at: .sample + .seconds(1))
-      // Told once more it does not begin anew.
+      // A second notice does not start the time again.
       list.load(try page("2r", left: "1f"), at: .sample + .seconds(3))
       list.expire(at: .sample + .milliseconds(5900))
       #expect(text(list) == "1f 2r")

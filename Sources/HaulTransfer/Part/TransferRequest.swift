@@ -1,6 +1,6 @@
 /// What a transfer is to bring, and where.
 package struct TransferRequest: Sendable {
-  /// The original URL; redirects are followed anew each time.
+  /// The original URL; each attempt follows its redirects again.
   package var url: WebURL
   /// Makes an empty part file of this name. `length` is that of the body in bytes; nil where it is not known.
   package typealias MakePart =
@@ -57,7 +57,7 @@ package struct TransferRequest: Sendable {
   package var recordsDigest = false
   /// The complete file gets the time at which the source says that it was modified.
   package var takesRemoteTime = false
-  /// The length in bytes that whoever ordered the file knows; it proves a body without length complete.
+  /// The length in bytes, where the caller knows it; it proves a body without a stated length complete.
   package var expectedLength: Int64?
   /// Bytes above which the transfer fails; nil for no limit.
   package var maximumLength: Int64?
@@ -69,7 +69,7 @@ package struct TransferRequest: Sendable {
   package var stallTimeout: Duration?
   /// A body without length that the peer closed counts as complete.
   package var acceptUnverifiedLength = false
-  /// Checkpoint after so many bytes, or so much time, whichever comes first.
+  /// Checkpoint after this number of bytes or this time, whichever comes first.
   package var checkpointBytes: Int64 = 64 << 20
   package var checkpointTime = Duration.seconds(5)
   /// The time of the first checkpoint, where that is to come sooner.

@@ -46,7 +46,7 @@ package final class GetProgress: Sendable {
   private let report: (@Sendable (GetFile) -> Void)?
   private let state: Mutex<State>
 
-  /// `report` is told of each file as it ends, those that an earlier run has brought first.
+  /// `report` is called for each file as it ends, first for those that an earlier run has brought.
   package init(
     _ lines: [SubmitLine], on display: ProgressDisplay,
     report: (@Sendable (GetFile) -> Void)? = nil

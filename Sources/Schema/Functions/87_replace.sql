@@ -55,7 +55,7 @@ BEGIN
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
   GET DIAGNOSTICS v_waiting = ROW_COUNT;
-  -- detach() has locked the rows: nobody moves these jobs meanwhile.
+  -- detach() has locked the rows: no other session moves these jobs meanwhile.
   SELECT coalesce(jsonb_agg(jsonb_build_object('batch', b.name, 'jobs', m.jobs) ORDER BY b.id), '[]') INTO v_moved
   FROM (
     SELECT j.batch, count(*) AS jobs FROM haul.job j

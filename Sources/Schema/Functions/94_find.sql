@@ -1,4 +1,4 @@
--- Pages of a list of jobs that somebody looks at every second. They cost the same however many jobs there are.
+-- Pages of a list of jobs, which a screen reads every second. Their cost does not grow with the number of jobs.
 
 CREATE OR REPLACE FUNCTION haul.newest_jobs(
   p_state text, p_error text, p_batch integer, p_before bigint, p_limit integer) RETURNS bigint[]

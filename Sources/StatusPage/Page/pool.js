@@ -52,7 +52,7 @@ function notes(state) {
   const found = [];
   if (!state.up) found.push(["bad", state.trouble ?? "The database does not answer."]);
   if (state.totals && !(state.totals.leaderRoundAge < 6)) {
-    found.push(["bad", "Nobody keeps house: work of dead workers is not taken back."]);
+    found.push(["bad", "No coordinator or worker leads the pool: work of dead workers is not taken back."]);
   }
   for (const worker of state.workers ?? []) {
     if (worker.state === "silent") found.push(["bad", `Worker ${worker.worker} on ${worker.machine} has been silent for ${age(worker.silence)}.`]);
@@ -118,5 +118,5 @@ function show(state) {
   set($("hosts-count"), hosts > (state.hosts ?? []).length ? `${state.hosts.length} of ${count(hosts)}` : "");
   document.title = `${totals.running ? `${number} ${unit}/s – ` : ""}${state.pool} – Haul`;
   const late = state.countedAge >= 3 ? `Queues, hosts, batches and failures were counted ${age(state.countedAge)} ago. ` : "";
-  set($("foot"), `${late}This process ${state.leads ? "keeps house" : "stands by"}. Times are in UTC.`);
+  set($("foot"), `${late}This process ${state.leads ? "leads" : "does not lead"} the pool. Times are in UTC.`);
 }

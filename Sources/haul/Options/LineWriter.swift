@@ -1,8 +1,8 @@
 import HaulSystem
 import Synchronization
 
-/// Writes lines to standard output in their order on a thread of its own, so that a slow reader does not hold up whoever has
-/// a line. After a line that cannot be written no other is.
+/// Writes lines to standard output in their order on a thread of its own, so that a slow reader does not hold up the
+/// caller. After a line that cannot be written, it writes no other.
 final class LineWriter: Sendable {
   private struct State {
     var failure: SystemError?

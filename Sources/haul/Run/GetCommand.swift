@@ -150,7 +150,7 @@ struct GetCommand: HaulCommand {
     let run = GetRun(
       order, at: try .standard(environment: ProcessInfo.processInfo.environment),
       logger: log.logger("worker", to: display.log), observe: { screen.take($0) })
-    // Nobody would know of the files that come then.
+    // The reader would not learn of the files that come then.
     writer?.onFailure { run.stop() }
     StopSignals.stopGracefully(
       {
@@ -174,7 +174,7 @@ struct GetCommand: HaulCommand {
     try conclude(tally)
   }
 
-  /// Writes an object for each file that it is told of.
+  /// Writes an object for each file that has ended.
   private func reporter(to writer: LineWriter) -> @Sendable (GetFile) -> Void {
     let directory = place.directory
     return { writer.write(OutputOptions.json($0.members(in: directory))) }

@@ -66,7 +66,7 @@ import Testing
     let renamed = try objects(try await place.get(["--if-exists", "rename"] + command))[url]
     #expect(words(renamed, "path", "digest") == [place.directory + "/one.1", digest])
 
-    // What an earlier run has brought is told too.
+    // What an earlier run has brought is listed too.
     let first = try objects(try await place.get(command, to: "other"))[url]
     let again = try objects(try await place.get(command, to: "other"))[url]
     #expect(words(first, "path", "digest", "state") == ["other/one", digest, "completed"])

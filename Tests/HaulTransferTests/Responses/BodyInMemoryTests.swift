@@ -178,7 +178,7 @@ struct BodyInMemoryTests {
     }
   }
 
-  /// A chunked answer has no end that libcurl would look for, and a body after HEAD belongs to nobody.
+  /// A chunked answer has no end that libcurl would look for, and a body after HEAD is not read.
   @Test(arguments: ["Transfer-Encoding: chunked", "X-Length: none", "Content-Length: 7"])
   func `what the head says of a body is true of none`(_ field: String) async throws {
     let origin = try OriginServer { request, reply in

@@ -214,7 +214,7 @@ struct NamedByResponseTests {
     #expect(try isReport("report.pdf") && files == ["report.pdf"])
   }
 
-  /// Resume data may come from a file that somebody has changed.
+  /// Resume data may come from a file that has been changed.
   @Test func `a name in resume data leads out of no directory`() async throws {
     let request = DownloadRequest(origin.url("/get"), in: directory.path)
     let download = downloader.start(request)
