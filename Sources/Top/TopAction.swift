@@ -73,6 +73,8 @@ package struct TopAction: Sendable, Equatable {
     case cancel = "c"
     case retry = "r"
     case drain = "d"
+    /// Compares a finished file with its record.
+    case verify = "v"
     case sooner = "+"
     case later = "-"
   }
@@ -85,10 +87,11 @@ package struct TopAction: Sendable, Equatable {
     switch (verb, subject) {
     case (.drain, .worker): .action(Self(verb: verb, subject: subject))
     case (.drain, _): .hint("d drains a worker: press 4 and choose one")
-    case (_, .worker): .hint("of a worker nothing but d, to drain it, is known")
+    case (_, .worker): .hint("workers can only be drained: d")
     case (_, .job(let job)):
       refusal(of: verb, job).map(Meaning.hint) ?? .action(Self(verb: verb, subject: subject))
     case (.sooner, _), (.later, _): .hint("+ and - are for jobs: press 7 and choose one")
+    case (.verify, _): .hint("v verifies the file of a completed job: press 7 and choose one")
     case (.retry, _): .action(Self(verb: verb, subject: subject))
     case (_, .failures): .hint("jobs that have failed can only be retried: r")
     default: .action(Self(verb: verb, subject: subject))
@@ -123,13 +126,22 @@ package struct TopAction: Sendable, Equatable {
   package var role: PoolRole {
     switch (verb, subject) {
     case (.drain, _), (.pause, .queue), (.resume, .queue), (.pause, .host), (.resume, .host): .admin
+    case (.verify, _): .monitor
     default: .submitter
     }
   }
 
+  /// Compares the file of a completed job with its record, and says that it is right.
+  ///
+  /// Throws where it is not right, or cannot be read on this machine.
+  package typealias Verify = @Sendable (JobQueue, _ job: Int64) async throws -> String
+
   /// Does it, and says what has become of it. `onStep` is told how many jobs it was so far.
-  package func perform(on queue: JobQueue, onStep: (Int) -> Void) async throws -> String {
+  package func perform(
+    on queue: JobQueue, verify: Verify, onStep: (Int) -> Void
+  ) async throws -> String {
     switch (verb, subject) {
+    case (.verify, .job(let job)): return try await verify(queue, job.id)
     case (.drain, .worker(let worker, let name, _)):
       return try await queue.drainWorker(worker) ? "\(name) drains" : "\(name) is not running"
     case (.pause, .queue(let name)), (.resume, .queue(let name)):
@@ -187,13 +199,18 @@ package struct TopAction: Sendable, Equatable {
     case .resume: .resume
     case .cancel: .cancel
     case .retry: .retry
-    case .drain, .sooner, .later: nil
+    case .drain, .verify, .sooner, .later: nil
     }
   }
 
   /// What happens to jobs, as the commands say it.
   package var participle: String {
-    action?.participle ?? (verb == .drain ? "drained" : "prioritized")
+    if let action { return action.participle }
+    return switch verb {
+    case .drain: "drained"
+    case .verify: "verified"
+    default: "prioritized"
+    }
   }
 }
 
@@ -209,6 +226,7 @@ extension TopAction.Verb {
     case .resume: JobAction.resume.states(byID: true) + [.running]
     case .retry: JobAction.retry.states(byID: true)
     case .cancel, .sooner, .later: JobAction.live
+    case .verify: [.completed]
     case .drain: []
     }
   }

@@ -33,8 +33,10 @@ package struct TopFrame {
         ? top + filled(facts(of: job), to: layout.detailRows) + [status]
         : top + filled(facts(of: job), to: layout.rows + 1) + detail + [status]
     }
-    let body = model.mode == .help ? TopHelp.lines : table
-    return top + filled(body, to: layout.rows + 1) + detail + [status]
+    if model.mode == .help {
+      return top + filled(TopHelp.lines, to: layout.detailRows) + [status]
+    }
+    return top + filled(table, to: layout.rows + 1) + detail + [status]
   }
 
   private func filled(
@@ -173,7 +175,7 @@ package struct TopFrame {
   private var detail: [StyledLine] {
     let style = longMessage.map(\.style) ?? .dim
     var rest =
-      longMessage?.text ?? (model.mode == .help ? nil : model.list.selected)?.detail ?? ""
+      longMessage?.text ?? model.list.selected?.detail ?? ""
     return (1...layout.detail).map { line in
       if line == layout.detail { return StyledLine(rest, style).truncated(to: width) }
       let (first, others) = DisplayWidth.broken(rest, at: width)

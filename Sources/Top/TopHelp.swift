@@ -14,6 +14,7 @@ package enum TopHelp {
     ("u", "resume a job, queue or batch; unblock a host"),
     ("c", "cancel a job, or all of a queue, host or batch"),
     ("r", "retry a job; what failed of a queue, host, batch"),
+    ("v", "verify the file of a completed job"),
     ("+ -", "let a job have its turn sooner, or later"),
     ("d", "drain a worker: it hands over its work and exits"),
     ("", "c, d and r of many ask before they do it"),

@@ -56,7 +56,7 @@ package enum TopPane: Int, CaseIterable, Sendable {
     case .jobs:
       [
         (.pause, "pause"), (.resume, "resume"), (.cancel, "cancel"), (.retry, "retry"),
-        (.sooner, "sooner"), (.later, "later"),
+        (.verify, "verify"), (.sooner, "sooner"), (.later, "later"),
       ]
     }
   }

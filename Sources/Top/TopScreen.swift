@@ -32,6 +32,7 @@ package struct TopScreen {
   private static let pulse = Duration.milliseconds(100)
 
   private let withQueue: WithQueue
+  private let verify: TopAction.Verify
   private let describe: Describe
   private let environment = ProcessInfo.processInfo.environment
   private let terminal = RawTerminal()
@@ -43,9 +44,11 @@ package struct TopScreen {
   /// Watches `part` of the pool; nothing happens before ``run()``.
   package init(
     _ part: PoolPart, every interval: Duration, conninfo: String,
-    withQueue: @escaping WithQueue, describe: @escaping Describe
+    withQueue: @escaping WithQueue, verify: @escaping TopAction.Verify,
+    describe: @escaping Describe
   ) {
     self.withQueue = withQueue
+    self.verify = verify
     self.describe = describe
     let (events, input) = AsyncStream.makeStream(of: Event.self)
     (self.events, self.input) = (events, input)
@@ -145,10 +148,10 @@ package struct TopScreen {
 
   /// On a connection of its own: a large batch takes its time.
   private func perform(_ action: TopAction) {
-    Task { [withQueue, describe, input] in
+    Task { [withQueue, verify, describe, input] in
       do {
         let sentence = try await withQueue { queue in
-          try await action.perform(on: queue) { input.yield(.counted($0)) }
+          try await action.perform(on: queue, verify: verify) { input.yield(.counted($0)) }
         }
         input.yield(.done(sentence, isError: false))
       } catch {

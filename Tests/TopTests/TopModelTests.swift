@@ -209,13 +209,15 @@ struct TopModelTests {
 
 struct TopActionTests {
   private static let job = TopSubject.job(TopJob(12, path: "a/b.iso", state: .running))
+  private static let done = TopSubject.job(TopJob(13, path: "a/c.iso", state: .completed))
   private static let worker = TopSubject.worker(7, name: "worker 7 (host-a, pid 1)", running: 1)
   private static let failures = TopSubject.failures(error: "tls", host: "h")
 
   /// What each key means for each kind of row: nothing, at once, or a question.
   static let table: [(subject: TopSubject, key: Character, question: String??)] = [
     (job, "p", .some(nil)), (job, "u", .some(nil)), (job, "c", "Cancel job 12 (a/b.iso)?"),
-    (job, "r", nil), (job, "d", nil),
+    (job, "r", nil), (job, "d", nil), (job, "v", nil), (done, "v", .some(nil)), (done, "c", nil),
+    (.queue("q"), "v", nil), (.batch("b"), "v", nil), (worker, "v", nil), (failures, "v", nil),
     (.queue("q"), "p", .some(nil)), (.queue("q"), "u", .some(nil)),
     (.queue("q"), "c", "Cancel all jobs of queue q that have not ended?"),
     (.queue("q"), "r", "Retry all jobs of queue q that failed?"), (.queue("q"), "d", nil),

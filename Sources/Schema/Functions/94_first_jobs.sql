@@ -1,3 +1,44 @@
+-- The first jobs of all lanes. A lane's (priority, head) is a lower bound of its jobs: the lanes with the lowest bounds
+-- are read until no other lane can have an earlier job, so that the call does not read all that waits.
+CREATE OR REPLACE FUNCTION haul.first_ready(
+  p_interrupted boolean, p_queue integer, p_host integer, p_limit integer) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  v_lanes bigint := p_limit;
+  v_jobs bigint[];
+  v_more boolean;
+BEGIN
+  LOOP
+    WITH bound AS MATERIALIZED (
+      SELECT l.queue, l.host, l.instance, l.priority, l.head,
+        row_number() OVER (ORDER BY l.priority, l.head) AS place
+      FROM haul.lane l
+      WHERE l.head IS NOT NULL AND (l.instance <> 0) = p_interrupted
+        AND (p_queue IS NULL OR l.queue = p_queue) AND (p_host IS NULL OR l.host = p_host)
+      ORDER BY l.priority, l.head LIMIT v_lanes + 1),
+    early AS MATERIALIZED (
+      SELECT r.priority, r.job FROM bound b CROSS JOIN LATERAL (
+        SELECT r.priority, r.job FROM haul.ready r
+        WHERE r.queue = b.queue AND r.host = b.host AND r.instance = b.instance
+        ORDER BY r.priority, r.job LIMIT p_limit) r
+      WHERE b.place <= v_lanes
+      ORDER BY r.priority, r.job LIMIT p_limit)
+    SELECT ARRAY(SELECT e.job FROM early e ORDER BY e.priority, e.job),
+      EXISTS (SELECT FROM bound b WHERE b.place > v_lanes AND (
+        (SELECT count(*) FROM early) < p_limit
+        OR (b.priority, b.head) < (SELECT e.priority, e.job FROM early e ORDER BY e.priority DESC, e.job DESC LIMIT 1)))
+    INTO v_jobs, v_more;
+    EXIT WHEN NOT v_more;
+    v_lanes := v_lanes * 8;
+  END LOOP;
+  RETURN v_jobs;
+END
+$$;
+COMMENT ON FUNCTION haul.first_ready(boolean, integer, integer, integer) IS
+  'The ids of the first p_limit jobs that a worker could claim, by priority, the oldest first: those with a part file '
+  'on one machine (p_interrupted) or all others; of one queue or host, NULL = any.';
+
 -- Which jobs a list shows first. A list reads the rows of haul.jobs by these ids: to sort the view, all of it would be
 -- read.
 CREATE OR REPLACE FUNCTION haul.first_jobs(p_selector jsonb, p_limit integer) RETURNS bigint[]
@@ -30,15 +71,18 @@ BEGIN
           AND (v_batch IS NULL OR j.batch = v_batch) AND (v_queue IS NULL OR j.queue = v_queue)
           AND (v_host IS NULL OR j.host = v_host)
         ORDER BY o.job DESC LIMIT p_limit - cardinality(v_jobs));
+    ELSIF v_error IS NULL AND v_state IN ('interrupted', 'queued') AND v_ids IS NULL AND v_batch IS NULL THEN
+      v_jobs := v_jobs || haul.first_ready(
+        v_state = 'interrupted', v_queue, v_host, p_limit - cardinality(v_jobs));
     ELSIF v_error IS NULL THEN
       v_jobs := v_jobs || ARRAY(
         SELECT w.job FROM (
           SELECT l.job, l.queue, l.host, 'running'::haul.job_state AS state, 0 AS priority, l.started_at AS at
           FROM haul.lease l
           UNION ALL
-          SELECT r.job, r.queue, r.host, CASE WHEN r.instance <> 0 THEN 'interrupted' ELSE 'queued' END::haul.job_state,
-            r.priority, NULL
-          FROM haul.ready r
+          SELECT r.job, r.queue, r.host, 'interrupted', r.priority, NULL FROM haul.ready r WHERE r.instance <> 0
+          UNION ALL
+          SELECT r.job, r.queue, r.host, 'queued', r.priority, NULL FROM haul.ready r WHERE r.instance = 0
           UNION ALL
           SELECT s.job, s.queue, s.host, 'scheduled', 0, s.run_at FROM haul.scheduled s
           UNION ALL
@@ -56,5 +100,6 @@ $$;
 COMMENT ON FUNCTION haul.first_jobs(jsonb, integer) IS
   'The ids of the first p_limit jobs of a selector ({} = all), in the order of a list: running, interrupted, queued, '
   'scheduled, paused, failed, cancelled, completed. Those that wait come as they start: by priority, the oldest first, '
-  'and scheduled ones by their time. Of those that have ended the newest come first. Reads all that waits, and of a '
-  'large pool all that has ended where few of it are selected. Raises HA003 and HA004 as check_selector().';
+  'and scheduled ones by their time. Of those that have ended the newest come first. Reads all that waits where a '
+  'batch is selected, and of a large pool all that has ended where few of it are selected. '
+  'Raises HA003 and HA004 as check_selector().';

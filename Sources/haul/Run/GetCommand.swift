@@ -238,6 +238,12 @@ struct GetCommand: HaulCommand {
   private func requireKinds() throws(ExitError) {
     var isDirectory = false
     if let output {
+      if output == "-" {
+        throw ExitError(
+          .usage,
+          "Haul writes to files, not to standard output. Name the file; for one that is named - say -o ./-."
+        )
+      }
       let (parent, name) = place
       let path = "\(parent)/\(name ?? "")"
       if output.hasSuffix("/")

@@ -1,3 +1,4 @@
+import Arguments
 import HaulTransfer
 import JobQueue
 import Stores
@@ -12,14 +13,15 @@ struct VerifyRun {
   /// Whether the jobs of missing and damaged files are queued again.
   let requeues: Bool
   let found: VerifyStores
-  let progress: VerifyProgress
+  /// nil where nobody watches.
+  let progress: VerifyProgress?
   var tally = VerifyTally()
 
   /// Compares them all. `countsFirst`: counts them before, for the progress.
   mutating func compare(countsFirst: Bool) async throws {
     if countsFirst {
       let total = try await queue.fileTotals(selection, in: found.names)
-      progress.show { $0.begin(total, at: .now) }
+      progress?.show { $0.begin(total, at: .now) }
     }
     let queues = Set(try await queue.queues().map(\.queue))
     var before = Int64.max
@@ -29,6 +31,25 @@ struct VerifyRun {
       before = last.job
       for file in files { try await compare(file, queues) }
     }
+  }
+
+  /// Compares the file of one completed job with its record, and says that it is right.
+  /// - Throws: where it is not right, or not in a store of this machine.
+  static func verify(job: Int64, in queue: JobQueue) async throws -> String {
+    var selector = JobSelector()
+    selector.ids = [job]
+    var run = VerifyRun(
+      queue: queue, selection: FileSelection(selector), requeues: false,
+      found: try VerifyStores([], among: try await queue.stores()), progress: nil)
+    try await run.compare(countsFirst: false)
+    if let fault = run.tally.faults.first {
+      throw ExitError(.failed, "job \(job): the file is not as recorded: \(fault.fault)")
+    }
+    guard run.tally.looked > 0 else {
+      throw ExitError(.failed, "job \(job): its store is not on this machine")
+    }
+    return "job \(job): the file is as recorded; compared by "
+      + (run.tally.byDigest > 0 ? "digest" : "length alone")
   }
 
   /// `queues` are the names of those that exist.
@@ -43,7 +64,7 @@ struct VerifyRun {
     let (verdict, verifier) = await verdict(verifiers, path, file.bytes, digest)
     let mayBeElsewhere = selection.jobs.ids == nil && found.isIncomplete(file.store)
     tally.add(file, verdict, mayBeElsewhere: mayBeElsewhere)
-    progress.show { [faults = tally.faults.count] pace in
+    progress?.show { [faults = tally.faults.count] pace in
       pace.end(bytes: digest == nil ? 0 : file.bytes, faults: faults, at: .now)
     }
     guard requeues, verdict.isDamaged, tally.faults.last?.job == file.job else { return }
@@ -76,7 +97,7 @@ struct VerifyRun {
     _ verifier: FileVerifier, _ path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?
   ) async -> FileVerifier.Verdict {
     await verifier.look(at: path, length: length, digest: digest) { [progress] bytes in
-      progress.show { $0.read(bytes, at: .now) }
+      progress?.show { $0.read(bytes, at: .now) }
     }
   }
 }

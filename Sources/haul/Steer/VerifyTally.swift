@@ -79,7 +79,7 @@ struct VerifyTally: Sendable {
         "did not compare \(counted(elsewhere, "file")): not on this machine, perhaps on another one with a disk of the same store"
       )
     }
-    if unreadable > 0 { notes.append("could not read \(counted(unreadable, "file"))") }
+    if unreadable > 0, damaged > 0 { notes.append("could not read \(counted(unreadable, "file"))") }
     if let sample { notes.append("looked at a random sample of \(sample) of the files") }
     return notes
   }
@@ -92,6 +92,7 @@ struct VerifyTally: Sendable {
 
   /// `2 of 300 files are not as recorded; 2 jobs queued again; 298 files are …`
   var failures: String {
+    if damaged == 0 { return "\(counted(unreadable, "file")) cannot be read; \(sentence)." }
     let again =
       (requeued > 0 ? "; \(counted(requeued, "job")) queued again" : "")
       + (queueless > 0

@@ -13,7 +13,7 @@ struct TopCommand: HaulCommand {
     database does not permit is said, and harms nothing.
 
     Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs / finds a text in paths and URLs, f shows \
-    only jobs of a state, b and o only those of the row's batch or host, + and - change a job's priority, and > goes to older jobs.
+    only jobs of a state, b and o only those of the row's batch or host, v compares a finished file with its recorded length and digest, + and - change a job's priority, and > goes to older jobs.
 
     With --queue or --batch the figures, what runs, queues, batches and jobs are narrowed; hosts, workers and failures are the pool's. \
     Should it ever be killed without a chance to tidy up (SIGKILL), 'reset' mends the terminal.
@@ -50,6 +50,7 @@ struct TopCommand: HaulCommand {
     try await TopScreen(
       part, every: interval, conninfo: database.conninfo,
       withQueue: { [database] in try await database.withQueue($0) },
+      verify: { try await VerifyRun.verify(job: $1, in: $0) },
       describe: { ExitError(from: $0, role: $1).message ?? "it failed" }
     ).run()
   }

@@ -175,6 +175,7 @@ extension GetPlace {
       ),
       (["-o", "other", "--tree"] + origin.urls("one"), "do not go together"),
       (["-o", "a"] + origin.urls("one"), "a is a directory; for the directory say -d a."),
+      (["-o", "-"] + origin.urls("one"), "for one that is named - say -o ./-."),
       (["-o", "new/"] + origin.urls("one"), "new/ is a directory; for the directory say -d new/."),
       (["--name", "other"] + origin.urls("one"), "-o names the file, with its directory."),
     ] {

@@ -208,6 +208,16 @@ import Testing
           "haul verify: could not read 2 files",
           "haul verify: 2 of 3 files are not as recorded; 1 job queued again; 1 file is as recorded: 1 compared by digest, 0 by length alone; 2 files not compared.",
         ])
+      // Of files that cannot be read it is not said that they are damaged.
+      let closed: Int64 = try await pool.value("SELECT job FROM haul.jobs WHERE path = 'closed'")
+      let unreadable = try await OrdinaryUser.run(
+        ["verify", "\(closed)", "--store", "\(HaulPool.store)=\(root)"],
+        environment: ["HAUL_DATABASE_URL": relay.conninfo])
+      #expect(unreadable.exit == .code(1))
+      #expect(
+        unreadable.standardError == [
+          "haul verify: 1 file cannot be read; 0 files are as recorded: 0 compared by digest, 0 by length alone; 1 file not compared."
+        ])
       #expect(
         try await pool.values("SELECT path FROM haul.jobs WHERE state = 'queued'") == ["short"])
       #expect(

@@ -38,6 +38,7 @@ struct TopJobsTests {
         rows.contains { $0.contains("films/") && $0.contains(" completed") }
       }
       try await stage.line(containing: "Nothing runs.")
+      try await verify(stage, pool)
       try await screen.type("q")
       try await screen.wait(for: "the exit code") { $0.rows.contains("exit 0") }
       try await stage.expectHome()
@@ -70,6 +71,20 @@ struct TopJobsTests {
     try await stage.rows("the job as it goes on") { rows in
       rows.contains { $0.hasPrefix("STATE") && $0.hasSuffix("running") }
     }
+  }
+
+  /// Compares a finished file from the list, and once more when it is gone.
+  private func verify(_ stage: TopStage, _ pool: HaulPool) async throws {
+    try await stage.screen.type("7", "/two", "Enter")
+    try await stage.rows("the finished job") { rows in
+      rows.contains { $0.contains("films/two") && $0.contains(" completed ") }
+        && rows.contains { $0.hasSuffix("/two: 1") }
+    }
+    try await stage.screen.type("v")
+    try await stage.line(containing: "the file is as recorded; compared by digest")
+    try FileManager.default.removeItem(atPath: pool.directory + "/films/two")
+    try await stage.screen.type("v")
+    try await stage.line(containing: "the file is not as recorded: missing")
   }
 
   /// Whether three jobs that run are listed, and the one that has failed.

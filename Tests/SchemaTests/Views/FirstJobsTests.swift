@@ -1,0 +1,92 @@
+import JobModel
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// The order in which `haul jobs` lists jobs: what runs, then what waits in the order in which it starts, then what has ended.
+struct FirstJobsTests {
+  /// The order, from the tables alone.
+  private static let order = """
+    SELECT j.job FROM haul.jobs j
+    LEFT JOIN haul.lease l USING (job) LEFT JOIN haul.ready r USING (job)
+    LEFT JOIN haul.scheduled s USING (job) LEFT JOIN haul.held h USING (job)
+    WHERE ($1::text IS NULL OR j.state::text = $1) AND ($2::text IS NULL OR j.host = $2)
+      AND ($3::text IS NULL OR j.batch = $3)
+    ORDER BY array_position(
+        '{running,interrupted,queued,scheduled,paused,failed,cancelled,completed}', j.state::text),
+      CASE WHEN j.state::text IN ('failed', 'cancelled', 'completed') THEN -j.job END,
+      coalesce(r.priority, h.priority, 0), coalesce(l.started_at, s.run_at, h.run_at) NULLS FIRST, j.job
+    LIMIT $4
+    """
+
+  private func check(_ pool: Pool, _ selector: JobSelector, _ host: String?, _ batch: String?)
+    async throws
+  {
+    for limit in [1, 2, 3, 7, 1000] {
+      let wanted: [Int64] = try await pool.column(
+        Self.order, [selector.state?.rawValue, host, batch, limit])
+      let listed = try await pool.jobs.firstJobs(selector, limit: limit).map(\.job)
+      #expect(listed == wanted, "\(selector), \(limit) jobs")
+    }
+  }
+
+  private func checkAll(_ pool: Pool, hosts: [String], batch: String) async throws {
+    for state in [nil] + JobState.known.map({ $0 }) {
+      var selector = JobSelector()
+      selector.state = state
+      try await check(pool, selector, nil, nil)
+      for host in hosts {
+        selector.host = host
+        try await check(pool, selector, host, nil)
+      }
+      selector.host = nil
+      selector.batch = batch
+      try await check(pool, selector, nil, batch)
+    }
+  }
+
+  @Test func `every state has its place`() async throws {
+    try await Pool.open { pool in
+      try await LivelyPool.fill(pool)
+      try await checkAll(pool, hosts: ["slow.test"], batch: "films")
+    }
+  }
+
+  @Test func `jobs of many hosts come as they start, whatever has happened to their lanes`()
+    async throws
+  {
+    try await Pool.open { pool in
+      var random = SplitMix(state: 7)
+      let hosts = (1...30).map { "h\($0).test" }
+      for round in 0..<6 {
+        for host in hosts.shuffled(using: &random).prefix(12) {
+          try await pool.submit(Int.random(in: 1...3, using: &random), to: host, batch: "some")
+        }
+        // A lane's bound may be lower than what is left in it.
+        let ids: [Int64] = try await pool.column("SELECT job FROM haul.ready ORDER BY job")
+        var selector = JobSelector()
+        selector.ids = Array(ids.shuffled(using: &random).prefix(4))
+        _ = try await pool.jobs.prioritize(selector, to: Int.random(in: 1...9, using: &random))
+        selector.ids = Array(ids.shuffled(using: &random).prefix(3))
+        _ = try await pool.jobs.control(round % 2 == 0 ? .pause : .cancel, selector)
+        try await checkAll(pool, hosts: Array(hosts.prefix(2)), batch: "some")
+      }
+    }
+  }
+
+  @Test func `a page does not read all that waits`() async throws {
+    try await Pool.open { pool in
+      for host in ["a.test", "b.test", "c.test"] { try await pool.submit(5000, to: host) }
+      let session = try await pool.connect()
+      try await session.script("BEGIN; SELECT haul.first_jobs('{}', 50)")
+      let read = try await session.query(
+        """
+        SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint
+        FROM pg_stat_xact_user_tables WHERE relname = 'ready'
+        """
+      )[0].decode(0, as: Int64.self)
+      #expect((50...1000).contains(read), "\(read) rows")
+    }
+  }
+}
