@@ -1,6 +1,6 @@
-/// An amount of data in bytes, at least 0: `64MiB` (powers of 1024), `1GB` (powers of 1000), or a
-/// plain number. Units are read without regard to case; `K`, `M`, `G` alone are refused because
-/// programs disagree about them.
+/// An amount of data in bytes, at least 0: `64MiB` or `64M` (powers of 1024), `1GB` (powers of 1000), or a plain number.
+///
+/// Case does not matter. `K`, `M`, `G` and `T` alone are powers of 1024, as in curl, wget, aria2 and rclone.
 package struct ByteCount: OptionValue, Hashable, Comparable {
   /// The amount.
   package var bytes: Int64
@@ -20,10 +20,17 @@ package struct ByteCount: OptionValue, Hashable, Comparable {
     var rest = argument[...]
     guard let number = rest.takeDigits() else { return nil }
     let name = rest.isEmpty ? "b" : rest.lowercased()
-    guard let unit = Self.units.first(where: { $0.name.lowercased() == name }) else { return nil }
+    guard let unit = Self.units.first(where: { Self.spellings(of: $0.name).contains(name) })
+    else { return nil }
     let (product, overflow) = number.multipliedReportingOverflow(by: unit.bytes)
     if overflow { return nil }
     bytes = product
+  }
+
+  /// How users write a unit, in lower case.
+  private static func spellings(of unit: String) -> [String] {
+    let name = unit.lowercased()
+    return name.hasSuffix("ib") ? [name, String(name.prefix(2)), String(name.prefix(1))] : [name]
   }
 
   /// In the largest unit that says it exactly.

@@ -15,6 +15,8 @@ package protocol Command: Sendable {
   /// Options that other programs have and this command has not, as typed, and what to do here instead: one or two
   /// sentences.
   static var habits: [String: String] { get }
+  /// What to add where an option's value is refused, by the option as typed: a sentence.
+  static var remarks: [String: String] { get }
 
   /// All defaults.
   init()
@@ -32,6 +34,7 @@ extension Command {
   package static var options: [Option<Self>] { [] }
   package static var operands: [Operand<Self>] { [] }
   package static var habits: [String: String] { [:] }
+  package static var remarks: [String: String] { [:] }
 
   /// The options of a group this command holds at `path`.
   package static func group<Group: OptionGroup>(

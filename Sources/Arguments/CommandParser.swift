@@ -40,16 +40,27 @@ struct CommandParser<C: Command> {
   ) throws(ParseExit) {
     let spec = option.spec
     if let given {
-      if spec.placeholder != nil, !spec.repeats, given.count > 1 {
-        throw .usage("option '\(given[1].name)' is given more than once: it takes one value.")
-      }
-      try set(option.setter, given.map(\.value), to: &command) { wrong in
-        let name = given.first { $0.value == wrong }?.name ?? "--\(spec.long)"
-        return "option '\(name)'"
+      do throws(ParseExit) {
+        try apply(option, given, spec, to: &command)
+      } catch .usage(let message) {
+        let remark = given.compactMap { C.remarks[$0.name] }.first
+        throw .usage([message, remark].compactMap(\.self).joined(separator: " "))
       }
     } else if let name = spec.environment, let text = environment[name], !text.isEmpty {
       let texts = spec.repeats ? text.split(separator: ",").map(String.init) : [text]
       try set(option.setter, texts, to: &command) { _ in "environment variable \(name)" }
+    }
+  }
+
+  private func apply(
+    _ option: Option<C>, _ given: [Given], _ spec: OptionSpec, to command: inout C
+  ) throws(ParseExit) {
+    if spec.placeholder != nil, !spec.repeats, given.count > 1 {
+      throw .usage("option '\(given[1].name)' is given more than once: it takes one value.")
+    }
+    try set(option.setter, given.map(\.value), to: &command) { wrong in
+      let name = given.first { $0.value == wrong }?.name ?? "--\(spec.long)"
+      return "option '\(name)'"
     }
   }
 

@@ -6,15 +6,19 @@ package struct CommandTree: Sendable {
   /// The version that `--version` prints after the name.
   package let version: String
   private let versionLines: @Sendable () -> [String]
+  /// Commands of other programs, and what they are called here.
+  private let synonyms: [String: String]
 
   /// A program whose commands stand in `sections`.
   package init(
     name: String, version: String, versionLines: @escaping @Sendable () -> [String] = { [] },
+    synonyms: [String: String] = [:],
     _ abstract: String, discussion: String = "", _ sections: [CommandSection]
   ) {
     root = CommandNode(group: name, abstract, discussion, [.version, .help], sections)
     self.version = version
     self.versionLines = versionLines
+    self.synonyms = synonyms
   }
 
   /// What a command line asks for.
@@ -97,8 +101,11 @@ package struct CommandTree: Sendable {
       if let child = node.children.first(where: { $0.name == name }) { return (child, lexer.rest) }
       var message = "unknown command \(quoted(name))."
       let names = node.children.filter { !$0.isHidden }.map(\.name)
-      if let near = Suggestion.nearest(to: name, among: names) {
+      let synonym = node.name == root.name ? synonyms[name] : nil
+      if let near = synonym ?? Suggestion.nearest(to: name, among: names) {
         message += " Did you mean '\(near)'?"
+      } else if names.count == 1, Int(name) != nil {
+        message += " Did you mean '\(names[0]) \(name)'?"
       } else if name == "list", let lister = root.children.first(where: { isLister($0, of: node) })
       {
         message += " Did you mean '\(root.name) \(lister.name)'?"

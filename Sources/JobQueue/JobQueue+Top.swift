@@ -1,3 +1,4 @@
+import JobModel
 import Postgres
 
 /// What somebody looks at: the whole pool, one queue or one batch.
@@ -102,6 +103,23 @@ package struct TransferRow: Sendable, Equatable {
   }
 }
 
+/// The workers of a pool that have not ended.
+package struct PoolWorkers: Sendable, Equatable {
+  package var count: Int
+  /// Those that are silent, or cannot write to a store.
+  package var troubled: Int
+
+  package init(count: Int, troubled: Int) {
+    self.count = count
+    self.troubled = troubled
+  }
+
+  package init(of rows: [WorkerRow]) {
+    self.init(
+      count: rows.count, troubled: rows.count { $0.trouble != nil || $0.state == .silent })
+  }
+}
+
 /// Jobs that neither run nor have ended.
 package struct PoolWaiting: Sendable, Equatable {
   /// Jobs that may start without an operator. Of a batch that is not paused as a whole, all waiting jobs count.
@@ -144,6 +162,14 @@ extension JobQueue {
     return PoolFigures(
       running: try row.decode(0), rate: try row.decode(1), completed: try row.decode(2),
       failed: try row.decode(3), time: try row.decode(4))
+  }
+
+  /// How often jobs failed in the last hour, those too that were queued again since.
+  package func failedLately() async throws -> Int64 {
+    try await call(
+      """
+      SELECT coalesce(sum(t.failed), 0)::bigint FROM haul.throughput t WHERE t.minute > now() - interval '1 hour'
+      """, [])
   }
 
   /// The session that holds the leader's lock (session_lock(0) in 20_register.sql); nil where none does.

@@ -55,3 +55,21 @@ extension WorkerRow {
     running > concurrency ? "\(concurrency)+\(running - concurrency)" : "\(running)"
   }
 }
+
+extension [WorkerRow] {
+  /// That no other live worker can take the jobs of `worker`, as a warning; nil where one can, or there is nothing to take.
+  package func warning(without worker: WorkerRow) -> String? {
+    let isFree = { (names: [String]?, others: [String]?) in
+      guard let names, let others else { return true }
+      return !Set(names).isDisjoint(with: others)
+    }
+    let canTake = contains {
+      $0.worker != worker.worker && $0.state == .alive
+        && !Set($0.stores ?? []).isDisjoint(with: worker.stores ?? [])
+        && isFree($0.queues, worker.queues)
+    }
+    guard worker.running > 0, !canTake else { return nil }
+    return
+      "no other live worker has a store and a queue of \(worker.name); its jobs wait until one starts"
+  }
+}

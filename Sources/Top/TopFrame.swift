@@ -82,7 +82,8 @@ package struct TopFrame {
     if age >= max(model.interval * 3, .seconds(5)) {
       return StyledLine("no answer for \(HumanFormat.age(age))", .yellow)
     }
-    var line = StyledLine()
+    var line = workers
+    if model.leader != nil, line.width > 0 { line.append("  ") }
     switch model.leader {
     case nil: break
     case .some(nil): line.append("no leader", .yellow)
@@ -92,6 +93,14 @@ package struct TopFrame {
     }
     line.append(line.width > 0 ? "  \(figures.time)" : figures.time)
     return line
+  }
+
+  /// What an operator must know of the workers whatever the list is.
+  private var workers: StyledLine {
+    guard let workers = model.workers else { return StyledLine() }
+    if workers.count == 0 { return StyledLine("no worker", .red) }
+    if workers.troubled == 0 { return StyledLine() }
+    return StyledLine("\(workers.troubled) of \(counted(workers.count, "worker")) in trouble", .red)
   }
 
   private var figures: StyledLine {
@@ -106,13 +115,12 @@ package struct TopFrame {
     if model.part == .all { add(Self.decimal(model.filesRate), "files/s", .bold) }
     add("\(figures.running)", "running", .bold)
     if let waiting = model.waiting {
-      // What is paused is told where nothing else waits: the line is short.
-      waiting.jobs == 0 && waiting.paused > 0
-        ? add("\(waiting.paused)", "paused", .yellow) : add("\(waiting.jobs)", "waiting", .bold)
+      if waiting.jobs > 0 || waiting.paused == 0 { add("\(waiting.jobs)", "waiting", .bold) }
+      if waiting.paused > 0 { add("\(waiting.paused)", "paused", .yellow) }
     }
     if model.part == .all && figures.failed > 0 {
-      let word = figures.failed == 1 ? "failure" : "failures"
-      add("\(figures.failed)", "\(word) in the last hour", .red)
+      // Jobs that were queued again since count too; so it is not the number of failed jobs.
+      add("failed \(counted(Int(clamping: figures.failed), "time"))", "in 1 h", .red)
     }
     return line
   }

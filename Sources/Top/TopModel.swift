@@ -61,6 +61,7 @@ package struct TopModel: Sendable {
   /// The leader; nil until it is known, and nil within if there is none.
   package var leader: PoolLeader??
   package var waiting: PoolWaiting?
+  package var workers: PoolWorkers?
   package private(set) var rates: [Double] = []
   private var filesMeter = RateMeter()
 

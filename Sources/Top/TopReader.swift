@@ -16,6 +16,7 @@ package final class TopReader: Sendable {
     case figures(PoolFigures)
     case leader(PoolLeader?)
     case waiting(PoolWaiting)
+    case workers(PoolWorkers)
     case rows(TopPane, TopPage)
     /// What a search for jobs has found.
     case jobs(TopSearch, TopPage)
@@ -176,7 +177,7 @@ package final class TopReader: Sendable {
 
   /// What is read now and then.
   private enum Source: Hashable {
-    case leader, waiting
+    case leader, waiting, workers
     case pane(TopPane)
     case jobs(TopSearch)
     case detail(Int64)
@@ -184,7 +185,7 @@ package final class TopReader: Sendable {
     /// Between two reads at least.
     func pace(_ interval: Duration) -> Duration {
       switch self {
-      case .leader, .waiting: max(interval, .seconds(5))
+      case .leader, .waiting, .workers: max(interval, .seconds(5))
       case .pane, .jobs, .detail: interval
       }
     }
@@ -192,7 +193,7 @@ package final class TopReader: Sendable {
     /// Whether there are only a few of its kind.
     var isLasting: Bool {
       switch self {
-      case .leader, .waiting, .pane: true
+      case .leader, .waiting, .workers, .pane: true
       case .jobs, .detail: false
       }
     }
@@ -218,7 +219,7 @@ package final class TopReader: Sendable {
         defer { isChanged = false }
         return isChanged
       }
-      for source in (shown.map { [$0] } ?? []) + [.leader, .waiting] {
+      for source in (shown.map { [$0] } ?? []) + [.leader, .waiting, .workers] {
         let asked = clock.now
         if let wait = due[source], asked < wait, !isChanged || source != shown { continue }
         let begun = try await attempt(session, query.pane) { queue in
@@ -240,6 +241,8 @@ package final class TopReader: Sendable {
     switch source {
     case .leader: tell(.leader(try await queue.poolLeader()))
     case .waiting: tell(.waiting(try await queue.waiting(in: part)))
+    case .workers:
+      tell(.workers(PoolWorkers(of: try await queue.workers(includingGone: false))))
     case .pane(let pane): tell(.rows(pane, Self.page(try await rows(of: pane, from: queue))))
     case .jobs(let search): tell(.jobs(search, try await jobs(search, from: queue)))
     case .detail(let job):

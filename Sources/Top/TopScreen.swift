@@ -169,6 +169,7 @@ extension TopModel {
     case .figures(let figures): load(figures, at: now)
     case .leader(let leader): self.leader = .some(leader)
     case .waiting(let jobs): waiting = jobs
+    case .workers(let workers): self.workers = workers
     case .rows(let pane, let page): load(page, of: pane, at: now)
     case .jobs(let search, let page): load(page, of: search, at: now)
     case .detail(let job, let report): load(report, of: job)

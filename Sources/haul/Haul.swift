@@ -9,8 +9,22 @@ import JobQueue
 enum Haul {
   static let version = JobQueue.programVersion
 
+  /// What users of other programs type.
+  static let synonyms = [
+    "unpause": "resume", "continue": "resume", "unhold": "resume", "hold": "pause",
+    "status": "check", "info": "check", "health": "check", "doctor": "check",
+    "ls": "jobs", "list": "jobs", "log": "why", "logs": "why", "explain": "why",
+    "add": "submit", "enqueue": "submit", "push": "submit",
+    "download": "get", "fetch": "get", "copy": "get",
+    "rm": "cancel", "remove": "cancel", "delete": "cancel", "kill": "cancel", "abort": "cancel",
+    "requeue": "retry", "rerun": "retry", "start": "up", "serve": "up", "server": "up",
+    "monitor": "top", "dashboard": "top", "ui": "top", "setup": "migrate", "init": "migrate",
+    "upgrade": "migrate", "errors": "failures", "events": "history", "audit": "history",
+    "compare": "verify", "stats": "metrics",
+  ]
+
   static let tree = CommandTree(
-    name: "haul", version: version, versionLines: { versionLines },
+    name: "haul", version: version, versionLines: { versionLines }, synonyms: synonyms,
     "Download long lists of URLs with a pool of workers.",
     discussion: """
       Workers on any number of machines claim jobs from a PostgreSQL database, download them and \
@@ -63,7 +77,8 @@ enum Haul {
           CommandNode(
             group: "batch", "Show batches and wait for them.",
             [CommandNode(BatchShowCommand.self), CommandNode(BatchWaitCommand.self)]),
-          CommandNode(FailuresCommand.self), CommandNode(MetricsCommand.self),
+          CommandNode(FailuresCommand.self), CommandNode(HistoryCommand.self),
+          CommandNode(MetricsCommand.self),
         ]),
       CommandSection(
         "STEER",

@@ -107,8 +107,8 @@ struct CommandTests {
       "haul worker: option '--log-format' must be text or json, not 'jsno'. Did you mean 'json'?"
     ),
     (
-      "worker --limit-rate 1G",
-      "haul worker: option '--limit-rate' must be a size such as 64MiB or 1GB, not '1G'."
+      "worker --limit-rate 1.5G",
+      "haul worker: option '--limit-rate' must be a size such as 64MiB or 1GB, not '1.5G'."
     ),
     ("stroe init", "haul: unknown command 'stroe'. Did you mean 'store'?"),
     ("worker high", "haul worker: operand <priority> must be a whole number, not 'high'."),

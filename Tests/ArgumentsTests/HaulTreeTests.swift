@@ -64,6 +64,45 @@ struct HaulTreeTests {
     }
   }
 
+  @Test func `commands of other programs lead to those of Haul`() {
+    let names = Set(Haul.tree.root.children.map(\.name))
+    for (word, name) in Haul.synonyms {
+      #expect(!names.contains(word) && names.contains(name), "\(word)")
+    }
+  }
+
+  @Test(arguments: [
+    ("unpause --batch a", "unknown command 'unpause'. Did you mean 'resume'?"),
+    ("rescue 4", "unknown command '4'. Did you mean 'worker 4'?"),
+    (
+      "get -c http://h/a",
+      "option '-c' must be a whole number from 1 to 256, not 'http://h/a'. Haul always continues a partial file; here -c is short for --concurrency."
+    ),
+    (
+      "get -j4 -c 5 http://h/a",
+      "option '-c' is given more than once: it takes one value. Haul always continues a partial file; here -c is short for --concurrency."
+    ),
+    (
+      "get --limit-rate x http://h/a",
+      "option '--limit-rate' must be bytes per second, at least 1, such as 10M or 512K, not 'x'."
+    ),
+  ])
+  func `what other programs would take is answered`(line: String, answer: String) {
+    let words = line.split(separator: " ").map(String.init)
+    guard case .usage(let message, _) = Haul.tree.resolve(words, environment: [:]) else {
+      Issue.record("\(line) is taken")
+      return
+    }
+    #expect(message == answer)
+  }
+
+  @Test func `a rate may be written as other programs write it`() {
+    for text in ["2M", "2m", "2MiB", "2MiB/s", "2M/s", "2097152"] {
+      #expect(RateArgument(argument: text)?.rate.bytes == 2 << 20, "\(text)")
+    }
+    for text in ["0", "/s", "2M/m", ""] { #expect(RateArgument(argument: text) == nil, "\(text)") }
+  }
+
   @Test func `a queue takes every option of its jobs, and none for it`() {
     let settable = Set(QueueSetCommand.options.map(\.spec.long))
     let submitted =

@@ -34,7 +34,12 @@ struct OptionValueTests {
     #expect(ByteCount(bytes: bytes).argument == spelled)
   }
 
-  @Test(arguments: ["", "1G", "1.5GiB", "-1", "MiB", "1 MiB", "9999999999TiB"])
+  @Test(arguments: [("2M", "2MiB"), ("500k", "500KiB"), ("1G", "1GiB"), ("2Mi", "2MiB")])
+  func `a size may be written as other programs write it`(text: String, spelled: String) {
+    #expect(ByteCount(argument: text)?.argument == spelled)
+  }
+
+  @Test(arguments: ["", "1I", "1.5GiB", "-1", "MiB", "1 MiB", "1MM", "9999999999TiB"])
   func `anything else is not a size`(text: String) {
     #expect(ByteCount(argument: text) == nil)
   }

@@ -112,9 +112,9 @@ struct TopFrameTests {
 
   @Test func `what is narrowed leaves out what is only known of the pool`() throws {
     let all = text(try Sample.model(80, 24))
-    #expect(all.contains("files/s") && all.contains("  2 failures in the last hour\n"))
+    #expect(all.contains("files/s") && all.contains("  failed 2 times in 1 h\n"))
     let batch = text(try Sample.model(80, 24, part: .batch("monday")))
-    #expect(!batch.contains("files/s") && !batch.contains("failures in"))
+    #expect(!batch.contains("files/s") && !batch.contains("failed 2"))
     #expect(batch.contains("batch monday"))
   }
 
@@ -163,7 +163,21 @@ struct TopFrameTests {
     model.waiting = PoolWaiting(paused: 20)
     #expect(text(model).contains("20 paused") && !text(model).contains(" waiting "))
     model.waiting = PoolWaiting(jobs: 1, paused: 20)
-    #expect(text(model).contains("1 waiting") && !text(model).contains("20 paused"))
+    #expect(text(model).contains("1 waiting  20 paused"))
+  }
+
+  @Test func `the head tells of workers that are missing or in trouble`() throws {
+    var model = try Sample.model(80, 24)
+    for (workers, words) in [
+      (PoolWorkers(count: 3, troubled: 0), nil),
+      (PoolWorkers(count: 0, troubled: 0), "no worker  a coo"),
+      (PoolWorkers(count: 1, troubled: 1), "1 of 1 worker in trouble  a coo"),
+      (PoolWorkers(count: 3, troubled: 2), "2 of 3 workers in trouble  a coo"),
+    ] {
+      model.workers = workers
+      let head = text(model).prefix { $0 != "\n" }
+      #expect(words.map(head.contains) ?? !head.contains("worker"), "\(head)")
+    }
   }
 
   @Test func `with ASCII alone`() throws {

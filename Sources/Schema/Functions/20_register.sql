@@ -185,10 +185,12 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS
 BEGIN
   PERFORM haul.require_read_committed();
   UPDATE haul.worker SET draining = true WHERE id = p_worker AND stopped_at IS NULL AND expires_at > clock_timestamp();
-  IF FOUND THEN
-    PERFORM pg_notify('haul', 'workers:' || p_worker);
+  IF NOT FOUND THEN
+    RETURN false;
   END IF;
-  RETURN FOUND;
+  PERFORM pg_notify('haul', 'workers:' || p_worker);
+  PERFORM haul.note_operation('drain', 'worker ' || p_worker);
+  RETURN true;
 END
 $$;
 COMMENT ON FUNCTION haul.drain_worker(bigint) IS

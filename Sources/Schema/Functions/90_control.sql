@@ -197,6 +197,7 @@ BEGIN
     changed := cardinality(CASE p_what WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END);
     more := changed > 0 OR haul.live_jobs(p_selector, p_what, 1) <> '{}';
   END IF;
+  PERFORM haul.note_operation(p_what, haul.selector_text(p_selector), changed);
 END
 $$;
 COMMENT ON FUNCTION haul.take_out(text, jsonb, integer, bigint) IS
@@ -281,6 +282,7 @@ BEGIN
     FROM jsonb_to_recordset(v_moved -> 'ready') AS m(queue integer))) WHERE v_moved -> 'ready' <> '[]';
   changed := v_back + (v_moved ->> 'count')::integer;
   more := changed > 0;
+  PERFORM haul.note_operation('resume', haul.selector_text(p_selector), changed);
 END
 $$;
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS
@@ -302,6 +304,7 @@ BEGIN
   changed := cardinality(v_jobs);
   more := changed > 0;
   PERFORM haul.move_to_priority(v_jobs, p_priority) WHERE changed > 0;
+  PERFORM haul.note_operation('prioritize', format('%s, to %s', haul.selector_text(p_selector), p_priority), changed);
 END
 $$;
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS

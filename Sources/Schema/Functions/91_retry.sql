@@ -30,6 +30,7 @@ BEGIN
   v_jobs := haul.requeue(v_jobs, true);
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
+  PERFORM haul.note_operation('verify --requeue', 'files that are not as recorded', cardinality(v_jobs));
   RETURN cardinality(v_jobs);
 END
 $$;
@@ -87,6 +88,7 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:all');
   changed := cardinality(v_jobs) + v_due + v_back;
   more := cardinality(v_ended) = p_limit OR v_back = p_limit;
+  PERFORM haul.note_operation('retry', haul.selector_text(p_selector), changed);
 END
 $$;
 COMMENT ON FUNCTION haul.retry(jsonb, integer, bigint, text, timestamptz) IS

@@ -80,6 +80,9 @@ BEGIN
       SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
   PERFORM pg_notify('haul', 'queues:' || v_queue.id);
+  PERFORM haul.note_operation('queue set', format('queue %s: %s', p_name, coalesce(nullif(concat_ws(', ',
+    CASE WHEN p_settings - 'defaults' <> '{}' THEN (p_settings - 'defaults')::text END,
+    'defaults ' || (SELECT string_agg(k, ' ') FROM jsonb_object_keys(p_settings -> 'defaults') AS k)), ''), 'no change')));
 END
 $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
@@ -105,6 +108,7 @@ BEGIN
     RAISE EXCEPTION 'jobs of the queue "%" still wait or run', p_name USING ERRCODE = 'HA004',
       HINT = format('Wait for them, or end them with ''haul cancel --queue %s'' first.', p_name);
   END IF;
+  PERFORM haul.note_operation('queue delete', 'queue ' || p_name);
 END
 $$;
 COMMENT ON FUNCTION haul.delete_queue(text) IS
@@ -125,6 +129,8 @@ BEGIN
   ON CONFLICT (pattern) DO UPDATE SET cap = coalesce(p_cap, h.cap), burst = coalesce(p_burst, h.burst),
     min_interval = coalesce(make_interval(secs => p_interval), h.min_interval);
   PERFORM haul.apply_policies(p_name);
+  PERFORM haul.note_operation('host set', concat_ws(', ', 'host ' || p_name, 'cap ' || p_cap,
+    'interval ' || p_interval || ' s', 'burst ' || p_burst));
 END
 $$;
 COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
@@ -143,6 +149,7 @@ BEGIN
   UPDATE haul.host SET block_reason = 'operator', blocked_until = greatest(
     coalesce(clock_timestamp() + p_for, 'infinity'), CASE WHEN block_reason <> 'operator' THEN blocked_until END)
   WHERE name = p_name;
+  PERFORM haul.note_operation('host block', concat_ws(' for ', 'host ' || p_name, p_for::text));
 END
 $$;
 COMMENT ON FUNCTION haul.block_host(text, interval) IS
@@ -170,6 +177,7 @@ BEGIN
     RAISE EXCEPTION 'there is no host "%"', p_name USING ERRCODE = 'HA003', HINT = 'See ''haul hosts''.';
   END IF;
   PERFORM haul.wake_lanes(ARRAY[v_host]);
+  PERFORM haul.note_operation('host unblock', 'host ' || p_name);
 END
 $$;
 COMMENT ON FUNCTION haul.unblock_host(text) IS
@@ -203,6 +211,7 @@ BEGIN
       USING ERRCODE = 'HA003', HINT = '''haul host policies'' lists them.';
   END IF;
   PERFORM haul.apply_policies(p_name);
+  PERFORM haul.note_operation('host unset', 'host ' || p_name);
 END
 $$;
 COMMENT ON FUNCTION haul.unset_host(text) IS

@@ -90,3 +90,16 @@ COMMENT ON COLUMN haul.handoffs.waited IS 'The time between; that a worker is de
 COMMENT ON COLUMN haul.handoffs.bytes_resumed IS 'Bytes that did not have to be fetched again.';
 COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
   'Bytes fetched a second time, as far as the earlier worker had reported them.';
+
+CREATE OR REPLACE VIEW haul.operations AS
+SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs FROM haul.operation o;
+COMMENT ON VIEW haul.operations IS
+  'What operators did: commands that changed jobs, queues, hosts or workers. The newest 10,000 are kept. Commands that '
+  'changed no job are not listed.';
+COMMENT ON COLUMN haul.operations.id IS 'Rises with each command.';
+COMMENT ON COLUMN haul.operations.at IS 'When the command began.';
+COMMENT ON COLUMN haul.operations.ended_at IS 'When its last step was done.';
+COMMENT ON COLUMN haul.operations.login IS 'The PostgreSQL login that gave the command.';
+COMMENT ON COLUMN haul.operations.action IS 'The command: pause, cancel, retry, drain, host block and so on.';
+COMMENT ON COLUMN haul.operations.target IS 'The jobs, the queue, the host or the worker that it was given.';
+COMMENT ON COLUMN haul.operations.jobs IS 'How many jobs it changed; NULL = not a command on jobs.';

@@ -61,5 +61,5 @@ GRANT EXECUTE ON FUNCTION
 TO haul_monitor, haul_submitter, haul_worker;
 GRANT SELECT ON haul.jobs, haul.running, haul.workers, haul.received, haul.queues, haul.stores, haul.hosts,
   haul.policies, haul.attempts,
-  haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health, haul.vitals
+  haul.handoffs, haul.batches, haul.failures, haul.throughput, haul.health, haul.vitals, haul.operations
 TO haul_monitor, haul_submitter, haul_worker;

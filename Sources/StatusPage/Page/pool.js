@@ -39,12 +39,12 @@ function chart(minutes, now) {
     const height = most ? (96 * size) / top : 0;
     stand(bars[index].rects[0], done ? Math.max(height, 1.5) : 0, 0);
     stand(bars[index].rects[1], failed ? 3 : 0, done ? Math.max(height, 1.5) + 1 : 0);
-    set(bars[index].title, `${clock(minute)} UTC: ${counted(done, "file")}, ${bytes(size)}${failed ? `, ${counted(failed, "failure")}` : ""}`);
+    set(bars[index].title, `${clock(minute)} UTC: ${counted(done, "file")}, ${bytes(size)}${failed ? `, failed ${counted(failed, "time")}` : ""}`);
   });
   const sum = (column) => shown.reduce((total, row) => total + row[column], 0);
   set($("chart-top"), most ? `${bytes(top)} a minute` : "");
   set($("chart-text"), sum(2) + sum(3) === 0 ? "none yet"
-    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${counted(sum(3), "failure")}` : ""}`);
+    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, failed ${counted(sum(3), "time")}` : ""}`);
 }
 
 // What an operator should look at.

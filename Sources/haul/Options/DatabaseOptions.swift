@@ -140,8 +140,23 @@ struct DatabaseOptions: OptionGroup {
         reason.code,
         "no pool runs here and no database is named; the PostgreSQL of this machine refuses: "
           + "\(text). \(advice)")
-    default: return ExitError(from: PostgresError.connecting(state, text))
+    default:
+      let reason = ExitError(from: PostgresError.connecting(state, text))
+      guard let hint = hint(place) else { return reason }
+      return ExitError(reason.code, "\(reason.message ?? text) \(hint)")
     }
+  }
+
+  /// That libpq's environment leads away from the pool of 'haul up' on this machine; nil where it does not.
+  private static func hint(_ place: Place) -> String? {
+    let names = variables.filter { $0 != "HAUL_DATABASE_URL" }
+    guard case .named("") = place, !names.isEmpty,
+      let location = try? ClusterLocation.standard(
+        environment: ProcessInfo.processInfo.environment),
+      EmbeddedCluster.running(location, database: LocalPool.standingDatabase) != nil
+    else { return nil }
+    return
+      "A pool of 'haul up' runs on this machine; Haul uses it if \(names.joined(separator: ", ")) \(names.count == 1 ? "is" : "are") not set."
   }
 
   /// Gives `body` a connection of its own.

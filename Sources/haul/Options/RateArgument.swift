@@ -3,12 +3,13 @@ import HaulTransfer
 
 /// Bytes a second.
 struct RateArgument: OptionValue {
-  static let expected = "bytes a second, at least 1, such as 10MB or 512KiB"
+  static let expected = "bytes per second, at least 1, such as 10M or 512K"
 
   let rate: ByteCount
 
   init?(argument: String) {
-    guard let rate = ByteCount(argument: argument), rate.bytes > 0 else { return nil }
+    let size = argument.lowercased().hasSuffix("/s") ? String(argument.dropLast(2)) : argument
+    guard let rate = ByteCount(argument: size), rate.bytes > 0 else { return nil }
     self.rate = rate
   }
 

@@ -1,6 +1,8 @@
 import Arguments
+import HaulSystem
 import JobModel
 import JobQueue
+import Reports
 import Terminal
 
 struct DrainCommand: HaulCommand {
@@ -30,11 +32,15 @@ struct DrainCommand: HaulCommand {
   func perform() async throws {
     let (absent, stopped) = try await database.writing.withQueue { queue in
       var (absent, stopped): ([Int64], [String]) = ([], [])
+      let live = try await queue.workers(includingGone: false)
       for worker in workers {
         // Its name is asked for first: where this is a local pool's last worker, the database ends with it. And it is
         // drained even where there is none: who may not drain is told so, whatever the id.
         let row = try await queue.worker(worker)
         let name = row?.name
+        if let warning = row.flatMap(live.warning(without:)) {
+          StandardStream.say("haul drain: \(warning)\n")
+        }
         if isDryRun {
           if let name {
             try output.print(

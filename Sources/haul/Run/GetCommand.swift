@@ -99,12 +99,35 @@ struct GetCommand: HaulCommand {
     "-P": ofDirectory, "--directory-prefix": ofDirectory, "--name": ofOutput,
     "-C": ofResuming, "--continue": ofResuming, "--continue-at": ofResuming,
     "-L": ofRedirects, "--location": ofRedirects,
+    "-x": ofConnections, "--max-connection-per-server": ofConnections,
+    "-s": ofConnections, "--split": ofConnections,
+    "-Z": ofParallel, "--parallel": ofParallel, "--max-concurrent-downloads": ofParallel,
+    "-A": ofAgent, "-U": ofAgent, "--user-agent": ofAgent,
+    "-e": ofReferer, "--referer": ofReferer,
+    "-t": ofAttempts, "--tries": ofAttempts, "--max-tries": ofAttempts, "--retry": ofAttempts,
+    "-T": ofTimeout, "-m": ofTimeout, "--timeout": ofTimeout, "--max-time": ofTimeout,
+    "--allow-overwrite": ofReplacing, "--force": ofReplacing, "-N": ofRefreshing,
+    "--timestamping": ofRefreshing,
+  ]
+  static let remarks = [
+    "-c": "Haul always continues a partial file; here -c is short for --concurrency."
   ]
   private static let ofName =
     "a file gets the last name of its URL, or what -o says."
   private static let ofDirectory = "-d names the directory."
   private static let ofOutput = "-o names the file, with its directory."
   private static let ofResuming = "nothing is needed to go on, the same command does."
+  private static let ofConnections =
+    "Haul downloads each file over one connection; -j sets how many files at once."
+  private static let ofParallel = "-j sets how many files Haul downloads at once."
+  private static let ofAgent = "--header 'User-Agent: NAME' sets it."
+  private static let ofReferer = "--header 'Referer: URL' sets it."
+  private static let ofAttempts = "--max-attempts sets how often Haul tries."
+  private static let ofTimeout =
+    "--stall-timeout and --connect-timeout say how long Haul waits; there is no limit for a whole file."
+  private static let ofReplacing = "--if-exists replace replaces a file that exists."
+  private static let ofRefreshing =
+    "'haul submit --on-duplicate refresh' downloads files again that have changed at their source."
   private static let ofRedirects = "nothing is needed to follow redirects."
 
   var urls: [String] = []

@@ -1,6 +1,8 @@
 import Arguments
+import HaulSystem
 import JobModel
 import JobQueue
+import Reports
 import Terminal
 
 struct RescueWorkerCommand: HaulCommand {
@@ -32,9 +34,15 @@ struct RescueWorkerCommand: HaulCommand {
   func perform() async throws {
     let absent = try await database.writing.withQueue { queue in
       var absent: [Int64] = []
+      let live = try await queue.workers(includingGone: false)
       for worker in workers {
         // Asked for first: where this is a local pool's last worker, the database ends with it.
-        let name = try await queue.worker(worker)?.name
+        let row = try await queue.worker(worker)
+        let name = row?.name
+        let warning = row.flatMap(live.warning(without:))
+        if let warning {
+          StandardStream.say("haul rescue worker: \(warning)\n")
+        }
         guard let rescued = try await queue.rescueWorker(worker), let name else {
           absent.append(worker)
           continue
@@ -43,7 +51,7 @@ struct RescueWorkerCommand: HaulCommand {
           [
             .init("worker", .number(worker)), .init("jobs", .number(rescued.jobs)),
             .init("ended", .bool(rescued.hadEnded)), .init("kept", .number(rescued.kept)),
-          ], orSay: "\(name) \(Self.sentence(rescued))")
+          ], orSay: "\(name) \(Self.sentence(rescued, hasSuccessor: warning == nil))")
       }
       return absent
     }
@@ -53,14 +61,16 @@ struct RescueWorkerCommand: HaulCommand {
     }
   }
 
-  private static func sentence(_ rescued: JobQueue.RescuedWorker) -> String {
-    let jobs = rescued.jobs == 1 ? "its job goes" : "its \(rescued.jobs) jobs go"
+  private static func sentence(_ rescued: JobQueue.RescuedWorker, hasSuccessor: Bool) -> String {
+    let jobs = rescued.jobs == 1 ? "its job" : "its \(rescued.jobs) jobs"
+    let go = rescued.jobs == 1 ? "goes" : "go"
+    let next = hasSuccessor ? "\(go) to other workers" : "can be taken by another worker"
     let start = rescued.hadEnded ? "has ended already" : "is fenced"
     if rescued.kept > 0 {
       return
         "\(start); \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs go to other workers now, the rest when another session lets go of their hosts"
     }
     return rescued.jobs == 0
-      ? "\(start) and held no job" : "\(start); \(jobs) to other workers"
+      ? "\(start) and held no job" : "\(start); \(jobs) \(next)"
   }
 }

@@ -66,7 +66,10 @@ extension ControlCommand {
       orSay: count == 0
         ? chosen.futility(
           others.compactMap(\.state), isCut: others.count == JobAction.looked)
-        : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? note(count) : "")"
+        : "\(counted(count, "job")) \(chosen.participle)\(isatty(STDOUT_FILENO) == 1 ? inPool + note(count) : "")"
     )
   }
+
+  /// Which pool it was, for a person.
+  private var inPool: String { ConnectedPool.name.map { " in the pool \($0)" } ?? "" }
 }

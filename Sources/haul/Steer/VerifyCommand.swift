@@ -98,6 +98,13 @@ struct VerifyCommand: HaulCommand {
     return ids.filter { !completed.contains($0) }
   }
 
+  /// The jobs meant that have not completed, by state. They may have files of before, which a refresh asks about again.
+  private func unfinished(_ queue: JobQueue) async throws -> [(state: JobState, count: Int)] {
+    var selector = selectors.selector(ids: [])
+    selector.state = nil
+    return try await queue.affected(selector, in: JobState.known.filter { $0 != .completed })
+  }
+
   private func verify(_ queue: JobQueue) async throws -> VerifyTally {
     let facts = try await queue.databaseFacts()
     // A damaged file is renamed before its job is queued again.
@@ -118,6 +125,10 @@ struct VerifyCommand: HaulCommand {
       found: try VerifyStores(stores.map(\.mount), among: try await queue.stores()),
       progress: VerifyProgress(on: display))
     defer { display.finish() }
+    // Before any job is queued again.
+    if since == nil, sample == nil, ids.isEmpty {
+      run.tally.unfinished = try await unfinished(queue)
+    }
     try await run.compare(countsFirst: isOnTerminal)
     run.tally.sample = sample?.argument
     guard run.tally.looked > 0, since == nil, sample == nil,

@@ -1,3 +1,4 @@
+import JobModel
 import JobQueue
 import Stores
 import Terminal
@@ -35,6 +36,8 @@ struct VerifyTally: Sendable {
   var requeued = 0
   /// Jobs that were to wait again, and whose queue has been deleted.
   var queueless = 0
+  /// Jobs that have not completed, by state: their files are not compared.
+  var unfinished: [(state: JobState, count: Int)] = []
   /// The part of the files that was chosen, `1%`; nil for all.
   var sample: String?
 
@@ -80,6 +83,10 @@ struct VerifyTally: Sendable {
       )
     }
     if unreadable > 0, damaged > 0 { notes.append("could not read \(counted(unreadable, "file"))") }
+    if !unfinished.isEmpty {
+      let states = unfinished.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
+      notes.append("did not look at files of jobs that have not completed: \(states)")
+    }
     if let sample { notes.append("looked at a random sample of \(sample) of the files") }
     return notes
   }

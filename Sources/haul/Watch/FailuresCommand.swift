@@ -1,4 +1,5 @@
 import Arguments
+import HaulSystem
 import JobModel
 import JobQueue
 import Reports
@@ -36,13 +37,20 @@ struct FailuresCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue { queue in
+    let (rows, failed) = try await database.withQueue { queue in
       var selector = JobSelector()
       selector.batch = batch
       selector.host = host?.argument
       if selector != JobSelector() { try await queue.requireNames(selector) }
       selector.error = error
-      return try await queue.failures(of: selector, limit: limit.asked)
+      let rows = try await queue.failures(of: selector, limit: limit.asked)
+      let isAll = selector == JobSelector()
+      return (rows, rows.isEmpty && isAll ? try await queue.failedLately() : 0)
+    }
+    if failed > 0 {
+      StandardStream.say(
+        "haul failures: no job is failed now; jobs that failed \(counted(Int(clamping: failed), "time")) in the last hour were queued again or cancelled\n"
+      )
     }
     try output.print(
       rows, upTo: limit, label: "haul failures", FailureRow.columns,

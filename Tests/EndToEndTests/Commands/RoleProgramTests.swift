@@ -26,7 +26,7 @@ struct RoleProgramTests {
   private static let watching = [
     "jobs", "jobs --state completed --json", "job 1", "workers --all", "queues", "hosts", "batches",
     "batch show b",
-    "batch wait b", "failures", "host policies", "store list", "check",
+    "batch wait b", "failures", "history", "host policies", "store list", "check",
   ]
   private static let submitting = [
     "submit http://h.test/x", "export 1", "pause 1", "resume 1", "cancel 1",

@@ -239,6 +239,17 @@ struct UpTests {
           && $0.hasSuffix("private networks are refused (--allow-net CIDR allows some).")
       })
     try await machine.command("submit", "http://a.test/1")
+    // A user alone leads to another server, where nothing is.
+    let astray = try await HaulProcess(
+      ["jobs"],
+      environment: machine.environment.merging(["PGUSER": "me", "PGPORT": "1"]) { $1 },
+      directory: machine.directory.path
+    ).child.result()
+    #expect(astray.exit == .code(69))
+    #expect(
+      astray.standardError.last?.hasSuffix(
+        "A pool of 'haul up' runs on this machine; Haul uses it if PGPORT, PGUSER are not set.")
+        == true, "\(astray.standardError)")
     up.signal(SIGTERM)
     #expect(try await up.exit() == .code(0))
     try await machine.silence()

@@ -166,6 +166,25 @@ import Testing
     }
   }
 
+  /// A refreshed job waits, and its file of before is there: verify says that it has not looked at it.
+  @Test func `files of jobs that wait again are said to be left out`() async throws {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 50).answer(request, reply)
+    }
+    try await HaulPool.open { pool in
+      for name in ["a", "b"] { try await pool.submit(origin.url("/\(name)"), to: name) }
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      try await pool.command(
+        "submit", origin.url("/a"), "--out", "a", "--on-duplicate", "refresh")
+      let output = try await pool.haul(["verify"])
+      #expect(output.exit == .code(0))
+      #expect(
+        output.standardError == [
+          "haul verify: did not look at files of jobs that have not completed: 1 queued"
+        ])
+    }
+  }
+
   /// What is in a file that cannot be read is unknown, so it is neither renamed nor downloaded again.
   @Test(.enabled("becoming another user takes root") { await OrdinaryUser.isPossible })
   func `a file that cannot be read is reported, and the others are verified`() async throws {

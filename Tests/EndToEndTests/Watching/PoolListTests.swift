@@ -274,7 +274,7 @@ import Testing
       let worker = try pool.worker()
       try await worker.event("worker.started")
       let lists = [
-        ("failures", "failures"), ("workers", "workers"),
+        ("failures", "failures"), ("workers", "workers"), ("history", "operations"),
         ("jobs", "jobs"), ("job 1", "jobs"), ("queues", "queues"), ("hosts", "hosts"),
         ("store list", "stores"), ("host policies", "policies"),
         ("batches", "batches"), ("batch show x", "batches"),

@@ -95,6 +95,30 @@ struct ControlTests {
     }
   }
 
+  /// 1. One job is paused, another has a part file on a machine. 2. Both are cancelled. 3. That is undone.
+  @Test func `an undone cancellation queues paused jobs, and keeps parts for their machine`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let paused = try await pool.submit(1, batch: "b")
+      _ = try await pool.jobs.control(.pause, Self.ids(paused))
+      let begun = try await pool.submit(1, batch: "b")
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.checkpoint(lease, instance: pool.instance)
+      try await worker.end(lease, .released)
+      var batch = JobSelector()
+      batch.batch = "b"
+      #expect(try await pool.jobs.control(.cancel, batch) == 2)
+      batch.state = .cancelled
+      #expect(try await pool.jobs.control(.retry, batch) == 2)
+      #expect(try await pool.states() == ["interrupted": 1, "queued": 1])
+      let again = try await worker.claim(9)
+      #expect(Set(again.map(\.job)) == Set(paused + begun))
+      #expect(again.first { $0.job == begun[0] }?.resume != nil)
+    }
+  }
+
   @Test func `waiting jobs of every kind are paused, resumed and cancelled`() async throws {
     try await Pool.open { pool in
       let queued = try await pool.submit(2, batch: "b")

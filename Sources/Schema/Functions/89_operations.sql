@@ -1,0 +1,49 @@
+-- What operators did, so that everybody can see later which command changed the pool.
+
+CREATE OR REPLACE FUNCTION haul.selector_text(p_selector jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_ids bigint[] := haul.ids(p_selector);
+BEGIN
+  RETURN concat_ws(', ',
+    CASE WHEN v_ids IS NOT NULL THEN CASE WHEN cardinality(v_ids) = 1 THEN 'job ' ELSE 'jobs ' END
+      || array_to_string(v_ids[1:10], ' ')
+      || CASE WHEN cardinality(v_ids) > 10 THEN format(' and %s more', cardinality(v_ids) - 10) ELSE '' END END,
+    'batch ' || (p_selector ->> 'batch'), 'queue ' || (p_selector ->> 'queue'), 'host ' || (p_selector ->> 'host'),
+    'state ' || (p_selector ->> 'state'), 'error ' || (p_selector ->> 'error'));
+END
+$$;
+COMMENT ON FUNCTION haul.selector_text(jsonb) IS
+  'A selector in words: "batch films, state failed". Of many ids it names the first ten.';
+
+-- A command that takes several steps is one row: the newest one of the same session, if it is 10 s old at most. A row that
+-- another session has locked is left alone, so that no operator waits for another.
+CREATE OR REPLACE FUNCTION haul.note_operation(p_action text, p_target text, p_jobs bigint DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
+DECLARE
+  v_target text := left(p_target, 500);
+  v_id bigint;
+BEGIN
+  IF p_jobs = 0 THEN
+    RETURN;
+  END IF;
+  UPDATE haul.operation o SET jobs = o.jobs + p_jobs, ended_at = clock_timestamp() WHERE o.id = (
+    SELECT k.id FROM haul.operation k
+    WHERE k.id > (SELECT max(m.id) FROM haul.operation m) - 100 AND k.pid = pg_backend_pid() AND k.login = session_user
+      AND k.action = p_action AND k.target = v_target AND k.jobs IS NOT NULL
+      AND k.ended_at > clock_timestamp() - interval '10 seconds'
+    ORDER BY k.id DESC LIMIT 1 FOR UPDATE SKIP LOCKED) AND p_jobs IS NOT NULL;
+  IF FOUND THEN
+    RETURN;
+  END IF;
+  INSERT INTO haul.operation (at, ended_at, login, pid, action, target, jobs)
+  VALUES (clock_timestamp(), clock_timestamp(), session_user, pg_backend_pid(), p_action, v_target, p_jobs)
+  RETURNING id INTO v_id;
+  DELETE FROM haul.operation o WHERE o.id IN (
+    SELECT k.id FROM haul.operation k WHERE k.id <= v_id - 10000 ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED);
+END
+$$;
+COMMENT ON FUNCTION haul.note_operation(text, text, bigint) IS
+  'Records an operator''s command for haul.operations: what was done, to what, and how many jobs it changed (NULL = not '
+  'a command on jobs; 0 is not recorded). Keeps the newest 10,000.';

@@ -1,0 +1,111 @@
+import JobModel
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// What operators did is listed: which command, to what, by whom, and how many jobs it changed.
+struct OperationTests {
+  private func listed(_ pool: Pool) async throws -> [String] {
+    try await pool.jobs.operations(limit: 100).reversed().map {
+      "\($0.action): \($0.target): \($0.jobs.map(String.init) ?? "-")"
+    }
+  }
+
+  @Test func `every command of an operator is listed`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(3, batch: "films")
+      var batch = JobSelector()
+      batch.batch = "films"
+      var one = JobSelector()
+      one.ids = [jobs[0]]
+      _ = try await pool.jobs.control(.pause, batch)
+      _ = try await pool.jobs.control(.resume, one)
+      _ = try await pool.jobs.prioritize(batch, to: 2)
+      batch.state = .paused
+      _ = try await pool.jobs.control(.cancel, batch)
+      batch.state = .cancelled
+      _ = try await pool.jobs.control(.retry, batch)
+      // Nothing is left to do.
+      _ = try await pool.jobs.control(.retry, batch)
+      let worker = try await pool.worker()
+      let lease = try await worker.claimOne()
+      try await worker.call([LeaseEnding(job: lease.job, token: lease.token, result: .completed)])
+      _ = try await pool.jobs.redo([lease.job])
+      #expect(try await pool.jobs.drainWorker(worker.caller.worker))
+      _ = try await pool.jobs.rescueWorker(worker.caller.worker)
+      var settings = QueueSettings()
+      settings.paused = true
+      try await pool.jobs.setQueue(Pool.name, settings)
+      try await pool.execute("SELECT haul.set_host('*.test', 2, 0.5, NULL)")
+      try await pool.execute("SELECT haul.unset_host('*.test')")
+      try await pool.jobs.blockHost("a.test", for: .seconds(60))
+      try await pool.jobs.unblockHost("a.test")
+      try await pool.execute("SELECT haul.create_queue('other', $1)", [Pool.name])
+      try await pool.execute("SELECT haul.delete_queue('other')")
+      #expect(
+        try await listed(pool) == [
+          "pause: batch films: 3", "resume: job \(jobs[0]): 1", "prioritize: batch films, to 2: 3",
+          "cancel: batch films, state paused: 2", "retry: batch films, state cancelled: 2",
+          "verify --requeue: files that are not as recorded: 1",
+          "drain: worker \(worker.caller.worker): -", "rescue: worker \(worker.caller.worker): -",
+          "queue set: queue \(Pool.name): {\"paused\": true}: -",
+          "host set: host *.test, cap 2, interval 0.5 s: -", "host unset: host *.test: -",
+          "host block: host a.test for 00:01:00: -", "host unblock: host a.test: -",
+          "queue delete: queue other: -",
+        ])
+      let login: String = try await pool.value("SELECT session_user::text")
+      #expect(try await pool.jobs.operations(limit: 100).allSatisfy { $0.login == login })
+    }
+  }
+
+  /// A command of many steps, each of which commits, is one line; many ids are cut.
+  @Test func `the steps of a command are one operation`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(12)
+      let ids = jobs.map(String.init).joined(separator: ",")
+      for _ in 0..<4 {
+        try await pool.execute("SELECT haul.pause('{\"ids\": [\(ids)]}', p_limit => 5)")
+      }
+      let shown = jobs.prefix(10).map(String.init).joined(separator: " ")
+      #expect(try await listed(pool) == ["pause: jobs \(shown) and 2 more: 12"])
+      // Long after it is another command.
+      try await pool.execute(
+        "UPDATE haul.operation SET ended_at = ended_at - interval '1 minute'")
+      try await pool.execute("SELECT haul.resume('{\"ids\": [\(ids)]}')")
+      try await pool.execute("SELECT haul.pause('{\"ids\": [\(ids)]}')")
+      #expect(try await pool.jobs.operations(limit: 100).map(\.jobs) == [12, 12, 12])
+    }
+  }
+
+  /// 1. An operator has not committed yet. 2. Another one gives the same command. 3. Neither waits.
+  @Test func `no operator waits for the list`() async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2)
+      let (one, other) = (try await pool.connect(), try await pool.connect())
+      try await one.script("BEGIN; SELECT haul.pause('{\"ids\": [\(jobs[0])]}')")
+      try await other.script(
+        """
+        SET lock_timeout = '10s';
+        SELECT haul.pause('{"ids": [\(jobs[1])]}');
+        SELECT haul.block_host('b.test', NULL)
+        """)
+      try await one.script("COMMIT")
+      #expect(try await pool.jobs.operations(limit: 9).count == 3)
+    }
+  }
+
+  @Test func `the newest 10,000 are kept`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute(
+        """
+        INSERT INTO haul.operation (at, ended_at, login, pid, action, target)
+        SELECT now(), now(), 'x', 0, 'drain', 'worker ' || n FROM generate_series(1, 10050) n
+        """)
+      for number in 1...3 { try await pool.jobs.blockHost("h\(number).test", for: nil) }
+      #expect(try await pool.value("SELECT count(*) FROM haul.operations") == 10_000)
+      let newest = try await pool.jobs.operations(limit: 1)
+      #expect(newest.map(\.target) == ["host h3.test"])
+    }
+  }
+}
