@@ -251,7 +251,8 @@ CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options'
-    WHEN pg_column_size(p_options) > 65536 THEN 'options' ELSE (
+    -- As a text: pg_column_size() may see the compressed value of a row.
+    WHEN octet_length(p_options::text) > 65536 THEN 'options' ELSE (
     SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
       WHEN e.value = 'null' THEN true
       WHEN e.key IN ('max_attempts', 'max_rescues', 'max_host_wait', 'connect_timeout', 'stall_timeout', 'length',

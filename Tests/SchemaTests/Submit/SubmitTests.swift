@@ -161,4 +161,30 @@ struct SubmitTests {
       #expect(reply.submitted == 1)
     }
   }
+
+  /// Haul's programs refuse such a line before. Others call the functions too.
+  @Test(arguments: [("url", 8_000), ("path", 4_096), ("host", 300)])
+  func `a text of a line has a bound in the database`(column: String, most: Int) async throws {
+    try await Pool.open { pool in
+      let key: String = try await pool.value("SELECT haul.begin_submission('\(Pool.name)')::text")
+      try await pool.database.withLogin("haul_submitter") { login in
+        let connection = try await login.connect()
+        for (line, bytes) in [most, most + 1, 16_000_000].enumerated() {
+          var texts = ["url": "http://a.test/", "path": "a.test/", "host": "a.test"]
+          let short = texts[column, default: ""]
+          texts[column] = short + String(repeating: "a", count: bytes - short.count)
+          do {
+            try await connection.execute(
+              "INSERT INTO haul.staging (submission, line, url, host, path) VALUES ($1::uuid, $2, $3, $4, $5)",
+              [key, line, texts["url"], texts["host"], texts["path"]])
+            #expect(bytes == most)
+          } catch let error as PostgresError {
+            #expect(bytes > most && error.sqlState?.rawValue == "23514", "\(bytes): \(error)")
+          }
+        }
+        await connection.close()
+      }
+      #expect(try await pool.value("SELECT count(*) FROM haul.staging") == 1)
+    }
+  }
 }
