@@ -66,25 +66,37 @@ CREATE OR REPLACE FUNCTION haul.claimed_by(p_worker bigint, p_call bigint) RETUR
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_lease record;
-  v_claimed jsonb := '[]';
+  v_found jsonb;
+  v_claimed jsonb[] := '{}';
+  v_bytes bigint := 0;
+  v_released jsonb[] := '{}';
 BEGIN
   RETURN haul.leases_of(p_worker, p_call);
 EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
   FOR v_lease IN SELECT l.job, l.token FROM haul.lease l WHERE l.worker = p_worker AND l.call = p_call ORDER BY l.job
   LOOP
     BEGIN
-      v_claimed := v_claimed || haul.leases_of(p_worker, p_call, v_lease.job);
+      v_found := CASE WHEN v_released = '{}' THEN haul.leases_of(p_worker, p_call, v_lease.job) -> 0 END;
     EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
       PERFORM haul.set_aside(p_worker, to_jsonb(v_lease.job), to_jsonb(v_lease.token),
         format('the database cannot hand out this job: %s (%s)', SQLERRM, SQLSTATE));
+      CONTINUE;
     END;
+    v_bytes := v_bytes + pg_column_size(v_found);
+    -- It may be no job's fault that one reply cannot hold them all.
+    IF v_found IS NULL OR v_claimed <> '{}' AND v_bytes > 16777216 THEN
+      v_released := v_released || jsonb_build_object('job', v_lease.job, 'token', v_lease.token, 'result', 'released');
+    ELSE
+      v_claimed := v_claimed || v_found;
+    END IF;
   END LOOP;
-  RETURN v_claimed;
+  PERFORM haul.end_leases(p_worker, to_jsonb(v_released)) WHERE v_released <> '{}';
+  RETURN to_jsonb(v_claimed);
 END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
   'The leases of one call of a worker, as leases_of() returns them. A job whose data raise an error fails as internal '
-  'and is not among them.';
+  'and is not among them. If one reply cannot hold all jobs, it has about 16 MiB of them, and the others are released.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)

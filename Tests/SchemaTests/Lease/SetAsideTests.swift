@@ -149,6 +149,24 @@ struct SetAsideTests {
     }
   }
 
+  @Test(arguments: [#"{"max_attempts": 1.0}"#, "7", #"{"mirrors": [7, null]}"#])
+  func `a job with options that nobody can read obeys an operator`(options: String) async throws {
+    try await Pool.open { pool in
+      let jobs = try await pool.submit(2)
+      let lease = try await pool.worker().claimOne()
+      #expect(lease.job == jobs[0])
+      try await pool.execute("UPDATE haul.job SET options = $1::jsonb", [options])
+      var selector = JobSelector()
+      selector.ids = jobs
+      for command in [JobAction.pause, .resume, .cancel] {
+        #expect(try await pool.jobs.control(command, selector) > 0, "\(command)")
+      }
+      #expect(try await pool.state(jobs[1]) == "cancelled")
+      #expect(try await pool.jobs.control(.retry, selector) > 0)
+      try await pool.execute("UPDATE haul.job SET options = '{}'")
+    }
+  }
+
   /// Texts of 256 MiB are more than a reply can hold. Nobody can submit one today.
   @Test func `a job that no reply can hold is not handed out for ever`() async throws {
     try await Pool.open { pool in
@@ -164,6 +182,27 @@ struct SetAsideTests {
       #expect(try found.decode(1, as: String.self) == "internal")
       // Views would read it, too.
       try await pool.execute("UPDATE haul.job SET url = 'https://a.test/' WHERE id = $1", [jobs[1]])
+    }
+  }
+
+  /// Each alone is no trouble, and neither are those behind them.
+  @Test func `jobs that one reply cannot hold together are handed out one after another`()
+    async throws
+  {
+    try await Pool.open { pool in
+      let long = try await pool.submit(20)
+      let short = try await pool.submit(2)
+      try await pool.execute("SELECT haul.set_host('a.test', 100, NULL, NULL)")
+      try await pool.execute(
+        "UPDATE haul.job SET url = 'https://a.test/' || repeat('a', 16000000) WHERE id = ANY ($1)",
+        [long])
+      let worker = try await pool.worker()
+      #expect(try await worker.claim(100).map(\.job) == [long[0]])
+      #expect(try await pool.value("SELECT count(*) FROM haul.outcome") == 0)
+      try await pool.execute("UPDATE haul.job SET url = 'https://a.test/' || id")
+      #expect(try await worker.claim(100).map(\.job) == Array(long[1...]) + short)
+      #expect(
+        try await pool.value("SELECT count(*) FROM haul.attempts WHERE result <> 'released'") == 0)
     }
   }
 
