@@ -16,6 +16,17 @@ extension JobQueue {
         AND has_function_privilege(p.oid, 'EXECUTE')) AS functions) m
     """
 
+  /// A query for the server's own idle_in_transaction_session_timeout, as `NAME=VALUE`. A session whose login has one of its
+  /// own sees that instead, and then the server counts as one that has none.
+  private static let serversPatience = """
+    SELECT 'idle_in_transaction_session_timeout=' || CASE WHEN EXISTS (
+        SELECT FROM pg_db_role_setting d CROSS JOIN LATERAL unnest(d.setconfig) AS c(setting)
+        WHERE d.setrole = (SELECT u.oid FROM pg_roles u WHERE u.rolname = session_user)
+          AND c.setting LIKE 'idle_in_transaction_session_timeout=%')
+      THEN '0' ELSE g.reset_val END
+    FROM pg_settings g WHERE g.name = 'idle_in_transaction_session_timeout'
+    """
+
   /// Facts that need neither Haul's schema nor any right but to connect. A snapshot counts when it holds back the
   /// removal of dead rows (`backend_xmin`, `backend_xid`); other users' are seen only with `pg_read_all_stats`.
   package func databaseFacts() async throws -> DatabaseFacts {
@@ -36,11 +47,11 @@ extension JobQueue {
         'may', (\(Self.rights)),
         'patient_logins', (SELECT coalesce(json_agg(quote_ident(r.rolname) ORDER BY r.rolname), '[]') FROM pg_roles r
           WHERE r.rolcanlogin AND NOT r.rolsuper AND has_schema_privilege(r.oid, to_regnamespace('haul')::oid, 'USAGE')
-            AND (SELECT g.reset_val FROM pg_settings g WHERE g.name = 'idle_in_transaction_session_timeout') = '0'
-            AND NOT EXISTS (SELECT FROM pg_db_role_setting d CROSS JOIN LATERAL unnest(d.setconfig) AS c(setting)
+            AND coalesce((SELECT c.setting FROM pg_db_role_setting d CROSS JOIN LATERAL unnest(d.setconfig) AS c(setting)
               WHERE d.setrole IN (0, r.oid)
                 AND d.setdatabase IN (0, (SELECT b.oid FROM pg_database b WHERE b.datname = current_database()))
-                AND c.setting LIKE 'idle_in_transaction_session_timeout=%' AND c.setting NOT LIKE '%=0')),
+                AND c.setting LIKE 'idle_in_transaction_session_timeout=%'
+              ORDER BY d.setrole <> 0 DESC, d.setdatabase <> 0 DESC LIMIT 1), (\(Self.serversPatience))) ~ '=0+[a-z]*$'),
         'sees_all_sessions', pg_has_role('pg_read_all_stats', 'USAGE'),
         'oldest', (SELECT to_json(o) FROM (
           SELECT a.pid, a.application_name AS name, a.usename AS "user",
