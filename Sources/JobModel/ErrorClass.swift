@@ -14,6 +14,11 @@ package struct ErrorClass: DatabaseWord {
   /// The job's data raise errors in the database, which has set the job aside. Only the database decides this.
   package static let `internal` = ErrorClass(rawValue: "internal")
 
+  /// What a log says of a job that the database has set aside; nil of any other class.
+  package func setAside(_ job: Int64) -> String? {
+    self == .internal ? "the database cannot end this job; 'haul job \(job)' has the reason" : nil
+  }
+
   /// The classes that only a pool has.
   package static let known: [ErrorClass] = [.silent, .hostUnreachable, .rescuedTooOften, .internal]
 }

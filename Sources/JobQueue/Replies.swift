@@ -149,6 +149,8 @@ package struct RescueReply: Sendable, Decodable, Equatable {
     package let job: Int64
     package let token: Int64
     package let state: JobState
+    /// The error class that counts; `internal` of a job that the database has set aside.
+    package let cause: ErrorClass?
   }
   /// True while nothing is rescued, after a gap between rounds or a restart of the server.
   package let grace: Bool

@@ -106,9 +106,12 @@ package final class Leadership: Sendable {
         .rescueDone, (.worker, LogValue(worker)), (.count, LogValue(rescued.rescued.count)))
     }
     for job in rescued.rescued {
-      logger.info(
-        .jobReleased, (.job, LogValue(job.job)), (.token, LogValue(job.token)),
-        (.state, LogValue(job.state.rawValue)), (.reason, "rescued"))
+      let line = logger.with((.job, LogValue(job.job)), (.token, LogValue(job.token)))
+      if let reason = job.cause?.setAside(job.job) {
+        line.warning(.jobFailed, (.error, "internal"), (.message, LogValue(reason)))
+      } else {
+        line.info(.jobReleased, (.state, LogValue(job.state.rawValue)), (.reason, "rescued"))
+      }
     }
     let end = ContinuousClock.now + Self.round
     while true {

@@ -243,9 +243,11 @@ final class WorkLoop: Sendable {
           .jobCompleted, (.bytes, LogValue(ending.bytes ?? 0)), (.path, LogValue(ending.path ?? ""))
         )
       case .failed:
+        // Of a job that was set aside, what the worker says of it has not become its end.
+        let reason = settled?.cause?.setAside(ending.job)
         line.warning(
-          .jobFailed, (.error, LogValue(ending.error?.rawValue ?? "")),
-          (.message, LogValue(ending.message ?? "")))
+          .jobFailed, (.error, reason == nil ? LogValue(ending.error?.rawValue ?? "") : "internal"),
+          (.message, LogValue(reason ?? ending.message ?? "")))
       case .scheduled:
         line.info(
           .jobRetry, (.error, LogValue(ending.error?.rawValue ?? "")),
