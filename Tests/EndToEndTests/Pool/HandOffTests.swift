@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["signal", "command"])
+  @Test(arguments: ["SIGTERM", "SIGHUP", "command"])
   func `a drained worker saves what it has, and another goes on with it`(how: String) async throws {
     try await HaulPool.open { pool in
       let file = try GatedFile()
@@ -49,10 +49,10 @@ import Testing
       let second = try pool.worker()
       try await second.event("worker.started")
 
-      if how == "signal" {
-        first.signal(SIGTERM)
-      } else {
-        try await pool.command("drain", try #require(started[field: "worker"]))
+      switch how {
+      case "SIGTERM": first.signal(SIGTERM)
+      case "SIGHUP": first.signal(SIGHUP)
+      default: try await pool.command("drain", try #require(started[field: "worker"]))
       }
       let released = try await first.event("job.released")
       #expect(released[field: "state"] == "interrupted")

@@ -115,7 +115,21 @@ struct VitalsTests {
     #expect(facts.standby?.name == "the standby walreceiver")
     // A worker's own sessions hold nothing meanwhile.
     #expect(try await vital("standby_snapshot", on: admin).alarms == false)
+
+    // With a slot, also while the standby is away.
+    _ = try await admin.query("SELECT pg_create_physical_replication_slot('s1')")
+    try await reader.execute("ALTER SYSTEM SET primary_slot_name = 's1'")
+    try await reader.execute("SELECT pg_reload_conf()")
+    let slot = "SELECT holder FROM haul.standby_snapshots() WHERE holder = 'replication slot s1'"
+    try await eventually("the slot's word") { try await admin.query(slot).count == 1 }
     await reader.close()
+    try await standby.crash()
+    try await eventually("the end of the connection") {
+      try await admin.query("SELECT FROM haul.standby_snapshots()").count == 1
+    }
+    #expect(try await admin.query(holder)[0].decode(0) == "replication slot s1")
+    let kept = try await JobQueue(admin).databaseFacts().standby
+    #expect(kept?.name == "the replication slot s1")
     await admin.close()
   }
 
