@@ -30,6 +30,8 @@ BEGIN
       v_mended := false;
       RAISE WARNING 'haul: the clock of the database was set back; the next round brings back what waits';
     END;
+  ELSE
+    PERFORM haul.mend_waits(haul.mended_at_once());
   END IF;
   UPDATE haul.pulse SET round_at = CASE WHEN v_mended THEN v_now ELSE round_at END,
     server_start = pg_postmaster_start_time(), holders = haul.watch_holders(holders, v_now),

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) R
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
-    stepped_at = p_now, step = p_step;
+    stepped_at = p_now, step = p_step, mended_to = 0;
   -- How far claims have seen the lanes of their queues.
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
@@ -18,16 +18,7 @@ BEGIN
     WHERE greatest(k.heartbeat_at, k.steady_since, k.stopped_at, k.expires_at - haul.lease_expiry()) > p_now
     ORDER BY k.id FOR UPDATE) k
   WHERE w.id = k.id;
-  -- A job that has not been tried waits for a time that a person has set.
-  UPDATE haul.held h SET run_at = greatest(p_now, h.run_at - p_step) FROM (
-    SELECT k.job FROM haul.held k WHERE k.run_at > p_now AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
-    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
-  WHERE h.job = k.job;
-  UPDATE haul.scheduled s SET run_at = greatest(p_now, s.run_at - p_step) FROM (
-    SELECT k.job FROM haul.scheduled k
-    WHERE k.run_at > p_now AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
-    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
-  WHERE s.job = k.job;
+  PERFORM haul.mend_waits(haul.mended_at_once());
   UPDATE haul.ready r SET hold_until = p_now + haul.hold_time() FROM (
     SELECT k.job FROM haul.ready k WHERE k.instance <> 0 AND k.hold_until > p_now + haul.hold_time()
     ORDER BY k.job FOR UPDATE SKIP LOCKED) k
@@ -44,7 +35,45 @@ COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
   'Brings back what waits for times that were written while the clock was ahead by p_step: leases, retries, held part '
   'files, submissions, automatic blocks and the next starts of hosts. What a person has set stays: the time of a job '
   'that has not been tried, and an operator''s block. Where a time was written before the clock was ahead, it '
-  'comes that much earlier. Locks in the usual order, all in one transaction.';
+  'comes that much earlier. Locks in the usual order. Retries come back in steps: mend_waits().';
+
+CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 20000;
+COMMENT ON FUNCTION haul.mended_at_once() IS 'How many retries mend_waits() brings back in one round of the leader.';
+
+CREATE OR REPLACE FUNCTION haul.mend_waits(p_limit integer) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_from bigint;
+  v_step interval;
+  v_last bigint;
+BEGIN
+  SELECT p.mended_to, p.step INTO v_from, v_step FROM haul.pulse p WHERE p.mended_to IS NOT NULL;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  SELECT max(t.job) INTO v_last FROM (
+    (SELECT h.job FROM haul.held h WHERE h.job > v_from ORDER BY h.job LIMIT p_limit)
+    UNION ALL (SELECT s.job FROM haul.scheduled s WHERE s.job > v_from ORDER BY s.job LIMIT p_limit)
+    ORDER BY job LIMIT p_limit) t;
+  -- A job that has not been tried waits for a time that a person has set.
+  UPDATE haul.held h SET run_at = greatest(v_now, h.run_at - v_step) FROM (
+    SELECT k.job FROM haul.held k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
+      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
+  WHERE h.job = k.job;
+  UPDATE haul.scheduled s SET run_at = greatest(v_now, s.run_at - v_step) FROM (
+    SELECT k.job FROM haul.scheduled k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
+      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
+  WHERE s.job = k.job;
+  UPDATE haul.pulse SET mended_to = v_last;
+END
+$$;
+COMMENT ON FUNCTION haul.mend_waits(integer) IS
+  'Brings back the retries of the next p_limit jobs that wait, after pulse.mended_to, as mend_clock() says. Does '
+  'nothing once it has looked at all. Leaves rows that another session holds.';
 
 CREATE OR REPLACE FUNCTION haul.mend_hosts(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

@@ -139,6 +139,49 @@ struct ClockStepTests {
     }
   }
 
+  /// So that a million retries do not stop all workers meanwhile.
+  @Test func `retries come back in steps, each once`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      try await pool.execute("SELECT haul.set_host('*', 100, NULL, NULL)")
+      let tried = try await pool.submit(5)
+      for lease in try await worker.claim(9) {
+        try await worker.end(lease, .failed, ErrorClass(rawValue: "interrupted"))
+      }
+      var selector = JobSelector()
+      selector.ids = [tried[3]]
+      #expect(try await pool.jobs.control(.pause, selector) == 1)
+      let later = try await pool.submit(1, after: .seconds(3600))[0]
+      try await pool.endGrace()
+      // Their pauses are longer than the step, so that a second time would show.
+      for table in ["scheduled", "held"] {
+        try await pool.execute(
+          "UPDATE haul.\(table) SET run_at = clock_timestamp() + interval '10 hours'")
+      }
+      try await pool.execute(
+        """
+        CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 2
+        """)
+      try await pool.execute("UPDATE haul.pulse SET round_at = round_at + interval '2 hours'")
+      for mended in [2, 4, 5, 5, 5] {
+        _ = try await pool.jobs.rescue()
+        #expect(
+          try await pool.column(
+            """
+            SELECT w.job FROM (SELECT job, run_at FROM haul.scheduled UNION ALL SELECT job, run_at FROM haul.held) w
+            WHERE w.run_at < clock_timestamp() + interval '9 hours' ORDER BY 1
+            """) == Array(tried[..<mended]))
+      }
+      #expect(
+        try await pool.value(
+          "SELECT min(run_at) > clock_timestamp() + interval '7 hours' FROM haul.scheduled"))
+      #expect(
+        try await pool.value(
+          "SELECT run_at > clock_timestamp() + interval '9 hours' FROM haul.scheduled WHERE job = $1",
+          [later]))
+    }
+  }
+
   @Test func `what a person has set stays`() async throws {
     try await Pool.open { pool in
       let later = try await pool.submit(1, after: .seconds(3600))[0]
