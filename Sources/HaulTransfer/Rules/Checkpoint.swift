@@ -36,6 +36,9 @@ package struct Checkpoint: Sendable, Hashable {
   package var changes: Int
   /// Whether the query of the URL has changed since. A query may select another file, so more bytes are compared.
   package var isMoved = false
+  /// Whether the bytes are those of a URL with another host or path. Only a response with the same strong tag continues them.
+  /// Nothing else that is recorded says anything about the new URL's file.
+  package var isFromElsewhere = false
   /// The intent to publish: the final path, set just before the rename and only when all is
   /// durable.
   package var publishing: String?
@@ -82,9 +85,9 @@ package struct Checkpoint: Sendable, Hashable {
     return !durable.isEmpty
   }
 
-  /// Sets ``durable``. Bytes that are new were compared with those before them, so ``isMoved`` ends.
+  /// Sets ``durable``. Bytes that are new were compared with those before them, so ``isMoved`` and ``isFromElsewhere`` end.
   mutating func advance(to durable: ByteRanges) {
-    if durable != self.durable { isMoved = false }
+    if durable != self.durable { (isMoved, isFromElsewhere) = (false, false) }
     self.durable = durable
   }
 
@@ -101,7 +104,7 @@ extension Checkpoint: Codable {
   private enum CodingKeys: String, CodingKey {
     case version, url, completeLength, validator, contentEncoding, mediaType, suggestedName,
       chosenName, digest, modified
-    case durable, part, directory, inode, changes, publishing, suspect, refusal, moved
+    case durable, part, directory, inode, changes, publishing, suspect, refusal, moved, elsewhere
   }
 
   /// The JSON form.
@@ -159,6 +162,7 @@ extension Checkpoint: Codable {
     suspect = try values.decodeIfPresent(SuspectPage.self, forKey: .suspect)
     refusal = try values.decodeIfPresent(RangeRefusal.self, forKey: .refusal)
     isMoved = try values.decodeIfPresent(Bool.self, forKey: .moved) ?? false
+    isFromElsewhere = try values.decodeIfPresent(Bool.self, forKey: .elsewhere) ?? false
     guard completeLength >= 0, durable.end <= completeLength, changes >= 0 else {
       throw DecodingError.dataCorruptedError(
         forKey: .durable, in: values, debugDescription: "durable bytes beyond the length")
@@ -187,5 +191,6 @@ extension Checkpoint: Codable {
     try values.encodeIfPresent(suspect, forKey: .suspect)
     try values.encodeIfPresent(refusal, forKey: .refusal)
     if isMoved { try values.encode(true, forKey: .moved) }
+    if isFromElsewhere { try values.encode(true, forKey: .elsewhere) }
   }
 }

@@ -37,7 +37,9 @@ func decideWhole(
   if record.validator == .jobDigest { return TableDecision(10, .wholeBody(new, resumable: false)) }
 
   // Row 11: the same validator and another length contradict each other. It may be the rest, sent as if it were the whole.
-  if isSame, let length = new.completeLength, length != record.completeLength {
+  if isSame, let length = new.completeLength, length != record.completeLength,
+    !record.isFromElsewhere
+  {
     let isFinal = state.attempts.contradictions + 1 >= Attempts.maximumContradictions
     return TableDecision(11, isFinal ? .startOver : .askAgain)
   }

@@ -89,7 +89,7 @@ extension TransferState {
   var knownFile: KnownFile? {
     guard policy.mayBePages else { return nil }
     if let checkpoint {
-      guard !checkpoint.durable.isEmpty else { return nil }
+      guard !checkpoint.durable.isEmpty, !checkpoint.isFromElsewhere else { return nil }
       return KnownFile(
         hasValidator: checkpoint.validator != nil && checkpoint.validator != .jobDigest,
         mediaType: checkpoint.mediaType,

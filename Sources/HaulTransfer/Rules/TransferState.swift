@@ -76,7 +76,7 @@ struct TransferState: Sendable, Hashable {
     attempts = Attempts(checkpoint: checkpoint, rangeUnsafe: rangeUnsafe)
     self.policy = policy
     stated = checkpoint?.digest
-    earlierLength = checkpoint?.completeLength
+    earlierLength = checkpoint.flatMap { $0.isFromElsewhere ? nil : $0.completeLength }
   }
 
   /// What the file's digest must be. The job's own counts before the server's: whoever gave it knows better.

@@ -145,19 +145,21 @@ BEGIN
   WITH asked AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
-  -- What another URL has brought is of use where only the query has changed: then it is compared with what comes. There
-  -- must be something to come.
+  -- What another URL has brought is of use where only the query has changed, or where both have the same strong tag:
+  -- then it is compared with what comes. There must be something to come.
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j,
     LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id
     AND u.url <> haul.url_in_use(s.url, s.options, haul.mirror_kept(j, s.url, s.options))
     AND (NOT haul.same_but_query(u.url, s.url) AND (j.mirror IS NULL OR NOT haul.is_part_of_mirror(c.resume, s.options))
+        AND left(c.resume ->> 'validator', 1) IS DISTINCT FROM '"'
       OR haul.range_bytes(c.durable) >= coalesce(c.length, 0));
-  UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true')
-  FROM haul.staging s, haul.job j
+  UPDATE haul.checkpoint c SET resume = c.resume || CASE
+    WHEN haul.same_but_query(u.url, s.url) OR j.mirror IS NOT NULL AND haul.is_part_of_mirror(c.resume, s.options)
+    THEN '{"moved": true}'::jsonb ELSE '{"moved": true, "elsewhere": true}' END
+  FROM haul.staging s, haul.job j, LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id
-    AND haul.url_in_use(j.url, j.options, j.mirror)
-      <> haul.url_in_use(s.url, s.options, haul.mirror_kept(j, s.url, s.options));
+    AND u.url <> haul.url_in_use(s.url, s.options, haul.mirror_kept(j, s.url, s.options));
   UPDATE haul.job j SET queue = p_queue, batch = p_batch, url = s.url, mirror = haul.mirror_kept(j, s.url, s.options),
     host = CASE WHEN haul.mirror_kept(j, s.url, s.options) IS NULL THEN s.host_id ELSE j.host END,
     submitted_at = clock_timestamp(),

@@ -16,8 +16,8 @@ struct ReplaceURLCommand: HaulCommand {
     The command stops running jobs first. Then it queues every job that has a new URL, also failed and paused ones. \
     It does not change completed or cancelled jobs. If you interrupt the command, some jobs may stay paused: run it again.
 
-    If only the query differs, Haul compares 64 KiB with the part file and resumes. Otherwise it starts from the \
-    first byte.
+    If only the query differs, or the server sends the same strong ETag for both URLs, Haul compares 64 KiB with the \
+    part file and resumes. Otherwise it starts from the first byte.
     """
   static let examples = [
     Example(

@@ -77,6 +77,43 @@ import Testing
     #expect(difference == nil)
   }
 
+  /// What the second path has.
+  enum OtherPath: CaseIterable { case sameFile, sameTag, otherTag, text }
+
+  /// The part of one path is used for another under the same strong tag, if 64 KiB of it agree.
+  @Test(arguments: OtherPath.allCases)
+  func `another path for the same name goes on only with the same tag and bytes`(
+    _ kind: OtherPath
+  ) async throws {
+    let first = Representation(seed: 1, length: Self.length)
+    var second = first
+    if kind == .sameTag || kind == .otherTag { second.pattern = Pattern(seed: 2) }
+    if kind == .otherTag { second.entityTag = "\"2\"" }
+    if kind == .text { second = Representation(seed: 3, length: 300) }
+    let file = second
+    let origin = try OriginServer { request, reply in
+      if request.path.hasPrefix("/two") {
+        guard kind == .text else { return try file.answer(request, reply) }
+        try reply.head("HTTP/1.1 200 OK\nContent-Type: text/plain\nContent-Length: 300")
+        return try reply.body(file.bytes(in: 0..<300))
+      }
+      if request[field: "Range"] != nil {
+        return try reply.head("HTTP/1.1 403 Expired\nContent-Length: 0")
+      }
+      try first.answer(request, reply, cut: .close(after: Self.half))
+    }
+    let place = try await GetPlace()
+    #expect(try await place.get(origin.url("/one/film.iso")).exit == .code(1))
+    let output = try await place.get(origin.url("/two/film.iso"))
+    #expect(output.exit == .code(0), "\(output.said)")
+    let difference = try FileTree.firstDifference(
+      of: place.directory + "/film.iso", from: file.pattern, length: file.length)
+    #expect(difference == nil)
+    let start = Self.half - 65_536
+    // The tag comes with other bytes: the overlap shows it, and all is asked for.
+    #expect(starts(origin, "/two/film.iso") == [start] + (kind == .sameTag ? [nil] : []))
+  }
+
   @Test func `a file of new URLs is for the jobs of a batch`() async throws {
     let (origin, gate) = (try origin(), Gate("second half"))
     let slow = try OriginServer { request, reply in

@@ -64,13 +64,39 @@ import Testing
     #expect(moved.isResumable)
   }
 
+  /// Other paths have other types, lengths and validators.
+  @Test(arguments: [
+    ["Content-Length: 5"], ["Content-Length: 5", "ETag: \"a/b\""],
+    ["Content-Length: 5", "Content-Type: text/html"], ["Content-Type: text/plain", "ETag: \"x\""],
+    [],
+  ])
+  func `what is from another URL is no measure for this one`(fields: [String]) throws {
+    var moved = full
+    moved.contentEncoding = nil
+    (moved.completeLength, moved.durable) = (100_000, ByteRanges(0..<70_000))
+    (moved.isMoved, moved.isFromElsewhere) = (true, true)
+    #expect(try Checkpoint(resumeData: moved.resumeData()) == moved)
+    var state = TransferState(checkpoint: moved)
+    #expect(state.earlierLength == nil)
+    guard case .request(_, let asked) = state.next(), asked.isRange else {
+      Issue.record("no range")
+      return
+    }
+    let answer = ResponseHead(status: 200, fields: fields.flatMap { head(200, $0).fields })
+    let ruling = state.answered(answer, asked: asked, now: HTTPDate(seconds: 0))
+    guard case .changedUseBody = ruling.verdict else {
+      Issue.record("\(ruling)")
+      return
+    }
+  }
+
   @Test func `new bytes end the doubt of a moved one`() {
     var moved = full
-    moved.isMoved = true
+    (moved.isMoved, moved.isFromElsewhere) = (true, true)
     moved.advance(to: moved.durable)
     #expect(moved.isMoved)
     moved.advance(to: ByteRanges(0..<5000))
-    #expect(!moved.isMoved && moved.durable == ByteRanges(0..<5000))
+    #expect(!moved.isMoved && !moved.isFromElsewhere && moved.durable == ByteRanges(0..<5000))
   }
 
   /// Nothing else could tell whether the rest belongs to it.

@@ -151,6 +151,31 @@ struct ReplaceTests {
     }
   }
 
+  /// The transfer goes on only under the same tag. All else that a server says of a file is no measure for another URL.
+  @Test(arguments: [
+    (#""1-2""#, true), (#"W/"1" Sun, 06 Nov 1994 08:49:37 GMT"#, false), ("=1", false),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", false), ("digest", false),
+  ])
+  func `what is durable under a strong tag is kept for another URL`(
+    validator: String, isKept: Bool
+  ) async throws {
+    try await Pool.open { pool in
+      let job = try await pool.submit(1)[0]
+      let worker = try await pool.worker()
+      try await pool.bring(job, to: .interrupted, by: worker)
+      try await pool.execute(
+        "UPDATE haul.checkpoint SET resume = resume || jsonb_build_object('validator', $1::text)",
+        [validator])
+      let line = SubmitLine(
+        line: 1, url: "https://b.test/x", host: "b.test", path: "a.test/1")
+      #expect(try await Self.replace([line], on: pool.admin).replaced == 1)
+      let lease = try await worker.claimOne()
+      #expect(lease.url == line.url && (lease.resume != nil) == isKept)
+      #expect(lease.resume?.contains("\"elsewhere\": true") ?? !isKept)
+      #expect(lease.resume?.contains("\"moved\": true") ?? !isKept)
+    }
+  }
+
   @Test func `a list that repeats a line replaces its job once`() async throws {
     try await Pool.open { pool in
       try await pool.submit(1)
