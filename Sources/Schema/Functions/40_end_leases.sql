@@ -240,9 +240,9 @@ BEGIN
     coalesce(t.state, d.state), d.charged, CASE WHEN t.state IS NULL THEN d.delay ELSE t.delay END,
     coalesce(d.host_delay, t.host_delay), d.error,
     d.rescues,
-    -- Its own host has answered, whatever it said.
+    -- Its own host has answered, whatever it said. A page in place of the file may be from a network on the way.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
-      AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker'), true),
+      AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker') AND n.error <> 'suspect_page', true),
     coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps
   FROM ended n
   -- A completed job needs no decision: two function calls less a row.

@@ -35,9 +35,12 @@ struct SilentHostTests {
     }
   }
 
-  /// A refusal is an answer.
+  /// A refusal is an answer. What a network on the way says in its place is none.
   @Test(
-    arguments: [(404, "http_4xx", 4), (nil, "tls", 1), (nil, "io", 1)] as [(Int?, ErrorClass, Int)])
+    arguments: [
+      (404, "http_4xx", 4), (nil, "tls", 1), (nil, "io", 1), (511, "proxy", 1),
+      (200, "suspect_page", 1),
+    ] as [(Int?, ErrorClass, Int)])
   func `what has a status has answered`(status: Int?, error: ErrorClass, places: Int) async throws {
     try await Pool.open(hostsAnswer: false) { pool in
       try await pool.submit(8)
