@@ -138,6 +138,46 @@ import Testing
     }
   }
 
+  /// The server is over its quota after half of the file. What is there waits for a retry.
+  @Test func `error texts in place of the rest fail the job as such, and cost nothing`()
+    async throws
+  {
+    let (isBack, half) = (Watched(false), Self.length / 2)
+    let origin = try origin { request, reply in
+      let file = Representation(seed: 5, length: Self.length)
+      if request.number == 1 { return try file.answer(request, reply, cut: .close(after: half)) }
+      if isBack.value { return try file.answer(request, reply) }
+      try reply.head("HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: 22")
+      try reply.body("{\"error\": \"over quota\"}")
+    }
+    try await HaulPool.open { pool in
+      try await pool.command(
+        "submit", origin.url("/bad"), "--out", "bad", "--max-attempts", "2")
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      let row = try #require(
+        try await pool.admin.query("SELECT state::text, error, message FROM haul.jobs").first)
+      #expect(try row.decode("state") == "failed")
+      #expect(try row.decode("error") == "suspect_page")
+      let message: String = try row.decode("message")
+      for part in ["application/json", "22 bytes", "over quota"] {
+        #expect(message.contains(part), "\(message)")
+      }
+      #expect(try await pool.value("SELECT count(*) FROM haul.attempts WHERE charged") == 2)
+      #expect(try pool.parts().count == 1)
+
+      isBack.update { $0 = true }
+      try await pool.command("retry", "1")
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      let difference = try FileTree.firstDifference(
+        of: pool.directory + "/bad", from: Pattern(seed: 5), length: Self.length)
+      #expect(difference == nil)
+      let last = origin.log.value.exchanges.last?.request[field: "Range"]
+      #expect(last == "bytes=\(half - 4096)-\(Self.length - 1)")
+      #expect(try pool.parts() == [])
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   /// Two jobs of which one's file stands where the other wants a directory: one of them fails.
   @Test func `a file and a directory of one name do not both come to be`() async throws {
     let origin = try origin { _, reply in try reply.head("HTTP/1.1 404 Not Found") }

@@ -65,6 +65,27 @@ struct HostileRedirectTests {
     #expect(!leaked.isEmpty && leaked.allSatisfy { !$0.value.contains("secret") })
   }
 
+  /// As Tomcat does, it answers 400 to what RFC 3986 forbids. The Location has such characters too, and a byte of Latin-1.
+  @Test func `what no URL may hold is not sent, whoever has written it`() async throws {
+    let origin = try OriginServer { request, reply in
+      guard request.target.utf8.allSatisfy({ $0 < 0x80 }),
+        !request.target.contains(where: { #"{}|^"<>\[]`"#.contains($0) })
+      else { return try reply.head("HTTP/1.1 400 Bad Request\nContent-Length: 0") }
+      if request.path.hasPrefix("/there") { return try reply.answer("Content-Length: 5", "12345") }
+      let location = Array("/there".utf8) + [0xe9] + Array("{1}|x[2].bin?q=^<y>".utf8)
+      try reply.body(
+        Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ".utf8) + location
+          + Array("\r\n\r\n".utf8))
+    }
+    let url = origin.url(#"/a {b}|^"<>\[c]`%20?q={d}|^"<>\[e]` f"#)
+    #expect(try await DownloadBench().download(url) == .text("12345"))
+    #expect(
+      origin.log.value.exchanges.map(\.request.target) == [
+        "/a%20%7Bb%7D%7C%5E%22%3C%3E%5C%5Bc%5D%60%20?q=%7Bd%7D%7C%5E%22%3C%3E%5C%5Be%5D%60%20f",
+        "/there%E9%7B1%7D%7Cx%5B2%5D.bin?q=%5E%3Cy%3E",
+      ])
+  }
+
   // MARK: - IPv6
 
   @Test func `an IPv6 address in brackets is an origin like any other`() async throws {

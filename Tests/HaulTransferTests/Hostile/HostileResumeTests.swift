@@ -90,6 +90,59 @@ struct HostileResumeTests {
     #expect(condition == (tag == "unquoted" ? nil : tag ?? modified.map(httpDate)))
   }
 
+  /// What the answer to the range says besides a weak tag and a date, and whether the rest goes on from it.
+  enum WeakAnswer: CaseIterable {
+    case same, otherTag, otherDate, otherLength, otherBytes, noTag, noDate
+  }
+
+  /// A weak tag does not say that two answers agree in each byte. Tag, date, length and 64 KiB of bytes have to.
+  @Test(arguments: WeakAnswer.allCases)
+  func `a weak tag is gone on by where all else agrees`(_ kind: WeakAnswer) async throws {
+    var source = Source(seed: 1, length: 300_000)
+    (source.entityTag, source.lastModified) = ("W/\"1\"", 1_000_000_000)
+    var other = source
+    // Beyond the 4 KiB that are enough for a strong tag.
+    if kind == .otherBytes { other.edits = [(40_000..<40_100, Pattern(seed: 9))] }
+    let told = "34464-299999/\(kind == .otherLength ? 300_001 : 300_000)"
+    let fields = [
+      kind == .noTag ? nil : "ETag: W/\"\(kind == .otherTag ? 2 : 1)\"",
+      kind == .noDate
+        ? nil : "Last-Modified: \(httpDate(kind == .otherDate ? 1_000_000_001 : 1_000_000_000))",
+    ].compactMap(\.self).joined(separator: "\n")
+    let (first, second) = (source, other)
+    let origin = try OriginServer(answering: [
+      { try first.answer($0, $1, cut: .close(after: 100_000)) },
+      { _, reply in
+        try reply.head(
+          "HTTP/1.1 206 Partial Content\nContent-Range: bytes \(told)\nContent-Length: 265536\n"
+            + fields)
+        try reply.body(second.bytes(in: 34_464..<300_000))
+      },
+      { _, reply in try second.whole(reply) },
+    ])
+    #expect(try await DownloadBench().download(origin.url("/")) == second.result)
+    #expect(origin.asked == ["whole", "34464-299999"] + (kind == .same ? [] : ["whole"]))
+  }
+
+  /// In a form of curl's, not of the standard's.
+  @Test func `a date is repeated as it was received`() async throws {
+    let date = "Sun, 6 Nov 1994 08:48:37 +0000"
+    let origin = try OriginServer(answering: [
+      { _, reply in
+        try reply.head(
+          "HTTP/1.1 200 OK\nDate: \(httpDate(1_000_000_000))\nLast-Modified: \(date)\nContent-Length: 20000"
+        )
+        try reply.body(Self.source.bytes(in: 0..<10_000))
+        reply.close()
+      },
+      { _, reply in
+        try Self.source.part(reply, 5904..<20_000, "Last-Modified: \(date)")
+      },
+    ])
+    #expect(try await DownloadBench().download(origin.url("/")) == Self.source.result)
+    #expect(origin.log.value.exchanges.last?.request[field: "If-Range"] == date)
+  }
+
   @Test func `a tag that is new each time is not gone on by, and does not stand in the way`()
     async throws
   {

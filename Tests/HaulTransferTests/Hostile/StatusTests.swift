@@ -67,6 +67,9 @@ struct StatusTests {
       try reply.body("login")
     }
     #expect(outcome.error?.errorClass == errorClass)
+    #expect(outcome.error?.retryAfter == (status.hasPrefix("202") ? .seconds(7) : nil))
+    let says = ["202": "still preparing", "511": "wants a log-in", "300": "several files"]
+    #expect(outcome.error?.message.contains(says["\(status.prefix(3))"] ?? "?") == true)
   }
 
   @Test func `300 with a Location, and the same Location twice, lead on`() async throws {

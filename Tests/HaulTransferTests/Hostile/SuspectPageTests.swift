@@ -268,7 +268,10 @@ struct SuspectPageTests {
     }
   }
 
-  @Test(arguments: ["401 Who", "429 Slowly", "503 Busy"])
+  @Test(arguments: [
+    "401 Who", "429 Slowly", "503 Busy", "503 Busy\nRetry-After: 5", "403 No\nRetry-After: 5",
+    "403 No\nX-RateLimit-Remaining: 0",
+  ])
   func `27: what speaks of the client is no refusal of the range`(_ status: String) async throws {
     let bench = try PartTransferBench()
     let (outcome, asked) = try await bench.run() { _, reply in

@@ -88,6 +88,38 @@ struct SourceRecordTests {
     if case .suspect(_, let error) = ruling.verdict { #expect(error.errorClass == .suspectPage) }
   }
 
+  /// Unless it has no validator of its own, or another type than the file.
+  @Test(
+    arguments: [
+      (30, "application/zip", "ETag: \"w\"", false), (61, "application/zip", "ETag: \"w\"", true),
+      (61, "application/zip", "X: y", false), (61, "text/plain", "ETag: \"w\"", false),
+    ] as [(Int64, String, String, Bool)])
+  func `row 12: what comes again after a minute replaces a finished file`(
+    age: Int64, type: String, field: String, isTaken: Bool
+  ) {
+    let now = HTTPDate(seconds: 1_767_225_600)
+    let short = head(200, "Content-Type: \(type)", "Content-Length: 5", field)
+    var state = TransferState(checkpoint: nil)
+    state.present = SourceRecord(
+      fields: ["etag": "\"v\"", "type": "application/zip", "length": "90000"])
+    let first = state.answered(
+      short, asked: .ifChanged, now: HTTPDate(seconds: now.seconds - age))
+    guard first.row == 12, case .suspect = first.verdict else {
+      Issue.record("\(first)")
+      return
+    }
+    // As another process would, from what is kept beside the file.
+    var later = TransferState(checkpoint: nil)
+    later.present = state.present.map { SourceRecord(fields: $0.fields) }
+    let second = later.answered(short, asked: .ifChanged, now: now)
+    #expect(second.row == 12)
+    if case .changedUseBody = second.verdict {
+      #expect(isTaken)
+    } else {
+      #expect(!isTaken)
+    }
+  }
+
   @Test func `a 412 and a 416 say nothing of a question without a range`() {
     var state = TransferState(checkpoint: nil)
     state.present = SourceRecord(fields: ["etag": "\"v\""])
