@@ -28,6 +28,38 @@ import Testing
     #expect(try place.files() == ["one"])
   }
 
+  /// An archive sends away who comes while it serves two. The first that it serves wait in the middle until then.
+  @Test func `an archive that allows two sessions at a time gives all its files`() async throws {
+    let (open, refusal) = (Watched(0), Gate("a third session"))
+    let origin = try OriginServer { request, reply in
+      let isServed = open.update { open in
+        let isServed = open < 2
+        open += isServed ? 1 : 0
+        return isServed
+      }
+      guard isServed else {
+        try reply.head("HTTP/1.1 503 Service Unavailable\nContent-Length: 0")
+        return refusal.open()
+      }
+      let file = Representation(seed: 3, length: 70_000)
+      try reply.head("HTTP/1.1 200 OK\n" + file.fields(of: 0..<file.length))
+      try file.send(0..<30_000, reply)
+      try reply.wait(for: refusal)
+      open.update { $0 -= 1 }
+      try file.send(30_000..<file.length, reply)
+    }
+    let place = try await GetPlace()
+    let names = (1...8).map { "\($0)" }
+    let output = try await place.get(names.map { origin.url("/\($0)") })
+    #expect(output.exit == .code(0), "\(output.said)")
+    #expect(try place.files().sorted() == names)
+    for name in names {
+      let path = "\(place.directory)/\(name)"
+      #expect(try FileTree.firstDifference(of: path, from: Pattern(seed: 3), length: 70_000) == nil)
+    }
+    #expect(origin.log.value.exchanges.contains { $0.status == 503 })
+  }
+
   /// What is typed may be private; what a stranger's redirect says may not.
   @Test func `a redirect to another private address is refused`() async throws {
     let (place, target) = (try await GetPlace(), try GetOrigin())

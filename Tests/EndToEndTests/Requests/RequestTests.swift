@@ -255,6 +255,62 @@ import Testing
     #expect(!open.said.contains { $0.contains("hunter2") })
   }
 
+  /// A typed URL names the host that the entry is for. Whoever submits a job to a pool chooses its host.
+  @Test func `the default entry of a netrc is for the host that was typed alone`() async throws {
+    let answer: OriginServer.Handler = { request, reply in
+      try Representation(seed: 1, length: 1000).answer(request, reply)
+    }
+    let other = try OriginServer(address: "127.0.0.2", handler: answer)
+    let home = try OriginServer { request, reply in
+      if request.path == "/away" {
+        return try reply.head(
+          "HTTP/1.1 302 Found\nLocation: \(other.url("/there"))\nContent-Length: 0")
+      }
+      try answer(request, reply)
+    }
+    func sent(to origin: OriginServer) -> [String?] {
+      origin.log.value.exchanges.map { $0.request[field: "Authorization"] }
+    }
+    let directory = try TemporaryDirectory()
+    let netrc = try directory.write("default login me password word", to: "netrc")
+    chmod(netrc, 0o600)
+    let place = try await GetPlace()
+    let output = try await place.get(
+      "--allow-net", "127.0.0.2/32", "--netrc", netrc, home.url("/away"))
+    #expect(output.exit == .code(0), "\(output.said)")
+    #expect(sent(to: home) == ["Basic bWU6d29yZA=="])
+    #expect(sent(to: other) == [nil])
+    try await HaulPool.open { pool in
+      let job = try await pool.submit(home.url("/a"), to: "a")
+      let worker = try pool.worker("--exit-when-idle", "--netrc", netrc)
+      #expect(try await worker.exit() == .code(0))
+      #expect(try await pool.state(of: job) == "completed")
+    }
+    #expect(sent(to: home).last == .some(nil))
+  }
+
+  @Test func `get goes through the proxy of the environment, but for the hosts that it names`()
+    async throws
+  {
+    let place = try await GetPlace()
+    let home = try OriginServer { request, reply in
+      try Representation(seed: 1, length: 1000).answer(request, reply)
+    }
+    let proxy = try ProxyServer(.http, password: "me:word")
+    let url = "http://name.test:\(home.port)/a"
+    let environment = [
+      "HAUL_STATE_DIR": place.state, "http_proxy": "http://me:word@127.0.0.1:\(proxy.port)",
+      "no_proxy": "127.0.0.1",
+    ]
+    for url in [url, home.url("/b")] {
+      let output = try await ChildProcess.run(
+        HaulProcess.path, ["get", "-d", place.directory, url], environment: environment)
+      #expect(output.exit == .code(0), "\(output.said)")
+    }
+    #expect(proxy.asked.value.map(\.target) == ["GET \(url)"])
+    #expect(home.log.value.exchanges.count == 2)
+  }
+
   @Test func `get takes headers, cookies and a netrc along`() async throws {
     let place = try await GetPlace()
     let origin = try OriginServer { request, reply in

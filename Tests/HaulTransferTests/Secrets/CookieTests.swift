@@ -56,6 +56,30 @@ struct CookieTests {
     #expect(login.log.value.exchanges.count == 1)
   }
 
+  @Test func `a cookie goes where its host, path, scheme and time let it`() async throws {
+    let origin = try OriginServer { request, reply in
+      if request.path == "/a/file" { return try reply.answer("Content-Length: 5", "12345") }
+      try reply.head(
+        """
+        HTTP/1.1 302 Found
+        Location: /a/file
+        Set-Cookie: here=1; Path=/a
+        Set-Cookie: elsewhere=1; Path=/b
+        Set-Cookie: safe=1; Path=/; Secure
+        Set-Cookie: old=1; Path=/; Max-Age=0
+        Set-Cookie: past=1; Path=/; Expires=Sun, 06 Nov 1994 08:49:37 GMT
+        Set-Cookie: foreign=1; Path=/; Domain=other.test
+        Content-Length: 0
+        """)
+    }
+    var configuration = Engine.Configuration.test
+    configuration.resolve = ["name.test:\(origin.port):127.0.0.1"]
+    let bench = try DownloadBench(configuration)
+    let url = "http://name.test:\(origin.port)/start"
+    #expect(try await bench.download(url) == .text("12345"))
+    #expect(origin.log.value.exchanges.last?.request[field: "Cookie"] == "here=1")
+  }
+
   @Test func `no job has the cookies of another`() async throws {
     let origin = try OriginServer { request, reply in
       #expect(request[field: "Cookie"] == nil)

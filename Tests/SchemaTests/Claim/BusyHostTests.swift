@@ -80,6 +80,27 @@ import Testing
     }
   }
 
+  /// 413 and 423 with Retry-After speak of one file.
+  @Test(arguments: [413, 423])
+  func `a file that has to wait keeps nobody from its host`(status: Int) async throws {
+    try await Pool.open { pool in
+      try await pool.submit(3)
+      try await pool.execute("UPDATE haul.host SET cap = 2, policy_cap = 2")
+      let worker = try await pool.worker()
+      let leases = try await worker.claim(9)
+      var ending = refused(leases[0], retryAfter: 600)
+      ending.status = status
+      #expect(try await worker.call([ending]).settled.map(\.state) == ["scheduled"])
+      #expect(
+        try await pool.value(
+          "SELECT run_at > clock_timestamp() + interval '590 s' FROM haul.scheduled"))
+      #expect(try await caps(pool) == [2])
+      #expect(
+        try await pool.value("SELECT count(*) FROM haul.hosts WHERE why_idle = 'blocked'") == 0)
+      #expect(try await worker.claim(9).count == 1)
+    }
+  }
+
   @Test func `a job that gives up says how long the host has been in trouble`() async throws {
     try await Pool.open { pool in
       let job = try await pool.submit(1, options: JobOptions(maxHostWait: 60))[0]
