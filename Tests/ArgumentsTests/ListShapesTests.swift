@@ -79,6 +79,17 @@ struct ListShapesTests {
           "columns that are left out: Id, Version", "read as a table with tabs",
         ]
       ),
+      // As a mirror of packages for bioinformatics has it.
+      (
+        "urls.tsv",
+        "Id\tVersion\tOS\tArch\tUrl\tsha256sum\talt\tExtension\nx\t1\tl\tx64\thttps://h/a\t\(sha256)\t\t.gz\n",
+        [
+          "2 https://h/a # sha-256=\(sha256)",
+          "columns that are left out: Id, Version, OS, Arch, alt, Extension",
+          "read as a table with tabs",
+        ]
+      ),
+      ("urls.tsv", "https://h/a.bin\thttps://m/a.bin\n", ["1 https://h/a.bin"]),
       (
         "list.tsv", "id\tlink2\nx\thttps://h/a\n",
         [
@@ -117,6 +128,10 @@ struct ListShapesTests {
       ("a\tb\nx\thttps://h/a\n", "b", nil, nil, ["2 https://h/a"]),
       ("a\tB\nx\thttps://h/a\n", "b", "A", nil, ["2 https://h/a > x"]),
       ("x\thttps://h/a\n", "2", "1", nil, ["1 https://h/a > x"]),
+      (
+        "#Id\tVersion\tOS\tArch\tUpstream Url\tExt\tsha256sum\tOther Url\nx\t1\tl\tx64\thttps://h/a\t.gz\t\(sha256)\t\n",
+        "upstream url", "Id", "7", ["2 https://h/a > x # sha-256=\(sha256)"]
+      ),
       ("id\tlink\nx\thttps://h/a\n", "2", "1", nil, ["2 https://h/a > x"]),
       (
         "https://h/a a2.bin\nhttps://h/b b2.bin\n", "1", "2", nil,

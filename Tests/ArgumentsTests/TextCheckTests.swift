@@ -35,6 +35,10 @@ struct TextCheckTests {
         [0xff, 0xfe, 0x68, 0],
         "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
       ),
+      (
+        [0xfe, 0xff, 0, 0x68],
+        "it is text in UTF-16: make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8"
+      ),
     ] as [([UInt8], String)])
   func `what is no text is known by how it begins`(bytes: [UInt8], clause: String) {
     #expect(TextCheck.fault(of: bytes) == clause)
