@@ -57,6 +57,38 @@ import Testing
     }
   }
 
+  /// After half of the file everything that has the old signature gets 403. What is there stays for the new one.
+  @Test(arguments: [true, false])
+  func `a 403 in the middle costs nothing`(_ isReplaced: Bool) async throws {
+    let isExpired = Watched(true)
+    let origin = try OriginServer { request, reply in
+      if request.number == 1 {
+        return try Self.file(1).answer(request, reply, cut: .close(after: Self.half))
+      }
+      if isExpired.value, request.target.hasSuffix("=1") {
+        return try reply.head("HTTP/1.1 403 Expired\nContent-Length: 0")
+      }
+      try Self.file(1).answer(request, reply)
+    }
+    try await HaulPool.open { pool in
+      let job = try await pool.submit(origin.url("/film.iso?sig=1"), to: "film.iso")
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      #expect(try await pool.value("SELECT error FROM haul.jobs") == "http_403")
+      #expect(try pool.parts().count == 1)
+      isExpired.update { $0 = isReplaced }
+      let replace = [
+        "submit", origin.url("/film.iso?sig=2"), "--out", "film.iso", "--on-duplicate", "replace",
+      ]
+      _ = try await pool.haul(isReplaced ? replace : ["retry", "\(job)"])
+      #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))
+      #expect(try await pool.state(of: job) == "completed")
+      #expect(try difference(pool.directory + "/film.iso") == nil)
+      let last = starts(origin, isReplaced ? "sig=2" : "sig=1").last
+      #expect(last == Self.half - (isReplaced ? 65_536 : 4096))
+      #expect(try await pool.violations() == [])
+    }
+  }
+
   /// It is shorter than what is there of the first, and has a tag of its own.
   @Test func `another file under another query replaces what there is of the first`() async throws {
     let place = try await GetPlace()
