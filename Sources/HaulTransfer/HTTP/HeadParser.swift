@@ -48,6 +48,8 @@ struct HeadParser {
   private var byteCount = 0
   private var fieldCount = 0
   private var byLine = FramingByLine()
+  /// A 1xx response had a Content-Length, which libcurl takes for the final one's where that has none.
+  private var hasEarlyLength = false
 
   /// - Parameters:
   ///   - isSecure: HTTP/2 is spoken over TLS only; elsewhere a status line that claims it lies.
@@ -87,16 +89,17 @@ struct HeadParser {
     let words = text.utf8.split(
       separator: UInt8(ascii: " "), maxSplits: 2
     ).map { Substring($0) }
-    guard words.count >= 2, ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].contains(words[0]),
+    guard words.count >= 2, ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].contains(words[0].uppercased()),
       words[1].utf8.count == 3, let status = Int(words[1]), (100...599).contains(status)
     else { throw TransferError(.protocol, "the answer has no usable status line") }
-    guard isSecure || words[0] != "HTTP/2" else {
+    let isHTTP2 = words[0].uppercased() == "HTTP/2"
+    guard isSecure || !isHTTP2 else {
       throw TransferError(.protocol, "the answer claims HTTP/2 without TLS", status: status)
     }
     guard status != 101 else {
       throw TransferError(.protocol, "the server switched protocols unasked", status: status)
     }
-    return .fields(status: status, isHTTP2: words[0] == "HTTP/2")
+    return .fields(status: status, isHTTP2: isHTTP2)
   }
 
   private mutating func field(_ text: Substring) throws(TransferError) {
@@ -121,9 +124,10 @@ struct HeadParser {
     var head = ResponseHead(status: status, fields: fields)
     fields = []
     guard status >= 200 else {
-      guard head.values("Content-Length").isEmpty, head.values("Transfer-Encoding").isEmpty else {
+      guard head.values("Transfer-Encoding").isEmpty else {
         throw TransferError(.protocol, "a 1xx answer announces a body", status: status)
       }
+      if !head.values("Content-Length").isEmpty { hasEarlyLength = true }
       state = .statusLine
       byLine = FramingByLine()
       return nil
@@ -131,6 +135,9 @@ struct HeadParser {
     state = .done
     let stated = try Self.settleFraming(of: &head, isHTTP2: isHTTP2)
     let framing = isForHead ? .noBody : stated
+    guard !hasEarlyLength || framing != .untilClose && framing != .stream else {
+      throw TransferError(.protocol, "a 1xx answer announces a body", status: status)
+    }
     return Parsed(
       head: head, framing: framing, isRaw: !isHTTP2 && !byLine.agrees(with: framing))
   }
@@ -140,9 +147,9 @@ struct HeadParser {
     of head: inout ResponseHead, isHTTP2: Bool
   ) throws(TransferError) -> BodyFraming {
     let length = try contentLength(head)
-    // `identity` is none (RFC 2616 §3.6): it overrides no Content-Length, and nothing that comes before it.
+    // `identity` is none (RFC 2616 §3.6), nor is `none`: it overrides no Content-Length, and nothing that comes before it.
     let codings = head.values("Transfer-Encoding").flatMap { $0.split(separator: ",") }
-      .map { $0.trimmed().lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
+      .map { $0.trimmed().lowercased() }.filter { !$0.isEmpty && $0 != "identity" && $0 != "none" }
     // We send no TE, so nothing else may be applied (RFC 9110 §10.1.4), and libcurl would leave it on.
     guard head.status >= 300 || codings.allSatisfy({ $0 == "chunked" }) else {
       throw TransferError(
@@ -163,14 +170,20 @@ struct HeadParser {
     return isHTTP2 ? .stream : .untilClose
   }
 
-  /// Repeated equal values are one (RFC 9110 §8.6).
+  /// Repeated equal values are one (RFC 9110 §8.6). A plus sign before the number counts for nothing, nor does a comma or a
+  /// semicolon behind it.
   private static func contentLength(_ head: ResponseHead) throws(TransferError) -> Int64? {
-    let values = head.values("Content-Length")
-      .flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
-    guard !values.isEmpty else { return nil }
+    let fields = head.values("Content-Length")
+    guard !fields.isEmpty else { return nil }
+    let values = fields.flatMap { field in
+      let members = field.split(separator: ",").filter { !$0.trimmed().isEmpty }
+      return members.isEmpty ? [""] : members
+    }
     var lengths: Set<Int64> = []
     for value in values {
-      let digits = value.trimmed()
+      var digits = value.trimmed()
+      if digits.first == "+" { digits.removeFirst() }
+      if digits.last == ";" { digits.removeLast() }
       guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit) else {
         throw TransferError(
           .protocol, "the answer's Content-Length is not a number", status: head.status)

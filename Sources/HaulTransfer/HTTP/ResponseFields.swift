@@ -29,7 +29,7 @@ extension ResponseHead {
 
   /// What an answer says about the length of its body.
   enum BodyLength: Equatable {
-    /// No Content-Length, or a Transfer-Encoding other than `identity`, which overrides it (RFC 9112 §6.3).
+    /// No Content-Length, or a Transfer-Encoding other than `identity` and `none`, which overrides it (RFC 9112 §6.3).
     case unknown
     /// In bytes. The same number written more than once is one number (RFC 9110 §8.6).
     case bytes(Int64)
@@ -39,7 +39,9 @@ extension ResponseHead {
 
   /// The length of the body to come.
   var bodyLength: BodyLength {
-    let isCoded = listMembers("Transfer-Encoding").contains { $0.lowercased() != "identity" }
+    let isCoded = listMembers("Transfer-Encoding").contains {
+      !["identity", "none"].contains($0.lowercased())
+    }
     guard !isCoded, !values("Content-Length").isEmpty else { return .unknown }
     let numbers = values("Content-Length").flatMap {
       $0.split(separator: ",", omittingEmptySubsequences: false)

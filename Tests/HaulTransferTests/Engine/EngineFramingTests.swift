@@ -127,9 +127,19 @@ struct EngineFramingTests {
     }
   }
 
-  @Test func `a status line with two spaces is understood`() async throws {
+  /// As curl and wget do.
+  @Test(arguments: [
+    "HTTP/1.1  200 OK\r\nContent-Length: 5", "http/1.1 200 OK\r\nContent-Length: 5",
+    "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5",
+    "HTTP/1.1 103 Early\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5",
+    "HTTP/1.1 200 OK\r\nContent-Length: +5", "HTTP/1.1 200 OK\r\nContent-Length: 5,",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5;",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: none\r\nContent-Length: 5",
+  ])
+  func `a head that is almost right is understood`(_ head: String) async throws {
     let origin = try OriginServer { _, reply in
-      try reply.body("HTTP/1.1  200 OK\r\nContent-Length: 5\r\n\r\n12345")
+      try reply.body("\(head)\r\n\r\n12345")
+      try reply.waitUntilPeerCloses()
     }
     try await withEngine { engine in
       let (result, log) = await engine.fetch(origin.url("/"))
