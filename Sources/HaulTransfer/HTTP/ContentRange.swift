@@ -9,7 +9,7 @@ enum ContentRange: Sendable, Equatable {
   enum Malformed: Error, Equatable {
     /// The field is absent.
     case missing
-    /// The field stands more than once, even with equal values.
+    /// The field stands more than once, with values that differ.
     case repeated
     /// The unit is not `bytes`.
     case otherUnit
@@ -18,26 +18,36 @@ enum ContentRange: Sendable, Equatable {
     case garbage
   }
 
-  /// Reads the field of an answer. White space between unit and range may be longer than one space.
+  /// Reads the field of an answer.
   init(_ head: ResponseHead) throws(Malformed) {
     let values = head.values("Content-Range")
     guard let text = values.first else { throw .missing }
-    guard values.count == 1 else { throw .repeated }
+    guard values.allSatisfy({ $0 == text }) else { throw .repeated }
+    try self.init(text)
+  }
 
+  /// Reads a value. Servers also write `bytes=` or `bytes:`, no unit at all, and blanks between the numbers.
+  init(_ text: String) throws(Malformed) {
     var scanner = TextScanner(text)
-    let unit = scanner.takeWhile(\.isTokenCharacter)
-    guard !scanner.takeWhile(\.isBlank).isEmpty else { throw .garbage }
-    guard unit.lowercased() == "bytes" else { throw .otherUnit }
+    if scanner.next?.isDigit != true {
+      let unit = scanner.takeWhile(\.isTokenCharacter)
+      let isBlank = !scanner.takeWhile(\.isBlank).isEmpty
+      guard scanner.take("=") || scanner.take(":") || isBlank else { throw .garbage }
+      guard unit.lowercased() == "bytes" else { throw .otherUnit }
+    }
     guard let range = Self.readRange(&scanner), scanner.atEnd else { throw .garbage }
     self = range
   }
 
   private static func readRange(_ scanner: inout TextScanner) -> ContentRange? {
-    if scanner.take("*/") {
-      return readLength(&scanner).map { .unsatisfied(length: $0) }
+    func take(_ sign: String) -> Bool {
+      _ = scanner.takeWhile(\.isBlank)
+      defer { _ = scanner.takeWhile(\.isBlank) }
+      return scanner.take(sign)
     }
-    guard let first = scanner.integer(), scanner.take("-"), let last = scanner.integer(),
-      scanner.take("/"), first <= last, last < FileLength.limit
+    if take("*") { return take("/") ? readLength(&scanner).map { .unsatisfied(length: $0) } : nil }
+    guard let first = scanner.integer(), take("-"), let last = scanner.integer(), take("/"),
+      first <= last, last < FileLength.limit
     else { return nil }
     if scanner.take("*") { return .part(first: first, last: last, length: nil) }
     guard let length = readLength(&scanner), last < length else { return nil }

@@ -21,9 +21,11 @@ package struct ResponseHead: Sendable, Equatable {
     fields.filter { $0.isNamed(name) }.map(\.value)
   }
 
-  /// The value of `name` when the field stands exactly once, else nil.
+  /// The value of `name` when the field stands once, or says the same each time, else nil.
   package func value(_ name: String) -> String? {
     let all = values(name)
-    return all.count == 1 ? all[0] : nil
+    return all.first.flatMap { first in
+      all.allSatisfy { $0.utf8.elementsEqual(first.utf8) } ? first : nil
+    }
   }
 }

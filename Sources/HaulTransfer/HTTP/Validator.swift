@@ -14,10 +14,10 @@ package enum Validator: Sendable, Hashable {
 
   /// The validator of an answer, nil where nothing in it is strong enough to resume by.
   ///
-  /// A weak or repeated ETag is an ETag: Last-Modified does not stand in for it. A malformed one is none.
+  /// A weak ETag is an ETag, and so are several that differ: Last-Modified does not stand in for it. A malformed one is none.
   init?(_ head: ResponseHead, now: HTTPDate) {
     let tags = head.values("ETag")
-    let isOne = tags.count == 1
+    let isOne = head.value("ETag") != nil
     if let tag = tags.first(where: { Self.isStrongTag($0) || Self.isWeakTag($0) }) {
       if isOne, Self.isStrongTag(tag) {
         self = .strongETag(tag)
@@ -35,13 +35,13 @@ package enum Validator: Sendable, Hashable {
     }
   }
 
-  /// Last-Modified as sent, where it is at least 60 s older than the answer.
+  /// Last-Modified as sent, where it is at least 60 s older than the answer. An answer without a usable Date is of now (RFC 9110
+  /// §6.6.1).
   private static func settledDate(_ head: ResponseHead, now: HTTPDate) -> String? {
-    guard let modified = head.value("Last-Modified"), let date = head.value("Date"),
-      let modifiedAt = HTTPDate(modified, now: now), let answeredAt = HTTPDate(date, now: now),
-      modifiedAt.seconds <= answeredAt.seconds - 60
+    guard let modified = head.value("Last-Modified"), let modifiedAt = HTTPDate(modified, now: now)
     else { return nil }
-    return modified
+    let answeredAt = head.value("Date").flatMap { HTTPDate($0, now: now) } ?? now
+    return modifiedAt.seconds <= answeredAt.seconds - 60 ? modified : nil
   }
 
   /// The value of an If-Range field; nil where none can be made.
@@ -71,7 +71,7 @@ package enum Validator: Sendable, Hashable {
     case same
     /// The field is not there.
     case absent
-    /// Present and not equal; a repeated tag, and a weak one where a strong one is wanted, equals nothing (§8.8.3.2).
+    /// Present and not equal; a weak tag equals no strong one (§8.8.3.2).
     case different
   }
 
@@ -94,7 +94,7 @@ package enum Validator: Sendable, Hashable {
 
   private static func compare(_ known: String, _ values: [String]) -> Comparison {
     if values.isEmpty { return .absent }
-    return values.count == 1 && values[0].utf8.elementsEqual(known.utf8) ? .same : .different
+    return values.allSatisfy { $0.utf8.elementsEqual(known.utf8) } ? .same : .different
   }
 
   /// A strong tag behind `W/`.

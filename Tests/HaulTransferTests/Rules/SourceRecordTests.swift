@@ -21,7 +21,8 @@ struct SourceRecordTests {
       (["ETag: \"v\"", "Last-Modified: \(date)", later], "If-None-Match: \"v\""),
       (["Last-Modified: \(date)", later], "If-Modified-Since: \(date)"),
       // A second change within the same minute would hide behind the first.
-      (["Last-Modified: \(date)", soon], nil), (["Last-Modified: \(date)"], nil),
+      (["Last-Modified: \(date)", soon], nil),
+      (["Last-Modified: \(date)"], "If-Modified-Since: \(date)"),
       // For a tag that is none the date stands in; for two it does not.
       (["ETag: v", "Last-Modified: \(date)", later], "If-Modified-Since: \(date)"),
       (["ETag: \"v\"", "ETag: \"w\"", "Last-Modified: \(date)", later], nil),
