@@ -35,7 +35,7 @@ extension PartTransfer {
       case .accept(let start, let compareUntil, let end):
         shared.body?.begin(start: start, compareUntil: compareUntil, end: end)
         shared.body?.record?.digest = shared.state.stated
-        shared.body?.record?.refusal = nil
+        if shared.body?.record?.refusal?.status != 0 { shared.body?.record?.refusal = nil }
         shared.body?.writer?.catchUp()
         if shared.report.source == nil, let record = shared.state.checkpoint {
           shared.report.source = SourceRecord(

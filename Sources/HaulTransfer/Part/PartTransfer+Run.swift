@@ -44,7 +44,8 @@ extension PartTransfer {
         if let outcome = await verify() { return outcome }
         continue
       }
-      let turn = await exchange(fields: fields, asked: asked)
+      let before = report.fetched
+      let turn = doubtRange(await exchange(fields: fields, asked: asked), asked: asked, before)
       switch turn {
       case .again where order.body != nil, .broken where order.body != nil:
         return .failed(
@@ -76,6 +77,22 @@ extension PartTransfer {
     case broken
     case verify
     case end(TransferOutcome)
+  }
+
+  /// Returns the turn, or another one where a request for a range failed without a new byte and everything is to be asked for once.
+  private func doubtRange(_ turn: Turn, asked: RequestKind, _ before: Int64) -> Turn {
+    shared.withLock { shared in
+      if shared.report.fetched > before {
+        shared.state.checkpoint?.refusal = nil
+        shared.body?.record?.refusal = nil
+        return turn
+      }
+      guard case .end(.failed(let error)) = turn else { return turn }
+      let isDoubted = shared.state.failed(error, asked: asked)
+      let refusal = shared.state.checkpoint?.refusal
+      if refusal != shared.body?.record?.refusal { shared.change { $0.refusal = refusal } }
+      return isDoubted ? .again : turn
+    }
   }
 
   /// Asks once, following redirects, and judges how the answer ended.

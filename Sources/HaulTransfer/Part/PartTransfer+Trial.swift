@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A body that may be an error page, while the job's digest is still to judge it; and what it must not cost.
+/// A body that may be an error page, while the job's digest or its length is still to judge it; and what it must not cost.
 struct PartTrial: Sendable {
   /// Says why it is not taken for the file unless the digest matches.
   var preview: ResponsePreview
@@ -30,7 +30,17 @@ extension PartTransfer {
 
   /// Why a body on trial that ended like this is not the file; nil where the digest has the last word, or none is on trial.
   func trialError(after ending: BodyEnding) -> TransferError? {
-    guard let trial = shared.withLock({ $0.trial }) else { return nil }
+    let (trial, policy, known) = shared.withLock {
+      ($0.trial, $0.state.policy, $0.state.knownFile)
+    }
+    guard let trial else { return nil }
+    // Only its length was in doubt.
+    if policy.digest == nil {
+      guard case .verify(let length) = ending, known?.isMuchLonger(than: length) == true else {
+        return nil
+      }
+      return trial.preview.error
+    }
     switch ending {
     case .verify, .dropExcessAndVerify: return nil
     case .askForRest, .restart, .secondDownload, .compareWithFirst, .fail:

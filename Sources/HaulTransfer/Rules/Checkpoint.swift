@@ -49,6 +49,7 @@ package struct Checkpoint: Sendable, Hashable {
 
   /// The same refusals of a range in a row.
   struct RangeRefusal: Sendable, Hashable, Codable {
+    /// 0: no response came.
     var status: Int
     var count: Int
   }

@@ -52,8 +52,8 @@ enum Action: Sendable, Equatable {
   case startOver
   /// The answer may be an error page: read its beginning for the message, then fail. What is there stays.
   case suspect(SuspectPage, TransferError)
-  /// The answer may be an error page, but the job's digest can tell: take the body from 0, into a part file of its own.
-  /// Where the digest does not match, fail with this error. What is there stays until then.
+  /// The answer may be an error page, but the job's digest can tell, or its length: take the body from 0, into a part file of its
+  /// own. Where the digest does not match, or it is much shorter, fail with this error. What is there stays until then.
   case trial(Representation, SuspectPage, TransferError)
   /// Ask for one byte, to learn what the source is.
   case probe
@@ -86,6 +86,11 @@ func decide(
     return decideWhole(state, asked: asked, head: head, now: now)
   // Its body may be what was made (RFC 9110 §15.3.2).
   case 201 where state.policy.sendsBody && head.bodyLength != .bytes(0):
+    return decideWhole(state, asked: asked, head: head, now: now)
+  // The whole, told as a range of it.
+  case 206
+  where !asked.isRange && head.mediaType != "multipart/byteranges"
+    && !head.values("Content-Range").isEmpty:
     return decideWhole(state, asked: asked, head: head, now: now)
   case 206:
     return decidePart(state, asked: asked, head: head)

@@ -67,7 +67,7 @@ extension TransferState {
   func rejectsRange(_ status: Int) -> Bool {
     if attempts.askedWhole { return false }
     switch status {
-    case 401, 407, 421, 429, 503: return false
+    case 401, 421, 429, 503: return false
     case 408, 425, 500, 502, 504:
       return checkpoint?.refusal.map { $0.status == status && $0.count >= 2 } ?? false
     default: return true

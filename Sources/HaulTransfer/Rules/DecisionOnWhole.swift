@@ -28,11 +28,10 @@ func decideWhole(
     return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
   }
   if let ruling = decideSuspect(state, asked: asked, new, head, now: now) { return ruling }
-  guard let record = state.checkpoint else {
+  guard asked.isRange, let record = state.checkpoint else {
     return TableDecision(nil, .wholeBody(new, resumable: true))
   }
   let isSame = record.validator?.compared(with: head) == .same
-  guard asked.isRange else { return TableDecision(nil, .wholeBody(new, resumable: true)) }
   // Nothing but the digest is there to compare with.
   if record.validator == .jobDigest { return TableDecision(10, .wholeBody(new, resumable: false)) }
 
@@ -42,6 +41,9 @@ func decideWhole(
   {
     let isFinal = state.attempts.contradictions + 1 >= Attempts.maximumContradictions
     return TableDecision(11, isFinal ? .startOver : .askAgain)
+  }
+  if !state.attempts.askedWhole, asked.mayBeAnswered(by: new, record) {
+    return TableDecision(11, .onceWhole)
   }
   // Row 11: not what was recorded, or nothing says that it is. Length equal to the offset or not.
   guard isSame,
@@ -60,15 +62,27 @@ func decideWhole(
   return TableDecision(10, .wholeBody(new, resumable: false))
 }
 
+extension RequestKind {
+  /// Whether a whole representation may be the rest, sent as if it were the whole: it has no length, or that of the range that
+  /// was asked for or of what is missing of it.
+  fileprivate func mayBeAnswered(by new: Representation, _ record: Checkpoint) -> Bool {
+    guard case .part(let range, let fresh, _) = self else { return false }
+    guard let length = new.completeLength else { return true }
+    if length == record.completeLength { return false }
+    return length == range.upperBound - range.lowerBound || length == range.upperBound - fresh
+  }
+}
+
 /// Row 12: what looks like an error page replaces neither a part nor a finished file.
 private func decideSuspect(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
   now: HTTPDate
 ) -> TableDecision<Action>? {
   let isSame = state.checkpoint?.validator?.compared(with: head) == .same
-  guard !state.attempts.judgesAlone, let known = state.knownFile,
-    let why = known.suspicion(of: new, isSame: isSame)
-  else { return nil }
+  guard !state.attempts.judgesAlone, let known = state.knownFile else { return nil }
+  guard let why = known.suspicion(of: new, isSame: isSame) else {
+    return decideUnsized(state, asked: asked, new, known, head, now: now)
+  }
   if state.suspect?.confirms(new, type: known.mediaType, now: now) == true {
     return TableDecision(12, .changedUseBody(new))
   }
@@ -94,28 +108,57 @@ private func decideSuspect(
   return TableDecision(12, .suspect(page, error))
 }
 
+/// Row 12: how long a body without a stated length is shows at its end. Until then what is there stays.
+private func decideUnsized(
+  _ state: TransferState, asked: RequestKind, _ new: Representation, _ known: KnownFile,
+  _ head: ResponseHead, now: HTTPDate
+) -> TableDecision<Action>? {
+  guard new.completeLength == nil, !asked.isRange, state.checkpoint != nil,
+    known.isMuchLonger(than: 0), !state.attempts.secondDownload,
+    !state.policy.acceptUnverifiedLength
+  else { return nil }
+  let error = TransferError(
+    .suspectPage,
+    "the server sent a much shorter response (\(new.mediaType ?? "no media type")) instead of the file; the partial file is kept",
+    status: head.status)
+  return TableDecision(12, .trial(new, SuspectPage(new, now: now), error))
+}
+
 extension ResponseHead {
   /// The first byte of the part that a 200 says it carries; nil where it says nothing of the kind, or carries the whole.
   fileprivate func partClaim(for state: TransferState) -> Int64? {
-    guard values("Content-Range").contains(where: { $0.lowercased().hasPrefix("bytes") }) else {
-      return nil
-    }
-    do throws(ContentRange.Malformed) {
-      guard case .part(let first, let last, let total) = try ContentRange(self) else { return nil }
-      if first > 0 { return first }
-      let length = if case .bytes(let length) = bodyLength { length } else { last + 1 }
-      let whole = total ?? state.policy.expectedLength
-      return length == whole || whole == nil && state.wantedDigest != nil ? nil : first
-    } catch {
-      guard error != .otherUnit else { return nil }
-      // Repeated or beyond the grammar: nobody can tell which bytes these are, unless all say that they begin at 0.
-      let starts = values("Content-Range").map { value in
+    let length = if case .bytes(let length) = bodyLength { length } else { Int64?.none }
+    // Where several say different things, each has to speak of the whole.
+    return values("Content-Range").lazy.compactMap { value -> Int64? in
+      do throws(ContentRange.Malformed) {
+        switch try ContentRange(value) {
+        case .part(let first, let last, let total):
+          if first > 0 { return first }
+          let whole = total ?? state.policy.expectedLength
+          let isWhole = (length ?? last + 1) == whole
+          return isWhole || whole == nil && state.wantedDigest != nil ? nil : 0
+        // A range beyond the end, under the wrong status.
+        case .unsatisfied(let total): return length ?? total == total ? nil : 0
+        }
+      } catch {
+        guard value.lowercased().hasPrefix("bytes") || value.utf8.first?.isDigit == true else {
+          return nil
+        }
+        // Beyond the grammar: nobody can tell which bytes these are, unless they begin at 0.
         var scanner = TextScanner(value)
         _ = scanner.takeWhile { !$0.isDigit }
-        guard let first = scanner.integer(), scanner.take("-") else { return Int64(0) }
-        return first
+        guard let first = scanner.integer(), scanner.take("-") else { return nil }
+        return first == 0 ? nil : first
       }
-      return starts.allSatisfy { $0 == 0 } ? nil : starts.compactMap(\.self).max() ?? 0
+    }.first
+  }
+
+  /// The length of the whole that a Content-Range states of a body from 0 on; nil where none does.
+  fileprivate var rangedLength: Int64? {
+    switch try? ContentRange(self) {
+    case .part(first: 0, let last, let total?) where last + 1 == total: total
+    case .unsatisfied(let total): total
+    default: nil
     }
   }
 }
@@ -123,7 +166,8 @@ extension ResponseHead {
 extension Representation {
   /// What the head of a 200 says.
   init(_ head: ResponseHead, now: HTTPDate) {
-    if case .bytes(let length) = head.bodyLength { completeLength = length }
+    completeLength =
+      if case .bytes(let length) = head.bodyLength { length } else { head.rangedLength }
     validator = Validator(head, now: now)
     contentEncoding = head.contentEncoding
     mediaType = head.mediaType

@@ -69,10 +69,15 @@ struct KnownFile: Sendable {
     if let type = new.mediaType, let mediaType, type != mediaType {
       return "a response of type \(type)"
     }
-    if let short = new.completeLength, short < saved / 2, saved - short >= Self.leastLoss {
+    if let short = new.completeLength, isMuchLonger(than: short) {
       return "a much shorter response"
     }
     return nil
+  }
+
+  /// Whether much of what is saved would be lost for a file of `length` bytes.
+  func isMuchLonger(than length: Int64) -> Bool {
+    length < saved / 2 && saved - length >= Self.leastLoss
   }
 
   /// Returns whether error messages may have this type.

@@ -135,6 +135,11 @@ struct TransferState: Sendable, Hashable {
     case .suspect(let page, _), .trial(_, let page, _):
       checkpoint?.suspect = page
       present?.suspect = page
+      // Only the job's digest can tell of what is suspect from its head on.
+      if case .trial(let new, _, _) = ruling.verdict, policy.digest == nil {
+        stated = new.digest
+        isValidated = new.validator != nil || new.hasWeakValidator
+      }
     case .startOver: checkpoint = nil
     case .fail where asked.isRange && TransferState.passing.contains(head.status):
       let count = checkpoint?.refusal.map { $0.status == head.status ? $0.count : 0 } ?? 0
@@ -148,6 +153,22 @@ struct TransferState: Sendable, Hashable {
 
   /// Statuses that may pass by themselves; a range that gets one is asked for again before it is given up.
   private static let passing: Set<Int> = [408, 425, 500, 502, 504]
+
+  /// Counts a failure of a request that brought nothing. Returns whether everything is to be asked for once, because the range
+  /// may be why: at once where waiting changes nothing, otherwise after three in a row (row 27).
+  mutating func failed(_ error: TransferError, asked: RequestKind) -> Bool {
+    guard asked.isRange, !attempts.askedWhole else { return false }
+    switch error.errorClass {
+    case .protocol, .redirects, .blockedURL, .blockedAddress: break
+    case .timeout, .interrupted:
+      let count = checkpoint?.refusal.map { $0.status == 0 ? $0.count : 0 } ?? 0
+      checkpoint?.refusal = .init(status: 0, count: count + 1)
+      if count < 2 { return false }
+    default: return false
+    }
+    attempts.note(.onceWhole)
+    return true
+  }
 
   /// The overlap of an accepted range differs from the disk: row 5, reached late.
   mutating func overlapDiffered() -> TableDecision<Action> {

@@ -62,7 +62,9 @@ private let rangeCases: [Case] = [
     1, resume, r, head(206, good, tag, "Content-Type: multipart/byteranges; boundary=x"),
     unsafeRestart),
   Case(1, resume, r, head(206, tag), unsafeRestart),
-  Case(1, resume, r, head(206, good, good, tag), unsafeRestart),
+  Case(2, resume, r, head(206, good, good, tag), accept(4096, 8192, 10_000)),
+  Case(
+    1, resume, r, head(206, good, "Content-Range: bytes 0-9999/10000", tag), unsafeRestart),
   Case(1, resume, r, head(206, "Content-Range: bytes 4096-9999", tag), unsafeRestart),
   Case(1, resume, r, head(206, "Content-Range: items 4096-9999/10000", tag), unsafeRestart),
   Case(1, resume, r, head(206, "Content-Range: bytes */10000", tag), unsafeRestart),
@@ -136,7 +138,9 @@ private let wholeCases: [Case] = [
     nil, .whole, r, head(200, "Content-Length: 5", other),
     .wholeBody(representation(5, "\"w\""), resumable: true)),
   Case(10, resume, r, head(200, "Content-Length: 10000", tag), .oncePlainRange),
-  Case(10, resume, r, head(200, tag), .oncePlainRange),
+  Case(11, resume, r, head(200, tag), .onceWhole),
+  Case(11, resume, r, head(200, other), .onceWhole),
+  Case(11, resume, r, head(200, "Content-Length: 5904", other), .onceWhole),
   Case(
     10, plain, r, head(200, "Content-Length: 10000", tag),
     .wholeBody(representation(10_000), resumable: false)),
@@ -187,7 +191,8 @@ private let plainCases: [Case] = [
 
   @Test(
     arguments: [
-      (9, RequestKind.whole, head(206, good, tag), TransferError.Class.protocol),
+      (9, RequestKind.whole, head(206, tag), TransferError.Class.protocol),
+      (26, .whole, head(206, good, tag), .protocol),
       (17, .whole, head(304), .protocol),
       (17, resume, head(304), .protocol),
       (nil, resume, head(401), .http4xx), (nil, .whole, head(403), .http403),
