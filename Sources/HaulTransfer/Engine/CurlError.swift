@@ -38,6 +38,12 @@ struct CurlEnd {
   }
 
   var isOK: Bool { code == CURLE_OK }
+
+  /// Whether it could not read a Content-Length.
+  var refusesLength: Bool {
+    code == CURLE_WEIRD_SERVER_REPLY && sentence.hasPrefix("Invalid Content-Length")
+  }
+
   var isTimeout: Bool { code == CURLE_OPERATION_TIMEDOUT }
 
   /// The class of a failure without a head.

@@ -60,6 +60,9 @@ import HaulSystem
     try unsafe check(
       haul_easy_set_long(raw, CURLOPT_FRESH_CONNECT, isFresh ? 1 : 0), CURLOPT_FRESH_CONNECT)
     try unsafe check(
+      haul_easy_set_long(raw, CURLOPT_IGNORE_CONTENT_LENGTH, request.measuresItself ? 1 : 0),
+      CURLOPT_IGNORE_CONTENT_LENGTH)
+    try unsafe check(
       haul_easy_set_long(raw, CURLOPT_CONNECTTIMEOUT_MS, limits.connectTimeout.milliseconds),
       CURLOPT_CONNECTTIMEOUT_MS)
     try unsafe check(

@@ -3,7 +3,7 @@ import Synchronization
 
 /// What was asked of the engine: one request and whom to tell.
 struct PendingExchange: Sendable {
-  let request: ExchangeRequest
+  var request: ExchangeRequest
   let sink: any BodySink
   let handle: ExchangeHandle
   let continuation: CheckedContinuation<ExchangeResult, Never>

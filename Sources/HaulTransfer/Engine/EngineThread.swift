@@ -170,6 +170,11 @@ import HaulSystem
       if exchange.deservesFreshConnection(after: finished) {
         leave(exchange)
         start(exchange.order, isFresh: true)
+      } else if exchange.lacksLength(finished) {
+        leave(exchange)
+        var order = exchange.order
+        order.request.measuresItself = true
+        start(order, isFresh: true)
       } else {
         finish(exchange, finished)
       }

@@ -38,6 +38,9 @@ package struct ExchangeRequest: Sendable {
   package var proxy: ProxyAddress?
   /// Whether it opens a connection of its own, and takes none that is there. (libcurl: CURLOPT_FRESH_CONNECT)
   package var isFresh = false
+  /// Whether the engine alone reads the response's length, which libcurl refuses where it is folded.
+  /// (libcurl: CURLOPT_IGNORE_CONTENT_LENGTH)
+  var measuresItself = false
   /// Whose share of the engine's buffers its body takes: the same for all that write to one disk.
   package var share: ObjectIdentifier?
 
@@ -54,7 +57,9 @@ package struct ExchangeRequest: Sendable {
 
   /// Reads the head of its response.
   var headParser: HeadParser {
-    HeadParser(isSecure: url.lowercased().hasPrefix("https:"), isForHead: method == .head)
+    HeadParser(
+      isSecure: url.lowercased().hasPrefix("https:"), isForHead: method == .head,
+      isMeasured: measuresItself)
   }
 
   /// Whether another protocol than HTTP is spoken.

@@ -48,6 +48,13 @@ extension RunningExchange {
     }
   }
 
+  /// Whether libcurl met a Content-Length that it cannot read, as it cannot where the value stands on the next line. What was asked
+  /// without a body may be asked again.
+  func lacksLength(_ finished: CurlEnd) -> Bool {
+    parsed == nil && ending == nil && finished.refusesLength && order.request.body == nil
+      && !order.request.measuresItself
+  }
+
   /// Whether no descriptor was to be had for a socket, or fewer are now than an exchange may have open on its way to an answer:
   /// resolving and TLS open files too, and libcurl does not tell why they failed.
   var lacksDescriptors: Bool {

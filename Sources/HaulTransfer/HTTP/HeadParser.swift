@@ -43,6 +43,7 @@ struct HeadParser {
 
   private let isSecure: Bool
   private let isForHead: Bool
+  private let isMeasured: Bool
   private var state = State.statusLine
   private var fields: [ResponseHead.Field] = []
   private var byteCount = 0
@@ -54,9 +55,11 @@ struct HeadParser {
   /// - Parameters:
   ///   - isSecure: HTTP/2 is spoken over TLS only; elsewhere a status line that claims it lies.
   ///   - isForHead: the method was HEAD, so what the head says of a body is true of none. (RFC 9110 §9.3.2)
-  init(isSecure: Bool, isForHead: Bool = false) {
+  ///   - isMeasured: libcurl reads no length.
+  init(isSecure: Bool, isForHead: Bool = false, isMeasured: Bool = false) {
     self.isSecure = isSecure
     self.isForHead = isForHead
+    self.isMeasured = isMeasured
   }
 
   /// Takes the next line; its line end may be there or not.
@@ -139,7 +142,8 @@ struct HeadParser {
       throw TransferError(.protocol, "a 1xx answer announces a body", status: status)
     }
     return Parsed(
-      head: head, framing: framing, isRaw: !isHTTP2 && !byLine.agrees(with: framing))
+      head: head, framing: framing,
+      isRaw: !isHTTP2 && !byLine.agrees(with: framing, isMeasured: isMeasured))
   }
 
   /// Also leaves at most one Content-Length in the head, and none that Transfer-Encoding overrides.
@@ -224,11 +228,11 @@ private struct FramingByLine {
   }
 
   /// Whether libcurl ends the body where `framing` says. Any Transfer-Encoding makes it ignore the length.
-  func agrees(with framing: BodyFraming) -> Bool {
+  func agrees(with framing: BodyFraming, isMeasured: Bool) -> Bool {
     switch framing {
     case .noBody, .stream, .untilClose: true
     case .chunked: isChunked
-    case .length(let expected): !hasCoding && length == expected
+    case .length(let expected): !isMeasured && !hasCoding && length == expected
     }
   }
 }

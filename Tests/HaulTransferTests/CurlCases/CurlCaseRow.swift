@@ -154,11 +154,11 @@ struct CurlCaseRow: Sendable, CustomTestStringConvertible {
 
   /// Content-Length and the size of a head.
   private static let lengths: [Self] = [
-    Self(178, gives: .refused(.protocol), "a negative length"),
+    Self(178, gives: .refused(.protocol), "a negative length", requests: 2),
     Self(393, gives: .refused(.protocol), "a length beyond 64 bits", maximumLength: 2_000_000),
-    Self(394, gives: .refused(.protocol), "a length that is a word"),
+    Self(394, gives: .refused(.protocol), "a length that is a word", requests: 2),
     Self(395, gives: .refused(.protocol), "a length beyond 64 bits"),
-    Self(415, gives: .refused(.protocol), "a carriage return before the number"),
+    Self(415, gives: .refused(.protocol), "a carriage return before the number", requests: 2),
     Self(497, gives: .refused(.protocol), "a head above 256 KiB"),
     Self(498, gives: .refused(.protocol), "a redirect's head above 256 KiB"),
     Self(767, gives: .complete, "the same length in two fields"),

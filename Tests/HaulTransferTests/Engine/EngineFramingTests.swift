@@ -80,7 +80,8 @@ struct EngineFramingTests {
   private static let sizedHeads = [
     "Transfer-Encoding: identity\nContent-Length: 30000",
     "Content-Length: 30000\nTransfer-Encoding: Identity", "Content-Length : 30000",
-    "Transfer-Encoding:\r\n identity\nContent-Length: 30000",
+    "Transfer-Encoding:\r\n identity\nContent-Length: 30000", "Content-Length:\r\n 30000",
+    "Content-Length:\r\n\t30000\nETag: \"a\"",
   ]
 
   @Test(arguments: sizedHeads, [true, false])
