@@ -59,6 +59,13 @@ struct ListShapesTests {
       ),
       ("list", "https://h/a,b.bin\n", ["1 https://h/a,b.bin"]),
       (
+        "list", "https://h/a,\nhttps://h/b;\n",
+        ["1", "2"].map {
+          $0
+            + "! a comma or semicolon follows the URL; --extract leaves it out, and %2C or %3B is one of the URL's own"
+        }
+      ),
+      (
         "urls.tsv", "url\nhttps://h/maps/@35.9,136.1,14z\nhttps://h/b\n",
         ["2 https://h/maps/@35.9,136.1,14z", "3 https://h/b", "read as CSV"]
       ),

@@ -19,7 +19,10 @@ enum ListURL {
       if line.first == "<" { throw .markup }
       return line
     }
-    guard let blank = line.firstIndex(where: isBlank) else { return line }
+    guard let blank = line.firstIndex(where: isBlank) else {
+      if let last = line.last, last == "," || last == ";" { throw .separatorBehind }
+      return line
+    }
     let rest = line[blank...].drop(while: isBlank)
     if rest.first == "#" { return line[..<blank] }
     if rest.contains("://") { throw .holdsMore }
@@ -128,6 +131,9 @@ extension ListFault {
     "a name stands before the URL; --url-column 2 --name-column 1 reads the list so")
   fileprivate static let spaceBehind = ListFault(
     "a space follows the URL; --url-column 1 --name-column 2 takes what follows for the file's name, and %20 is a space of the URL's own"
+  )
+  fileprivate static let separatorBehind = ListFault(
+    "a comma or semicolon follows the URL; --extract leaves it out, and %2C or %3B is one of the URL's own"
   )
   fileprivate static let listOfDigests = ListFault(
     #"it is a line of digests such as SHA256SUMS has, and names a file but no URL; lines such as {"url": "https://example.org/name", "digest": "sha-256=…"} hold both"#
