@@ -117,11 +117,14 @@ private func decideUnsized(
     known.isMuchLonger(than: 0), !state.attempts.secondDownload,
     !state.policy.acceptUnverifiedLength
   else { return nil }
+  if state.suspect?.confirms(new, type: known.mediaType, now: now) == true { return nil }
+  let page = state.suspect?.next(new, now: now) ?? SuspectPage(new, now: now)
   let error = TransferError(
     .suspectPage,
     "the server sent a much shorter response (\(new.mediaType ?? "no media type")) instead of the file; the partial file is kept",
-    status: head.status)
-  return TableDecision(12, .trial(new, SuspectPage(new, now: now), error))
+    status: head.status,
+    retryAfter: page.isConfirmable(for: known.mediaType) ? .seconds(SuspectPage.patience) : nil)
+  return TableDecision(12, .trial(new, page, error))
 }
 
 extension ResponseHead {

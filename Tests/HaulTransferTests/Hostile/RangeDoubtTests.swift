@@ -124,6 +124,32 @@ struct RangeDoubtTests {
     #expect(bench.saved.value.last?.durable.prefixEnd == Self.durable)
   }
 
+  @Test(arguments: [(30, false), (61, true)] as [(Int64, Bool)])
+  func `12: a short document in chunks counts when it comes again`(
+    _ age: Int64, _ isAccepted: Bool
+  ) async throws {
+    let bench = try PartTransferBench()
+    let (outcome, _) = try await bench.run { _, reply in
+      try reply.head(
+        "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"e\"\nTransfer-Encoding: chunked")
+      try reply.chunk(Array("short".utf8))
+      try reply.chunk([])
+    } _: { order in
+      var page = SuspectPage(
+        Representation(validator: .strongETag("\"e\""), mediaType: "application/zip"),
+        now: HTTPDate.now)
+      page.firstSeen -= age
+      order.resuming?.checkpoint.suspect = page
+    }
+    if isAccepted {
+      guard case .complete(_, 5) = outcome else { throw outcome.error ?? TransferError(.io, "") }
+    } else {
+      #expect(outcome.error?.errorClass == .suspectPage)
+      #expect(outcome.error?.retryAfter == .seconds(60))
+      #expect(bench.saved.value.last?.suspect?.firstSeen ?? .max <= HTTPDate.now.seconds - age)
+    }
+  }
+
   /// The old digest does not count for it.
   @Test(arguments: [true, false])
   func `12: a new file that states no length is the file`(_ isChunked: Bool) async throws {
