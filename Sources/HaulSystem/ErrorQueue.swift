@@ -23,22 +23,50 @@ final class ErrorQueue: Sendable {
   /// A pipe that can be written to takes as much at once. (pipe(7): PIPE_BUF)
   private static let atOnce = 4096
 
+  /// How a piece is written without waiting for the reader.
+  private enum Way {
+    /// A terminal says that it can be written to, and may take a single byte: only the thread writes to it.
+    case thread
+    /// Another description of the same pipe, that never blocks (O_NONBLOCK): this process's own, so that no other is affected.
+    case pipe(Int32)
+    case socket
+    /// A file, or a pipe that cannot be opened again.
+    case poll
+  }
+
   private let file: Int32
-  /// A terminal says that it can be written to, and may take a single byte.
-  private let isTerminal: Bool
+  private let way: Way
   private let state = Mutex(State())
 
   init(_ file: Int32) {
     self.file = file
-    isTerminal = isatty(file) == 1
+    way = Self.way(to: file)
+  }
+
+  deinit {
+    if case .pipe(let end) = way { close(end) }
+  }
+
+  private static func way(to file: Int32) -> Way {
+    if isatty(file) == 1 { return .thread }
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { return .poll }
+    switch status.st_mode & S_IFMT {
+    case S_IFSOCK: return .socket
+    case S_IFIFO:
+      let end = unsafe open("/proc/self/fd/\(file)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+      return end < 0 ? .poll : .pipe(end)
+    default: return .poll
+    }
   }
 
   /// Writes `bytes` now or later. Blocks for no more than a tenth of a second, and that once while a terminal is stopped.
   func append(_ bytes: [UInt8]) {
     let begins = state.withLock { state -> Bool in
-      if !isTerminal, !state.isWriting, bytes.count <= Self.atOnce, takesMore {
-        write(bytes)
-        return false
+      var bytes = bytes
+      if !state.isWriting, bytes.count <= Self.atOnce {
+        bytes.removeFirst(writeAtOnce(bytes))
+        if bytes.isEmpty { return false }
       }
       guard state.bytes + bytes.count <= Self.limit else {
         state.lost += 1
@@ -51,7 +79,7 @@ final class ErrorQueue: Sendable {
     }
     // Without a thread the caller has to wait, as it would have without this queue.
     if begins, !DetachedThread.start({ self.drain() }) { drain() }
-    if isTerminal, !state.withLock(\.isStalled) {
+    if case .thread = way, !state.withLock(\.isStalled) {
       // What goes to the terminal by standard output comes after this.
       flush(within: .milliseconds(100))
       state.withLock { $0.isStalled = $0.isWriting }
@@ -85,6 +113,27 @@ final class ErrorQueue: Sendable {
       state.bytes -= bytes.count
       return bytes
     }
+  }
+
+  /// Writes what the reader has room for now, and returns its number of bytes. What can never be written counts as written.
+  ///
+  /// Other processes may write to the same pipe, so that room seen by poll(2) may be gone: it is not asked where a write
+  /// itself says that it would wait.
+  private func writeAtOnce(_ bytes: [UInt8]) -> Int {
+    var count: Int
+    repeat {
+      switch way {
+      case .thread: return 0
+      case .pipe(let end): count = unsafe Glibc.write(end, bytes, bytes.count)
+      case .socket: count = unsafe send(file, bytes, bytes.count, Int32(MSG_DONTWAIT))
+      case .poll:
+        if !takesMore { return 0 }
+        write(bytes)
+        return bytes.count
+      }
+    } while count < 0 && errno == EINTR
+    if count < 0 { return errno == EAGAIN ? 0 : bytes.count }
+    return count
   }
 
   /// (poll(2))

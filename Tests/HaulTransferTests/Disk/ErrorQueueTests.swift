@@ -1,4 +1,7 @@
+import Dispatch
+import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HaulSystem
@@ -62,6 +65,28 @@ struct ErrorQueueTests {
     let line = [UInt8](repeating: UInt8(ascii: "x"), count: 999) + [10]
     for _ in 0..<500 { queue.append(line) }
     // The thread's write ends with the other side.
+  }
+
+  /// Two processes write to one pipe. Both may see the same room in it, and then the second used to wait with its lock held:
+  /// whoever logged stood still, and no signal ended the process.
+  @Test(.timeLimit(.minutes(1)))
+  func `writers of one pipe do not wait for its reader`() async throws {
+    let pipe = Pipe()
+    // Room for two pieces. (fcntl(2): F_SETPIPE_SZ)
+    try #require(fcntl(pipe.ends.write, 1031, 8192) == 8192)
+    let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 4096)
+    let rounds = Watched(0)
+    Thread.detachNewThread {
+      let queues = (0..<2).map { _ in ErrorQueue(pipe.ends.write) }
+      for _ in 0..<2000 {
+        queues[0].append(piece)
+        DispatchQueue.concurrentPerform(iterations: 2) { queues[$0].append(piece) }
+        _ = pipe.read(3 * piece.count)
+        for queue in queues { queue.flush(within: .seconds(30)) }
+        rounds.update { $0 += 1 }
+      }
+    }
+    try await rounds.first("all rounds", within: .seconds(50)) { $0 == 2000 ? () : nil }
   }
 
   /// It used to hold up whoever logged, who held leases and did nothing.
