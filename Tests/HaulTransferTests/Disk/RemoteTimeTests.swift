@@ -61,6 +61,28 @@ struct RemoteTimeTests {
     #expect(given == Self.modified)
   }
 
+  /// As curl reads them. Without a tag the date is what a resume rests on, and it is repeated as it came.
+  @Test(arguments: [
+    "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 +0000",
+    "Sun, 06 Nov 1994 08:49:37 UTC", "Sunday, 06-Nov-94 08:49:37 GMT",
+  ])
+  func `a date in another form is given to the file, and resumes`(_ date: String) async throws {
+    let origins = Watched<[String]>([])
+    let given = try await time(of: { [source] request, reply in
+      origins.update { $0.append(request[field: "If-Range"] ?? request.asked) }
+      let start = Int64(request.asked.prefix { $0 != "-" }) ?? 0
+      let range = "\(start)-\(source.length - 1)/\(source.length)"
+      try reply.head(
+        (start > 0 ? "HTTP/1.1 206 Part\nContent-Range: bytes \(range)\n" : "HTTP/1.1 200 OK\n")
+          + "Date: \(httpDate(Int64(Glibc.time(nil))))\nLast-Modified: \(date)\n"
+          + "Content-Length: \(source.length - start)")
+      try reply.body(source.bytes(in: start..<(start > 0 ? source.length : 150_000)))
+      if start == 0 { reply.close() }
+    }) { $1.takesRemoteTime = true }
+    #expect(given == Self.modified)
+    #expect(origins.value == ["whole", date])
+  }
+
   @Test func `what is recorded tells it`() async throws {
     let bench = try PartTransferBench()
     let gate = Gate("the first record")
