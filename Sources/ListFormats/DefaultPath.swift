@@ -16,7 +16,7 @@ package enum DefaultPath {
   /// `example.org`, or `example.org:8443` where the port is not the scheme's own; `query` is without
   /// `?`. `digest` makes the SHA-256 of a text's UTF-8 in lower-case hex.
   ///
-  /// - Throws: what `SubmissionCheck.path` finds: only a path of more than 4095 bytes, or parts no
+  /// - Throws: what `SubmissionCheck.path` finds: only a path of more than 4000 bytes, or parts no
   ///   URL parser returns.
   package static func path(
     hostKey: String, path: String, query: String?, digest: (String) -> String

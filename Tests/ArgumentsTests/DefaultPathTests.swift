@@ -49,6 +49,25 @@ struct DefaultPathTests {
     #expect(withQuery.hasSuffix("-0000000000000304.tar-0000000000000001"))
   }
 
+  /// A path that a submission accepts is one that a worker can write to.
+  @Test
+  func `the longest path, and the store's own directory, are the same for submissions and workers`()
+    throws
+  {
+    let longest = String(repeating: "/x", count: 2000).dropFirst() + "y"
+    #expect(longest.utf8.count == 4000)
+    try SubmissionCheck.path(String(longest))
+    _ = try RelativePath(String(longest))
+    #expect(throws: SubmissionProblem.pathTooLong(bytes: 4001)) {
+      try SubmissionCheck.path(longest + "z")
+    }
+    #expect(throws: RelativePath.Invalid.tooLong) { try RelativePath(longest + "z") }
+    for name in [".haul", ".HAUL", ".Haul/parts/a"] {
+      #expect(throws: SubmissionProblem.reservedPath(name)) { try SubmissionCheck.path(name) }
+      #expect(throws: RelativePath.Invalid.reserved) { try RelativePath(name) }
+    }
+  }
+
   @Test func `what a URL parser never returns is refused`() {
     #expect(throws: SubmissionProblem.reservedPath(".haul/a")) { try path("/a", host: ".haul") }
     #expect(throws: SubmissionProblem.unresolvedPath("../a")) { try path("/a", host: "..") }

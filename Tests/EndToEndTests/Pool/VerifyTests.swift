@@ -244,6 +244,24 @@ import Testing
     }
   }
 
+  /// `.damaged` would make the name longer than a file system takes.
+  @Test func `a damaged file with the longest name is set aside, and queued again`() async throws {
+    let origin = try OriginServer { request, reply in
+      try Representation(seed: 3, length: 50_000).answer(request, reply)
+    }
+    let name = String(repeating: "n", count: 255)
+    try await HaulPool.open { pool in
+      let job = try await pool.submit(origin.url("/a"), to: name)
+      #expect(try await pool.worker("--exit-when-idle").exit(within: .seconds(60)) == .code(0))
+      #expect(truncate("\(pool.directory)/\(name)", 10) == 0)
+      let output = try await pool.haul(
+        ["verify", "--requeue", "--store", "\(HaulPool.store)=\(pool.directory)"])
+      #expect(output.exit == .code(1), "\(output.standardError)")
+      #expect(try await pool.state(of: job) == "queued")
+      #expect(try pool.files() == [name.dropLast(".damaged".count) + ".damaged"])
+    }
+  }
+
   @Test func `only what is completed can be verified, and only in a store`() async throws {
     let other = try TemporaryDirectory()
     try await HaulPool.open { pool in

@@ -123,6 +123,10 @@ import Testing
       let cases: [([String], Int32, String)] = [
         (["submit", "http://h/a", "--header", "Cookie: hunter2"], 64, "name a credential"),
         (["get", "http://h/a", "--header", "Cookie: hunter2"], 64, "Use --cookies for cookies"),
+        (
+          ["get", "http://h/a", "--header", "Authorization: hunter2"], 64,
+          "--credential or --netrc for a log-in"
+        ),
         (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "for haul itself"),
         (["submit", "http://h/a", "--credential", "../x"], 64, "the name of a credential"),
         (worker + ["--proxy", "http://me:hunter2@h:1"], 64, "netrc"),
@@ -319,12 +323,16 @@ import Testing
     let directory = try TemporaryDirectory()
     let netrc = try directory.write(
       "machine \(origin.host) login me password word default login x password y", to: "netrc")
-    let cookies = try directory.write("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tme\n", to: "cookies")
+    let cookies = try directory.write(
+      "\u{feff}no cookie\n127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tme\n", to: "cookies")
     for path in [netrc, cookies] { chmod(path, 0o600) }
     let output = try await place.get(
       "--header", "X-One: 1", "--netrc", netrc, "--cookies", cookies, "--contact",
       "https://example.org/", origin.url("/a"))
     #expect(output.exit == .code(0), "\(output.standardError)")
+    #expect(
+      output.said.contains(
+        "haul: \(cookies): line 1: not a cookie in the Netscape format; ignored"))
     let request = try #require(origin.log.value.exchanges.first?.request)
     #expect(request[field: "X-One"] == "1")
     #expect(request[field: "Authorization"] == "Basic bWU6d29yZA==")
