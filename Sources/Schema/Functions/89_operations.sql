@@ -16,8 +16,8 @@ $$;
 COMMENT ON FUNCTION haul.selector_text(jsonb) IS
   'A selector in words: "batch films, state failed". Of many ids it names the first ten.';
 
--- A command that takes several steps is one row: the newest one of the same session, if it is 10 s old at most. A row that
--- another session has locked is left alone, so that no operator waits for another.
+-- A command that takes several steps is one row: the newest one of the same session, if it is 10 s old at most. A row
+-- that another session has locked is left alone, so that no operator waits for another.
 CREATE OR REPLACE FUNCTION haul.note_operation(p_action text, p_target text, p_jobs bigint DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -45,5 +45,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_operation(text, text, bigint) IS
-  'Records an operator''s command for haul.operations: what was done, to what, and how many jobs it changed (NULL = not '
-  'a command on jobs; 0 is not recorded). Keeps the newest 10,000.';
+  'Records an operator''s command for haul.operations: what was done, to what, and how many jobs it changed (NULL = '
+  'not a command on jobs; 0 is not recorded). Keeps the newest 10,000.';

@@ -82,7 +82,8 @@ BEGIN
   PERFORM pg_notify('haul', 'queues:' || v_queue.id);
   PERFORM haul.note_operation('queue set', format('queue %s: %s', p_name, coalesce(nullif(concat_ws(', ',
     CASE WHEN p_settings - 'defaults' <> '{}' THEN (p_settings - 'defaults')::text END,
-    'defaults ' || (SELECT string_agg(k, ' ') FROM jsonb_object_keys(p_settings -> 'defaults') AS k)), ''), 'no change')));
+    'defaults ' || (SELECT string_agg(k, ' ') FROM jsonb_object_keys(p_settings -> 'defaults') AS k)), ''),
+    'no change')));
 END
 $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS

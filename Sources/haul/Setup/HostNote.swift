@@ -5,7 +5,7 @@ import JobQueue
 extension JobQueue {
   /// What somebody should know who has just set or blocked `host`, a name or pattern, where no job is on such a host: it
   /// may be misspelt, or early. nil where one is. `undo`: the command that takes back what was done, without the host.
-  package func note(onHost host: String, undo: String) async throws -> String? {
+  func note(onHost host: String, undo: String) async throws -> String? {
     guard host != "*", try await !hasJobs(onHost: host) else { return nil }
     let absence = "no job has \(host.hasPrefix("*") ? "such a" : "this") host yet"
     // What was misspelt before is known too.
