@@ -90,7 +90,7 @@ extension JobQueue {
   package func affected(
     _ selector: JobSelector, in states: [JobState]
   ) async throws -> [(state: JobState, count: Int)] {
-    try await requireNames(selector)
+    if selector != JobSelector() { try await requireNames(selector) }
     let rows = try await rows(
       """
       SELECT state::text AS state, count(*)::int AS count FROM (

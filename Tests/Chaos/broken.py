@@ -69,7 +69,7 @@ SQL = {
              "EXCEPTION WHEN assert_failure THEN\n  FOR v_lease")],
         "haul.end_leases": [("data_exception OR integrity_constraint_violation OR program_limit_exceeded OR ", "")]},
     "stamps of a clock that was ahead": {
-        "haul.mend_clock": [("BEGIN\n  UPDATE haul.pulse SET round_at", "BEGIN\n  RETURN;\n  UPDATE haul.pulse SET round_at")]},
+        "haul.mend_clock": [("  PERFORM haul.mend_waits(2147483647);\n", "  RETURN;\n")]},
     "a wait that is not kept": {
         "haul.block_hosts": [("make_interval(secs => b.delay)", "make_interval(secs => b.delay / 4)")]},
     "a limit of a queue that is not kept": {

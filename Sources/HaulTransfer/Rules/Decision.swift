@@ -89,8 +89,7 @@ func decide(
     return decideWhole(state, asked: asked, head: head, now: now)
   // The whole, told as a range of it.
   case 206
-  where !asked.isRange && head.mediaType != "multipart/byteranges"
-    && !head.values("Content-Range").isEmpty:
+  where !asked.isRange && head.mediaType != "multipart/byteranges" && head.isRangeOfAll:
     return decideWhole(state, asked: asked, head: head, now: now)
   case 206:
     return decidePart(state, asked: asked, head: head)

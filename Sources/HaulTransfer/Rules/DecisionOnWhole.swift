@@ -156,6 +156,18 @@ extension ResponseHead {
     }.first
   }
 
+  /// Whether it has a Content-Range, and each one speaks of all bytes there are.
+  var isRangeOfAll: Bool {
+    let values = values("Content-Range")
+    return !values.isEmpty
+      && values.allSatisfy { value in
+        guard case .part(first: 0, let last, let total?)? = try? ContentRange(value) else {
+          return false
+        }
+        return last + 1 == total
+      }
+  }
+
   /// The length of the whole that a Content-Range states of a body from 0 on; nil where none does.
   fileprivate var rangedLength: Int64? {
     switch try? ContentRange(self) {

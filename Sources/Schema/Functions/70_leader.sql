@@ -107,7 +107,7 @@ BEGIN
   jobs := jsonb_array_length(haul.rescue_workers(ARRAY[p_worker]));
   kept := (SELECT count(*) FROM haul.lease l WHERE l.worker = p_worker);
   PERFORM pg_notify('haul', 'workers:' || p_worker);
-  PERFORM haul.note_operation('rescue', 'worker ' || p_worker);
+  PERFORM haul.note_operation('rescue', 'worker ' || p_worker, nullif(jobs, 0));
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS

@@ -4,6 +4,8 @@
 CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
+  -- Of a step before this one, if retries are left of it.
+  PERFORM haul.mend_waits(2147483647);
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
     stepped_at = p_now, step = p_step, mended_to = 0;
   -- How far claims have seen the lanes of their queues.
@@ -47,9 +49,10 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_from bigint;
   v_step interval;
+  v_stepped timestamptz;
   v_last bigint;
 BEGIN
-  SELECT p.mended_to, p.step INTO v_from, v_step FROM haul.pulse p WHERE p.mended_to IS NOT NULL;
+  SELECT p.mended_to, p.step, p.stepped_at INTO v_from, v_step, v_stepped FROM haul.pulse p WHERE p.mended_to IS NOT NULL;
   IF NOT FOUND THEN
     RETURN;
   END IF;
@@ -57,15 +60,18 @@ BEGIN
     (SELECT h.job FROM haul.held h WHERE h.job > v_from ORDER BY h.job LIMIT p_limit)
     UNION ALL (SELECT s.job FROM haul.scheduled s WHERE s.job > v_from ORDER BY s.job LIMIT p_limit)
     ORDER BY job LIMIT p_limit) t;
-  -- A job that has not been tried waits for a time that a person has set.
+  -- A job that has not been tried waits for a time that a person has set, and the wait of one that was tried since the
+  -- step is right.
   UPDATE haul.held h SET run_at = greatest(v_now, h.run_at - v_step) FROM (
     SELECT k.job FROM haul.held k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
-      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
+        SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_now)
     ORDER BY k.job FOR UPDATE SKIP LOCKED) k
   WHERE h.job = k.job;
   UPDATE haul.scheduled s SET run_at = greatest(v_now, s.run_at - v_step) FROM (
     SELECT k.job FROM haul.scheduled k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
-      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job)
+      AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
+        SELECT FROM haul.attempt a WHERE a.job = k.job AND a.ended_at BETWEEN v_stepped AND v_now)
     ORDER BY k.job FOR UPDATE SKIP LOCKED) k
   WHERE s.job = k.job;
   UPDATE haul.pulse SET mended_to = v_last;

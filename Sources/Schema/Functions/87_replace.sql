@@ -68,6 +68,8 @@ BEGIN
     coalesce(v_free.free, '{}'), coalesce(v_free.completed, '{}'));
   PERFORM pg_notify('haul', 'queues:all');
   PERFORM haul.renew_submission(p_submission);
+  PERFORM haul.note_operation('replace', concat_ws(', ', 'batch ' || p_batch, 'queue ' || p_queue),
+    coalesce(cardinality(v_free.free), 0));
   RETURN jsonb_build_object('replaced', coalesce(cardinality(v_free.free), 0), 'skipped', v_skipped, 'waiting',
     v_waiting,
     'moved', v_moved, 'first', (SELECT min(f.job) FROM unnest(v_free.free) AS f(job)),

@@ -16,10 +16,10 @@ $$;
 COMMENT ON FUNCTION haul.selector_text(jsonb) IS
   'A selector in words: "batch films, state failed". Of many ids it names the first ten.';
 
--- A command that takes several steps is one row: the newest one of the same session, if it is 10 s old at most. A row
--- that another session has locked is left alone, so that no operator waits for another.
-CREATE OR REPLACE FUNCTION haul.note_operation(p_action text, p_target text, p_jobs bigint DEFAULT NULL)
-RETURNS void
+-- A command that takes several steps is one row: the newest one of the same session, if its last step was less than
+-- p_within ago. A row that another session has locked is left alone, so that no operator waits for another.
+CREATE OR REPLACE FUNCTION haul.note_operation(
+  p_action text, p_target text, p_jobs bigint DEFAULT NULL, p_within interval DEFAULT '10 seconds') RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_target text := left(p_target, 500);
@@ -32,7 +32,7 @@ BEGIN
     SELECT k.id FROM haul.operation k
     WHERE k.id > (SELECT max(m.id) FROM haul.operation m) - 100 AND k.pid = pg_backend_pid() AND k.login = session_user
       AND k.action = p_action AND k.target = v_target AND k.jobs IS NOT NULL
-      AND k.ended_at > clock_timestamp() - interval '10 seconds'
+      AND k.ended_at > clock_timestamp() - p_within
     ORDER BY k.id DESC LIMIT 1 FOR UPDATE SKIP LOCKED) AND p_jobs IS NOT NULL;
   IF FOUND THEN
     RETURN;
@@ -44,6 +44,6 @@ BEGIN
     SELECT k.id FROM haul.operation k WHERE k.id <= v_id - 10000 ORDER BY k.id LIMIT 100 FOR UPDATE SKIP LOCKED);
 END
 $$;
-COMMENT ON FUNCTION haul.note_operation(text, text, bigint) IS
+COMMENT ON FUNCTION haul.note_operation(text, text, bigint, interval) IS
   'Records an operator''s command for haul.operations: what was done, to what, and how many jobs it changed (NULL = '
   'not a command on jobs; 0 is not recorded). Keeps the newest 10,000.';

@@ -30,7 +30,8 @@ BEGIN
   v_jobs := haul.requeue(v_jobs, true);
   PERFORM haul.arm_jobs(v_jobs);
   PERFORM pg_notify('haul', 'queues:all');
-  PERFORM haul.note_operation('verify --requeue', 'files that are not as recorded', cardinality(v_jobs));
+  -- Called for one file after another, which may take hours.
+  PERFORM haul.note_operation('verify --requeue', 'files that are not as recorded', cardinality(v_jobs), '1 day');
   RETURN cardinality(v_jobs);
 END
 $$;

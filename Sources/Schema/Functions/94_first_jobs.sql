@@ -11,12 +11,11 @@ DECLARE
 BEGIN
   LOOP
     WITH bound AS MATERIALIZED (
-      SELECT l.queue, l.host, l.instance, l.priority, l.head,
-        row_number() OVER (ORDER BY l.priority, l.head) AS place
-      FROM haul.lane l
-      WHERE l.head IS NOT NULL AND (l.instance <> 0) = p_interrupted
-        AND (p_queue IS NULL OR l.queue = p_queue) AND (p_host IS NULL OR l.host = p_host)
-      ORDER BY l.priority, l.head LIMIT v_lanes + 1),
+      SELECT n.*, row_number() OVER (ORDER BY n.priority, n.head) AS place FROM (
+        SELECT l.queue, l.host, l.instance, l.priority, l.head FROM haul.lane l
+        WHERE l.head IS NOT NULL AND (l.instance <> 0) = p_interrupted
+          AND (p_queue IS NULL OR l.queue = p_queue) AND (p_host IS NULL OR l.host = p_host)
+        ORDER BY l.priority, l.head LIMIT v_lanes + 1) n),
     early AS MATERIALIZED (
       SELECT r.priority, r.job FROM bound b CROSS JOIN LATERAL (
         SELECT r.priority, r.job FROM haul.ready r

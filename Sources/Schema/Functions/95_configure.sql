@@ -43,6 +43,7 @@ BEGIN
   INSERT INTO haul.queue (name, store) SELECT p_name, s.id FROM haul.store s WHERE s.name = p_store
   ON CONFLICT (name) DO NOTHING RETURNING id INTO v_queue;
   IF v_queue IS NOT NULL THEN
+    PERFORM haul.note_operation('queue create', format('queue %s, store %s', p_name, p_store));
     RETURN v_queue;
   END IF;
   IF NOT EXISTS (SELECT FROM haul.store s WHERE s.name = p_store) THEN

@@ -94,8 +94,8 @@ COMMENT ON COLUMN haul.handoffs.bytes_refetched IS
 CREATE OR REPLACE VIEW haul.operations AS
 SELECT o.id, o.at, o.ended_at, o.login, o.action, o.target, o.jobs FROM haul.operation o;
 COMMENT ON VIEW haul.operations IS
-  'What operators did: commands that changed jobs, queues, hosts or workers. The newest 10,000 are kept. Commands that '
-  'changed no job are not listed.';
+  'What operators did: commands that changed jobs, queues, hosts or workers. The newest 10,000 are kept. A command on '
+  'jobs is left out if it changed none.';
 COMMENT ON COLUMN haul.operations.id IS 'Rises with each command.';
 COMMENT ON COLUMN haul.operations.at IS 'When the command began.';
 COMMENT ON COLUMN haul.operations.ended_at IS 'When its last step was done.';

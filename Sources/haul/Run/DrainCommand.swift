@@ -33,6 +33,7 @@ struct DrainCommand: HaulCommand {
     let (absent, stopped) = try await database.writing.withQueue { queue in
       var (absent, stopped): ([Int64], [String]) = ([], [])
       let live = try await queue.workers(includingGone: false)
+        .filter { !workers.contains($0.worker) }
       for worker in workers {
         // Its name is asked for first: where this is a local pool's last worker, the database ends with it. And it is
         // drained even where there is none: who may not drain is told so, whatever the id.

@@ -35,6 +35,7 @@ struct RescueWorkerCommand: HaulCommand {
     let absent = try await database.writing.withQueue { queue in
       var absent: [Int64] = []
       let live = try await queue.workers(includingGone: false)
+        .filter { !workers.contains($0.worker) }
       for worker in workers {
         // Asked for first: where this is a local pool's last worker, the database ends with it.
         let row = try await queue.worker(worker)
@@ -68,7 +69,7 @@ struct RescueWorkerCommand: HaulCommand {
     let start = rescued.hadEnded ? "has ended already" : "is fenced"
     if rescued.kept > 0 {
       return
-        "\(start); \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs go to other workers now, the rest when another session lets go of their hosts"
+        "\(start); \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs \(hasSuccessor ? "go to" : "can be taken by") other workers now, the rest when another session lets go of their hosts"
     }
     return rescued.jobs == 0
       ? "\(start) and held no job" : "\(start); \(jobs) \(next)"

@@ -13,6 +13,8 @@ struct VerifyRun {
   /// Whether the jobs of missing and damaged files are queued again.
   let requeues: Bool
   let found: VerifyStores
+  /// Whether a file that is not here is missing, though another machine has a disk of its store: its job was named.
+  var isWhole = true
   /// nil where nobody watches.
   let progress: VerifyProgress?
   var tally = VerifyTally()
@@ -41,12 +43,20 @@ struct VerifyRun {
     var run = VerifyRun(
       queue: queue, selection: FileSelection(selector), requeues: false,
       found: try VerifyStores([], among: try await queue.stores()), progress: nil)
+    run.isWhole = false
     try await run.compare(countsFirst: false)
     if let fault = run.tally.faults.first {
-      throw ExitError(.failed, "job \(job): the file is not as recorded: \(fault.fault)")
+      throw ExitError(.failed, "job \(job): \(fault.fault)")
+    }
+    if run.tally.elsewhere > 0 {
+      throw ExitError(
+        .failed, "job \(job): the file is not on this machine, perhaps on another one of its store")
     }
     guard run.tally.looked > 0 else {
-      throw ExitError(.failed, "job \(job): its store is not on this machine")
+      throw ExitError(
+        .failed,
+        run.tally.others.isEmpty
+          ? "job \(job) has no finished file now" : "job \(job): its store is not on this machine")
     }
     return "job \(job): the file is as recorded; compared by "
       + (run.tally.byDigest > 0 ? "digest" : "length alone")
@@ -62,7 +72,7 @@ struct VerifyRun {
     }
     let digest = file.digest.flatMap { ExpectedDigest(spelled: $0) }
     let (verdict, verifier) = await verdict(verifiers, path, file.bytes, digest)
-    let mayBeElsewhere = selection.jobs.ids == nil && found.isIncomplete(file.store)
+    let mayBeElsewhere = (selection.jobs.ids == nil || !isWhole) && found.isIncomplete(file.store)
     tally.add(file, verdict, mayBeElsewhere: mayBeElsewhere)
     progress?.show { [faults = tally.faults.count] pace in
       pace.end(bytes: digest == nil ? 0 : file.bytes, faults: faults, at: .now)

@@ -29,9 +29,9 @@ struct VerifyTally: Sendable {
   /// Files that cannot be read.
   private var unreadable = 0
   /// Files that may be on another machine.
-  private var elsewhere = 0
+  private(set) var elsewhere = 0
   /// Files in stores that are not here, by store.
-  private var others: [String: Int] = [:]
+  private(set) var others: [String: Int] = [:]
   /// Jobs that wait again.
   var requeued = 0
   /// Jobs that were to wait again, and whose queue has been deleted.

@@ -49,7 +49,7 @@ struct FailuresCommand: HaulCommand {
     }
     if failed > 0 {
       StandardStream.say(
-        "haul failures: no job is failed now; jobs that failed \(counted(Int(clamping: failed), "time")) in the last hour were queued again or cancelled\n"
+        "haul failures: no job is in the state failed now. Jobs failed \(counted(Int(clamping: failed), "time")) in the last hour and were queued again.\n"
       )
     }
     try output.print(

@@ -8,7 +8,7 @@ struct HistoryCommand: HaulCommand {
   static let abstract = "List the commands that changed jobs, queues, hosts or workers."
   static let discussion = """
     The newest commands come first, with the PostgreSQL login that gave them, what they were given and how many jobs they changed. \
-    Haul keeps the newest 10,000. Commands that changed no job are not listed, and submissions are batches: see 'haul batches'.
+    Haul keeps the newest 10,000. A command on jobs is left out if it changed none. Submissions are batches: see 'haul batches'.
     """
   static let examples = [
     Example("haul history", "What operators did lately."),

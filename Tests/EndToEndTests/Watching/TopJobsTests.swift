@@ -84,7 +84,7 @@ struct TopJobsTests {
     try await stage.line(containing: "the file is as recorded; compared by digest")
     try FileManager.default.removeItem(atPath: pool.directory + "/films/two")
     try await stage.screen.type("v")
-    try await stage.line(containing: "the file is not as recorded: missing")
+    try await stage.line(containing: ": missing")
   }
 
   /// Whether three jobs that run are listed, and the one that has failed.

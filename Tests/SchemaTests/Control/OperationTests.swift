@@ -52,7 +52,7 @@ struct OperationTests {
           "queue set: queue \(Pool.name): {\"paused\": true}: -",
           "host set: host *.test, cap 2, interval 0.5 s: -", "host unset: host *.test: -",
           "host block: host a.test for 00:01:00: -", "host unblock: host a.test: -",
-          "queue delete: queue other: -",
+          "queue create: queue other, store \(Pool.name): -", "queue delete: queue other: -",
         ])
       let login: String = try await pool.value("SELECT session_user::text")
       #expect(try await pool.jobs.operations(limit: 100).allSatisfy { $0.login == login })

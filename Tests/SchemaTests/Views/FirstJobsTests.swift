@@ -77,6 +77,8 @@ struct FirstJobsTests {
 
   @Test func `a page does not read all that waits`() async throws {
     try await Pool.open { pool in
+      // Of pages that were vacuumed an index alone may tell, and nothing is fetched.
+      try await pool.execute("ALTER TABLE haul.ready SET (autovacuum_enabled = off)")
       for host in ["a.test", "b.test", "c.test"] { try await pool.submit(5000, to: host) }
       let session = try await pool.connect()
       try await session.script("BEGIN; SELECT haul.first_jobs('{}', 50)")

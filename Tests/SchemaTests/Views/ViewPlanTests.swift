@@ -98,6 +98,7 @@ struct ViewPlanTests {
       try await connection.script(
         """
         \(Self.fill)
+        ALTER TABLE haul.held SET (autovacuum_enabled = off);
         INSERT INTO haul.held (job, queue, host, instance, priority, held_at)
           SELECT id, queue, host, 0, 5, now() FROM haul.job WHERE id % 20 < 9;
         ANALYZE;
