@@ -3,8 +3,10 @@ import HaulSystem
 
 /// Makes a connection ready for queries, on the connection's own thread.
 enum Handshake {
-  /// Returns the connection, or why there is none. Ends early when `link` is closed. Of several servers the one that answered
-  /// last is tried first.
+  /// Returns the connection, or why there is none. Ends early when `link` is closed.
+  ///
+  /// Of several servers the one that answered last is tried first, and each gets its time: libpq alone would wait for one that
+  /// takes connections and says nothing until no time is left for the others.
   static func connect(
     _ configuration: ConnectionConfiguration, link: Link
   ) throws(PostgresError) -> Libpq {
@@ -12,29 +14,45 @@ enum Handshake {
     parameters.merge(try Conninfo.parse(configuration.conninfo)) { _, given in given }
     parameters["client_encoding"] = "UTF8"
     if configuration.writes { parameters["target_session_attrs"] = "read-write" }
-    let conninfo = configuration.conninfo
-    if let known = KnownAddresses.parameters(for: conninfo) {
-      do throws(PostgresError) {
-        return try connect(
-          parameters.merging(known) { _, known in known }, configuration, link: link)
-      } catch {
-        KnownAddresses.forget(conninfo)
-        if link.isClosing { throw error }
-      }
+    let list = try ServerList(parameters)
+    if list.servers.count < 2 || list.isChosenFrom {
+      let timeout = configuration.connectTimeout * max(list.servers.count, 1)
+      return try finish(try start(parameters), within: timeout, link: link)
     }
-    let libpq = try connect(parameters, configuration, link: link)
-    KnownAddresses.note(libpq, of: conninfo)
-    return libpq
+    return try connect(parameters, list.servers, within: configuration.connectTimeout, link: link)
   }
 
   private static func connect(
-    _ parameters: [String: String], _ configuration: ConnectionConfiguration, link: Link
+    _ parameters: [String: String], _ servers: [ServerAddress], within timeout: Duration,
+    link: Link
   ) throws(PostgresError) -> Libpq {
+    var failures: [PostgresError] = []
+    for server in KnownAddresses.ordered(servers) {
+      do throws(PostgresError) {
+        let libpq = try finish(
+          try start(parameters.merging(server.parameters) { $1 }), within: timeout, link: link)
+        KnownAddresses.note(server, of: servers)
+        return libpq
+      } catch {
+        guard error.leadsToNextServer, !link.isClosing else { throw error }
+        failures.append(error)
+      }
+    }
+    throw PostgresError(ofAll: failures)
+  }
+
+  private static func start(_ parameters: [String: String]) throws(PostgresError) -> Libpq {
     guard let libpq = Libpq(starting: parameters) else {
       throw .connecting(nil, "out of memory")
     }
-    // libpq counts no time here, and a host that does not answer must leave time for the next.
-    let deadline = ContinuousClock.now + configuration.connectTimeout * libpq.hostCount
+    return libpq
+  }
+
+  private static func finish(
+    _ libpq: consuming Libpq, within timeout: Duration, link: Link
+  ) throws(PostgresError) -> Libpq {
+    // libpq counts no time here.
+    let deadline = ContinuousClock.now + timeout
     var waitsFor = libpq.isBad ? Libpq.Polling.failed : .writing
     while true {
       switch waitsFor {
@@ -113,6 +131,24 @@ enum Handshake {
 }
 
 extension PostgresError {
+  /// Whether another server of the same list may well answer. (libpq: "Specifying Multiple Hosts")
+  fileprivate var leadsToNextServer: Bool {
+    guard case .connecting(let state, _) = self else { return false }
+    return state == nil || state == .cannotConnectNow || state == .readOnlyTransaction
+  }
+
+  /// What went wrong with each server of a list.
+  fileprivate init(ofAll failures: [PostgresError]) {
+    let states = failures.compactMap(\.sqlState)
+    var sentences: [String] = []
+    for case .connecting(_, let sentence) in failures where !sentences.contains(sentence) {
+      sentences.append(sentence)
+    }
+    self = .connecting(
+      states.contains(.readOnlyTransaction) ? .readOnlyTransaction : states.last,
+      sentences.joined(separator: "; "))
+  }
+
   /// The server wants a password, and there is none.
   package static let noPassword = PostgresError.configuration("the database demands a password")
 

@@ -59,28 +59,8 @@ import HaulSystem
     return "\(name) at \(host)\(isUsual ? "" : ":\(port)")"
   }
 
-  /// How many hosts libpq tries in turn, wherever their names came from.
-  var hostCount: Int {
-    let options = options
-    return (options["host"] ?? options["hostaddr"] ?? "").count { $0 == "," } + 1
-  }
-
-  /// What leads to the connected server alone, where there are several and their order matters.
-  /// (libpq: PQhost, PQhostaddr, PQport)
-  var oneOfSeveral: [String: String]? {
-    let options = options
-    guard hostCount > 1, options["load_balance_hosts", default: "disable"] == "disable",
-      let host = unsafe PQhost(handle), let port = unsafe PQport(handle)
-    else { return nil }
-    var one = unsafe ["host": String(cString: host), "port": String(cString: port)]
-    if options["hostaddr"] != nil, let address = unsafe PQhostaddr(handle) {
-      one["hostaddr"] = unsafe String(cString: address)
-    }
-    return one
-  }
-
-  /// All parameters of the connection. (libpq: PQconninfo)
-  private var options: [String: String] {
+  /// All parameters of the connection, wherever they came from. (libpq: PQconninfo)
+  var options: [String: String] {
     guard let options = unsafe PQconninfo(handle) else { return [:] }
     defer { unsafe PQconninfoFree(options) }
     return unsafe Conninfo.values(options)

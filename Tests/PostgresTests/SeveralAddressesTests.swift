@@ -34,4 +34,51 @@ import Testing
       #expect(relay.state.value.connections == 4)
     }
   }
+
+  /// 1. The first server takes connections and says nothing. 2. The second one answers in its own time. 3. The next process of
+  /// this user begins with that one.
+  @Test func `a server that hangs costs its time once`() async throws {
+    try await withTestDatabase(.empty) { database in
+      let silent = try SilentServer()
+      let conninfo =
+        "\(database.conninfo) host=\(silent.host),\(try TestServer.host()) port=5432,5432"
+      let servers = [
+        ServerAddress(host: silent.host, hostaddr: nil, port: "5432"),
+        ServerAddress(host: try TestServer.host(), hostaddr: nil, port: "5432"),
+      ]
+      #expect(KnownAddresses.ordered(servers) == servers)
+      let connection = try await Connection.connect(
+        ConnectionConfiguration(
+          conninfo: conninfo, applicationName: "haul-tests", connectTimeout: .seconds(6)))
+      await connection.close()
+      #expect(KnownAddresses.ordered(servers) == servers.reversed())
+    }
+  }
+
+  @Test func `where no server answers, each says why`() async throws {
+    let directory = try TemporaryDirectory()
+    let conninfo = "host=\(directory.path)/a,\(directory.path)/b port=5432,5433 user=x dbname=x"
+    do {
+      try await connect(conninfo)
+      Issue.record("connected")
+    } catch PostgresError.connecting(nil, let sentence) {
+      #expect(
+        sentence.contains("/a/.s.PGSQL.5432") && sentence.contains("/b/.s.PGSQL.5433"),
+        "\(sentence)")
+    }
+  }
+
+  @Test(arguments: [
+    ("host=a", ["a  5432"], false), ("host=a,b", ["a  5432", "b  5432"], false),
+    ("host=a,b port=1,2", ["a  1", "b  2"], false),
+    ("hostaddr=1.1.1.1,2.2.2.2 port=7", [" 1.1.1.1 7", " 2.2.2.2 7"], false),
+    ("host=a,b hostaddr=1.1.1.1,2.2.2.2", ["a 1.1.1.1 5432", "b 2.2.2.2 5432"], false),
+    ("postgresql://a:1,b:2/x?target_session_attrs=prefer-standby", ["a  1", "b  2"], true),
+  ])
+  func `the servers of a string are read`(
+    conninfo: String, lines: [String], isChosenFrom: Bool
+  ) throws {
+    let list = try ServerList(try Conninfo.parse(conninfo))
+    #expect(list.servers.map(\.line) == lines && list.isChosenFrom == isChosenFrom)
+  }
 }

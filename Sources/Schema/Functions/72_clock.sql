@@ -52,7 +52,8 @@ DECLARE
   v_stepped timestamptz;
   v_last bigint;
 BEGIN
-  SELECT p.mended_to, p.step, p.stepped_at INTO v_from, v_step, v_stepped FROM haul.pulse p WHERE p.mended_to IS NOT NULL;
+  SELECT p.mended_to, p.step, p.stepped_at INTO v_from, v_step, v_stepped
+  FROM haul.pulse p WHERE p.mended_to IS NOT NULL;
   IF NOT FOUND THEN
     RETURN;
   END IF;
