@@ -1,5 +1,6 @@
 import HaulSystem
 package import JobQueue
+import Terminal
 
 extension CheckVerdicts {
   /// What alarms of `rows`, but for what was never measured, since a pool that has not begun is not ill, and for what other
@@ -16,6 +17,12 @@ extension CheckVerdicts {
   /// `dead rows of ready: 250000 rows; deleted or replaced rows of …`
   private static func detail(_ row: VitalRow) -> String {
     let value = row.value ?? 0
+    // A word of the database's own.
+    if row.vital == "stranded_lanes", let queue = row.subject {
+      let hosts = counted(Int(clamped: value), "host")
+      return
+        "the queue \(queue) has waiting jobs for \(hosts), and no live worker can take them"
+    }
     let unit = value == 1 && row.unit.hasSuffix("s") ? String(row.unit.dropLast()) : row.unit
     let amount =
       row.unit == "of 1" ? "\(Int(clamped: value * 100))%" : "\(Int64(clamped: value)) \(unit)"

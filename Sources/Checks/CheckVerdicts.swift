@@ -168,8 +168,24 @@ package enum CheckVerdicts {
     return .ok(what, "none is held open\(unseen)")
   }
 
-  /// `mounted` are the stores that live workers mount.
-  package static func queues(_ rows: [QueueRow], mounted: Set<String>) -> [CheckFinding] {
+  /// What a queue's jobs wait for, and which of its workers cannot write.
+  package struct QueueTrouble: Sendable {
+    /// What keeps its waiting jobs.
+    package var obstacles: [Obstacle]
+    /// One of its workers and why that cannot write to the store, where no live worker of it can.
+    package var store: String?
+
+    /// Nothing is known.
+    package init(obstacles: [Obstacle] = [], store: String? = nil) {
+      self.obstacles = obstacles
+      self.store = store
+    }
+  }
+
+  /// `mounted` are the stores that live workers mount; `troubles` is what is known of queues by their names.
+  package static func queues(
+    _ rows: [QueueRow], mounted: Set<String>, troubles: [String: QueueTrouble] = [:]
+  ) -> [CheckFinding] {
     if rows.isEmpty {
       return [.warn("queues", "there is none", "Run 'haul store init NAME DIRECTORY'.")]
     }
@@ -178,12 +194,32 @@ package enum CheckVerdicts {
       let detail =
         "\(row.queue): \(waiting) waiting, \(counted(row.workers, "live worker"))"
         + (row.paused ? ", paused" : "")
-      guard row.workers == 0, waiting > 0 else { return .ok("queue", detail) }
-      let start = WorkerStart(
-        store: row.store, queue: mounted.contains(row.store) ? row.queue : nil)
-      return .warn("queue", detail, "Start one where its store is mounted: \(start.command).")
+      let trouble = troubles[row.queue] ?? QueueTrouble()
+      if row.workers == 0, waiting > 0 {
+        let known = trouble.obstacles.first { $0.kind == .unserved }?.start
+        let start =
+          known
+          ?? WorkerStart(store: row.store, queue: mounted.contains(row.store) ? row.queue : nil)
+        return .warn("queue", detail, "Start one where its store is mounted: \(start.command)")
+      }
+      if let store = trouble.store {
+        return .warn(
+          "queue", "\(detail), which cannot write to the store: \(store)",
+          "Repair the store. The worker then continues by itself; 'haul workers' shows its trouble."
+        )
+      }
+      let full = trouble.obstacles.first { $0.reason == diskFull && ($0.jobs ?? 0) > 0 }
+      if let full, let jobs = full.jobs {
+        return .warn(
+          "queue",
+          "\(detail); \(counted(jobs, "job")) failed with \(diskFull) and will be tried again",
+          "Make room or give the store more space.")
+      }
+      return .ok("queue", detail)
     }
   }
+
+  private static let diskFull = "disk_full"
 
   package static func health(_ rows: [HealthRow]) -> [CheckFinding] {
     let broken = rows.filter { $0.violations > 0 }

@@ -1,3 +1,4 @@
+import JobModel
 package import JobQueue
 import Log
 import Postgres
@@ -54,9 +55,12 @@ package struct DatabaseCheck {
     }
     await ask("queues", &findings) {
       let rows = try await queue.queues()
-      for row in rows where row.workers == 0 { told.insert("stranded_lanes \(row.queue)") }
+      let troubles = try await troubles(of: rows)
+      for row in rows where row.workers == 0 || troubles[row.queue]?.store != nil {
+        told.insert("stranded_lanes \(row.queue)")
+      }
       let mounted = (known.rows ?? []).filter { $0.workers > 0 }.map(\.store)
-      return CheckVerdicts.queues(rows, mounted: Set(mounted))
+      return CheckVerdicts.queues(rows, mounted: Set(mounted), troubles: troubles)
     }
     await ask("files", &findings) {
       CheckVerdicts.files(try await queue.digestCounts(), known.rows ?? [])
@@ -66,6 +70,24 @@ package struct DatabaseCheck {
     }
     await ask("health", &findings) { CheckVerdicts.health(try await queue.health()) }
     return (findings, known)
+  }
+
+  /// What is known of queues besides their rows. Jobs are looked at where none can start or where failed ones are tried again.
+  private func troubles(
+    of rows: [QueueRow]
+  ) async throws -> [String: CheckVerdicts.QueueTrouble] {
+    var troubles: [String: CheckVerdicts.QueueTrouble] = [:]
+    for (queue, store) in try await queue.closedQueues() {
+      troubles[queue] = CheckVerdicts.QueueTrouble(store: store)
+    }
+    for row in rows where row.scheduled > 0 || row.workers == 0 {
+      var selector = JobSelector()
+      selector.queue = row.queue
+      let counts = [(JobState.queued, Int(row.queued)), (.scheduled, Int(row.scheduled))]
+      let found = try await queue.causes(of: selector, counts: counts)
+      troubles[row.queue, default: .init()].obstacles = found.causes.causes
+    }
+    return troubles
   }
 
   /// Adds what `question` finds, or that it was refused.

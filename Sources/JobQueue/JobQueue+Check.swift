@@ -74,6 +74,22 @@ extension JobQueue {
       """, [])
   }
 
+  /// Queues whose live workers cannot write to the queue's store, with one of these workers and the reason.
+  package func closedQueues() async throws -> [String: String] {
+    let rows = try await rows(
+      """
+      SELECT q.queue, min(format('worker %s (%s, pid %s): %s', w.worker, w.machine, w.pid, w.trouble)) AS reason
+      FROM haul.queues q JOIN haul.workers w
+        ON q.store = ANY (w.stores) AND (w.queues IS NULL OR q.queue = ANY (w.queues))
+      WHERE w.state IN ('alive', 'silent')
+      GROUP BY q.queue HAVING bool_and(coalesce(
+        starts_with(w.trouble, q.store || ': ') OR strpos(w.trouble, '; ' || q.store || ': ') > 0, false))
+      """, [])
+    var queues: [String: String] = [:]
+    for row in rows { queues[try row.decode("queue")] = try row.decode("reason", as: String.self) }
+    return queues
+  }
+
   /// What a pool lives on, measured.
   package func vitals() async throws -> [VitalRow] {
     try await view(

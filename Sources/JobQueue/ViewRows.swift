@@ -192,9 +192,11 @@ package struct BatchRow: Sendable, Decodable, Equatable {
 
   /// Whether it has not ended, and nothing of it runs or, as far as that queue tells, will until somebody lets it go on.
   package var isPaused: Bool {
-    unfinished > 0 && running == 0
-      && (held == min(unfinished, Self.mostHeld) || pausedQueue != nil)
+    unfinished > 0 && running == 0 && (isHeld || pausedQueue != nil)
   }
+
+  /// Whether all of it that has not ended is paused, job by job, as far as these are counted.
+  package var isHeld: Bool { running == 0 && held == min(unfinished, Self.mostHeld) }
 
   package static let mostHeld: Int64 = 1000
 
@@ -234,53 +236,6 @@ package struct RunningRow: Sendable, Decodable, Equatable {
   package let rate: Int64
 }
 
-/// What keeps jobs from being started.
-package struct Obstacle: Sendable, Decodable, Hashable {
-  package enum Kind: String, Sendable, Decodable {
-    /// All that waits is paused.
-    case held
-    /// No live worker serves the queue `name`; ``Obstacle/start`` says what would.
-    case unserved
-    /// The queue `name` is paused.
-    case paused
-    /// The worker `name`, like all of its store, cannot write there; `reason` says why.
-    case trouble
-    /// Nothing starts on the host `name` for `seconds`, nil until an operator says so; `reason` is that of `haul.hosts`.
-    case blocked
-    /// The host `name` has as many transfers as it may have now.
-    case full
-    /// The interval between starts on the host `name` is not over.
-    case interval
-    /// The queue `name` runs as many jobs as its limit allows.
-    case limited
-    /// The workers that serve the queue `name` have no room.
-    case busy
-    /// Part files of the queue `name` are in a directory that no live worker mounts.
-    case away
-    /// All that waits is scheduled, the first of it in `seconds`; `reason` is the class of the
-    /// error that one of it had last, where it was tried.
-    case early
-  }
-
-  package let kind: Kind
-  package let name: String
-  package let seconds: Double?
-  package let reason: String?
-  /// The worker to start for a queue that nobody serves.
-  package let start: WorkerStart?
-
-  package init(
-    _ kind: Kind, _ name: String, seconds: Double? = nil, reason: String? = nil,
-    start: WorkerStart? = nil
-  ) {
-    self.kind = kind
-    self.name = name
-    self.seconds = seconds
-    self.reason = reason
-    self.start = start
-  }
-}
-
 /// Who serves a queue.
 package struct QueueService: Sendable, Decodable, Equatable {
   /// What one of its live workers may fetch; nil where it has not said.
@@ -307,22 +262,6 @@ package struct QueueService: Sendable, Decodable, Equatable {
     self.paused = paused
     self.mounted = mounted
     self.workers = workers
-  }
-}
-
-/// What a worker has to be told to serve a queue.
-package struct WorkerStart: Sendable, Decodable, Hashable {
-  /// The queue's store.
-  package let store: String
-  /// The queue, where it has to be named: live workers that mount the store claim from others alone.
-  package let queue: String?
-  /// The scheme of one of its jobs, if workers allow it only when told.
-  package let scheme: String?
-
-  package init(store: String, queue: String?, scheme: String? = nil) {
-    self.store = store
-    self.queue = queue
-    self.scheme = scheme
   }
 }
 

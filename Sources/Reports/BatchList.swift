@@ -69,6 +69,9 @@ extension BatchRow {
   /// The text for a batch whose jobs are all in other batches.
   package static let noJobs = "no jobs of its own"
 
+  /// What follows from ``noJobs``.
+  package static let whereJobsAre = "what was there already may be in another batch"
+
   /// What an operator has said that keeps jobs of it from starting, or is being carried out; nil where there is nothing.
   @Sendable package static func word(_ row: BatchRow) -> String? {
     switch (row.steering, row.pausedQueue) {

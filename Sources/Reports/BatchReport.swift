@@ -72,7 +72,7 @@ extension Tally {
   /// `completed 3 jobs, 8.0 MiB`
   fileprivate var completion: String {
     ended == 0 && pending == 0
-      ? "\(BatchRow.noJobs): what was there already may be in another batch"
+      ? "\(BatchRow.noJobs): \(BatchRow.whereJobsAre)"
       : "completed \(counted(completed, "job")), \(HumanFormat.bytes(bytes))"
   }
 }

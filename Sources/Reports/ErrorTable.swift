@@ -123,7 +123,7 @@ extension ErrorTable {
       .init(
         errorClass.retry,
         "429, or 403 or 503 with Retry-After or no requests left, or 421 in FTP: the host asks for less.",
-        "Nothing; or lower its cap with 'haul host set HOST --cap N'.")
+        "Wait, or lower the host's cap with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
         errorClass.retry, "The answer breaks HTTP.",
@@ -211,7 +211,8 @@ extension ErrorTable {
     case .diskFull:
       .init(
         errorClass.retry, "The file system of the store is full, or a quota is.",
-        "Make room. A worker waits for that by itself; what had failed before, 'haul retry'.")
+        "Make room or give the store more space. A worker waits for that by itself; what had failed before, 'haul retry'."
+      )
     case .io:
       .init(
         errorClass.retry, "Reading or writing a local file failed.",

@@ -25,7 +25,7 @@ package final class AskedReach: Sendable {
 
   package func note(_ url: WebURL) {
     let isWeb = WebURL.webSchemes.contains(url.scheme)
-    let address = Self.address(url.host).flatMap {
+    let address = IPAddress.spelled(by: url.host).flatMap {
       AddressPolicy.publicOnly.allows($0) ? nil : $0
     }
     if isWeb && address == nil { return }
@@ -33,15 +33,5 @@ package final class AskedReach: Sendable {
       if !isWeb { needs.schemes.insert(url.scheme) }
       if let address, needs.addresses.count < Self.most { needs.addresses.insert(address) }
     }
-  }
-
-  /// The address that a host spells out.
-  private static func address(_ host: String) -> IPAddress? {
-    if host == "localhost" { return IPAddress("127.0.0.1") }
-    guard let first = host.utf8.first, first == UInt8(ascii: "[") || (48...57).contains(first)
-    else {
-      return nil
-    }
-    return IPAddress(host.filter { $0 != "[" && $0 != "]" })
   }
 }

@@ -138,7 +138,7 @@ struct BatchProgressTests {
     (#"[{"state": "completed", "jobs": 1, "bytes": 0}]"#, nil),
     (
       #"[{"state": "queued", "jobs": 1, "bytes": 0}]"#,
-      "nothing is running: the queue films is paused; let it go on with: haul queue resume films"
+      "nothing is running: the queue films is paused. Resume it with: haul queue resume films"
     ),
   ])
   func `why a batch stands still`(counts: String, reason: String?) throws {
@@ -156,47 +156,84 @@ struct BatchProgressTests {
   @Test(arguments: [
     (
       #"{"kind": "unserved", "name": "films", "start": {"store": "main"}}"#,
-      "no worker serves the queue films; start one with: haul worker --store main=DIRECTORY"
+      "no worker serves the queue films. Start one with: haul worker --store main=DIRECTORY"
     ),
     (
-      #"{"kind": "unserved", "name": "films", "start": {"store": "main", "queue": "films", "scheme": "ftp"}}"#,
-      "no worker serves the queue films; start one with: haul worker --store main=DIRECTORY --queue films --allow-scheme ftp"
+      #"{"kind": "unserved", "name": "films", "start": {"store": "main", "queue": "films", "schemes": ["ftp"], "hosts": ["127.0.0.1:8080", "a.test", "8.8.8.8", "[fd00::1]:80", "localhost", "1.test"]}}"#,
+      "no worker serves the queue films. Start one with: haul worker --store main=DIRECTORY --queue films --allow-scheme ftp --allow-net 127.0.0.1 --allow-net fd00::1"
     ),
     (
-      #"{"kind": "unserved", "name": "films", "start": {"store": "main", "scheme": "sftp"}}"#,
-      "no worker serves the queue films; start one with: haul worker --store main=DIRECTORY --allow-scheme sftp --known-hosts FILE"
+      #"{"kind": "unserved", "name": "films", "start": {"store": "main", "schemes": ["sftp"]}}"#,
+      "no worker serves the queue films. Start one with: haul worker --store main=DIRECTORY --allow-scheme sftp --known-hosts FILE"
     ),
     (
       #"{"kind": "trouble", "name": "worker 7 (a, pid 9)", "reason": "films: full"}"#,
-      "worker 7 (a, pid 9) cannot write to its store: films: full"
+      "worker 7 (a, pid 9) cannot write to its store: films: full. Repair the store, then check it with: haul workers"
+    ),
+    (
+      #"{"kind": "trouble", "name": "worker 7 (a, pid 9)", "reason": "films: is the share mounted?"}"#,
+      "worker 7 (a, pid 9) cannot write to its store: films: is the share mounted? Repair the store, then check it with: haul workers"
     ),
     (
       #"{"kind": "blocked", "name": "h:80", "seconds": 39.2, "reason": "connect"}"#,
-      "the host h:80 is blocked for 40s (connect)"
+      "the host h:80 is blocked for 40s (connect). Try it now with: haul host unblock h:80"
     ),
     (
       #"{"kind": "blocked", "name": "h", "reason": "operator"}"#,
-      "the host h is blocked (operator); let it go on with: haul host unblock h"
+      "an operator has blocked the host h. Unblock it with: haul host unblock h"
     ),
     (
-      #"{"kind": "interval", "name": "h"}"#, "the interval between starts on the host h is not over"
+      #"{"kind": "interval", "name": "h"}"#,
+      "the interval of the host h allows no other start yet. Shorten it with: haul host set h --interval TIME"
     ),
     (#"{"kind": "limited", "name": "films"}"#, "the queue films runs as many jobs as it may"),
     (
+      #"{"kind": "limited", "name": "films", "running": 1, "places": 1}"#,
+      "the queue films runs 1 of 1 job. More at once: haul queue set films --max-running N"
+    ),
+    (
       #"{"kind": "full", "name": "h"}"#,
-      "the host h has as many transfers as it may have, of other jobs"
+      "the host h runs as many transfers as it may"
+    ),
+    (
+      #"{"kind": "full", "name": "vm:18532", "running": 4, "places": 4}"#,
+      "the host vm:18532 runs 4 of 4 transfers. More at once: haul host set vm:18532 --cap N"
+    ),
+    (
+      #"{"kind": "full", "name": "h", "running": 2, "places": 2, "reason": "adaptive"}"#,
+      "the host h runs 2 of 2 transfers. Haul lowered its limit after refusals and raises it again as requests succeed"
+    ),
+    (
+      #"{"kind": "full", "name": "h", "running": 1, "places": 1, "reason": "unanswered"}"#,
+      "the host h runs 1 of 1 transfer. Haul starts more once the host has sent its first byte"
     ),
     (
       #"{"kind": "busy", "name": "films"}"#,
-      "the workers of the queue films have their hands full with other jobs"
+      "the workers of the queue films are busy"
+    ),
+    (
+      #"{"kind": "busy", "name": "films", "running": 4, "places": 4, "start": {"store": "main"}}"#,
+      "the workers of the queue films are busy (4 of 4 transfers). Start another with: haul worker --store main=DIRECTORY"
     ),
     (
       #"{"kind": "away", "name": "films"}"#,
-      "part files of the queue films are where no worker is now; five minutes after they were left any other begins anew"
+      "no live worker mounts the directory of part files of the queue films. After five minutes other workers download these files again"
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 12, "reason": "http_5xx"}"#,
-      "all that is left waits for its time; the next starts in 12s (http_5xx)"
+      "the last attempt failed with http_5xx. The next try is in 12s"
+    ),
+    (
+      #"{"kind": "early", "name": "", "seconds": 12}"#,
+      "the start time has not come. The next start is in 12s"
+    ),
+    (
+      #"{"kind": "early", "name": "", "seconds": 12, "reason": "disk_full", "attempt": 3, "maxAttempts": 5}"#,
+      "the last attempt failed with disk_full. The next try is in 12s, attempt 3 of 5. Make room or give the store more space"
+    ),
+    (
+      #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5}"#,
+      "the last attempt failed with dns. The next try is in 3m49s. Such attempts do not count against the limit of 5. Check the name in the URL, and the name server of the worker's machine"
     ),
   ])
   func `what stands in the way`(json: String, sentence: String) throws {
@@ -220,8 +257,8 @@ struct BatchProgressTests {
   }
 
   @Test(arguments: [
-    ("--batch 'mon day'", "let it go on with: haul resume --batch 'mon day'"),
-    (nil, "see: haul jobs --state paused"),
+    ("--batch 'mon day'", "Resume it with: haul resume --batch 'mon day'"),
+    (nil, "List it with: haul jobs --state paused"),
   ])
   func `what is paused is let go on, or looked for where no selector names it`(
     selector: String?, advice: String
@@ -230,7 +267,7 @@ struct BatchProgressTests {
     let held = try obstacle(#"{"kind": "held", "name": ""}"#)
     #expect(
       tally.reasonToStandStill(selector: selector, obstacle: held)
-        == "all that is left is paused; \(advice)")
+        == "all that is left is paused. \(advice)")
   }
 
   @Test(arguments: [

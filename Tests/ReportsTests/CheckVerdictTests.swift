@@ -1,3 +1,4 @@
+import Foundation
 import Stores
 import Terminal
 import Testing
@@ -229,11 +230,55 @@ struct CheckVerdictTests {
     #expect(
       findings.map(\.detail) == [
         "dead rows (ready): 250000 rows; so", "notify queue (process 7 of alice): 75%; so",
-        "stranded lanes (music): 3 lanes; so", "stranded lanes (books): 1 lane; so",
+        "the queue music has waiting jobs for 3 hosts, and no live worker can take them",
+        "the queue books has waiting jobs for 1 host, and no live worker can take them",
       ])
     #expect(findings.allSatisfy { $0.verdict == .warn && $0.advice != nil })
     #expect(findings[0].advice?.contains("VACUUM haul.ready") == true)
     #expect(findings[1].advice?.contains("SELECT pg_terminate_backend(PID)") == true)
     #expect(CheckVerdicts.vitals([rows[2], rows[3]], told: []).map(\.verdict) == [.ok])
+  }
+
+  private func queue(_ name: String, workers: Int64, scheduled: Int64 = 2) throws -> QueueRow {
+    try JSONDecoder().decode(
+      QueueRow.self,
+      from: Data(
+        """
+        {"queue": "\(name)", "store": "main", "paused": false, "queued": 0, "interrupted": 0, "scheduled": \(scheduled),
+          "held": 0, "running": 0, "rate": 0, "workers": \(workers), "weight": 1, "defaults": {}}
+        """.utf8))
+  }
+
+  @Test func `a queue is not well whose workers cannot write or whose jobs find the disk full`()
+    throws
+  {
+    let shut = CheckVerdicts.QueueTrouble(store: "worker 7 (a, pid 9): main: read-only")
+    let full = CheckVerdicts.QueueTrouble(obstacles: [
+      Obstacle(.early, "", seconds: 3, reason: "disk_full", jobs: 2)
+    ])
+    let unserved = CheckVerdicts.QueueTrouble(obstacles: [
+      Obstacle(.unserved, "d", start: WorkerStart(store: "main", queue: "d", hosts: ["10.0.0.1"]))
+    ])
+    let early = CheckVerdicts.QueueTrouble(obstacles: [
+      Obstacle(.early, "", seconds: 3, reason: "timeout", jobs: 2)
+    ])
+    let findings = CheckVerdicts.queues(
+      [
+        try queue("a", workers: 1, scheduled: 0), try queue("b", workers: 1),
+        try queue("c", workers: 1), try queue("d", workers: 0), try queue("e", workers: 0),
+      ], mounted: [], troubles: ["a": shut, "b": full, "c": early, "d": unserved])
+    #expect(findings.map(\.verdict) == [.warn, .warn, .ok, .warn, .warn])
+    #expect(
+      findings.map(\.detail) == [
+        "a: 0 waiting, 1 live worker, which cannot write to the store: worker 7 (a, pid 9): main: read-only",
+        "b: 2 waiting, 1 live worker; 2 jobs failed with disk_full and will be tried again",
+        "c: 2 waiting, 1 live worker", "d: 2 waiting, 0 live workers",
+        "e: 2 waiting, 0 live workers",
+      ])
+    #expect(findings[1].advice == "Make room or give the store more space.")
+    #expect(
+      findings[3].advice
+        == "Start one where its store is mounted: haul worker --store main=DIRECTORY --queue d --allow-net 10.0.0.1"
+    )
   }
 }

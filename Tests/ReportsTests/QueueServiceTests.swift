@@ -22,7 +22,7 @@ struct QueueServiceTests {
   @Test func `nobody serves the queue`() {
     #expect(
       warnings([]) == [
-        "no worker serves the queue films; start one with: haul worker --store main=DIRECTORY"
+        "no worker serves the queue films. Start one with: haul worker --store main=DIRECTORY"
       ])
     #expect(
       warnings([], isMounted: true, schemes: ["ftp"]).first?.hasSuffix(
@@ -31,7 +31,7 @@ struct QueueServiceTests {
     #expect(warnings([web]).isEmpty)
     #expect(
       warnings([web], isPaused: true) == [
-        "the queue films is paused; let it go on with: haul queue resume films"
+        "the queue films is paused. Resume it with: haul queue resume films"
       ])
   }
 

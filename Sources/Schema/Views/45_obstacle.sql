@@ -1,77 +1,198 @@
+-- Of a large pool the view of jobs would be read for this.
+CREATE OR REPLACE FUNCTION haul.live_jobs(p_queue text, p_host text)
+RETURNS TABLE (state haul.job_state, jobs bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  v_queue integer := (SELECT q.id FROM haul.queue q WHERE q.name = p_queue AND q.deleted_at IS NULL);
+  v_host integer := (SELECT n.id FROM haul.host_name n WHERE n.name = p_host);
+BEGIN
+  RETURN QUERY
+  SELECT n.state, sum(n.jobs)::bigint FROM (
+    SELECT CASE WHEN r.instance = 0 THEN 'queued' ELSE 'interrupted' END::haul.job_state AS state, count(*) AS jobs
+    FROM haul.ready r WHERE (p_queue IS NULL OR r.queue = v_queue) AND (p_host IS NULL OR r.host = v_host) GROUP BY 1
+    UNION ALL
+    SELECT 'scheduled', count(*) FROM haul.scheduled s
+    WHERE (p_queue IS NULL OR s.queue = v_queue) AND (p_host IS NULL OR s.host = v_host)
+    UNION ALL
+    SELECT 'paused', count(*) FROM haul.held d
+    WHERE (p_queue IS NULL OR d.queue = v_queue) AND (p_host IS NULL OR d.host = v_host)
+    UNION ALL
+    SELECT 'running', count(*) FROM haul.lease l
+    WHERE (p_queue IS NULL OR l.queue = v_queue) AND (p_host IS NULL OR l.host = v_host)) n
+  WHERE n.jobs > 0 GROUP BY 1 ORDER BY 1;
+END
+$$;
+COMMENT ON FUNCTION haul.live_jobs(text, text) IS
+  'How many jobs that have not ended are in each state, of one queue or host; NULL = any. Reads no job that has ended.';
+
 -- LANGUAGE plpgsql and not sql: each of its calls is planned for the batches and jobs that it names.
-CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[]) RETURNS json
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb DEFAULT NULL) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   RETURN (
     WITH awaited AS NOT MATERIALIZED (
-      SELECT b.job, b.queue, b.host, b.state, b.run_at FROM haul.jobs b WHERE b.batch = ANY (p_batches)
+      SELECT b.job, b.queue, b.host, b.state, b.run_at, b.batch, b.last_error
+      FROM haul.jobs b WHERE b.batch = ANY (p_batches)
       UNION ALL
-      SELECT o.job, o.queue, o.host, o.state, o.run_at FROM haul.jobs o WHERE o.job = ANY (p_jobs)),
+      SELECT o.job, o.queue, o.host, o.state, o.run_at, o.batch, o.last_error
+      FROM haul.jobs o WHERE o.job = ANY (p_jobs)),
+    counted AS (
+      SELECT r.queue, r.host, r.instance <> 0 AS interrupted, count(*) AS jobs, min(r.job) AS job FROM haul.ready r
+      WHERE p_ready IS NOT NULL
+        AND (p_ready ->> 'queue' IS NULL
+          OR r.queue = (SELECT q.id FROM haul.queue q WHERE q.name = p_ready ->> 'queue' AND q.deleted_at IS NULL))
+        AND (p_ready ->> 'host' IS NULL
+          OR r.host = (SELECT n.id FROM haul.host_name n WHERE n.name = p_ready ->> 'host'))
+      GROUP BY 1, 2, 3),
+    parts AS MATERIALIZED (
+      SELECT j.queue, j.host, j.state, CASE WHEN j.state = 'paused' THEN coalesce(j.batch, '') END AS batch,
+        CASE WHEN j.state = 'scheduled' THEN j.last_error END AS error, count(*) AS jobs, min(j.job) AS job,
+        -- The first try that comes, and whose it is.
+        min(ARRAY[extract(epoch FROM j.run_at), j.job]) FILTER (WHERE j.state = 'scheduled') AS next
+      FROM awaited j WHERE j.state IN ('queued', 'interrupted', 'scheduled', 'paused')
+      GROUP BY 1, 2, 3, 4, 5
+      UNION ALL
+      SELECT q.name, n.name, CASE WHEN c.interrupted THEN 'interrupted' ELSE 'queued' END::haul.job_state, NULL, NULL,
+        c.jobs, c.job, NULL
+      FROM counted c JOIN haul.queue q ON q.id = c.queue JOIN haul.host_name n ON n.id = c.host),
     waiting AS MATERIALIZED (
-      SELECT j.queue, j.host, min(j.run_at) AS run_at, bool_or(j.run_at IS NULL) AS is_due,
-        coalesce(min(j.job) FILTER (WHERE j.run_at IS NOT NULL), min(j.job)) AS job,
-        bool_or(j.state = 'interrupted') AS interrupted, bool_or(j.state = 'queued') AS is_free
-      FROM awaited j WHERE j.state IN ('queued', 'interrupted', 'scheduled')
-      GROUP BY j.queue, j.host),
+      SELECT p.queue, p.host, sum(p.jobs) AS jobs,
+        coalesce(sum(p.jobs) FILTER (WHERE p.state <> 'scheduled'), 0) AS due, min(p.job) AS job,
+        bool_or(p.state = 'interrupted') AS interrupted, bool_or(p.state = 'queued') AS is_free
+      FROM parts p WHERE p.state <> 'paused' GROUP BY 1, 2),
     -- Without the columns that count what waits.
     queues AS (
       SELECT q.queue, q.store, q.paused, q.running, q.max_running FROM haul.queues q
       WHERE q.queue IN (SELECT w.queue FROM waiting w)),
-    hosts AS (
-      SELECT h.host, h.why_idle, h.min_interval, h.blocked_until, h.block_reason, w.is_due
-      FROM (SELECT w.host, bool_or(w.is_due) AS is_due FROM waiting w GROUP BY w.host) w JOIN haul.hosts h
-        ON h.host = w.host),
+    -- Not the view, which looks at the lanes of each.
+    hosts AS MATERIALIZED (
+      SELECT n.name AS host, h.in_flight AS running, haul.places(h.cap, h.failures) AS places, h.block_reason,
+        CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
+        CASE WHEN h.in_flight < h.policy_cap THEN CASE WHEN h.failures < 0 THEN 'unanswered' ELSE 'adaptive' END END
+          AS lowered,
+        haul.next_start(h.min_interval, h.burst, h.next_start) > clock_timestamp()
+          AND h.min_interval >= interval '1 second' AS rests
+      FROM haul.host_name n JOIN haul.host h ON h.id = n.id WHERE n.name IN (SELECT w.host FROM waiting w)),
     workers AS (
       SELECT w.worker, w.machine, w.pid, w.stores, w.queues, w.trouble, w.running, w.concurrency FROM haul.workers w
       WHERE w.state IN ('alive', 'silent')),
-    serving AS (
-      SELECT q.queue, w.worker, w.machine, w.pid, w.trouble, w.running, w.concurrency
+    serving AS MATERIALIZED (
+      -- Trouble with another store keeps nobody from this queue.
+      SELECT q.queue, w.worker, w.machine, w.pid, w.running, w.concurrency,
+        CASE WHEN starts_with(w.trouble, q.store || ': ') OR strpos(w.trouble, '; ' || q.store || ': ') > 0
+          THEN w.trouble END AS trouble
       FROM queues q JOIN workers w ON q.store = ANY (w.stores) AND (w.queues IS NULL OR q.queue = ANY (w.queues))),
-    -- Each with the queue or the host whose jobs it keeps.
-    obstacles (rank, kind, name, seconds, reason, queue, host) AS (
-      SELECT 0, 'held', '', NULL::float8, NULL, NULL::text, NULL::text
-      WHERE NOT EXISTS (SELECT FROM waiting) AND EXISTS (SELECT FROM awaited j WHERE j.state = 'paused')
-      UNION ALL SELECT 1, 'unserved', q.queue, NULL, NULL, q.queue, NULL FROM queues q
+    -- Each with the queue, the host or both whose jobs it keeps.
+    lasting (kind, name, seconds, reason, running, places, queue, host) AS MATERIALIZED (
+      SELECT 'unserved', q.queue, NULL::float8, NULL, NULL::bigint, NULL::bigint, q.queue, NULL::text FROM queues q
       WHERE NOT EXISTS (SELECT FROM serving s WHERE s.queue = q.queue)
-      UNION ALL SELECT 2, 'paused', q.queue, NULL, NULL, q.queue, NULL FROM queues q WHERE q.paused
-      UNION ALL SELECT 3, 'trouble', format('worker %s (%s, pid %s)', s.worker, s.machine, s.pid), NULL, s.trouble,
-        s.queue, NULL
-      FROM serving s WHERE NOT EXISTS (SELECT FROM serving o WHERE o.queue = s.queue AND o.trouble IS NULL)
-      UNION ALL SELECT 4, 'blocked', h.host,
-        extract(epoch FROM nullif(h.blocked_until, 'infinity') - clock_timestamp()), h.block_reason, NULL, h.host
-      FROM hosts h WHERE h.blocked_until IS NOT NULL
-      UNION ALL SELECT 5, CASE h.why_idle WHEN 'interval' THEN 'interval' ELSE 'full' END, h.host, NULL, NULL, NULL,
-        h.host
-      FROM hosts h WHERE h.is_due
-        AND (h.why_idle IN ('full', 'adaptive', 'unanswered')
-          OR h.why_idle = 'interval' AND h.min_interval >= interval '1 second')
-      UNION ALL SELECT 6, 'limited', q.queue, NULL, NULL, q.queue, NULL FROM queues q
-      WHERE q.running >= q.max_running AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
-      UNION ALL SELECT 7, 'busy', q.queue, NULL, NULL, q.queue, NULL FROM queues q
-      WHERE NOT EXISTS (SELECT FROM serving s WHERE s.queue = q.queue AND s.running < s.concurrency)
-        AND EXISTS (SELECT FROM waiting w WHERE w.queue = q.queue AND w.is_due)
-      UNION ALL SELECT 8, 'away', w.queue, NULL, NULL, NULL, w.host FROM waiting w WHERE w.interrupted
-        AND NOT w.is_free AND EXISTS (
-        SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = w.queue AND v.value > 0)
-      UNION ALL SELECT 9, 'early', '', extract(epoch FROM min(w.run_at) - clock_timestamp()),
-        (SELECT a.error FROM haul.attempts a WHERE a.job = min(w.job) ORDER BY a.attempt DESC LIMIT 1), NULL, NULL
-      FROM waiting w HAVING NOT bool_or(w.is_due) AND min(w.run_at) > clock_timestamp() + interval '1 second')
-    SELECT to_json(v) FROM (
-      SELECT o.kind, o.name, o.seconds, o.reason, CASE WHEN o.kind = 'unserved' THEN (
-        SELECT json_build_object('store', q.store,
-          'queue', CASE WHEN EXISTS (SELECT FROM workers w WHERE q.store = ANY (w.stores)) THEN q.queue END,
-          'scheme', (SELECT substring(j.url FROM '^(s?ftps?):') FROM haul.jobs j
-            WHERE j.job = (SELECT min(w.job) FROM waiting w WHERE w.queue = q.queue)))
-        FROM queues q WHERE q.queue = o.queue) END AS start
-      FROM obstacles o
-      WHERE o.rank <= 3 OR NOT EXISTS (
-        SELECT FROM waiting w WHERE w.is_due
-          AND w.queue NOT IN (SELECT k.queue FROM obstacles k WHERE k.queue IS NOT NULL)
-          AND w.host NOT IN (SELECT k.host FROM obstacles k WHERE k.host IS NOT NULL))
-      ORDER BY o.rank, o.seconds, o.name LIMIT 1) v);
+      UNION ALL SELECT 'paused', q.queue, NULL, NULL, NULL, NULL, q.queue, NULL FROM queues q WHERE q.paused
+      UNION ALL (
+        SELECT DISTINCT ON (s.queue) 'trouble', format('worker %s (%s, pid %s)', s.worker, s.machine, s.pid),
+          NULL::float8, s.trouble, NULL::bigint, NULL::bigint, s.queue, NULL::text
+        FROM serving s WHERE NOT EXISTS (SELECT FROM serving o WHERE o.queue = s.queue AND o.trouble IS NULL)
+        ORDER BY s.queue, s.worker)
+      UNION ALL SELECT 'blocked', h.host, extract(epoch FROM nullif(h.blocked_until, 'infinity') - clock_timestamp()),
+        h.block_reason, NULL, NULL, NULL, h.host
+      FROM hosts h WHERE h.blocked_until IS NOT NULL),
+    able AS MATERIALIZED (
+      SELECT w.* FROM waiting w
+      WHERE w.due > 0 AND w.queue NOT IN (SELECT k.queue FROM lasting k WHERE k.queue IS NOT NULL)
+        AND w.host NOT IN (SELECT k.host FROM lasting k WHERE k.host IS NOT NULL)),
+    passing (kind, name, seconds, reason, running, places, queue, host) AS MATERIALIZED (
+      SELECT 'full', h.host, NULL::float8, h.lowered, h.running::bigint, h.places::bigint, NULL::text, h.host
+      FROM hosts h WHERE h.running >= h.places AND h.host IN (SELECT a.host FROM able a)
+      UNION ALL SELECT 'interval', h.host, NULL, NULL, NULL, NULL, NULL, h.host
+      FROM hosts h WHERE h.running < h.places AND h.rests AND h.host IN (SELECT a.host FROM able a)
+      UNION ALL SELECT 'limited', q.queue, NULL, NULL, q.running, q.max_running, q.queue, NULL FROM queues q
+      WHERE q.running >= q.max_running AND q.queue IN (SELECT a.queue FROM able a)
+      UNION ALL SELECT 'busy', s.queue, NULL, NULL, sum(s.running)::bigint, sum(s.concurrency), s.queue, NULL
+      FROM serving s WHERE s.queue IN (SELECT a.queue FROM able a)
+      GROUP BY s.queue HAVING bool_and(s.running >= s.concurrency)
+      UNION ALL SELECT 'away', a.queue, NULL, NULL, NULL, NULL, a.queue, a.host FROM able a
+      WHERE a.interrupted AND NOT a.is_free AND EXISTS (
+        SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = a.queue AND v.value > 0)),
+    found AS (
+      SELECT k.kind, k.name, min(k.seconds) AS seconds, min(k.reason) AS reason, min(k.running) AS running,
+        min(k.places) AS places, sum(w.jobs) AS jobs, sum(w.due) AS due, NULL::bigint AS next
+      FROM lasting k JOIN waiting w ON w.queue = k.queue OR w.host = k.host GROUP BY 1, 2
+      UNION ALL
+      SELECT k.kind, k.name, min(k.seconds), min(k.reason), min(k.running), min(k.places), sum(a.due), sum(a.due), NULL
+      FROM passing k JOIN able a ON (k.queue IS NULL OR a.queue = k.queue) AND (k.host IS NULL OR a.host = k.host)
+      GROUP BY 1, 2
+      UNION ALL
+      SELECT 'held', p.batch, NULL, NULL, NULL, NULL, sum(p.jobs), 0, NULL
+      FROM parts p WHERE p.state = 'paused' GROUP BY 2
+      UNION ALL
+      SELECT 'early', '', (min(p.next))[1] - extract(epoch FROM clock_timestamp()), p.error, NULL, NULL, sum(p.jobs), 0,
+        (min(p.next))[2]::bigint
+      FROM parts p WHERE p.state = 'scheduled' GROUP BY p.error),
+    listed AS (
+      SELECT f.*, row_number() OVER (ORDER BY f.kind IN ('unserved', 'paused', 'trouble', 'held')
+        OR f.kind = 'blocked' AND f.seconds IS NULL DESC, f.jobs DESC, array_position(
+          '{unserved,paused,trouble,blocked,held,full,interval,limited,busy,away,early}'::text[], f.kind),
+        f.seconds, f.name) AS place
+      FROM found f)
+    SELECT json_build_object(
+      'waiting', (SELECT coalesce(sum(w.jobs), 0) FROM waiting w),
+      'due', (SELECT coalesce(sum(w.due), 0) FROM waiting w),
+      'free', (SELECT coalesce(sum(a.due), 0) FROM able a WHERE NOT EXISTS (
+        SELECT FROM passing k
+        WHERE (k.queue IS NULL OR k.queue = a.queue) AND (k.host IS NULL OR k.host = a.host))),
+      'more', (SELECT greatest(count(*) - 100, 0) FROM found f),
+      'causes', (SELECT coalesce(json_agg(to_json(v) ORDER BY v.place), '[]') FROM (
+        SELECT l.place, l.kind, l.name, l.jobs, l.due, l.seconds, l.reason, l.running, l.places,
+          (SELECT t.failures + 1 FROM haul.attempt_history(l.next) t) AS attempt,
+          (SELECT coalesce(haul.number_option(j.options, 'max_attempts'), 5) FROM haul.job j WHERE j.id = l.next)
+            AS max_attempts,
+          CASE WHEN l.kind IN ('unserved', 'busy') THEN (
+            -- Without --queue it serves all queues of the store.
+            SELECT json_build_object('store', q.store, 'queue', m.queue,
+              'schemes', ARRAY(
+                SELECT DISTINCT s.scheme FROM (
+                  SELECT (SELECT substring(j.url FROM '^(s?ftps?):') FROM haul.job j WHERE j.id = w.job) AS scheme
+                  FROM waiting w JOIN queues o ON o.queue = w.queue
+                  WHERE o.store = q.store AND o.queue = coalesce(m.queue, o.queue) ORDER BY w.job LIMIT 100) s
+                WHERE s.scheme IS NOT NULL ORDER BY 1),
+              'hosts', ARRAY(
+                SELECT DISTINCT w.host FROM waiting w JOIN queues o ON o.queue = w.queue
+                WHERE o.store = q.store AND o.queue = coalesce(m.queue, o.queue)
+                  AND w.host ~ '^(localhost|[0-9.]+|\[.*\])(:[0-9]+)?$' ORDER BY 1 LIMIT 100))
+            FROM queues q CROSS JOIN LATERAL (
+              SELECT CASE WHEN EXISTS (
+                SELECT FROM workers w WHERE q.store = ANY (w.stores)) THEN q.queue END AS queue) m
+            WHERE q.queue = l.name) END AS start
+        FROM listed l WHERE l.place <= 100) v)));
+END
+$$;
+COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb) IS
+  'What keeps jobs from being started: the jobs of these batches, these jobs and, where p_ready is not NULL, the ready '
+  'jobs of its "queue" and "host", which are only counted. Returns {"waiting", "due", "free", "more", "causes"}: how '
+  'many jobs wait, how many of them wait for no time, how many of those nothing keeps, and how many causes are left '
+  'out. At most 100 causes are listed: {"kind", "name", "jobs", "due", "seconds", "reason", "running", "places", '
+  '"attempt", "max_attempts", "start"}, first those that somebody must mend, then those that pass, each by their jobs. '
+  'A job may have several causes. Reads all of the jobs that are named.';
+
+CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[]) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+DECLARE
+  v_causes json := haul.causes(p_batches, p_jobs);
+BEGIN
+  RETURN (
+    SELECT c.cause FROM json_array_elements(v_causes -> 'causes') AS c(cause)
+    CROSS JOIN LATERAL (
+      SELECT c.cause ->> 'kind' AS kind, (c.cause ->> 'seconds')::float8 AS seconds, array_position(
+        '{held,unserved,paused,trouble,blocked,full,interval,limited,busy,away,early}'::text[], c.cause ->> 'kind')
+        AS rank) k
+    WHERE CASE WHEN k.kind = 'held' THEN (v_causes ->> 'waiting')::bigint = 0 WHEN k.rank <= 4 THEN true
+      WHEN (v_causes ->> 'free')::bigint > 0 THEN false
+      WHEN k.kind = 'early' THEN (v_causes ->> 'due')::bigint = 0 AND k.seconds > 1 ELSE true END
+    ORDER BY k.rank, k.seconds, (c.cause ->> 'place')::bigint LIMIT 1);
 END
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[]) IS
-  'What keeps the waiting jobs of these batches, and these jobs, from being started: {"kind", "name", "seconds", '
-  '"reason", "start"}. First what somebody must mend, then, where it keeps all of them, what mends itself. NULL '
-  'where something may start at any moment. Reads all of the jobs.';
+  'What keeps the waiting jobs of these batches, and these jobs, from being started: one of the causes that causes() '
+  'lists. First what somebody must mend, then, where it keeps all of them, what mends itself. NULL where something may '
+  'start at any moment. Reads all of the jobs.';

@@ -9,10 +9,9 @@ struct WhyCommand: HaulCommand {
   static let name = "why"
   static let abstract = "Say why jobs do not start, and what to type."
   static let discussion = """
-    Looks at the jobs that have not ended, those of the whole pool if none are named: at most the first thousand, or a whole batch. \
-    It knows of paused jobs and queues, \
-    of hosts that are blocked, full or silent, of queues that no worker serves, of workers in trouble and of jobs that wait for \
-    their time.
+    Looks at the jobs that have not ended, all of the pool if you name none. Prints a line for each cause, with the number of jobs \
+    that it concerns and the command that removes it. What somebody must repair comes first. A job may have several causes. \
+    Haul counts ready jobs by queue and host. It looks at no more than 1,000 other jobs, or 1,000 jobs of a batch.
     """
   static let examples = [
     Example("haul why", "Why nothing more starts in this pool."),
@@ -30,41 +29,37 @@ struct WhyCommand: HaulCommand {
   var output = OutputOptions()
   var database = DatabaseOptions()
 
-  /// The most jobs that are looked at one by one.
-  private static let looked = 1000
-
   func perform() async throws {
     let selector = selectors.selector(ids: ids)
     let standing = try await database.withQueue { queue in
-      let counts =
-        selector == JobSelector()
-        ? try await Self.left(in: queue) : try await queue.affected(selector, in: JobAction.live)
-      return JobsStanding(
-        counts: counts, failed: counts.isEmpty ? try await Self.failed(selector, queue) : 0,
-        obstacle: counts.isEmpty ? nil : try await lookFor(selector, counts, queue))
+      let counts = try await queue.liveJobs(of: selector)
+      if counts.isEmpty {
+        return JobsStanding(counts: [], failed: try await Self.failed(selector, queue))
+      }
+      return try await lookFor(selector, counts, queue)
+    }
+    var text = standing.text(of: words)
+    var reason = standing.causes.first?.finding.sentence
+    if standing.total == 0, standing.failed == 0, let batch = try await emptyBatch(selector) {
+      text =
+        "The batch \(SafeText.visible(batch)) has \(BatchRow.noJobs): \(BatchRow.whereJobsAre). List batches with: haul batches"
+      reason = text
     }
     try output.print(
       [
         .init("jobs", .number(standing.total)), .init("running", .number(standing.running)),
         .init("failed", .number(standing.failed)),
-        .init("obstacle", .text(standing.obstacle?.kind.rawValue)),
-        .init(
-          "reason",
-          .text(standing.obstacle?.sentence(of: words.isEmpty ? nil : words))),
-      ], orSay: standing.paragraph(of: words))
+        .init("obstacle", .text(standing.causes.first?.kind.rawValue)),
+        .init("reason", .text(reason)),
+        .init("causes", .array(standing.causes.map { .object($0.members) })),
+      ], orSay: text)
   }
 
-  /// What is left to do in the whole pool, without a look at the jobs that have ended.
-  private static func left(
-    in queue: JobQueue
-  ) async throws -> [(state: JobState, count: Int)] {
-    let rows = try await queue.queues()
-    let columns: [(JobState, (QueueRow) -> Int64)] = [
-      (.interrupted, \.interrupted), (.paused, \.held), (.queued, \.queued), (.running, \.running),
-      (.scheduled, \.scheduled),
-    ]
-    return columns.map { state, column in (state, Int(rows.reduce(0) { $0 + column($1) })) }
-      .filter { $0.1 > 0 }
+  /// The batch that is asked about, if it has no jobs.
+  private func emptyBatch(_ selector: JobSelector) async throws -> String? {
+    guard let batch = selector.batch else { return nil }
+    let rows = try await database.withQueue { try await $0.batches([batch], limit: 1) }
+    return rows.first?.jobs == 0 ? batch : nil
   }
 
   private static func failed(_ selector: JobSelector, _ queue: JobQueue) async throws -> Int {
@@ -75,19 +70,26 @@ struct WhyCommand: HaulCommand {
   /// What stands in the way of the jobs that wait.
   private func lookFor(
     _ selector: JobSelector, _ counts: [(state: JobState, count: Int)], _ queue: JobQueue
-  ) async throws -> Obstacle? {
-    var ofBatch = JobSelector()
-    ofBatch.batch = selector.batch
-    if let batch = selector.batch, selector == ofBatch {
-      return try await queue.obstacle(to: AwaitedJobs(batches: [batch]))
+  ) async throws -> JobsStanding {
+    let (found, isWhole) = try await queue.causes(of: selector, counts: counts)
+    var asked = AskedJobs(selector, words: words)
+    if found.causes.contains(where: { $0.kind == .full || $0.kind == .limited }) {
+      for (host, queue, jobs) in try await queue.runningByPlace(selector) {
+        asked.runningOnHost[host, default: 0] += jobs
+        asked.runningInQueue[queue, default: 0] += jobs
+      }
     }
-    var jobs: [Int64] = []
-    for (state, _) in counts where state != .running && jobs.count < Self.looked {
-      var part = selector
-      part.state = state
-      jobs += try await queue.jobs(part, limit: Self.looked - jobs.count).map(\.job)
+    let paused = found.causes.filter { $0.kind == .held && !$0.name.isEmpty }.map(\.name)
+    if !paused.isEmpty, selector.queue == nil, selector.host == nil {
+      let rows = try await queue.batches(paused, limit: paused.count)
+      asked.partlyPaused = Set(rows.filter { !$0.isHeld }.map(\.batch))
     }
-    return try await queue.obstacle(to: AwaitedJobs(batches: [], others: jobs))
+    let isCounted = selector.batch == nil && selector.ids == nil
+    let note =
+      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") are of the first 1,000 jobs that Haul looked at."
+    return JobsStanding(
+      counts: counts, causes: asked.causes(found.causes), free: found.free, more: found.more,
+      note: isWhole ? nil : note)
   }
 
   /// The arguments that select the same jobs for another command.

@@ -127,7 +127,7 @@ struct SteerTests {
         #""bytes":4096"#, #""cancelled":0"#,
       ] { #expect(object.contains(member), "\(member): \(object)") }
       let reason =
-        #","obstacle":"the queue default is paused; let it go on with: haul queue resume default"}"#
+        #","obstacle":"the queue default is paused. Resume it with: haul queue resume default"}"#
       #expect(try await pool.command("batches", "--json") == [object.replacing(reason, with: "}")])
       #expect(object.hasSuffix(reason), "\(object)")
       #expect(

@@ -127,7 +127,7 @@ struct ProgressTests {
       let waiting = try pool.start(["batch", "wait", "monday"])
       _ = try await waiting.child.first("the hint") { output in
         output.standardError.first {
-          $0.hasPrefix("haul batch wait: nothing is running: no worker serves the queue default;")
+          $0.hasPrefix("haul batch wait: nothing is running: no worker serves the queue default.")
         }
       }
       let facts = try await pool.command("job", "1").map { $0.split(separator: " ") }

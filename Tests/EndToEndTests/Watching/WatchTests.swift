@@ -36,13 +36,13 @@ struct WatchTests {
         ("prioritize --batch monday --priority 1", nil, ["PAUSED           0"], nil),
         (
           "pause --batch monday", "1 job paused", ["PAUSED           1"],
-          "all that is left is paused; let it go on with: haul resume --batch monday"
+          "all that is left is paused. Resume it with: haul resume --batch monday"
         ),
         ("resume --batch monday", nil, ["PAUSED           0"], nil),
         (
           "queue pause default", "the queue default is paused",
           ["PAUSED           0", "PAUSED QUEUE     default"],
-          "nothing is running: the queue default is paused; let it go on with: haul queue resume default"
+          "nothing is running: the queue default is paused. Resume it with: haul queue resume default"
         ),
       ] as [(String, String?, [String], String?)] {
         let done = try await pool.haul(command.split(separator: " ").map(String.init))

@@ -20,17 +20,24 @@ import Testing
         "SELECT store FROM haul.queues WHERE queue = 'default'")
       #expect(
         try await why("--batch", "b")
-          == "3 jobs do not run: 3 queued. No worker serves the queue default; start one with: haul worker --store \(store)=DIRECTORY."
+          == """
+          3 jobs do not run: 3 queued.
+          3 jobs: No worker serves the queue default. Start one with: haul worker --store \(store)=DIRECTORY
+          """
       )
       try await pool.command("pause", "--host", "h1.test")
       #expect(
         try await why("--host", "h1.test")
-          == "1 job does not run: 1 paused. All that is left is paused; let it go on with: haul resume --host h1.test."
+          == """
+          1 job does not run: 1 paused.
+          1 job: These jobs of the batch b are paused. Resume them with: haul resume --batch b --host h1.test
+          """
       )
-      #expect(try await why("1").contains("haul resume 1."))
+      #expect(try await why("1").hasSuffix("1 job: It is paused. Resume it with: haul resume 1"))
       #expect(
-        try await why("--queue", "default").contains(
-          "Paused jobs go on with: haul resume --queue default."))
+        try await why("--queue", "default").hasSuffix("haul resume --batch b --queue default"))
+      // Somebody has paused a part of it.
+      #expect(try await why().hasSuffix("haul jobs --state paused --batch b"))
       let worker = try pool.worker()
       try await pool.command("host", "block", "h2.test")
       try await pool.command("queue", "pause", "default")
@@ -43,7 +50,9 @@ import Testing
       #expect(try await why("--batch", "b") == "All of these jobs have ended.")
       let object = try await pool.command("why", "--batch", "b", "--json")
       #expect(
-        object == [#"{"jobs":0,"running":0,"failed":0,"obstacle":null,"reason":null}"#])
+        object == [
+          #"{"jobs":0,"running":0,"failed":0,"obstacle":null,"reason":null,"causes":[]}"#
+        ])
       #expect(try await why() == "No job is left to do.")
     }
   }
@@ -57,12 +66,29 @@ import Testing
         try reply.head("HTTP/1.1 404 Not Found\nContent-Length: 0")
       }
       try await pool.command("submit", origin.url("/a"), "--batch", "b")
-      #expect(try await why().hasPrefix("1 job does not run: 1 queued. No worker serves"))
+      // As 'haul submit' prints it: a worker without this would fail the job.
+      #expect(
+        try await why().hasSuffix("haul worker --store data=DIRECTORY --allow-net 127.0.0.1"))
+      #expect(
+        try await pool.command("batch", "show", "b").joined().hasSuffix(" --allow-net 127.0.0.1"))
+      let check = try await pool.haul(["check"])
+      #expect(
+        check.standardOutput.contains {
+          $0.hasSuffix("haul worker --store data=DIRECTORY --allow-net 127.0.0.1")
+        }, "\(check)")
       try await pool.command("pause", "--batch", "b")
       #expect(
         try await why()
-          == "1 job does not run: 1 paused. All that is left is paused; see: haul jobs --state paused."
+          == """
+          1 job does not run: 1 paused.
+          1 job: The batch b is paused. Resume it with: haul resume --batch b
+          """
       )
+      let object = try #require(try await pool.command("why", "--json").first)
+      #expect(
+        object.contains(
+          #""causes":[{"kind":"held","jobs":1,"sentence":"The batch b is paused.","command":"haul resume --batch b"}]"#
+        ), "\(object)")
       try await pool.command("resume", "--batch", "b")
       let worker = try pool.worker("--exit-when-idle")
       #expect(try await worker.exit() == .code(0))
@@ -85,6 +111,63 @@ import Testing
       try await pool.wait(for: job, toBe: "completed")
       try await worker.drain()
       #expect(try await pool.haul(["why", "99"]).exit == .code(65))
+    }
+  }
+
+  @Test func `a batch whose lines are all in another says so`() async throws {
+    try await HaulPool.open { pool in
+      for batch in ["first", "second"] {
+        try await pool.command("submit", "http://h.test/a", "--batch", batch)
+      }
+      let text =
+        "The batch second has no jobs of its own: what was there already may be in another batch. List batches with: haul batches"
+      #expect(try await pool.command("why", "--batch", "second") == [text])
+    }
+  }
+
+  @Test func `a host that is full of their own, and a batch that is paused in part`() async throws {
+    try await HaulPool.open { pool in
+      let file = try GatedFile()
+      let worker = try pool.worker()
+      let host = "127.0.0.1:\(file.origin.port)"
+      try await pool.command("host", "set", host, "--cap", "1")
+      try await pool.command("submit", file.origin.url("/file"), "--batch", "b", "--out", "file")
+      _ = try await file.checkpoint(worker)
+      try await pool.command("submit", file.origin.url("/small/1"), "--batch", "b")
+      #expect(
+        try await pool.command("why", "--batch", "b") == [
+          "1 job runs. 1 job does not run: 1 queued.",
+          "1 job: The host \(host) runs 1 of 1 transfer (1 of this batch). More at once: haul host set \(host) --cap N",
+        ])
+      // What runs is not said to be paused.
+      try await pool.command("pause", "--batch", "b", "--state", "queued")
+      #expect(
+        try await pool.command("why") == [
+          "1 job runs. 1 job does not run: 1 paused.",
+          "1 job: A part of the batch b is paused. List it with: haul jobs --state paused --batch b",
+        ])
+      file.gate.open()
+      try await worker.drain()
+    }
+  }
+
+  @Test func `a job that is tried again says what failed, when it is tried and how often`()
+    async throws
+  {
+    try await HaulPool.open { pool in
+      let origin = try OriginServer { _, reply in
+        try reply.head("HTTP/1.1 503 Busy\nContent-Length: 0\nRetry-After: 3600")
+      }
+      let worker = try pool.worker()
+      try await pool.command("submit", origin.url("/a"), "--out", "a")
+      try await pool.wait(for: 1, toBe: "scheduled")
+      let lines = try await pool.command("why")
+      #expect(lines.first == "1 job does not run: 1 scheduled.")
+      #expect(
+        lines.last?.contains(
+          /^1 job: The last attempt failed with rate_limited. The next try is in (1h00m|59m\d\ds). Such attempts do not count/
+        ) == true, "\(lines)")
+      try await worker.drain()
     }
   }
 }

@@ -10,14 +10,13 @@ extension QueueService {
   ) -> [String] {
     if workers.isEmpty {
       let start = WorkerStart(
-        store: store, queue: mounted ? queue : nil, scheme: schemes.sorted().first)
-      let network = addresses.map(\.description).min().map { " --allow-net \($0)" } ?? ""
-      return [Obstacle(.unserved, queue, start: start).sentence(of: nil) + network]
+        store: store, queue: mounted ? queue : nil, schemes: schemes.sorted(),
+        hosts: addresses.map { $0.bytes.count == 16 ? "[\($0)]" : "\($0)" })
+      return [Obstacle(.unserved, queue, start: start).sentence(of: nil)]
     }
     var found: [String] = []
     if paused {
-      found.append(
-        Obstacle(.paused, queue).sentence(of: nil))
+      found.append(Obstacle(.paused, queue).sentence(of: nil))
     }
     let schemes = schemes.sorted().filter { scheme in
       !workers.contains { $0.schemes?.contains(scheme) ?? true }

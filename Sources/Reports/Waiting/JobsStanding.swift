@@ -1,0 +1,85 @@
+package import JobModel
+import Terminal
+
+/// Where jobs stand that have not ended, and what is in their way.
+package struct JobsStanding {
+  private let counts: [(state: JobState, count: Int)]
+  /// Jobs that have failed, where they were counted.
+  package let failed: Int
+  /// What keeps those that wait, the worst first.
+  package let causes: [Cause]
+  /// Waiting jobs that nothing keeps.
+  private let free: Int
+  /// Causes that are not among ``causes``.
+  private let more: Int
+  /// Says of which jobs the numbers are, where these are not all.
+  private let note: String?
+
+  /// As many causes are told to people.
+  package static let mostCauses = 6
+
+  /// `counts` are those of jobs that have not ended; `failed` is the number of jobs that have failed, where it was counted.
+  package init(
+    counts: [(state: JobState, count: Int)], failed: Int = 0, causes: [Cause] = [], free: Int = 0,
+    more: Int = 0, note: String? = nil
+  ) {
+    self.counts = counts
+    self.failed = failed
+    self.causes = causes
+    self.free = free
+    self.more = more
+    self.note = note
+  }
+
+  /// Jobs that have not ended.
+  package var total: Int { counts.reduce(0) { $0 + $1.count } }
+
+  /// Jobs that run.
+  package var running: Int { count(.running) }
+
+  private func count(_ state: JobState) -> Int {
+    counts.first { $0.state == state }?.count ?? 0
+  }
+
+  /// How many jobs do not run, and a line for each cause. `selector` names the jobs for another command.
+  package func text(of selector: String) -> String {
+    guard total > 0 else { return end(of: selector) }
+    let waiting = counts.filter { $0.state != .running && $0.count > 0 }
+    let others = waiting.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
+    var sentences: [String] = []
+    if running > 0 {
+      sentences.append("\(counted(running, "job")) \(running == 1 ? "runs" : "run").")
+    }
+    if waiting.isEmpty { return sentences.joined() }
+    let number = waiting.reduce(0) { $0 + $1.count }
+    sentences.append("\(counted(number, "job")) \(number == 1 ? "does" : "do") not run: \(others).")
+    if causes.isEmpty {
+      sentences.append(
+        running > 0
+          ? "Nothing is in their way but the jobs that run."
+          : "Nothing is in their way: they start as soon as a worker asks.")
+    }
+    return ([sentences.joined(separator: " ")] + causeLines).joined(separator: "\n")
+  }
+
+  private var causeLines: [String] {
+    guard !causes.isEmpty else { return note.map { [$0] } ?? [] }
+    var lines = causes.prefix(Self.mostCauses).map(\.line)
+    let left = causes.count - lines.count + more
+    if left > 0 { lines.append("and \(left) more") }
+    if free > 0 {
+      lines.append(
+        "\(counted(free, "job")): Nothing is in the way. Workers start \(free == 1 ? "it" : "them") soon."
+      )
+    }
+    return lines + (note.map { [$0] } ?? [])
+  }
+
+  private func end(of selector: String) -> String {
+    let end = selector.isEmpty ? "No job is left to do." : "All of these jobs have ended."
+    let again = "haul retry\(selector.isEmpty ? " --state failed" : " \(selector)")"
+    return failed == 0
+      ? end
+      : "\(end) \(counted(failed, "job")) failed: 'haul failures' says why, and '\(again)' tries again."
+  }
+}

@@ -1,0 +1,188 @@
+import HaulSystem
+import HaulTransfer
+package import JobModel
+package import JobQueue
+import Terminal
+
+extension Obstacle {
+  /// What is in the way, and what a person can do.
+  package struct Finding: Sendable, Equatable {
+    /// `the queue films is paused`, without a stop; it may hold several sentences.
+    package var cause: String
+    /// `resume it with`, before ``command``.
+    package var remedy: String?
+    /// What to type.
+    package var command: String?
+
+    /// A finding made of its parts.
+    package init(_ cause: String, _ remedy: String? = nil, _ command: String? = nil) {
+      self.cause = cause
+      self.remedy = remedy
+      self.command = command
+    }
+
+    /// `the queue films is paused. Resume it with: haul queue resume films`
+    package var sentence: String {
+      guard let remedy, let command else { return cause }
+      return "\(Self.stopped(cause)) \(Self.capital(remedy)): \(command)"
+    }
+
+    /// The same as a sentence that stands alone; nothing follows a command.
+    package var wholeSentence: String {
+      Self.capital(command == nil ? Self.stopped(cause) : sentence)
+    }
+
+    /// The cause as a sentence that stands alone.
+    package var causeSentence: String { Self.capital(Self.stopped(cause)) }
+
+    private static func capital(_ text: String) -> String {
+      text.prefix(1).uppercased() + text.dropFirst()
+    }
+
+    /// A reason may end with a stop of its own.
+    private static func stopped(_ text: String) -> String {
+      text.last.map { ".?!".contains($0) } == true ? text : "\(text)."
+    }
+  }
+
+  /// `the host example.org is blocked for 40s (connect)`. `selector` names those that wait for another command, where one can.
+  package func sentence(of selector: String?) -> String { finding(of: selector).sentence }
+
+  /// The same in its parts. `whose` are the jobs that ``own`` of those that run belong to, such as `this batch`.
+  package func finding(of selector: String?, own: Int? = nil, whose: String? = nil) -> Finding {
+    let word = shellWord(name)
+    switch kind {
+    case .held: return held(selector)
+    case .unserved:
+      return Finding("no worker serves the queue \(name)", "start one with", start?.command)
+    case .paused:
+      return Finding("the queue \(name) is paused", "resume it with", "haul queue resume \(word)")
+    case .trouble:
+      return Finding(
+        "\(name) cannot write to its store: \(reason ?? "unknown")",
+        "repair the store, then check it with", "haul workers")
+    case .blocked: return blocked(word)
+    case .full: return full(word, Self.part(own, whose))
+    case .interval:
+      return Finding(
+        "the interval of the host \(name) allows no other start yet", "shorten it with",
+        "haul host set \(word) --interval TIME")
+    case .limited:
+      guard let running, let places else {
+        return Finding("the queue \(name) runs as many jobs as it may")
+      }
+      return Finding(
+        "the queue \(name) runs \(running) of \(counted(places, "job"))\(Self.part(own, whose))",
+        "more at once", "haul queue set \(word) --max-running N")
+    case .busy:
+      let use = running.flatMap { running in
+        places.map { " (\(running) of \(counted($0, "transfer")))" }
+      }
+      return Finding(
+        "the workers of the queue \(name) are busy\(use ?? "")", "start another with",
+        start?.command)
+    case .away:
+      return Finding(
+        "no live worker mounts the directory of part files of the queue \(name). "
+          + "After five minutes other workers download these files again")
+    case .early: return early
+    }
+  }
+
+  private func held(_ selector: String?) -> Finding {
+    if let selector {
+      return Finding("all that is left is paused", "resume it with", "haul resume \(selector)")
+    }
+    if !name.isEmpty {
+      return Finding(
+        "the batch \(name) is paused", "resume it with", "haul resume --batch \(shellWord(name))")
+    }
+    return Finding("all that is left is paused", "list it with", "haul jobs --state paused")
+  }
+
+  private func blocked(_ word: String) -> Finding {
+    let time = seconds == nil ? "" : " for \(wait)"
+    let unblock = "haul host unblock \(word)"
+    if reason == "operator" {
+      return Finding("an operator has blocked the host \(name)\(time)", "unblock it with", unblock)
+    }
+    let cause = reason.map { " (\($0))" } ?? ""
+    return Finding("the host \(name) is blocked\(time)\(cause)", "try it now with", unblock)
+  }
+
+  private func full(_ word: String, _ part: String) -> Finding {
+    guard let running, let places else {
+      return Finding("the host \(name) runs as many transfers as it may")
+    }
+    let use = "the host \(name) runs \(running) of \(counted(places, "transfer"))\(part)"
+    return switch reason {
+    case IdleReason.adaptive.rawValue:
+      Finding(
+        "\(use). Haul lowered its limit after refusals and raises it again as requests succeed")
+    case IdleReason.unanswered.rawValue:
+      Finding("\(use). Haul starts more once the host has sent its first byte")
+    default: Finding(use, "more at once", "haul host set \(word) --cap N")
+    }
+  }
+
+  /// ` (4 of this batch)`
+  private static func part(_ own: Int?, _ whose: String?) -> String {
+    guard let own, let whose else { return "" }
+    return " (\(own == 0 ? "none" : "\(own)") of \(whose))"
+  }
+
+  private var early: Finding {
+    guard let reason else {
+      return Finding("the start time has not come. The next start is in \(wait)")
+    }
+    let error = ErrorClass(rawValue: reason)
+    let limit = maxAttempts.map { " of \($0)" } ?? ""
+    let number =
+      ErrorTable.isCharged(error)
+      ? attempt.map { ", attempt \($0)\(limit)" } ?? ""
+      : maxAttempts.map { ". Such attempts do not count against the limit of \($0)" } ?? ""
+    let advice = ErrorTable.hint(on: error).map { ". \($0)" } ?? ""
+    return Finding(
+      "the last attempt failed with \(reason). The next try is in \(wait)\(number)\(advice)")
+  }
+
+  private var wait: String {
+    HumanFormat.duration(.seconds(max(seconds ?? 0, 0).rounded(.up)))
+  }
+}
+
+extension WorkerStart {
+  /// `haul worker --store main=DIRECTORY --queue films --allow-net 10.0.0.1`: what every message prints that asks for a worker.
+  package var command: String {
+    let schemes = schemes ?? []
+    let addresses = (hosts ?? []).compactMap(IPAddress.spelled(by:)).filter {
+      !AddressPolicy.publicOnly.allows($0)
+    }
+    let networks = Set(addresses.map(\.description)).sorted().prefix(Self.mostNetworks)
+    return "haul worker --store \(store)=DIRECTORY"
+      + (queue.map { " --queue \(shellWord($0))" } ?? "")
+      + schemes.map { " --allow-scheme \($0)" }.joined()
+      + (schemes.contains("sftp") ? " --known-hosts FILE" : "")
+      + networks.map { " --allow-net \($0)" }.joined()
+  }
+
+  /// More are not read in one line.
+  private static var mostNetworks: Int { 8 }
+}
+
+extension ErrorTable {
+  /// Whether an attempt that ends with it counts against a job's limit; so does what this program does not know.
+  package static func isCharged(_ error: ErrorClass) -> Bool {
+    guard let row = rows.first(where: { $0.word == error }) else { return true }
+    return row.explanation.retry != .host && row.explanation.retry != .worker
+  }
+
+  /// What a person can do while a job waits for its next attempt: the first sentence of the advice, without its stop. nil where
+  /// that is about a job that has failed for good.
+  package static func hint(on error: ErrorClass) -> String? {
+    guard let advice = advice(on: error) else { return nil }
+    let first = advice.split(separator: ". ", maxSplits: 1)[0]
+    if first.contains("haul retry") { return nil }
+    return String(first.last == "." ? first.dropLast() : first)
+  }
+}
