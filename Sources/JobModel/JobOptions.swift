@@ -10,8 +10,9 @@ package struct JobOptions: Sendable, Codable, Equatable {
   package var ifExists: String?
   /// The media type that the response must have, such as `application/zip` or `video/*`.
   package var expectType: String?
-  /// The job fails after this many charged failures. Default: 5.
+  /// The job fails after this many charged failures. Default: ``usualMaxAttempts``.
   package var maxAttempts: Int?
+  package static let usualMaxAttempts = 5
   /// The job fails if its file is larger than this many bytes.
   package var maxBytes: Int64?
   /// At most this many bytes per second are read.

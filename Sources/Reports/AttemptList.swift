@@ -1,3 +1,4 @@
+import HaulTransfer
 import JobModel
 package import JobQueue
 package import Terminal
@@ -35,6 +36,29 @@ extension AttemptRow {
     Column("ERROR", key: "error", value: { .text($0.error?.rawValue) }),
     Column("MESSAGE", key: "message", value: { .text($0.message) }),
   ]
+
+  /// What stands below its row: ``failure(_:)``, and for a failure that does not count why.
+  @Sendable package static func note(_ row: AttemptRow) -> String? {
+    guard let failure = failure(row), let reason = row.whyNotCounted else { return failure(row) }
+    return "\(failure) (\(reason))"
+  }
+
+  /// nil for what counts and for what is no failure. A retry lets earlier failures no longer count.
+  private var whyNotCounted: String? {
+    guard !charged, result == .failed || result == .rescued, endedAt != nil else { return nil }
+    let retry = error.flatMap { word in
+      ErrorTable.rows.first { $0.word == word }?.explanation.retry
+    }
+    return switch retry {
+    case .host: "not counted: the host was in trouble"
+    case .worker: "not counted: the worker was in trouble"
+    case .never, .kept: "not counted: the job was retried later"
+    default: "not counted"
+    }
+  }
+
+  /// Whether it is a failure that counts against the job's limit of attempts.
+  package var isCounted: Bool { charged && result == .failed }
 
   /// What went wrong: `http_5xx (503): the server answers 503`; nil where nothing did.
   @Sendable package static func failure(_ row: AttemptRow) -> String? {

@@ -35,8 +35,9 @@ package struct JobReport: Sendable {
     if let holder = job.worker {
       return JobReport(job, attempts: attempts, worker: try await queue.worker(holder))
     }
-    // That it is paused, or waits for its time, is said already.
-    guard job.state == .queued || job.state == .interrupted else {
+    // That it is paused, or waits for the time of its first attempt, is said already.
+    let isRetried = job.state == .scheduled && job.lastError != nil
+    guard job.state == .queued || job.state == .interrupted || isRetried else {
       return JobReport(job, attempts: attempts)
     }
     let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
@@ -63,13 +64,30 @@ package struct JobReport: Sendable {
       value: { [obstacle] row in
         .text(
           row.state == .paused
-            ? "it is paused; let it go on with: haul resume \(row.job)"
+            ? "it is paused. Resume it with: haul resume \(row.job)"
             : obstacle?.sentence(of: "\(row.job)"))
       })
-    return Listing(JobRow.columns + JobRow.moreColumns + [machine, process, waits, advice])
+    let tries = JobRow.Column(
+      "ATTEMPTS", key: "counted_attempts",
+      value: { [attempts] _ in
+        .number(attempts.isEmpty ? nil : attempts.count(where: \.isCounted))
+      },
+      text: { [attempts] row in Self.tries(attempts, row) })
+    return Listing(JobRow.columns + JobRow.moreColumns + [machine, process, tries, waits, advice])
   }
 
-  private static let history = Listing(AttemptRow.columns, note: AttemptRow.failure)
+  /// `3 of 5 counted, 6 not counted`
+  private static func tries(_ attempts: [AttemptRow], _ job: JobRow) -> String {
+    var most = JobOptions.usualMaxAttempts
+    if case .number(let number)? = job.options?[JobOption.maxAttempts.rawValue] {
+      most = Int(number)
+    }
+    let counted = attempts.count(where: \.isCounted)
+    let others = attempts.count { !$0.isCounted && $0.result == .failed }
+    return "\(counted) of \(most) counted" + (others > 0 ? ", \(others) not counted" : "")
+  }
+
+  private static let history = Listing(AttemptRow.columns, note: AttemptRow.note)
 
   /// The members of its JSON object.
   package var members: [JSONValue.Member] {

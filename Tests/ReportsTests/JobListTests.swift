@@ -40,6 +40,24 @@ struct JobListTests {
     #expect(!table.contains("…"))
   }
 
+  @Test(
+    arguments: [
+      ("failed", false, "dns", " (not counted: the host was in trouble)"),
+      ("failed", false, "proxy", " (not counted: the worker was in trouble)"),
+      ("failed", false, "http_404", " (not counted: the job was retried later)"),
+      ("failed", false, "http_5xx", " (not counted)"), ("failed", true, "http_5xx", ""),
+      ("released", false, "io", ""),
+    ] as [(AttemptResult, Bool, ErrorClass, String)])
+  func `an attempt that does not count says why`(
+    result: AttemptResult, charged: Bool, error: ErrorClass, reason: String
+  ) {
+    let row = AttemptRow(
+      attempt: 1, token: 1, worker: 1, machine: nil, result: result, charged: charged,
+      startedAt: "", endedAt: "2026-11-21T15:30:13+00:00", seconds: 1, resumedAt: 0, fetched: 0,
+      durable: 0, changes: 0, status: nil, error: error, message: "why")
+    #expect(AttemptRow.note(row) == "\(error): why\(reason)")
+  }
+
   @Test func `programs get all of an attempt`() {
     let json = Listing(AttemptRow.columns + AttemptRow.moreColumns).json(Self.attempt)
     for key in ["machine", "token", "ended_at", "charged", "durable", "changes", "status", "error"]

@@ -167,6 +167,10 @@ import Testing
         lines.last?.contains(
           /^1 job: The last attempt failed with rate_limited. The next try is in (1h00m|59m\d\ds). Such attempts do not count/
         ) == true, "\(lines)")
+      let job = try await pool.command("job", "1")
+      #expect(job.contains { $0.contains(/^ATTEMPTS +0 of 5 counted, 1 not counted$/) }, "\(job)")
+      #expect(
+        job.contains { $0.hasSuffix(" (not counted: the host was in trouble)") }, "\(job)")
       try await worker.drain()
     }
   }
