@@ -46,11 +46,13 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   /// The number of the next attempt that counts, of the job that is tried first.
   package let attempt: Int?
   package let maxAttempts: Int?
+  /// For how many seconds that job is tried while its host or its workers are in trouble.
+  package let maxWait: Double?
 
   package init(
     _ kind: Kind, _ name: String, seconds: Double? = nil, reason: String? = nil,
     start: WorkerStart? = nil, jobs: Int? = nil, due: Int? = nil, running: Int? = nil,
-    places: Int? = nil, attempt: Int? = nil, maxAttempts: Int? = nil
+    places: Int? = nil, attempt: Int? = nil, maxAttempts: Int? = nil, maxWait: Double? = nil
   ) {
     self.kind = kind
     self.name = name
@@ -63,6 +65,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
     self.places = places
     self.attempt = attempt
     self.maxAttempts = maxAttempts
+    self.maxWait = maxWait
   }
 }
 

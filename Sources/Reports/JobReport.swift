@@ -40,6 +40,11 @@ package struct JobReport: Sendable {
     guard job.state == .queued || job.state == .interrupted || isRetried else {
       return JobReport(job, attempts: attempts)
     }
+    if isRetried {
+      let found = try await queue.causes(of: selector, counts: [(.scheduled, 1)]).causes
+      return JobReport(
+        job, attempts: attempts, obstacle: found.causes.first(where: AskedJobs.isTold))
+    }
     let obstacle = try await queue.obstacle(to: AwaitedJobs(batches: [], others: [id]))
     return JobReport(job, attempts: attempts, obstacle: obstacle)
   }
@@ -65,7 +70,7 @@ package struct JobReport: Sendable {
         .text(
           row.state == .paused
             ? "it is paused. Resume it with: haul resume \(row.job)"
-            : obstacle?.sentence(of: "\(row.job)"))
+            : obstacle?.sentenceWithoutAdvice(of: "\(row.job)"))
       })
     let tries = JobRow.Column(
       "ATTEMPTS", key: "counted_attempts",

@@ -232,8 +232,8 @@ struct BatchProgressTests {
       "the last attempt failed with disk_full. The next try is in 12s, attempt 3 of 5. Make room or give the store more space"
     ),
     (
-      #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5}"#,
-      "the last attempt failed with dns. The next try is in 3m49s. Such attempts do not count against the limit of 5. Check the name in the URL, and the name server of the worker's machine"
+      #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5, "maxWait": 86400}"#,
+      "the last attempt failed with dns. The next try is in 3m49s. Such attempts do not count against the limit of 5. Haul gives up after 1d00h of them. Check the name in the URL, and the name server of the worker's machine"
     ),
   ])
   func `what stands in the way`(json: String, sentence: String) throws {

@@ -82,7 +82,12 @@ struct CauseTests {
   @Test func `a block that ends by itself is told with the jobs that are due`() {
     let asked = asked()
     #expect(line(Obstacle(.blocked, "h", seconds: 40, jobs: 1, due: 0), asked) == nil)
-    #expect(line(Obstacle(.blocked, "h", seconds: 40, jobs: 2, due: 1), asked) != nil)
+    #expect(
+      line(Obstacle(.blocked, "h", seconds: 40, jobs: 2, due: 1), asked)
+        == "2 jobs: The host h is blocked for 40s. Try it now with: haul host unblock h")
+    #expect(
+      Obstacle(.blocked, "h", seconds: 40, due: 0).sentence(of: nil)
+        == "the host h is blocked for 40s")
     #expect(
       line(Obstacle(.blocked, "h", reason: "operator", jobs: 1, due: 0), asked)
         == "1 job: An operator has blocked the host h. Unblock it with: haul host unblock h")

@@ -50,7 +50,7 @@ package struct AskedJobs: Sendable {
   /// What keeps these jobs, in the order in which the database lists it.
   package func causes(_ found: [Obstacle]) -> [Cause] {
     let held = found.filter { $0.kind == .held }
-    return found.filter(isTold).map { obstacle in
+    return found.filter(Self.isTold).map { obstacle in
       let finding =
         switch obstacle.kind {
         case .held: paused(obstacle, isAlone: held.allSatisfy { $0.name.isEmpty })
@@ -67,7 +67,7 @@ package struct AskedJobs: Sendable {
   }
 
   /// What a block that ends by itself keeps for its own time is told with the next try.
-  private func isTold(_ obstacle: Obstacle) -> Bool {
+  static func isTold(_ obstacle: Obstacle) -> Bool {
     obstacle.kind != .blocked || obstacle.seconds == nil || obstacle.due != 0
   }
 

@@ -48,6 +48,11 @@ extension Obstacle {
   /// `the host example.org is blocked for 40s (connect)`. `selector` names those that wait for another command, where one can.
   package func sentence(of selector: String?) -> String { finding(of: selector).sentence }
 
+  /// The same where the advice on the error class stands beside it.
+  package func sentenceWithoutAdvice(of selector: String?) -> String {
+    kind == .early ? early(hasAdvice: false).sentence : sentence(of: selector)
+  }
+
   /// The same in its parts. `whose` are the jobs that ``own`` of those that run belong to, such as `this batch`.
   package func finding(of selector: String?, own: Int? = nil, whose: String? = nil) -> Finding {
     let word = shellWord(name)
@@ -85,7 +90,7 @@ extension Obstacle {
       return Finding(
         "no live worker mounts the directory of part files of the queue \(name). "
           + "After five minutes other workers download these files again")
-    case .early: return early
+    case .early: return early(hasAdvice: true)
     }
   }
 
@@ -107,6 +112,8 @@ extension Obstacle {
       return Finding("an operator has blocked the host \(name)\(time)", "unblock it with", unblock)
     }
     let cause = reason.map { " (\($0))" } ?? ""
+    // What waits for its own time would not start for that.
+    if due == 0 { return Finding("the host \(name) is blocked\(time)\(cause)") }
     return Finding("the host \(name) is blocked\(time)\(cause)", "try it now with", unblock)
   }
 
@@ -131,19 +138,24 @@ extension Obstacle {
     return " (\(own == 0 ? "none" : "\(own)") of \(whose))"
   }
 
-  private var early: Finding {
+  private func early(hasAdvice: Bool) -> Finding {
     guard let reason else {
       return Finding("the start time has not come. The next start is in \(wait)")
     }
     let error = ErrorClass(rawValue: reason)
     let limit = maxAttempts.map { " of \($0)" } ?? ""
     let number =
-      ErrorTable.isCharged(error)
-      ? attempt.map { ", attempt \($0)\(limit)" } ?? ""
-      : maxAttempts.map { ". Such attempts do not count against the limit of \($0)" } ?? ""
-    let advice = ErrorTable.hint(on: error).map { ". \($0)" } ?? ""
+      ErrorTable.isCharged(error) ? attempt.map { ", attempt \($0)\(limit)" } ?? "" : patience
+    let advice = hasAdvice ? ErrorTable.hint(on: error).map { ". \($0)" } ?? "" : ""
     return Finding(
       "the last attempt failed with \(reason). The next try is in \(wait)\(number)\(advice)")
+  }
+
+  /// How long it goes on where attempts do not count.
+  private var patience: String {
+    let limit = maxAttempts.map { " against the limit of \($0)" } ?? ""
+    let end = maxWait.map { ". Haul gives up after \(HumanFormat.duration(.seconds($0))) of them" }
+    return ". Such attempts do not count\(limit)\(end ?? "")"
   }
 
   private var wait: String {

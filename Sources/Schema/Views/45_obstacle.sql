@@ -147,6 +147,8 @@ BEGIN
           (SELECT t.failures + 1 FROM haul.attempt_history(l.next) t) AS attempt,
           (SELECT coalesce(haul.number_option(j.options, 'max_attempts'), 5) FROM haul.job j WHERE j.id = l.next)
             AS max_attempts,
+          (SELECT coalesce(haul.number_option(j.options, 'max_host_wait'), 86400) FROM haul.job j WHERE j.id = l.next)
+            AS max_wait,
           CASE WHEN l.kind IN ('unserved', 'busy') THEN (
             -- Without --queue it serves all queues of the store.
             SELECT json_build_object('store', q.store, 'queue', m.queue,
@@ -172,8 +174,8 @@ COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb) IS
   'jobs of its "queue" and "host", which are only counted. Returns {"waiting", "due", "free", "more", "causes"}: how '
   'many jobs wait, how many of them wait for no time, how many of those nothing keeps, and how many causes are left '
   'out. At most 100 causes are listed: {"kind", "name", "jobs", "due", "seconds", "reason", "running", "places", '
-  '"attempt", "max_attempts", "start"}, first those that somebody must mend, then those that pass, each by their jobs. '
-  'A job may have several causes. Reads all of the jobs that are named.';
+  '"attempt", "max_attempts", "max_wait", "start"}, first those that somebody must mend, then those that pass, each by '
+  'their jobs. A job may have several causes. Reads all of the jobs that are named.';
 
 CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[]) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$

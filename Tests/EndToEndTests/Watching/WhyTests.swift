@@ -171,6 +171,10 @@ import Testing
       #expect(job.contains { $0.contains(/^ATTEMPTS +0 of 5 counted, 1 not counted$/) }, "\(job)")
       #expect(
         job.contains { $0.hasSuffix(" (not counted: the host was in trouble)") }, "\(job)")
+      // The advice stands beside it.
+      #expect(
+        job.contains { $0.contains(/^DOES NOT START .* Haul gives up after 1d\w* of them$/) },
+        "\(job)")
       try await worker.drain()
     }
   }

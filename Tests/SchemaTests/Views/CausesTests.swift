@@ -100,6 +100,7 @@ struct CausesTests {
       #expect(words(causes) == ["early  2", "early  1"])
       let full = try #require(causes.causes.first)
       #expect(full.reason == "disk_full" && full.attempt == 2 && full.maxAttempts == 3)
+      #expect(full.maxWait == 86400)
       #expect((3000...3600).contains(full.seconds ?? 0))
       #expect(causes.causes.last?.reason == nil)
       #expect((7000...7200).contains(causes.causes.last?.seconds ?? 0))
