@@ -134,23 +134,14 @@ extension JobQueue {
       var part = selector
       part.state = state
       let room = (Self.mostOneByOne - jobs.count) / (looked.count - index)
-      jobs += try await ids(of: part, limit: room)
+      jobs += try await call(
+        "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(part), room], as: [Int64].self)
     }
     let rows: [Causes] = try await view(
       "SELECT haul.causes('{}', $1::bigint[], $2::jsonb)",
       [jobs, isCounted ? try Self.json(ready) : nil])
     guard let causes = rows.first else { return (Causes(waiting: 0, free: 0, causes: []), true) }
     return (causes, looked.reduce(0) { $0 + $1.count } <= Self.mostOneByOne)
-  }
-
-  /// Ids of at most `limit` jobs of `selector`, which have not ended.
-  private func ids(of selector: JobSelector, limit: Int) async throws -> [Int64] {
-    // By the index on batches, or by their ids: otherwise the database knows what waits, and reads no more.
-    if selector.batch != nil || selector.ids != nil {
-      return try await jobs(selector, limit: limit).map(\.job)
-    }
-    return try await call(
-      "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(selector), limit])
   }
 
   /// How many jobs of `selector` have not ended, by state.

@@ -114,14 +114,17 @@ BEGIN
       UNION ALL SELECT 'away', a.queue, NULL, NULL, NULL, NULL, a.queue, a.host FROM able a
       WHERE a.interrupted AND NOT a.is_free AND EXISTS (
         SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = a.queue AND v.value > 0)),
+    -- By queue and by host apart: with OR each cause would be compared with all that waits.
+    concerned (kind, name, seconds, reason, running, places, queue, host, jobs, due) AS (
+      SELECT k.*, w.jobs, w.due FROM lasting k JOIN waiting w ON w.queue = k.queue
+      UNION ALL SELECT k.*, w.jobs, w.due FROM lasting k JOIN waiting w ON w.host = k.host
+      UNION ALL SELECT k.*, a.due, a.due FROM passing k JOIN able a ON a.host = k.host WHERE k.queue IS NULL
+      UNION ALL SELECT k.*, a.due, a.due FROM passing k JOIN able a ON a.queue = k.queue WHERE k.host IS NULL
+      UNION ALL SELECT k.*, a.due, a.due FROM passing k JOIN able a ON a.queue = k.queue AND a.host = k.host),
     found AS (
-      SELECT k.kind, k.name, min(k.seconds) AS seconds, min(k.reason) AS reason, min(k.running) AS running,
-        min(k.places) AS places, sum(w.jobs) AS jobs, sum(w.due) AS due, NULL::bigint AS next
-      FROM lasting k JOIN waiting w ON w.queue = k.queue OR w.host = k.host GROUP BY 1, 2
-      UNION ALL
-      SELECT k.kind, k.name, min(k.seconds), min(k.reason), min(k.running), min(k.places), sum(a.due), sum(a.due), NULL
-      FROM passing k JOIN able a ON (k.queue IS NULL OR a.queue = k.queue) AND (k.host IS NULL OR a.host = k.host)
-      GROUP BY 1, 2
+      SELECT c.kind, c.name, min(c.seconds) AS seconds, min(c.reason) AS reason, min(c.running) AS running,
+        min(c.places) AS places, sum(c.jobs) AS jobs, sum(c.due) AS due, NULL::bigint AS next
+      FROM concerned c GROUP BY 1, 2
       UNION ALL
       SELECT 'held', p.batch, NULL, NULL, NULL, NULL, sum(p.jobs), 0, NULL
       FROM parts p WHERE p.state = 'paused' GROUP BY 2
@@ -138,9 +141,11 @@ BEGIN
     SELECT json_build_object(
       'waiting', (SELECT coalesce(sum(w.jobs), 0) FROM waiting w),
       'due', (SELECT coalesce(sum(w.due), 0) FROM waiting w),
-      'free', (SELECT coalesce(sum(a.due), 0) FROM able a WHERE NOT EXISTS (
-        SELECT FROM passing k
-        WHERE (k.queue IS NULL OR k.queue = a.queue) AND (k.host IS NULL OR k.host = a.host))),
+      'free', (SELECT coalesce(sum(a.due), 0) FROM able a
+        WHERE a.host NOT IN (SELECT k.host FROM passing k WHERE k.queue IS NULL)
+          AND a.queue NOT IN (SELECT k.queue FROM passing k WHERE k.host IS NULL)
+          AND (a.queue, a.host) NOT IN (
+            SELECT k.queue, k.host FROM passing k WHERE k.queue IS NOT NULL AND k.host IS NOT NULL)),
       'more', (SELECT greatest(count(*) - 100, 0) FROM found f),
       'causes', (SELECT coalesce(json_agg(to_json(v) ORDER BY v.place), '[]') FROM (
         SELECT l.place, l.kind, l.name, l.jobs, l.due, l.seconds, l.reason, l.running, l.places,

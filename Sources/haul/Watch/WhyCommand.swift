@@ -9,9 +9,9 @@ struct WhyCommand: HaulCommand {
   static let name = "why"
   static let abstract = "Say why jobs do not start, and what to type."
   static let discussion = """
-    Looks at the jobs that have not ended, all of the pool if you name none. Prints a line for each cause, with the number of jobs \
-    that it concerns and the command that removes it. What somebody must repair comes first. A job may have several causes. \
-    Haul counts ready jobs by queue and host. It looks at no more than 1,000 other jobs, or 1,000 jobs of a batch.
+    Haul looks at the jobs that have not ended, at all of the pool if you name none. It prints a line for each cause: how many \
+    jobs it concerns and what to type. What somebody must repair comes first. A job may have several causes. \
+    Haul counts ready jobs by queue and host. It looks at up to 1,000 other jobs, or at up to 1,000 jobs of a batch.
     """
   static let examples = [
     Example("haul why", "Why nothing more starts in this pool."),

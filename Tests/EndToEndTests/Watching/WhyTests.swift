@@ -178,4 +178,34 @@ import Testing
       try await worker.drain()
     }
   }
+
+  @Test func `a queue whose only worker cannot write is warned of, and told once`() async throws {
+    try await HaulPool.open { pool in
+      let worker = try pool.worker("--queue", "default")
+      let number = try await worker.workerNumber()
+      try await pool.command("submit", "http://h.test/a", "--not-before", "1h")
+      // So that it neither claims nor looks at its store again.
+      try await worker.stop()
+      try await pool.admin.execute(
+        """
+        UPDATE haul.worker w SET expires_at = clock_timestamp() + interval '1 hour',
+          closed_stores = jsonb_build_object(w.instances[1]::text, 'is the share mounted?') WHERE w.id = $1
+        """, [number])
+      try await pool.command("queue", "pause", "data")
+      let check = try await pool.haul(["check"])
+      let queues = check.standardOutput.filter { $0.contains("default") && $0.hasPrefix("warn ") }
+      #expect(queues.count == 1, "\(check)")
+      #expect(
+        queues.first?.contains(
+          /default: 1 waiting, 1 live worker, which cannot write to the store: worker .*: data: is the share mounted\?$/
+        ) == true, "\(check)")
+      #expect(
+        try await pool.command("why").contains {
+          $0.hasSuffix(
+            "data: is the share mounted? Repair the store, then check it with: haul workers")
+        })
+      worker.wake()
+      try await worker.drain()
+    }
+  }
 }
