@@ -131,6 +131,20 @@ public struct TransferError: Error, Sendable, Equatable, CustomStringConvertible
   /// The file that the download was to make, where the trouble is with files.
   public var path: String?
 
+  /// The error that the program's own code threw, such as ``DownloadOptions/validate``; nil where it threw none. It does not count
+  /// where errors are compared.
+  public var underlyingError: (any Error)? {
+    get { cause.error }
+    set { cause.error = newValue }
+  }
+  private var cause = Cause()
+
+  private struct Cause: Sendable, Equatable {
+    var error: (any Error)?
+
+    static func == (one: Cause, other: Cause) -> Bool { true }
+  }
+
   /// What a program may set so that a download passes that failed. Whether it should is for a person to say.
   public enum Remedy: Sendable, Hashable {
     /// These blocks, in ``DownloaderConfiguration/addressPolicy``.

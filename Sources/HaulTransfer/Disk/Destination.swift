@@ -304,12 +304,16 @@ package struct Destination: Sendable {
 
 extension TransferError {
   /// The error for a final name that is taken, under the policy `fail`.
-  package static func exists(_ path: RelativePath) -> TransferError {
+  package static func exists(_ path: RelativePath) -> TransferError { exists("\(path)") }
+
+  static func exists(_ path: String) -> TransferError {
     TransferError(.exists, "a file stands at \(path) already", remedy: .ifExists)
   }
 
   /// The error for a final name that a directory has.
-  package static func directory(_ path: RelativePath) -> TransferError {
+  package static func directory(_ path: RelativePath) -> TransferError { directory("\(path)") }
+
+  static func directory(_ path: String) -> TransferError {
     TransferError(.pathConflict, "a directory stands at \(path)")
   }
 }

@@ -36,8 +36,11 @@ package struct PartDirectory: Sendable {
 
   /// Makes a part file, and first removes any entry that has its name.
   func createAnew(_ name: String, mode: UInt32 = 0o666) throws(TransferError) -> PartFile {
-    if case .success(let file) = try tryCreate(name, mode) { return file }
-    try remove(name)
+    switch try tryCreate(name, mode) {
+    case .success(let file): return file
+    case .failure(let error) where error.number != EEXIST: throw cannotMake(name, error)
+    case .failure: try remove(name)
+    }
     switch try tryCreate(name, mode) {
     case .success(let file): return file
     case .failure(let error): throw cannotMake(name, error)
@@ -59,7 +62,8 @@ package struct PartDirectory: Sendable {
   }
 
   private func cannotMake(_ name: String, _ error: SystemError) -> TransferError {
-    .file(error.number, "cannot make the partial file \(name)", in: directory)
+    let place = directory.path.map { " in \($0)" } ?? ""
+    return .file(error.number, "cannot make the partial file \(name)\(place)", in: directory)
   }
 
   private func tryCreate(

@@ -23,7 +23,7 @@ public struct DownloaderConfiguration: Sendable {
   public var dnsCacheTime = Duration.seconds(60)
   /// Sent as User-Agent.
   public var userAgent = "haul/0.1"
-  /// Certificates to trust instead of the system's (PEM).
+  /// A file of certificates to trust instead of the system's (PEM). ``Downloader/init(_:monitor:)`` fails if it cannot be read.
   public var caFile: String?
   /// The proxy for all connections, unless a download has its own; the environment is never read. With a proxy,
   /// ``addressPolicy`` judges only addresses that URLs spell out, since the proxy resolves the names.
@@ -32,7 +32,7 @@ public struct DownloaderConfiguration: Sendable {
   /// a jar.
   public var cookieJar: CookieJar?
   /// The most downloads at once, those of queues and of ``Downloads`` included. What is started beyond it waits for its turn.
-  /// Default: 64. Must be positive: ``Downloader/init(_:monitor:)`` stops the program otherwise.
+  /// Default: 64, also if all are from one host: ``DownloadQueue/maxConcurrentPerHost`` limits that. Must be positive: ``Downloader/init(_:monitor:)`` stops the program otherwise.
   public var maxConcurrent = 64
   /// Where ``proxy`` is nil: which requests go through which proxy.
   package var proxyRules: ProxyRules?
@@ -46,6 +46,7 @@ public struct DownloaderConfiguration: Sendable {
   /// leads to http and https alone.
   public var allowedSchemes: Set<String> = ["http", "https"]
   /// The keys of the hosts that sftp may be spoken with, as OpenSSH's `known_hosts`; any other key is refused.
+  /// ``Downloader/init(_:monitor:)`` fails if the file cannot be read.
   public var knownHosts: String?
   /// Names answered without DNS, each `host:port:address` (libcurl: CURLOPT_RESOLVE).
   public var resolve: [String] = []

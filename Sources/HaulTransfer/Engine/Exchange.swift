@@ -71,6 +71,8 @@ package struct ExchangeRequest: Sendable {
 /// What a sink says to a head.
 package enum HeadVerdict: Sendable {
   case accept
+  /// The body is the sink's, and none of it comes before ``ExchangeHandle/resume()``.
+  case acceptLater
   /// The body is none of the sink's. The engine reads what is short to its end, for the connection's sake, and closes the
   /// connection otherwise.
   case reject

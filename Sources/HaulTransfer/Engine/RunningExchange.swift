@@ -146,11 +146,10 @@ final class RunningExchange {
 
   /// Whether the sink takes the head, and what comes after it.
   private func isAccepted() -> Bool {
-    guard let head = parsed?.head, order.sink.head(head) == .accept else {
-      ending = .rejected
-      return false
-    }
-    return true
+    let verdict = parsed.map { order.sink.head($0.head) } ?? .reject
+    if verdict == .acceptLater { brake(.sink, true) }
+    if verdict == .reject { ending = .rejected }
+    return verdict != .reject
   }
 
   /// Reads on for a while, where that is worth it.

@@ -212,6 +212,7 @@ extension Download {
     state.removal = Task {
       // The next one may still wait for its turn, without a lock on the file.
       if registry?.continues(data) != true { await work.discard(data) }
+      registry?.forget(data)
       if let result {
         shared.withLock { $0.finish(result) }
         deliver()
@@ -225,6 +226,14 @@ extension Download {
 
   /// Whether ``cancel()`` has ended it.
   var isCancelled: Bool { shared.withLock { $0.wish == .cancel } }
+
+  /// Whether it is still to make its file.
+  var isToComplete: Bool { shared.withLock { $0.wish == .complete && $0.result == nil } }
+
+  /// Whether the partial file is to stay when the downloader ends: it was paused, or is in a list.
+  var keepsPartAfterShutdown: Bool {
+    members?.areListed == true || shared.withLock { $0.wish == .pause || $0.endedSuspended }
+  }
 
   /// Whether the partial file is to stay after the attempt has failed with `error`.
   func keepsPart(after error: TransferError) -> Bool {

@@ -66,7 +66,9 @@ private final class ScriptWork: DownloadWork {
       return .failure(TransferError(.cancelled, "the download was ended"))
     } catch {
       download.shared.withLock { $0.refusal = error }
-      return .failure(TransferError(.rejected, "the script threw: \(error)"))
+      var failure = TransferError(.rejected, "the script threw: \(error)")
+      failure.underlyingError = error
+      return .failure(failure)
     }
   }
 

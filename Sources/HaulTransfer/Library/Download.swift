@@ -9,7 +9,12 @@ import Synchronization
 /// | ``pause()`` | is kept for ``resumeData`` | `finished` |
 /// | ``suspend()`` | is kept, and ``resume()`` continues it | `paused` |
 /// | a failure | is kept for ``resumeData`` where it can be continued | `finished` |
-/// | ``Downloader/shutdown()`` | is removed, unless the download is paused or in a list | `finished` |
+/// | ``Downloader/shutdown()`` | is removed, unless the download is paused, suspended or in a list | `finished` |
+///
+/// After ``Downloader/shutdown()`` the partial files of failed downloads are gone as well, unless they are in a list.
+///
+/// The next program that reads a list starts what failed, ran or was ended by ``pause()``. What was suspended is suspended again until
+/// ``resume()``.
 ///
 /// All calls may be made from any thread, at any time, and again.
 public final class Download: Sendable {

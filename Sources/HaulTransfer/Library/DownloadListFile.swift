@@ -55,7 +55,7 @@ extension Download.State {
 
 extension DownloadListEntry: Codable {
   private enum Key: String, CodingKey {
-    case id, url, path, directory, priority, paused, resume, published
+    case id, tag, url, path, directory, priority, paused, resume, published
     case digest, maximumLength, ifExists, acceptUnverifiedLength, fields
     case connectTimeout, stallTimeout, timeout, maxAttempts, maxHostWait
   }
@@ -94,6 +94,7 @@ extension DownloadListEntry: Codable {
       isDirectory
       ? DownloadRequest(url, in: path, options: options)
       : DownloadRequest(url, to: path, options: options)
+    request.tag = try values.decodeIfPresent(String.self, forKey: .tag)
     id = try values.decodeIfPresent(String.self, forKey: .id) ?? Self.newID()
     published = try values.decodeIfPresent(PublishedFile.self, forKey: .published)
     priority = try values.decodeIfPresent(Int.self, forKey: .priority) ?? 0
@@ -109,6 +110,7 @@ extension DownloadListEntry: Codable {
       try values.encodeIfPresent(time.map { $0.clamped / .seconds(1) }, forKey: key)
     }
     try values.encode(id, forKey: .id)
+    try values.encodeIfPresent(request.tag, forKey: .tag)
     try values.encodeIfPresent(published, forKey: .published)
     try values.encode(request.url, forKey: .url)
     try values.encode(request.path, forKey: .path)
@@ -210,6 +212,9 @@ final class DownloadListFile: Sendable {
   /// Lets another queue have the list.
   func release() { current.withLock { $0 = nil } }
 
+  /// As ``release()``, after all that is being written. Nothing is written any more.
+  func giveUp() async { await io.run { self.release() } }
+
   // MARK: - Reading
 
   /// The entries; none where the file is new. Blocks.
@@ -258,7 +263,7 @@ final class DownloadListFile: Sendable {
     _ entries: @escaping @Sendable () -> [DownloadListEntry]?
   ) async throws(TransferError) {
     try await io.run { () throws(TransferError) in
-      guard let entries = entries() else { return }
+      guard self.current.withLock({ $0 != nil }), let entries = entries() else { return }
       let bytes: [UInt8]
       do {
         let content = Content(version: Self.version, downloads: entries)

@@ -133,6 +133,15 @@ final class DownloadMembers: Sendable {
     write()
   }
 
+  /// The downloader has ended: the list is written, and another queue may have it.
+  func close() async {
+    guard let file else { return }
+    // ``DownloadQueue/save()`` tells why it cannot be written.
+    try? await save()
+    state.withLock { $0.isReleased = true }
+    await file.giveUp()
+  }
+
   /// The queue is gone. Another queue may have the list after the last download has ended.
   func letGo() {
     state.withLock { state in
@@ -148,14 +157,15 @@ final class DownloadMembers: Sendable {
 
   private func releaseIfIdle() {
     let isIdle = state.withLock { state in
-      state.isReleased =
+      let isIdle =
         state.isLetGo && state.downloads.isEmpty && state.writer == nil && state.saves == 0
-      if state.isReleased {
+      if isIdle {
+        state.isReleased = true
         // They hold this, too.
         state.ended = [:]
         state.numbers = [:]
       }
-      return state.isReleased
+      return isIdle
     }
     if isIdle { file?.release() }
   }
@@ -211,8 +221,9 @@ final class DownloadMembers: Sendable {
 
   private func goesOn() -> Bool {
     state.withLock { state in
-      if !state.isChanged { state.writer = nil }
-      return state.isChanged
+      let goesOn = state.isChanged && !state.isReleased
+      if !goesOn { state.writer = nil }
+      return goesOn
     }
   }
 

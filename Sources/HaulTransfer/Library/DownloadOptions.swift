@@ -33,7 +33,8 @@ public struct DownloadOptions: Sendable {
   /// and compared.
   public var acceptUnverifiedLength = false
   /// Checks each response before its body is written, also those that continue a partial file. What it throws ends the
-  /// download: ``Download/value`` throws the same error, ``Download/result`` has the class `rejected`.
+  /// download: ``Download/value`` throws the same error, ``Download/result`` has the class `rejected` and that error as
+  /// ``TransferError/underlyingError``.
   ///
   /// Called on the network's thread: must return soon.
   public var validate: (@Sendable (DownloadResponse) throws -> Void)?
@@ -46,6 +47,15 @@ public struct DownloadOptions: Sendable {
   ///
   /// Fields that prove who asks, and those that a download needs for itself, such as Range, fail as `blockedURL`.
   public var fields: [HeaderField] = []
+  /// Downloads only if the source has changed since this response, that of an earlier ``DownloadedFile/response``. Its ETag or
+  /// Last-Modified is sent as If-None-Match or If-Modified-Since. If the server answers 304, the result is the file that stands at
+  /// the path, and ``DownloadedFile/isUnchanged`` is true.
+  ///
+  /// It counts only if ``ifExists`` is `replace` and a file stands at the path, for GET, and not for a path that the response
+  /// names. A program that keeps only these fields can make a response of them:
+  /// `DownloadResponse(url: url, fields: [HeaderField("ETag", tag)])`, where `url` is the one that answered. The list of a queue does
+  /// not keep it.
+  public var onlyIfChangedSince: DownloadResponse?
   /// Header fields that prove who asks, such as Authorization. They go to the URL's own origin alone, and never follow a
   /// redirect to another.
   public var credentials: [HeaderField] = []
@@ -124,6 +134,20 @@ extension TransferRequest {
     stallTimeout = options.stallTimeout
   }
 
+  /// What the source said of the file that stands at the path; nil if it is not to be asked about that.
+  ///
+  /// - Parameter stands: whether a file stands there.
+  static func present(_ url: WebURL, _ options: DownloadOptions, stands: Bool) -> SourceRecord? {
+    guard stands, options.ifExists == .replace, case .get = options.method,
+      let earlier = options.onlyIfChangedSince
+    else { return nil }
+    let head = ResponseHead(status: earlier.status, fields: earlier.fields)
+    let answered = (try? WebURL(earlier.url)) ?? url
+    return SourceRecord(
+      validator: Validator(head, now: .now), mediaType: head.mediaType, head: head,
+      resource: answered == url ? nil : answered.resource)
+  }
+
   private static func checked(_ fields: [HeaderField]) throws(TransferError) -> [HeaderField] {
     for field in fields {
       do throws(RequestField.Problem) {
@@ -132,6 +156,8 @@ extension TransferRequest {
         let reason =
           switch error {
           case .secret(let name): "the field \(name) proves who asks: it belongs in credentials"
+          case .reserved(let name) where name.lowercased().hasPrefix("if-"):
+            "the field \(name) is for the library itself to send: see onlyIfChangedSince"
           case .reserved(let name): "the field \(name) is for the library itself to send"
           default: "\(error)"
           }

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 import HaulSystem
 import Synchronization
 
@@ -10,14 +11,17 @@ import Synchronization
 /// on when the queue is let go of. Where only results matter, ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``
 /// starts nothing before its turn, however long the list is.
 public final class DownloadQueue: Downloading {
-  private let downloader: Downloader
+  private let downloader: any Downloading
   private let gate: DownloadGate
   private let members: DownloadMembers
 
   /// An empty queue. Others may use the same downloader; their downloads do not count here.
   ///
+  /// `downloader` may be a fake. The queue then asks it for a download when its turn has come, and takes care of
+  /// ``DownloadOptions/retry`` and ``DownloadOptions/timeout`` itself.
+  ///
   /// - Precondition: `maxConcurrent` is positive.
-  public init(_ downloader: Downloader, maxConcurrent: Int = 4) {
+  public init(_ downloader: any Downloading, maxConcurrent: Int = 4) {
     precondition(maxConcurrent > 0, "no download would ever start")
     self.downloader = downloader
     gate = DownloadGate(limit: maxConcurrent)
@@ -38,9 +42,11 @@ public final class DownloadQueue: Downloading {
   /// ``isSuspended`` is set to false.
   ///
   /// - Precondition: `maxConcurrent` is positive.
+  /// The list is taken until ``Downloader/shutdown()`` returns, or until the queue is let go of and its last download has ended.
+  ///
   /// - Throws: `pathConflict` where another queue has the list, or its path names no file; `io` where the file cannot be read or is no list.
   public init(
-    _ downloader: Downloader, maxConcurrent: Int = 4, list: String, isSuspended: Bool = false,
+    _ downloader: any Downloading, maxConcurrent: Int = 4, list: String, isSuspended: Bool = false,
     restoring: (inout DownloadRequest) -> Void = { _ in }
   ) throws(TransferError) {
     precondition(maxConcurrent > 0, "no download would ever start")
@@ -49,9 +55,13 @@ public final class DownloadQueue: Downloading {
     let file = try DownloadListFile(list)
     let entries = try file.read()
     let left = entries.filter { !$0.isComplete }
-    DownloadTarget.discardParts(of: entries, keepingThoseOf: left) { downloader.continues($0) }
+    let real = downloader as? Downloader
+    // A fake has no partial files.
+    if let real {
+      DownloadTarget.discardParts(of: entries, keepingThoseOf: left) { real.continues($0) }
+    }
     members = DownloadMembers(file)
-    downloader.keep(members)
+    real?.keep(members)
     gate.configure { $0.isSuspended = isSuspended }
     gate.holding {
       members.restoring {
@@ -124,8 +134,28 @@ public final class DownloadQueue: Downloading {
     if members.areListed, !request.isURL, let base = DownloadTarget.base(of: request.path) {
       request.path = DownloadTarget.absolute(request.path, from: base)
     }
-    return downloader.start(
-      request, from: data, behind: gate, members: members, id: id, priority: priority)
+    if let downloader = downloader as? Downloader {
+      return downloader.start(
+        request, from: data, behind: gate, members: members, id: id, priority: priority)
+    }
+    let download = Download(
+      request, from: data, work: RelayWork(downloader), gates: [gate], members: members,
+      priority: priority)
+    members.add(download, id: id)
+    download.enter()
+    return download
+  }
+
+  /// Asks the queue's downloader, without waiting for a turn.
+  public func data(
+    from url: String, options: DownloadOptions
+  ) async throws -> (Data, DownloadResponse) {
+    try await downloader.data(from: url, options: options)
+  }
+
+  /// Asks the queue's downloader, without waiting for a turn.
+  public func head(_ url: String, options: DownloadOptions) async throws -> DownloadResponse {
+    try await downloader.head(url, options: options)
   }
 
   /// Adds a download again that has failed, was cancelled or was ended by ``Download/pause()``, and takes the old one out of
@@ -192,7 +222,7 @@ public final class DownloadQueue: Downloading {
   }
 
   /// Returns when the list is written as it is now, durably. Without a list nothing is done. It is also written by itself, within
-  /// a second of each change, and by ``Downloader/shutdown()``.
+  /// a second of each change, and by ``Downloader/shutdown()``, after which nothing is written any more.
   ///
   /// - Throws: `diskFull`, `io` and the like, where the list cannot be written. What is written is the list before.
   public func save() async throws(TransferError) { try await members.save() }

@@ -16,12 +16,24 @@ final class DownloadRegistry: Sendable {
     var live: [ObjectIdentifier: Entry] = [:]
     /// The lists of queues.
     var lists: [List] = []
+    /// Which download is to make the file at an absolute path, while an attempt runs, and the path of each.
+    var claims: [String: ObjectIdentifier] = [:]
+    var claimed: [ObjectIdentifier: String] = [:]
+    /// What downloads have left that failed and are in no list, by the names of the partial files.
+    var left: [String: ResumeData] = [:]
     /// Partial files that are being removed.
     var pending = 0
     var isClosed = false
     var waiting: [CheckedContinuation<Void, Never>] = []
 
     var isEmpty: Bool { live.isEmpty && pending == 0 }
+
+    mutating func unclaim(_ download: ObjectIdentifier) {
+      guard let path = claimed.removeValue(forKey: download), claims[path] == download else {
+        return
+      }
+      claims[path] = nil
+    }
   }
 
   private let state = Mutex(State())
@@ -46,7 +58,9 @@ final class DownloadRegistry: Sendable {
   /// Lets go of a download that is over or paused.
   func handle(_ event: DownloadEvent, of download: Download) {
     switch event {
-    case .finished: remove(ObjectIdentifier(download))
+    case .finished:
+      note(download)
+      remove(ObjectIdentifier(download))
     case .state(let phase):
       state.withLock {
         $0.live[ObjectIdentifier(download)]?.kept = phase == .paused ? nil : download
@@ -55,7 +69,53 @@ final class DownloadRegistry: Sendable {
     }
   }
 
-  func remove(_ download: ObjectIdentifier) { change { $0.live[download] = nil } }
+  /// Remembers the partial file of a download that has failed. One that was paused keeps it.
+  private func note(_ download: Download) {
+    guard let data = download.shared.withLock({ $0.saved }) else { return }
+    let part = data.checkpoint.part
+    let isKept = download.keepsPartAfterShutdown
+    state.withLock { $0.left[part] = isKept ? nil : data }
+  }
+
+  /// Nothing is left of the partial file, or another download goes on with it.
+  func forget(_ data: ResumeData) {
+    state.withLock { $0.left[data.checkpoint.part] = nil }
+  }
+
+  /// Claims a path for the file that the download is to make.
+  ///
+  /// - Returns: false if another download is to make a file there. One that is to end without its file does not count.
+  func claim(_ path: String, for download: Download) -> Bool {
+    let id = ObjectIdentifier(download)
+    while true {
+      let holder = state.withLock { state -> Download? in
+        if let other = state.claims[path], other != id, let holder = state.live[other]?.kept {
+          return holder
+        }
+        // It may have ended while the disk was looked at.
+        guard state.live[id] != nil else { return nil }
+        state.unclaim(id)
+        state.claims[path] = id
+        state.claimed[id] = path
+        return nil
+      }
+      guard let holder else { return true }
+      if holder.isToComplete { return false }
+      unclaim(holder)
+    }
+  }
+
+  /// The attempt is over: another download may have its path.
+  func unclaim(_ download: Download) {
+    state.withLock { $0.unclaim(ObjectIdentifier(download)) }
+  }
+
+  func remove(_ download: ObjectIdentifier) {
+    change { state in
+      state.live[download] = nil
+      state.unclaim(download)
+    }
+  }
 
   /// Whether a download that is not over continues the partial file of `data`, or is to continue it.
   func continues(_ data: ResumeData) -> Bool { continues(data.checkpoint.part) }
@@ -73,9 +133,9 @@ final class DownloadRegistry: Sendable {
   /// That is over.
   func end() { change { $0.pending -= 1 } }
 
-  /// Ends all downloads, and returns when nothing goes on any more and the lists are written. Downloads that are paused or in
-  /// a list keep their partial files.
-  func close() async {
+  /// Ends all downloads, and returns when nothing goes on any more, and the lists are written and given up. Downloads that are
+  /// paused or in a list keep their partial files. `discard` removes another one.
+  func close(_ discard: (ResumeData) async -> Void = { _ in }) async {
     let live = state.withLock { state in
       state.isClosed = true
       return state.live.values.compactMap(\.download)
@@ -84,8 +144,12 @@ final class DownloadRegistry: Sendable {
     await withCheckedContinuation { continuation in
       change { $0.waiting.append(continuation) }
     }
-    // ``DownloadQueue/save()`` tells why one cannot be written.
-    for list in state.withLock(\.lists) { try? await list.members?.save() }
+    let left = state.withLock { state in
+      defer { state.left = [:] }
+      return state.left.values
+    }
+    for data in left { await discard(data) }
+    for list in state.withLock(\.lists) { await list.members?.close() }
   }
 
   private func change(_ body: (inout State) -> Void) {

@@ -14,6 +14,9 @@ public struct DownloadRequest: Sendable {
   }
   /// What is asked of it.
   public var options: DownloadOptions
+  /// The program's own word for the download, such as a key of its database; nil by default. It is not sent. The list of a queue
+  /// keeps it.
+  public var tag: String?
   /// Whether ``path`` is the text of a URL that is no file URL: there is nothing to write to.
   private(set) var isURL = false
   /// Whether the request was made with a directory.
@@ -71,6 +74,8 @@ public struct DownloadedFile: Sendable, Hashable {
   public var digest: ExpectedDigest?
   /// The last response that carried bytes of it; nil for FTP, and where the file was there already.
   public var response: DownloadResponse?
+  /// Whether the source has not changed since ``DownloadOptions/onlyIfChangedSince``: this is the file that was there.
+  public var isUnchanged = false
 
   /// A file made of its parts.
   public init(

@@ -99,5 +99,6 @@ extension TransferError {
   init(refused response: DownloadResponse, _ error: any Error) {
     self.init(
       .rejected, "the program refused the response: \(error)", status: response.status)
+    underlyingError = error
   }
 }

@@ -23,6 +23,9 @@ struct DownloadTarget: Sendable {
     guard !request.isURL else {
       throw TransferError(.pathConflict, "the target \(path) is no file URL")
     }
+    guard !path.isEmpty else {
+      throw TransferError(.pathConflict, "the path of the file is empty")
+    }
     if !request.isDirectory {
       do throws(RelativePath.Invalid) {
         name = try RelativePath(stem)
@@ -80,6 +83,12 @@ struct DownloadTarget: Sendable {
   /// `path`, where it is relative from `base` on.
   static func absolute(_ path: String, from base: String) -> String {
     path.hasPrefix("/") || base.isEmpty ? path : "\(base)/\(path)"
+  }
+
+  /// The absolute path of the file; nil while it has no name, and where the kernel does not tell.
+  var absolutePath: String? {
+    guard let name, let directoryPath else { return nil }
+    return "\(directoryPath)/\(name)"
   }
 
   /// The absolute path of the directory; nil where the kernel does not tell.
@@ -144,13 +153,13 @@ struct DownloadTarget: Sendable {
   func existing(_ policy: CollisionPolicy) throws(TransferError) -> DownloadedFile? {
     guard let name else { return nil }
     if policy != .rename, try destination.occupant(of: name) == .directory {
-      throw TransferError(.pathConflict, "a directory stands at \(path(name))")
+      throw .directory(path(name))
     }
     guard policy == .fail || policy == .skip, let file = try destination.open(name) else {
       return nil
     }
     guard policy == .skip else {
-      throw TransferError(.exists, "a file stands at \(path(name)) already", remedy: .ifExists)
+      throw .exists(path(name))
     }
     return DownloadedFile(path: path(name), bytes: try file.size())
   }
@@ -164,9 +173,20 @@ struct DownloadTarget: Sendable {
     guard let name else { throw TransferError(.protocol, "no response has named the file") }
     try part.sync()
     let parent = try destination.makeParent(of: name)
-    switch try destination.place(
-      part: part.name, inode: part.inode, of: parts, at: name, in: parent, policy: options.ifExists)
-    {
+    let placement: Destination.Placement
+    do throws(TransferError) {
+      placement = try destination.place(
+        part: part.name, inode: part.inode, of: parts, at: name, in: parent,
+        policy: options.ifExists)
+    } catch {
+      // That knows no path above its root.
+      switch error.errorClass {
+      case .exists: throw .exists(path(name))
+      case .pathConflict where error == .directory("\(name)"): throw .directory(path(name))
+      default: throw error
+      }
+    }
+    switch placement {
     case .placed(let name):
       try parent.sync()
       let file = DownloadedFile(path: path(name), bytes: length, digest: options.digest)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a download does when its turn has come: fetches a file, or plays a script.
 protocol DownloadWork: Sendable {
   /// Makes one attempt, and reports progress and durable bytes to the download.
@@ -31,4 +33,77 @@ struct AttemptProgress: Sendable {
   var received: (since: ContinuousClock.Instant, last: ContinuousClock.Instant)?
   /// Bytes a second, where it is known by other means than ``fetched``.
   var rate: Double?
+}
+
+/// Has another downloader, such as a fake, make the attempts of a queue's download.
+final class RelayWork: DownloadWork {
+  private struct Run: Sendable {
+    weak var outer: Download?
+    let inner: Download
+  }
+
+  private let downloader: any Downloading
+  /// The last attempt.
+  private let run = Mutex<Run?>(nil)
+
+  init(_ downloader: any Downloading) { self.downloader = downloader }
+
+  func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError> {
+    var request = download.request
+    // The outer download has both already.
+    (request.options.retry, request.options.timeout) = (nil, nil)
+    let inner = downloader.start(request, from: download.shared.withLock { $0.saved })
+    let events = inner.events
+    run.withLock { $0 = Run(outer: download, inner: inner) }
+    if download.shared.withLock({ $0.wish != .complete }) { stop() }
+    if let response = inner.response { relay(.response(response), to: download) }
+    for await event in events { relay(event, to: download) }
+    let result = await inner.result
+    let (saved, refusal, published) = inner.shared.withLock {
+      ($0.saved, $0.refusal, $0.published)
+    }
+    if let saved { download.saved(saved) } else { download.forgetSaved() }
+    if let progress { download.remember(progress) }
+    download.shared.withLock { ($0.refusal, $0.published) = (refusal, published) }
+    return result
+  }
+
+  /// States and the end are the outer download's own.
+  private func relay(_ event: DownloadEvent, to download: Download) {
+    switch event {
+    case .response(let response):
+      // It was taken from the download if it came before the events.
+      guard download.response != response else { return }
+      download.shared.withLock { $0.response = response }
+      download.tell(event)
+    case .redirected: download.tell(event)
+    case .progress(let progress): download.shared.withLock { $0.send(progress) }
+    case .saved(let data): download.saved(data)
+    case .state, .retrying, .finished: break
+    }
+  }
+
+  func stop() {
+    guard let run = run.withLock(\.self) else { return }
+    if run.outer?.isCancelled == true { run.inner.cancel() } else { run.inner.beginPause() }
+  }
+
+  var progress: AttemptProgress? {
+    run.withLock(\.self).map {
+      let progress = $0.inner.currentProgress
+      return AttemptProgress(
+        bytes: progress.bytes, total: progress.expected, fetched: $0.inner.metrics.received,
+        rate: progress.rate)
+    }
+  }
+
+  func discard(_ data: ResumeData) async {
+    guard let inner = run.withLock(\.self)?.inner else { return }
+    inner.cancel()
+    await inner.untilRemoved()
+  }
+
+  func remove(_ file: DownloadedFile, _ identity: FileIdentity, of request: DownloadRequest) async {
+    await run.withLock(\.self)?.inner.work.remove(file, identity, of: request)
+  }
 }

@@ -15,7 +15,7 @@ extension Downloader {
   ///   ``TransferError``: `tooLarge` where the body has more bytes than ``DownloadOptions/maximumLength``, or than 16 MiB if that is
   ///   nil; `blockedURL` for a URL that is neither http nor https.
   public func data(
-    from url: String, options: DownloadOptions = DownloadOptions()
+    from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {
     var options = options
     options.maximumLength = options.maximumLength ?? 16 << 20
@@ -26,7 +26,7 @@ extension Downloader {
   ///
   /// - Throws: as ``data(from:options:)``. A server that does not know HEAD answers with a status such as 405, which is an error.
   public func head(
-    _ url: String, options: DownloadOptions = DownloadOptions()
+    _ url: String, options: DownloadOptions
   ) async throws -> DownloadResponse {
     var options = options
     options.digest = nil

@@ -25,15 +25,34 @@ public final class Downloader: Downloading {
   /// have gone. `monitor` receives every event of every download.
   ///
   /// - Precondition: ``DownloaderConfiguration/maxConcurrent`` is positive.
-  /// - Throws: `io` where the system does not give them.
+  /// - Throws: `io` where the system does not give them; `io` or `notPermitted` where ``DownloaderConfiguration/caFile`` or
+  ///   ``DownloaderConfiguration/knownHosts`` cannot be read.
   public init(
     _ configuration: Configuration = Configuration(), monitor: (any DownloadMonitor)? = nil
   ) throws(TransferError) {
     precondition(configuration.maxConcurrent > 0, "no download would ever start")
+    try Self.requireReadable(configuration.caFile, "the file of certificates", "caFile")
+    try Self.requireReadable(configuration.knownHosts, "the file of known hosts", "knownHosts")
     engine = try Engine(configuration)
     io = try translating(try IOPool(threads: 4))
     gate = DownloadGate(limit: configuration.maxConcurrent)
     self.monitor = monitor
+  }
+
+  /// libcurl would say it at the first connection, and then without the path.
+  private static func requireReadable(
+    _ path: String?, _ what: String, _ name: String
+  ) throws(TransferError) {
+    guard let path else { return }
+    guard !path.isEmpty else {
+      throw TransferError(.io, "the path of \(what) (\(name)) is empty")
+    }
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    defer { if file >= 0 { close(file) } }
+    var byte: UInt8 = 0
+    guard file >= 0, unsafe read(file, &byte, 1) >= 0 else {
+      throw .file(errno, "\(what) \(path) cannot be read")
+    }
   }
 
   /// Starts a download and returns at once. It waits for its turn while ``DownloaderConfiguration/maxConcurrent`` others run.
@@ -63,13 +82,16 @@ public final class Downloader: Downloading {
   /// Whether a download that is not over continues the partial file of that name, or is to continue it.
   func continues(_ part: String) -> Bool { registry.continues(part) }
 
-  /// Ends all downloads as `cancelled`, and returns when their partial files are removed and all connections are closed. Paused
-  /// downloads, and those in the list of a queue, keep their partial files, and the lists are written. Later downloads end as
-  /// `cancelled` too. A second call is no error.
+  /// Ends all downloads as `cancelled`, and returns when their partial files are removed and all connections are closed. The partial
+  /// files of downloads that have failed are removed as well.
+  ///
+  /// Downloads that are paused, suspended or in the list of a queue keep their partial files. The lists are written and given up: another
+  /// queue may have them, and these queues write no more. A program needs no other call before it ends. Later downloads end
+  /// as `cancelled` too. A second call is no error.
   public func shutdown() async {
     // No download starts in the place of one that ends.
     gate.configure { $0.isSuspended = true }
-    await registry.close()
+    await registry.close { [io] in await FileWork.discard($0, io) }
     await engine.shutdown()
   }
 }

@@ -1,12 +1,43 @@
+public import FoundationEssentials
+
 /// Anything that starts downloads: a ``Downloader``, a ``DownloadQueue``, or a fake in your own tests.
 ///
-/// A fake implements one function. ``Download/init(_:script:)`` makes the downloads that it returns.
+/// A fake implements ``start(_:from:)``. ``Download/init(_:script:)`` makes the downloads that it returns. If your code asks for
+/// responses without a file, the fake implements ``data(from:options:)`` or ``head(_:options:)`` as well.
 public protocol Downloading: Sendable {
   /// Starts a download and returns at once. With `data` it continues a paused or broken one.
   func start(_ request: DownloadRequest, from data: ResumeData?) -> Download
+
+  /// Downloads a small body into memory, as ``Downloader/data(from:options:)`` does.
+  func data(from url: String, options: DownloadOptions) async throws -> (Data, DownloadResponse)
+
+  /// Sends a HEAD request and returns its response, as ``Downloader/head(_:options:)`` does.
+  func head(_ url: String, options: DownloadOptions) async throws -> DownloadResponse
 }
 
 extension Downloading {
+  /// For a fake that has no body: throws a ``TransferError`` of class `rejected` that names the function to implement.
+  public func data(
+    from url: String, options: DownloadOptions
+  ) async throws -> (Data, DownloadResponse) {
+    throw TransferError(.rejected, "\(Self.self) does not implement data(from:options:)")
+  }
+
+  /// For a fake that has no response: throws a ``TransferError`` of class `rejected` that names the function to implement.
+  public func head(_ url: String, options: DownloadOptions) async throws -> DownloadResponse {
+    throw TransferError(.rejected, "\(Self.self) does not implement head(_:options:)")
+  }
+
+  /// Downloads a small body into memory, with the default options.
+  public func data(from url: String) async throws -> (Data, DownloadResponse) {
+    try await data(from: url, options: DownloadOptions())
+  }
+
+  /// Sends a HEAD request with the default options.
+  public func head(_ url: String) async throws -> DownloadResponse {
+    try await head(url, options: DownloadOptions())
+  }
+
   /// Starts a download and returns at once. Every error is that of ``Download/value``.
   @discardableResult
   public func start(_ request: DownloadRequest) -> Download { start(request, from: nil) }

@@ -29,7 +29,9 @@ final class FileWork: DownloadWork {
       bytes: bytes, total: total, fetched: fetched, received: transfer.received)
   }
 
-  func discard(_ data: ResumeData) async {
+  func discard(_ data: ResumeData) async { await Self.discard(data, io) }
+
+  static func discard(_ data: ResumeData, _ io: IOPool) async {
     let (saved, directory) = (data.checkpoint, data.checkpoint.directory)
     await io.run {
       // Resume data may be made by a program: no other file is removed than a partial one, and only the one that is meant.
@@ -51,6 +53,7 @@ final class FileWork: DownloadWork {
   }
 
   func attempt(_ download: Download) async -> Result<DownloadedFile, TransferError> {
+    defer { download.registry?.unclaim(download) }
     do throws(TransferError) {
       return .success(try await fetch(download))
     } catch {
@@ -66,8 +69,12 @@ final class FileWork: DownloadWork {
       let url = try WebURL(request.url, schemes: WebURL.knownSchemes)
       if url.isFile { download.chooseName(by: url) }
       let target = try DownloadTarget(request, from: base).named(download.chosenName)
-      let existing = try target.existing(request.options.ifExists)
-      let order = try Self.order(request, url, target, data?.checkpoint)
+      let existing = try Self.check(target, for: download)
+      var order = try Self.order(request, url, target, data?.checkpoint)
+      if request.options.onlyIfChangedSince != nil {
+        order.present = TransferRequest.present(
+          url, request.options, stands: try target.existing(.skip) != nil)
+      }
       // The file that is there counts as the result, so nothing will be continued.
       if existing != nil, let part = order.resuming?.part { try? target.parts.remove(part.name) }
       return (target, order, existing)
@@ -76,6 +83,8 @@ final class FileWork: DownloadWork {
     if var moved = order.resuming?.checkpoint {
       moved.directory = target.directoryPath
       if let moved = ResumeData(moved), moved != data { download.saved(moved) }
+      // Its own end decides about the partial file.
+      if let data { download.registry?.forget(data) }
     } else {
       download.forgetSaved()
     }
@@ -102,6 +111,24 @@ final class FileWork: DownloadWork {
     }
   }
 
+  /// Makes sure that the file may get its name, as far as that shows before a byte of it comes.
+  ///
+  /// - Returns: the file that counts as the result; nil where there is none.
+  /// - Throws: `exists`; `path_conflict` where a directory stands there, or another download is to make the file.
+  private static func check(
+    _ target: DownloadTarget, for download: Download
+  ) throws(TransferError) -> DownloadedFile? {
+    let policy = download.request.options.ifExists
+    // Before the look at the disk:
+    //   nothing stands there → another download ends there, and gives its claim up → the path is claimed.
+    if let path = target.absolutePath, let registry = download.registry,
+      !registry.claim(path, for: download), policy == .fail
+    {
+      throw TransferError(.pathConflict, "another download makes the file \(download.path)")
+    }
+    return try target.existing(policy)
+  }
+
   /// The order, with the download as its observer.
   private func observed(
     _ order: TransferRequest, _ target: DownloadTarget, by download: Download
@@ -112,20 +139,31 @@ final class FileWork: DownloadWork {
       download.tell(.redirected(from: from.text, to: next.text))
       return nil
     }
-    order.onRequest = { metrics in download.shared.withLock { $0.spent.add(metrics) } }
+    let text = download.request.url
+    order.onRequest = { metrics in
+      var metrics = metrics
+      // A finished download keeps one copy of its URL.
+      if metrics.url == text { metrics.url = text }
+      download.shared.withLock { $0.spent.add(metrics) }
+    }
     if download.request.isDirectory {
       // The response has named the file by then.
-      order.makePart = { [makePart = order.makePart] (name, length) throws(TransferError) in
+      let check: @Sendable () throws(TransferError) -> Void = { () throws(TransferError) in
         let named = try target.named(download.chosenName)
-        if let file = try named.existing(download.request.options.ifExists) {
-          throw TransferError(.exists, "a file stands at \(file.path) already", remedy: .ifExists)
-        }
+        if let file = try Self.check(named, for: download) { throw .exists(file.path) }
+      }
+      order.checkTarget = check
+      // An empty body may have ended before the check.
+      order.makePart = { [makePart = order.makePart] (name, length) throws(TransferError) in
+        try check()
         return try makePart(name, length)
       }
     }
     if !order.url.isFile {
       order.onResponse = { head, url in
-        download.received(DownloadResponse(head, from: url))
+        var response = DownloadResponse(head, from: url)
+        if response.url == text { response.url = text }
+        return download.received(response)
       }
     }
     return order
@@ -166,6 +204,13 @@ final class FileWork: DownloadWork {
             !download.isCancelled, let file = try target.existing(.skip)
           else { throw error }
           remove(transfer.partNames, target)
+          return file
+        }
+        if case .unchanged = outcome, !download.isCancelled {
+          guard var file = try target.existing(.skip) else {
+            throw TransferError(.io, "the file at \(download.path) has been taken away")
+          }
+          file.isUnchanged = true
           return file
         }
         throw TransferError(.cancelled, "the download was ended")

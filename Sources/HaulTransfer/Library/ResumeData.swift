@@ -1,11 +1,19 @@
 /// What a paused or broken download is continued from: in this process or another, on the machine that
 /// has the partial file. The bytes that it names are durable.
 public struct ResumeData: Sendable, Hashable {
-  let checkpoint: Checkpoint
+  /// A waiting download has room for a reference alone.
+  private final class Box: Sendable {
+    let checkpoint: Checkpoint
+
+    init(_ checkpoint: Checkpoint) { self.checkpoint = checkpoint }
+  }
+
+  private let box: Box
+  var checkpoint: Checkpoint { box.checkpoint }
 
   init?(_ checkpoint: Checkpoint?) {
     guard let checkpoint, checkpoint.url != nil else { return nil }
-    self.checkpoint = checkpoint
+    box = Box(checkpoint)
   }
 
   /// Resume data made of their parts, for tests of your own code: a download that begins with them finds no partial file that it
@@ -16,7 +24,7 @@ public struct ResumeData: Sendable, Hashable {
       url: url, completeLength: max(0, expected), validator: nil,
       durable: ByteRanges(0..<max(0, min(bytes, expected))), part: name, inode: 0)
     checkpoint.directory = directory
-    self.checkpoint = checkpoint
+    box = Box(checkpoint)
   }
 
   /// Reads what ``json()`` gives.
@@ -48,6 +56,16 @@ public struct ResumeData: Sendable, Hashable {
   public var partialFile: String {
     checkpoint.directory.map { "\($0)/\(checkpoint.part)" } ?? checkpoint.part
   }
+}
+
+extension ResumeData {
+  /// Whether both name the same bytes of the same file.
+  public static func == (one: ResumeData, other: ResumeData) -> Bool {
+    one.checkpoint == other.checkpoint
+  }
+
+  /// Hashes what is compared.
+  public func hash(into hasher: inout Hasher) { hasher.combine(checkpoint) }
 }
 
 extension ResumeData: Codable {

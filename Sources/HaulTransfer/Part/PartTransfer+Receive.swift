@@ -1,3 +1,4 @@
+import HaulSystem
 import Synchronization
 
 /// The engine's side: what comes in, judged and handed on without blocking.
@@ -79,7 +80,25 @@ extension PartTransfer {
       return .reject
     }
     if let row = ruling.row { observe(row, ruling.verdict.word) }
-    return verdict
+    guard verdict == .accept, ruling.verdict.takesBody, let check = order.checkTarget else {
+      return verdict
+    }
+    io.submit { [weak self] in self?.checkTarget(check) }
+    return .acceptLater
+  }
+
+  /// Lets the body come, or ends the exchange.
+  private func checkTarget(_ check: () throws(TransferError) -> Void) {
+    do throws(TransferError) {
+      try check()
+      shared.withLock { $0.handle }?.resume()
+    } catch {
+      let handle = shared.withLock { shared in
+        shared.refusal = error
+        return shared.handle
+      }
+      handle?.cancel()
+    }
   }
 
   /// What the table says of the head, unless the owner refuses the body.

@@ -187,6 +187,7 @@ extension PartTransfer {
     if let preview = shared.withLock({ $0.preview }), result.outcome != .cancelled {
       return failed(preview.error)
     }
+    if let refusal = shared.withLock({ $0.refusal }) { return failed(refusal) }
     switch result.outcome {
     case .failed(let error): return failed(error)
     case .cancelled: return .end(.stopped)

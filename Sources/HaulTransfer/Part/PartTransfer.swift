@@ -53,6 +53,8 @@ package final class PartTransfer: Sendable {
     var modified: Int64?
     /// What the last head led to.
     var ruling: Action?
+    /// Why the file cannot stand where it is to go; nil where it can, or nothing was asked.
+    var refusal: TransferError?
     /// Length of the whole, once a body's end has told it.
     var length: Int64?
     var isPaused = false

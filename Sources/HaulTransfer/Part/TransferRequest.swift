@@ -34,6 +34,9 @@ package struct TransferRequest: Sendable {
   package var onRequest: (@Sendable (RequestMetrics) -> Void)?
   /// Asked about each response before a byte of its body is taken, on the engine thread. An error ends the transfer.
   package var onResponse: (@Sendable (ResponseHead, WebURL) -> TransferError?)?
+  /// Called on a thread of the pool after a head whose body is the file's, and before a byte of that is taken. An error ends the
+  /// transfer.
+  package var checkTarget: (@Sendable () throws(TransferError) -> Void)?
   /// Request fields that prove who asks: sent to the URL's own origin, and no more once a redirect has
   /// left it. Where there are some, the engine's ``DownloaderConfiguration/netrc`` is not asked for that origin.
   package var credentials: [ResponseHead.Field] = []

@@ -32,6 +32,19 @@ struct DownloadListEntryTests {
       "{\"version\":1,\"downloads\":[\(entries.joined(separator: ","))]}", to: "list")
   }
 
+  @Test func `the list keeps the tag of a request`() async throws {
+    var request = bench.request("file")
+    request.tag = "row 17"
+    let first = try queue(isSuspended: true)
+    #expect(first.start(request).request.tag == "row 17")
+    first.start(bench.request("slow"))
+    await bench.downloader.shutdown()
+    let again = try DownloadQueue(
+      Downloader(.test), list: bench.directory.path("list"), isSuspended: true)
+    #expect(again.downloads.map(\.request.tag) == ["row 17", nil])
+    again.cancelAll()
+  }
+
   // MARK: - Cancelled
 
   /// 1. A download runs and has durable bytes. 2. It is cancelled, and the list is saved.

@@ -102,6 +102,7 @@ struct DownloadOptionsTests {
       return
     }
     #expect(error.errorClass == .rejected && error.status == 200)
+    #expect(error.underlyingError as? Unwanted == Unwanted(type: "text/html"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
     options.validate = { response in #expect(response.status == 200) }
     _ = try await downloader.download(origin.url("/"), to: directory.path("a"), options: options)

@@ -97,6 +97,96 @@ struct FakeTests {
     let error = await #expect(throws: TransferError.self) { try await cancelled.value }
     #expect(error?.errorClass == .cancelled)
   }
+
+  // MARK: - A manager over a fake
+
+  private struct FakeServer: Downloading {
+    let gate: Gate
+    let runs: Watched<[String]>
+
+    func start(_ request: DownloadRequest, from data: ResumeData?) -> Download {
+      Download(request) { script in
+        runs.update { $0.append("\(script.request.path) \(data?.bytes ?? 0)") }
+        script.send(.response(DownloadResponse(url: request.url, status: 203)))
+        script.send(DownloadProgress(bytes: 5, expected: 10))
+        script.send(
+          .saved(ResumeData(url: request.url, partialFile: "/.p", bytes: 5, expected: 10)))
+        if request.path.hasSuffix("bad") { throw TransferError(.connect, "no answer") }
+        try await gate.wait()
+        return DownloadedFile(path: request.path, bytes: 10)
+      }
+    }
+
+    func head(_ url: String, options: DownloadOptions) async throws -> DownloadResponse {
+      DownloadResponse(url: url, fields: options.fields)
+    }
+  }
+
+  @Test func `a queue keeps its limit and order over a fake`() async throws {
+    let fake = FakeServer(gate: Gate("the end"), runs: Watched([]))
+    let queue = DownloadQueue(fake, maxConcurrent: 1)
+    let one = queue.start(DownloadRequest("https://a.test/1", to: "1"))
+    let two = queue.start(DownloadRequest("https://a.test/2", to: "2"))
+    let urgent = queue.start(DownloadRequest("https://a.test/3", to: "3"), priority: 1)
+    for await progress in one.progress where progress.bytes == 5 { break }
+    #expect(one.state == .running && two.state == .waiting && urgent.state == .waiting)
+    try await eventually("the response") { one.response?.status == 203 }
+    // It gives its place to the next, and goes on with its bytes.
+    one.suspend()
+    try await fake.runs.first("the urgent one") { $0.count == 2 ? () : nil }
+    one.resume()
+    two.cancel()
+    fake.gate.open()
+    #expect(try await one.value.bytes == 10)
+    #expect(try await urgent.value.path == "3")
+    #expect(fake.runs.value == ["1 0", "3 0", "1 5"])
+    #expect(queue.downloads.isEmpty)
+  }
+
+  @Test func `a queue over a fake retries, pauses and is listed`() async throws {
+    let directory = try TemporaryDirectory()
+    let fake = FakeServer(gate: Gate("the end"), runs: Watched([]))
+    let list = directory.path("list")
+    do {
+      let queue = try DownloadQueue(fake, list: list)
+      var bad = DownloadRequest("https://a.test/bad", to: "bad")
+      var policy = RetryPolicy()
+      policy.maxAttempts = 2
+      bad.options.retry = policy
+      let failing = queue.start(bad)
+      let events = failing.events
+      let paused = queue.start(DownloadRequest("https://a.test/4", to: "4"))
+      for await progress in paused.progress where progress.bytes == 5 { break }
+      #expect(await paused.pause()?.bytes == 5)
+      for await event in events { if case .retrying = event { break } }
+      failing.cancel()
+      _ = await failing.result
+      try await queue.save()
+    }
+    let again = Watched<DownloadQueue?>(nil)
+    try await eventually("the list to be free") {
+      let queue = try? DownloadQueue(fake, list: list)
+      again.update { $0 = queue }
+      return queue != nil
+    }
+    fake.gate.open()
+    let download = try #require(again.value?.downloads.first)
+    #expect(try await download.value.path.hasSuffix("/4"))
+  }
+
+  @Test func `a fake may answer without a file, and says what it lacks`() async throws {
+    let fake = FakeServer(gate: Gate("the end"), runs: Watched([]))
+    let queue: any Downloading = DownloadQueue(fake)
+    #expect(try await queue.head("https://a.test/5").url == "https://a.test/5")
+    let error = await #expect(throws: TransferError.self) {
+      try await queue.data(from: "https://a.test/5")
+    }
+    #expect(error?.message == "FakeServer does not implement data(from:options:)")
+    let origin = try OriginServer { _, reply in try reply.text("hello") }
+    let real: any Downloading = DownloadQueue(try Downloader(.test))
+    #expect(try await real.data(from: origin.url("/")).0 == Data("hello".utf8))
+  }
+
   /// So that a list of a user interface can show them, and a set can hold them.
   @Test func `a download is equal to itself alone`() {
     let request = DownloadRequest("https://a.test/1", to: "1")

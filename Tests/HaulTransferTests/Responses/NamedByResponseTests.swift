@@ -156,6 +156,37 @@ struct NamedByResponseTests {
     #expect(try files == (policy == .rename ? ["up.1.txt", "up.txt"] : ["up.txt"]))
   }
 
+  /// The second half of the body never comes.
+  @Test func `a file that stands there ends the download before the body`() async throws {
+    try directory.write("old", to: "report.pdf")
+    let download = downloader.start(DownloadRequest(origin.url("/get"), in: directory.path))
+    guard case .failure(let error) = await download.result else {
+      Issue.record("it has succeeded")
+      return
+    }
+    #expect(error.errorClass == .exists && error.path == directory.path("report.pdf"))
+    #expect(download.currentProgress.bytes == 0 && download.metrics.received == 0)
+    #expect(try files == ["report.pdf"])
+    half.open()
+  }
+
+  @Test func `a second download of the same chosen name fails before the body`() async throws {
+    let request = DownloadRequest(origin.url("/get"), in: directory.path)
+    let first = downloader.start(request)
+    try await half(first)
+    let second = downloader.start(request)
+    guard case .failure(let error) = await second.result else {
+      Issue.record("it has succeeded")
+      return
+    }
+    #expect(error.errorClass == .pathConflict && error.path == directory.path("report.pdf"))
+    #expect(error.message.contains(directory.path("report.pdf")))
+    #expect(second.currentProgress.bytes == 0 && second.metrics.received == 0)
+    half.open()
+    #expect(try await first.value.path == directory.path("report.pdf"))
+    #expect(try isReport("report.pdf") && files == ["report.pdf"])
+  }
+
   @Test func `a directory of the chosen name is no file`() async throws {
     try FileManager.default.createDirectory(
       atPath: directory.path("a.txt"), withIntermediateDirectories: false)
@@ -246,7 +277,9 @@ struct NamedByResponseTests {
     let download = try #require(reopened.value?.downloads.first)
     #expect(download.request.path == directory.path + "/")
     #expect(try await download.value.path == directory.path("1-report.pdf"))
-    #expect(try isReport("1-report.pdf") && files == ["1-report.pdf", "list"])
+    #expect(try isReport("1-report.pdf"))
+    // The list is written beside itself first.
+    try await eventually("nothing besides") { try files == ["1-report.pdf", "list"] }
   }
 
   private func leaveList() async throws {
