@@ -17,7 +17,8 @@ public struct DownloadOptions: Sendable {
   public var digest: ExpectedDigest?
   /// More bytes than this fail as `tooLarge`; nil for no limit.
   public var maximumLength: Int64?
-  /// What to do where a file of that name stands. Default: fail. With `skip` the file that stands there is taken as it is; its
+  /// What to do where a file of that name stands. Default: fail, which also fails as `pathConflict` before the body if another
+  /// download of the same downloader makes that file at the moment. With `skip` the file that stands there is taken as it is; its
   /// digest is not checked.
   public var ifExists = CollisionPolicy.fail
   /// Chooses the file's name from the response, if the request was made with a directory. It may return a path below the

@@ -169,8 +169,8 @@ struct FakeTests {
       again.update { $0 = queue }
       return queue != nil
     }
-    fake.gate.open()
     let download = try #require(again.value?.downloads.first)
+    fake.gate.open()
     #expect(try await download.value.path.hasSuffix("/4"))
   }
 
