@@ -84,6 +84,9 @@ struct FileRequest: Sendable, Equatable {
     if let length {
       let isOld = modified <= now.seconds - 60
       fields.append(.init("ETag", "\(isOld ? "" : "W/")\"\(length)-\(modified)\""))
+    } else {
+      // The same date, so that the time alone proves nothing. (RFC 9110 §8.8.2.2)
+      fields.append(.init("Date", HTTPDate(seconds: modified).text))
     }
     return fields
   }
