@@ -278,6 +278,15 @@ struct GetCommand: HaulCommand {
         )
       }
     }
+    let (parent, name) = place
+    if "\(parent)/\(name ?? "")".split(separator: "/").contains(where: {
+      $0.lowercased() == ".haul"
+    }) {
+      throw ExitError(
+        .usage,
+        "\(output ?? directory) is in a directory .haul, which belongs to Haul; name another one."
+      )
+    }
     if FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), !isDirectory {
       throw ExitError(
         .usage,

@@ -177,6 +177,8 @@ extension GetPlace {
       (["-o", "a"] + origin.urls("one"), "a is a directory; for the directory say -d a."),
       (["-o", "-"] + origin.urls("one"), "for one that is named - say -o ./-."),
       (["-o", "new/"] + origin.urls("one"), "new/ is a directory; for the directory say -d new/."),
+      (["-o", ".haul/x"] + origin.urls("one"), ".haul/x is in a directory .haul, which belongs"),
+      (["-o", "a/.HAUL"] + origin.urls("one"), "a/.HAUL is in a directory .haul, which belongs"),
       (["--name", "other"] + origin.urls("one"), "-o names the file, with its directory."),
     ] {
       let refused = try await place.get(wrong)
@@ -186,6 +188,8 @@ extension GetPlace {
     let file = try await place.get(origin.urls("one"), to: place.path("files/other"))
     #expect(file.exit == .code(64))
     #expect(file.said.first?.contains("is a file; for the file say -o ") == true, "\(file.said)")
+    let own = try await place.get(origin.urls("one"), to: place.path("files/.haul/parts"))
+    #expect(own.exit == .code(64))
     let absolute = place.path("elsewhere/one.bin")
     #expect(try await place.get(["-o", absolute] + origin.urls("one")).exit == .code(0))
     #expect(try FileTree.files(below: place.path("elsewhere")) == ["one.bin"])
