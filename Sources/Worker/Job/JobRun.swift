@@ -166,6 +166,8 @@ final class JobRun: Sendable {
     let takeOver = TakeOver(lease: lease, parts: parts, store: store)
     var order = TransferRequest(
       url: url, parts: parts, partName: PartName(job: lease.job, token: lease.token).text)
+    // What the first response states is not to be forgotten where the worker dies early.
+    order.firstCheckpoint = .seconds(1)
     order.fields = identity.fields
     order.credentials = identity.credential?.fields ?? []
     order.certificate = identity.credential?.certificate
