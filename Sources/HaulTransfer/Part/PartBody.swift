@@ -27,10 +27,13 @@ struct PartBody: Sendable {
   private(set) var hasExcess = false
 
   /// A body of a new representation.
-  init(_ use: Use, record: Checkpoint?, length: Int64?, generation: Int) {
+  init(
+    _ use: Use, record: Checkpoint?, length: Int64?, generation: Int, compareUntil: Int64 = 0
+  ) {
     self.use = use
     self.record = record
     self.generation = generation
+    self.compareUntil = compareUntil
     end = length
   }
 
@@ -56,7 +59,8 @@ struct PartBody: Sendable {
   /// Bytes of the file so far: what earlier answers brought, and the position in this one.
   var bytes: Int64 {
     isPart
-      ? before + max(0, position - compareUntil) : max(position, record?.durable.count ?? 0)
+      ? before + max(0, position - compareUntil)
+      : max(position, compareUntil, record?.durable.count ?? 0)
   }
 
   /// Whether a byte was kept that was not there before.

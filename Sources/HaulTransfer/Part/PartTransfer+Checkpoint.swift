@@ -60,7 +60,7 @@ extension PartTransfer {
   private func saveOnce() async {
     let begun = shared.withLock { shared -> (FileWriter, Checkpoint, Int)? in
       guard !shared.isLost, let body = shared.body, let writer = body.writer,
-        let record = body.record, record.validator != nil,
+        let record = body.record, record.validator != nil, shared.isWorthSaving(body.position),
         shared.report.fetched > shared.savedFetched || shared.isRecordNew
       else { return nil }
       shared.savedFetched = shared.report.fetched
@@ -78,8 +78,12 @@ extension PartTransfer {
     // Not after another body has begun, nor after the owner was told that the run is over:
     //   stop → sync takes too long → the run ends, the job is released → the sync returns.
     let isWanted = shared.withLock { !$0.isOver && $0.body?.generation == generation }
-    guard isWanted, record.isResumable else { return }
-    if await !save(record) {
+    guard isWanted, record.isResumable,
+      shared.withLock({ $0.isWorthSaving(record.durable.count) })
+    else { return }
+    if await save(record) {
+      shared.withLock { $0.giveUpBeside(after: record) }
+    } else {
       change { shared in
         shared.isLost = true
         shared.body?.writer?.abandon()

@@ -47,10 +47,11 @@ extension PartTransfer {
       case .wholeBody(let representation, _), .changedUseBody(let representation):
         if case .changedUseBody = ruling.verdict { shared.report.changes += 1 }
         begin(representation, &shared)
-        shared.report.suggestedName = representation.suggestedName
-        shared.report.source = SourceRecord(
-          validator: representation.validator, mediaType: representation.mediaType, head: head,
-          resource: sink.resource)
+        shared.note(representation, head, resource: sink.resource)
+        return .accept
+      case .compare(let representation, let isSame, _):
+        beginComparison(with: representation, isSame: isSame, &shared)
+        shared.note(representation, head, resource: sink.resource)
         return .accept
       case .suspect(let page, let error):
         shared.preview = ResponsePreview(error)
@@ -60,10 +61,7 @@ extension PartTransfer {
       case .trial(let representation, let page, let error):
         shared.change { $0.suspect = page }
         beginTrial(of: representation, ResponsePreview(error), &shared)
-        shared.report.suggestedName = representation.suggestedName
-        shared.report.source = SourceRecord(
-          validator: representation.validator, mediaType: representation.mediaType, head: head,
-          resource: sink.resource)
+        shared.note(representation, head, resource: sink.resource)
         return .accept
       // It has no body: the connection stays good.
       case .unchanged: return .accept
@@ -115,7 +113,7 @@ extension PartTransfer {
   }
 
   /// Starts a body from 0: into a part file of its own, or, the second of two, into a digest.
-  private func begin(_ new: Representation, _ shared: inout Shared) {
+  func begin(_ new: Representation, _ shared: inout Shared) {
     // A second download that states its length proves itself.
     if !shared.state.attempts.secondDownload { shared.first = nil }
     // The first download's digest was computed by the same algorithm, so this one is there.
@@ -125,7 +123,7 @@ extension PartTransfer {
         generation: shared.generation)
       return
     }
-    if let old = shared.partName { shared.report.leftover.append(old) }
+    if !keepBeside(new, &shared), let old = shared.partName { shared.report.leftover.append(old) }
     let (name, writer) = openPart(new, &shared)
     var record = new.completeLength.map {
       Checkpoint(
@@ -174,8 +172,8 @@ extension PartTransfer {
         return (isFull ? .stop : .more, false)
       }
       guard !shared.isLost, var body = shared.body else { return (.stop, false) }
-      if shared.trial != nil {
-        _ = unsafe buffer.withBytes { unsafe shared.trial?.preview.take($0) }
+      if shared.trial?.preview != nil {
+        _ = unsafe buffer.withBytes { unsafe shared.trial?.preview?.take($0) }
       }
       let (offset, wanted) = body.take(buffer.count)
       shared.body = body
@@ -206,11 +204,22 @@ extension PartTransfer {
   }
 }
 
+extension PartTransfer.Shared {
+  /// Reports what the source says of a body from 0.
+  fileprivate mutating func note(
+    _ new: Representation, _ head: ResponseHead, resource: String?
+  ) {
+    report.suggestedName = new.suggestedName
+    report.source = SourceRecord(
+      validator: new.validator, mediaType: new.mediaType, head: head, resource: resource)
+  }
+}
+
 extension Action {
   /// Whether the body is the file's.
   fileprivate var takesBody: Bool {
     switch self {
-    case .accept, .wholeBody, .changedUseBody, .trial: true
+    case .accept, .wholeBody, .compare, .changedUseBody, .trial: true
     default: false
     }
   }
@@ -220,6 +229,7 @@ extension Action {
     switch self {
     case .accept: "accept"
     case .wholeBody: "whole"
+    case .compare: "compare"
     case .changedUseBody, .changedRestart: "changed"
     case .restart: "restart"
     case .oncePlainRange, .onceWhole, .askAgain, .freshConnection: "once_more"

@@ -218,10 +218,12 @@ extension PartTransfer {
         shared.body?.record?.advance(to: written)
         shared.body?.record?.inode = part.inode
         if let record = shared.body?.record { shared.state.checkpoint = record }
+        if shared.trial?.kind == .comparison(isSame: true) { shared.trial = nil }
       }
       return nil
     } catch {
       if case .file(let error) = error { return .end(.failed(error)) }
+      if endComparison() { return .again }
       shared.withLock { shared in
         _ = shared.state.overlapDiffered()
         shared.report.changes += 1

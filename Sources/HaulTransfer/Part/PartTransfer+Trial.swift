@@ -1,9 +1,21 @@
+import HaulSystem
 import Synchronization
 
-/// A body that may be an error page, while the job's digest or its length is still to judge it; and what it must not cost.
+/// A body from 0 that is not yet known to be the file's, and what it must not cost.
 struct PartTrial: Sendable {
-  /// Says why it is not taken for the file unless the digest matches.
-  var preview: ResponsePreview
+  /// What is to show that it is.
+  enum Kind: Sendable, Equatable {
+    /// The job's digest or its length: it may be an error page.
+    case judgement
+    /// The part, which it is compared with. `isSame`: what it adds counts even where it breaks off.
+    case comparison(isSame: Bool)
+    /// That it brings more than the number of bytes that are durable: nothing could continue it where it breaks off.
+    case length(Int64)
+  }
+
+  let kind: Kind
+  /// Says why it is not taken for the file unless the digest matches; nil where nothing is said against it.
+  var preview: ResponsePreview?
   /// What was there before, and is there again after a body that failed.
   let body: PartBody?
   let partName: String?
@@ -11,15 +23,46 @@ struct PartTrial: Sendable {
   let resumedAt: Int64
 }
 
-/// Bodies on trial (row 12).
+extension PartTransfer.Shared {
+  /// Keeps what is there for the case that the next body fails.
+  mutating func setAside(for kind: PartTrial.Kind, _ preview: ResponsePreview? = nil) {
+    trial = PartTrial(
+      kind: kind, preview: preview, body: body, partName: partName, modified: modified,
+      resumedAt: report.resumedAt)
+  }
+
+  /// Takes back what was there before a body that failed.
+  fileprivate mutating func putBack(_ trial: PartTrial) {
+    if partName != trial.partName { report.leftover += [partName].compactMap(\.self) }
+    body = trial.body
+    partName = trial.partName
+    modified = trial.modified
+    report.resumedAt = trial.resumedAt
+    report.source = state.present
+    report.digest = nil
+  }
+
+  /// Whether so many bytes of the body under way are more than the part that is kept beside it has.
+  func isWorthSaving(_ bytes: Int64) -> Bool {
+    guard case .length(let kept)? = trial?.kind else { return true }
+    return bytes > kept
+  }
+
+  /// Gives up the part that was kept, once `record` means another that has more.
+  mutating func giveUpBeside(after record: Checkpoint) {
+    guard let trial, case .length = trial.kind, record.part == partName else { return }
+    report.leftover += [trial.partName].compactMap(\.self)
+    self.trial = nil
+  }
+}
+
+/// Bodies on trial (rows 10 and 12).
 extension PartTransfer {
   /// Starts such a body from 0 in a part file of its own. Nothing of it is saved before the digest has matched.
   func beginTrial(
     of new: Representation, _ preview: ResponsePreview, _ shared: inout Shared
   ) {
-    shared.trial = PartTrial(
-      preview: preview, body: shared.body, partName: shared.partName, modified: shared.modified,
-      resumedAt: shared.report.resumedAt)
+    shared.setAside(for: .judgement, preview)
     let (_, writer) = openPart(new, &shared)
     shared.modified = new.modified
     shared.length = nil
@@ -28,23 +71,75 @@ extension PartTransfer {
       .write(writer), record: nil, length: new.completeLength, generation: shared.generation)
   }
 
+  /// Starts a body from 0 that is compared with the part, and continues it. The part is as it was until the comparison is over.
+  func beginComparison(with new: Representation, isSame: Bool, _ shared: inout Shared) {
+    guard let old = shared.body, var record = old.record, let part = old.writer?.openFile else {
+      return begin(new, &shared)
+    }
+    shared.setAside(for: .comparison(isSame: isSame))
+    record.digest = shared.state.stated
+    // All of it comes again.
+    shared.report.resumedAt = 0
+    let writer = FileWriter(
+      part, durable: record.durable, digests: order.digests(checking: shared.state.wantedDigest),
+      pool: io, whenReady: { [weak self] in self?.shared.withLock { $0.handle }?.resume() })
+    shared.length = nil
+    shared.body = PartBody(
+      .write(writer), record: isSame ? record : nil, length: new.completeLength,
+      generation: old.generation, compareUntil: record.durable.prefixEnd)
+  }
+
+  /// Ends a comparison after a byte or digest that differs, so that everything is asked for again. Returns false where nothing is
+  /// compared.
+  func endComparison() -> Bool {
+    let ruling = shared.withLock { shared -> TableDecision<Action>? in
+      guard let trial = shared.trial, case .comparison = trial.kind else { return nil }
+      shared.trial = nil
+      shared.putBack(trial)
+      return shared.state.wholeDiffered()
+    }
+    guard let ruling, let row = ruling.row else { return false }
+    observe(row, ruling.verdict.word)
+    return true
+  }
+
+  /// Keeps the part beside a body that nothing could continue. Returns false where it is not worth it.
+  func keepBeside(_ new: Representation, _ shared: inout Shared) -> Bool {
+    if case .length? = shared.trial?.kind {
+      shared.report.leftover += [shared.partName].compactMap(\.self)
+      return true
+    }
+    let canGoOn =
+      !shared.state.attempts.wholeOnly
+      && (new.validator != nil || shared.state.policy.digest != nil)
+    guard !canGoOn, shared.trial == nil, let record = shared.body?.record,
+      record.validator != nil, !record.durable.isEmpty, !record.isFromElsewhere
+    else { return false }
+    shared.setAside(for: .length(record.durable.count))
+    return true
+  }
+
   /// Why a body on trial that ended like this is not the file; nil where the digest has the last word, or none is on trial.
   func trialError(after ending: BodyEnding) -> TransferError? {
     let (trial, policy, known) = shared.withLock {
       ($0.trial, $0.state.policy, $0.state.knownFile)
     }
     guard let trial else { return nil }
+    switch (trial.kind, ending) {
+    case (.comparison, .verify), (.comparison, .dropExcessAndVerify), (.comparison, .fail),
+      (.length, _):
+      return nil
+    case (.comparison, _):
+      return TransferError(
+        .interrupted,
+        "the body ended early, and without the file's validator nothing shows that it is the same file"
+      )
     // Only its length was in doubt.
-    if policy.digest == nil {
-      guard case .verify(let length) = ending, known?.isMuchLonger(than: length) == true else {
-        return nil
-      }
-      return trial.preview.error
-    }
-    switch ending {
-    case .verify, .dropExcessAndVerify: return nil
-    case .askForRest, .restart, .secondDownload, .compareWithFirst, .fail:
-      return trial.preview.error
+    case (.judgement, .verify(let length)) where policy.digest == nil:
+      return known?.isMuchLonger(than: length) == true ? trial.preview?.error : nil
+    case (.judgement, _) where policy.digest == nil: return nil
+    case (.judgement, .verify), (.judgement, .dropExcessAndVerify): return nil
+    case (.judgement, _): return trial.preview?.error
     }
   }
 
@@ -53,18 +148,19 @@ extension PartTransfer {
     shared.withLock { shared in
       guard let trial = shared.trial else { return }
       shared.trial = nil
-      if case .complete = outcome {
-        shared.report.leftover += [trial.partName].compactMap(\.self)
+      let isComplete = if case .complete = outcome { true } else { false }
+      switch trial.kind {
+      case .comparison(let isSame):
+        if !isComplete, !isSame { shared.putBack(trial) }
+      case .judgement where isComplete:
         shared.report.changes += trial.body == nil ? 0 : 1
-        return
+        shared.report.leftover += [trial.partName].compactMap(\.self)
+      case .length(let kept)
+      where isComplete
+        || shared.body.map { $0.record?.validator != nil && $0.position > kept } == true:
+        shared.report.leftover += [trial.partName].compactMap(\.self)
+      case .judgement, .length: shared.putBack(trial)
       }
-      shared.report.leftover += [shared.partName].compactMap(\.self)
-      shared.body = trial.body
-      shared.partName = trial.partName
-      shared.modified = trial.modified
-      shared.report.resumedAt = trial.resumedAt
-      shared.report.source = shared.state.present
-      shared.report.digest = nil
     }
   }
 }

@@ -40,6 +40,8 @@ struct Attempts: Sendable, Hashable {
   var contradictions = 0
   /// The next whole answer is compared with nothing: the record was contradicted too often.
   var judgesAlone = false
+  /// Bytes that came again were not those of the part: no whole answer is compared with it any more.
+  var differed = false
   /// Row 15 has been answered by a probe.
   var probed = false
   /// 421 has been answered by a connection of its own, as all that follows.
@@ -84,6 +86,8 @@ struct Attempts: Sendable, Hashable {
       beginBody(resumable: resumable)
       // It states its length, and needs no first download to equal.
       if new.completeLength != nil { secondDownload = false }
+    case .compare(_, _, let resumable):
+      beginBody(resumable: resumable)
     case .changedUseBody:
       noteChange()
       beginBody(resumable: true)
@@ -133,6 +137,12 @@ struct Attempts: Sendable, Hashable {
     case .verify, .dropExcessAndVerify, .compareWithFirst, .fail:
       break
     }
+  }
+
+  /// A whole answer was compared with the part and differs.
+  mutating func noteDifference() {
+    differed = true
+    note(.onceWhole)
   }
 
   private mutating func beginBody(resumable: Bool) {

@@ -36,6 +36,10 @@ enum Action: Sendable, Equatable {
   case accept(start: Int64, compareUntil: Int64, end: Int64)
   /// Take the body from 0, into a new part file. `resumable`: a later request may ask for its rest.
   case wholeBody(Representation, resumable: Bool)
+  /// Take the body from 0, and compare it with the part as far as that goes: it is the same file if all of the part is in it.
+  /// `isSame`: its validator says so too, so what it adds counts even where it breaks off. Where a byte differs, ask for
+  /// everything once more, see `TransferState.wholeDiffered`.
+  case compare(Representation, isSame: Bool, resumable: Bool)
   /// CHANGED, and this body is the new representation: take it from 0, into a new part file.
   case changedUseBody(Representation)
   /// CHANGED: end this answer unread and ask for everything.

@@ -10,30 +10,52 @@ func decideWhole(
       26, .protocol, "the server sent a part of the file, from byte \(first), instead of the whole",
       head)
   }
+  if let ruling = decideUnwanted(state.policy, new, head, now: now) { return ruling }
+  if let ruling = decideSuspect(state, asked: asked, new, head, now: now) { return ruling }
+  guard let record = state.checkpoint else {
+    return TableDecision(nil, .wholeBody(new, resumable: true))
+  }
+  if asked.isRange { return decideUnranged(state, record, asked: asked, new, head) }
+  // What there is of the file need not be lost for it.
+  if record.validator?.compared(with: head) == .same, state.canCompare(new, head, least: 1) {
+    return TableDecision(nil, .compare(new, isSame: true, resumable: true))
+  }
+  return TableDecision(nil, .wholeBody(new, resumable: true))
+}
+
+/// What the job does not take, whatever there is of the file.
+private func decideUnwanted(
+  _ policy: TransferState.Policy, _ new: Representation, _ head: ResponseHead, now: HTTPDate
+) -> TableDecision<Action>? {
   if head.bodyLength == .malformed {
     return failure(nil, .protocol, "Content-Length is no number, or several", head)
   }
-  if let limit = state.policy.maximumLength, let length = new.completeLength, length > limit {
+  if let limit = policy.maximumLength, let length = new.completeLength, length > limit {
     return failure(
       nil, .tooLarge, "the file has \(length) bytes and \(limit) are allowed", head)
   }
-  if let error = state.policy.refusal(ofLength: new.completeLength) {
+  if let error = policy.refusal(ofLength: new.completeLength) {
     return failure(nil, error.errorClass, error.message, head)
   }
-  if let expected = state.policy.expectedType, !expected.allows(new.mediaType) {
-    let error = TransferError(
-      .suspectPage,
-      "the server sent \(new.mediaType ?? "no media type") and not \(expected) as demanded",
-      status: head.status)
-    return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
-  }
-  if let ruling = decideSuspect(state, asked: asked, new, head, now: now) { return ruling }
-  guard asked.isRange, let record = state.checkpoint else {
-    return TableDecision(nil, .wholeBody(new, resumable: true))
-  }
+  guard let expected = policy.expectedType, !expected.allows(new.mediaType) else { return nil }
+  let error = TransferError(
+    .suspectPage,
+    "the server sent \(new.mediaType ?? "no media type") and not \(expected) as demanded",
+    status: head.status)
+  return TableDecision(12, .suspect(SuspectPage(new, now: now), error))
+}
+
+/// Rows 10, 11 and 15: everything, though a range was asked for.
+private func decideUnranged(
+  _ state: TransferState, _ record: Checkpoint, asked: RequestKind, _ new: Representation,
+  _ head: ResponseHead
+) -> TableDecision<Action> {
   let isSame = record.validator?.compared(with: head) == .same
+  let taken: Action =
+    isSame && state.canCompare(new, head, least: 1)
+    ? .compare(new, isSame: true, resumable: false) : .wholeBody(new, resumable: false)
   // Nothing but the digest is there to compare with.
-  if record.validator == .jobDigest { return TableDecision(10, .wholeBody(new, resumable: false)) }
+  if record.validator == .jobDigest { return TableDecision(10, taken) }
 
   // Row 11: the same validator and another length contradict each other. It may be the rest, sent as if it were the whole.
   if isSame, let length = new.completeLength, length != record.completeLength,
@@ -59,7 +81,7 @@ func decideWhole(
   if case .part(_, _, ifRange: true) = asked, !state.attempts.askedPlainRange {
     return TableDecision(10, .oncePlainRange)
   }
-  return TableDecision(10, .wholeBody(new, resumable: false))
+  return TableDecision(10, taken)
 }
 
 extension RequestKind {
@@ -78,13 +100,16 @@ private func decideSuspect(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
   now: HTTPDate
 ) -> TableDecision<Action>? {
-  let isSame = state.checkpoint?.validator?.compared(with: head) == .same
   guard !state.attempts.judgesAlone, let known = state.knownFile else { return nil }
-  guard let why = known.suspicion(of: new, isSame: isSame) else {
+  guard let why = known.suspicion(of: new, isSame: state.isSame(head)) else {
     return decideUnsized(state, asked: asked, new, known, head, now: now)
   }
   if state.suspect?.confirms(new, type: known.mediaType, now: now) == true {
     return TableDecision(12, .changedUseBody(new))
+  }
+  // It may be the file all the same, as from a server that forgets the validator now and then.
+  if state.canCompare(new, head, least: KnownFile.leastProof) {
+    return TableDecision(12, .compare(new, isSame: false, resumable: true))
   }
   // The range may be why. A response to a plain request is judged by itself.
   if asked.isRange, !state.attempts.askedWhole { return TableDecision(12, .onceWhole) }

@@ -50,6 +50,12 @@ package struct SourceRecord: Sendable, Hashable {
     }
   }
 
+  /// Whether an answer with a body repeats the validator.
+  func isRepeated(by head: ResponseHead) -> Bool {
+    let values = head.values(entityTag == nil ? "Last-Modified" : "ETag")
+    return !values.isEmpty && isMeant(by: head)
+  }
+
   /// The bytes of a tag without what makes it a weak one; nil where it is none.
   private static func opaqueTag(_ text: String) -> [UInt8]? {
     let tag = text.hasPrefix("W/") ? text.dropFirst(2) : text[...]

@@ -59,8 +59,7 @@ struct KnownFile: Sendable {
     if isPage, mediaType.map({ $0 != new.mediaType }) ?? !isSame {
       return "a page in HTML"
     }
-    // No error page happens to have the file's length.
-    if let length, new.completeLength == length { return nil }
+    if isSame, let length, new.completeLength == length { return nil }
     // A changed query may select another file.
     if isMoved, let type = new.mediaType, type == mediaType || !Self.isText(type) { return nil }
     if hasValidator, new.validator == nil, !new.hasWeakValidator {
@@ -87,6 +86,9 @@ struct KnownFile: Sendable {
 
   /// Fewer bytes than these are not worth a doubt.
   private static let leastLoss: Int64 = 16_384
+
+  /// Bytes of a part that prove by being equal that a response is the same file: two texts may begin with the same line.
+  static let leastProof: Int64 = 1024
 }
 
 extension TransferState {
@@ -105,6 +107,13 @@ extension TransferState {
     return KnownFile(
       hasValidator: present.condition != nil, mediaType: present.mediaType, length: present.length,
       saved: present.length ?? 0)
+  }
+
+  /// Whether a response has the validator of what it would replace.
+  func isSame(_ head: ResponseHead) -> Bool {
+    guard let checkpoint else { return present?.isRepeated(by: head) ?? false }
+    guard let validator = checkpoint.validator, validator != .jobDigest else { return false }
+    return validator.compared(with: head) == .same
   }
 
   /// The suspect that came before, whatever the file.

@@ -132,6 +132,9 @@ struct TransferState: Sendable, Hashable {
       stated = new.digest
       isValidated = new.validator != nil || new.hasWeakValidator
       earlierLength = new.completeLength ?? earlierLength
+    case .compare(let new, _, _):
+      stated = [stated, new.digest].compactMap(\.self).min { $0.provesMore(than: $1) }
+      isValidated = true
     case .suspect(let page, _), .trial(_, let page, _):
       checkpoint?.suspect = page
       present?.suspect = page
@@ -173,7 +176,25 @@ struct TransferState: Sendable, Hashable {
   /// The overlap of an accepted range differs from the disk: row 5, reached late.
   mutating func overlapDiffered() -> TableDecision<Action> {
     attempts.note(.changedRestart)
+    attempts.differed = true
     return TableDecision(5, .changedRestart)
+  }
+
+  /// A whole answer that was compared with the part differs from it: row 10 or 12, reached late.
+  mutating func wholeDiffered() -> TableDecision<Action> {
+    attempts.noteDifference()
+    return TableDecision(12, .onceWhole)
+  }
+
+  /// Whether a whole answer of this head can be compared with the part while it arrives. `least`: bytes that are to be there for
+  /// it.
+  func canCompare(_ new: Representation, _ head: ResponseHead, least: Int64) -> Bool {
+    guard let checkpoint, !attempts.differed, !attempts.judgesAlone, attempts.mismatch == nil else {
+      return false
+    }
+    return new.completeLength == checkpoint.completeLength
+      && new.contentEncoding == checkpoint.contentEncoding
+      && checkpoint.durable.prefixEnd >= least && stated.map(head.contradicts) != true
   }
 
   /// Judges a body's end by `decideEnd` and counts what follows. `checkpoint` is up to date by

@@ -102,6 +102,12 @@ import Testing
       _ = differed.overlapDiffered()
       return [Node(state: differed, asked: nil)]
         + bodies(.part(end: end, allThere: end == length), state, from: durable(state))
+    case .compare(let new, let isSame, _):
+      var differed = state
+      _ = differed.wholeDiffered()
+      return [Node(state: differed, asked: nil)]
+        + bodies(
+          .whole(length: new.completeLength), state, from: durable(state), goesOn: isSame)
     case .wholeBody(let new, _), .changedUseBody(let new):
       return bodies(.whole(length: new.completeLength), state, from: 0)
     default: return [Node(state: state, asked: nil)]
@@ -110,7 +116,7 @@ import Testing
 
   /// Every end of a body that was accepted, with some, all or none of it received.
   private static func bodies(
-    _ kind: Body.Kind, _ state: TransferState, from start: Int64
+    _ kind: Body.Kind, _ state: TransferState, from start: Int64, goesOn: Bool = true
   ) -> [Node?] {
     var nodes: [Node?] = []
     for framing in Framing.allCases {
@@ -123,7 +129,7 @@ import Testing
         case .fail, .compareWithFirst: nodes.append(nil)
         case .verify, .dropExcessAndVerify:
           nodes += afterVerify(state)
-        default: nodes.append(Node(state: state, asked: nil))
+        default: nodes.append(goesOn ? Node(state: state, asked: nil) : nil)
         }
       }
     }
@@ -156,6 +162,7 @@ import Testing
       head(206, range, "ETag: \"v\"", "Content-Encoding: gzip"),
       head(206, "Content-Range: bytes \(start)-\(start)/\(length)", "ETag: \"v\""),
       head(200, "ETag: \"v\"", "Content-Length: \(length)"), head(200), head(200, "ETag: \"w\""),
+      head(200, "Content-Length: \(length)"),
       head(416), head(416, "Content-Range: bytes */\(length)"),
       head(416, "Content-Range: bytes */1"), head(412), head(302, "Location: /x"), head(403),
     ]
@@ -174,7 +181,7 @@ import Testing
         let body = Body(
           kind: .part(end: length, allThere: true), framing: .complete, end: length, progress: true)
         return state.ended(body).verdict == .verify(length: length)
-      case .wholeBody(_, _):
+      case .wholeBody, .compare:
         let body = Body(
           kind: .whole(length: length), framing: .complete, end: length, progress: true)
         return state.ended(body).verdict == .verify(length: length)

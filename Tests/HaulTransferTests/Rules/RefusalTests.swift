@@ -39,4 +39,16 @@ struct RefusalTests {
     #expect(failure()?.message.contains("later") == false)
     #expect(failure("Retry-After")?.errorClass == with)
   }
+
+  @Test func `redirects end`() {
+    let now = HTTPDate(seconds: 1_767_225_600)
+    var state = TransferState(checkpoint: nil)
+    for _ in 0..<10 { _ = state.answered(head(302, "Location: /x"), asked: .whole, now: now) }
+    let ruling = state.answered(head(302, "Location: /x"), asked: .whole, now: now)
+    guard case .fail(let error) = ruling.verdict else {
+      Issue.record("\(ruling)")
+      return
+    }
+    #expect(error.errorClass == .redirects)
+  }
 }
