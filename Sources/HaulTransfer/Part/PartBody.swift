@@ -19,6 +19,8 @@ struct PartBody: Sendable {
   private(set) var position: Int64 = 0
   /// Bytes before this are on disk already and only compared.
   private(set) var compareUntil: Int64 = 0
+  /// Whether what was there comes again, so that only the position tells how far it is.
+  var comesAgain: Bool
   /// Bytes of the file that were there when this range began.
   private var before: Int64 = 0
   /// One past the last byte announced; nil where nothing was.
@@ -34,6 +36,7 @@ struct PartBody: Sendable {
     self.record = record
     self.generation = generation
     self.compareUntil = compareUntil
+    comesAgain = compareUntil > 0
     end = length
   }
 
@@ -60,7 +63,7 @@ struct PartBody: Sendable {
   var bytes: Int64 {
     isPart
       ? before + max(0, position - compareUntil)
-      : max(position, compareUntil, record?.durable.count ?? 0)
+      : comesAgain ? position : max(position, record?.durable.count ?? 0)
   }
 
   /// Whether a byte was kept that was not there before.

@@ -218,7 +218,10 @@ extension PartTransfer {
         shared.body?.record?.advance(to: written)
         shared.body?.record?.inode = part.inode
         if let record = shared.body?.record { shared.state.checkpoint = record }
-        if shared.trial?.kind == .comparison(isSame: true) { shared.trial = nil }
+        if shared.trial?.kind == .comparison(isSame: true) {
+          shared.trial = nil
+          shared.body?.comesAgain = false
+        }
       }
       return nil
     } catch {

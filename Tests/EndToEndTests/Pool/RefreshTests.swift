@@ -194,7 +194,7 @@ import Testing
         testDescription: "gone", error: "http_404",
         answer: { try $1.head("HTTP/1.1 404 Not Found\nContent-Length: 0") }),
       Case(
-        testDescription: "a range that nobody asked for", error: "protocol",
+        testDescription: "a range that nobody asked for", error: "suspect_page",
         answer: {
           try $1.head(
             "HTTP/1.1 206 Partial Content\nContent-Range: bytes 0-4/5\nContent-Length: 5")
