@@ -207,10 +207,6 @@ private let plainCases: [Case] = [
     arguments: [
       (9, RequestKind.whole, head(206, tag), TransferError.Class.protocol),
       (9, .whole, head(206, good, tag), .protocol),
-      (9, .whole, head(206, "Content-Range: items 0-9/100", tag), .protocol),
-      (9, .whole, head(206, "Content-Range: bytes 0-99", tag), .protocol),
-      (9, .whole, head(206, "Content-Range: bytes 0-99/*", tag), .protocol),
-      (9, .whole, head(206, "Content-Range: bytes 0-98/100", tag), .protocol),
       (17, .whole, head(304), .protocol),
       (17, resume, head(304), .protocol),
       (nil, resume, head(401), .http4xx), (nil, .whole, head(403), .http403),

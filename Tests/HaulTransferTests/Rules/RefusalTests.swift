@@ -51,4 +51,21 @@ struct RefusalTests {
     }
     #expect(error.errorClass == .redirects)
   }
+
+  /// Bytes of another unit, or of a file whose length is not told, are not known to be all of it.
+  @Test(arguments: [
+    "items 0-9/100", "bytes 0-99", "bytes 0-99/*", "bytes 0-98/100", "bytes 1-99/100",
+  ])
+  func `9: a part that nobody asked for is not the file`(range: String) {
+    let answer = head(206, "Content-Range: \(range)", "ETag: \"v\"")
+    let ruling = decide(
+      TransferState(checkpoint: nil), asked: .whole, head: answer,
+      now: HTTPDate(seconds: 1_767_225_600))
+    #expect(ruling.row == 9)
+    guard case .fail(let error) = ruling.verdict else {
+      Issue.record("\(ruling)")
+      return
+    }
+    #expect(error.errorClass == .protocol)
+  }
 }
