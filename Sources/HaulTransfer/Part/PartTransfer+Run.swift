@@ -82,7 +82,8 @@ extension PartTransfer {
   /// Returns the turn, or another one where a request for a range failed without a new byte and everything is to be asked for once.
   private func doubtRange(_ turn: Turn, asked: RequestKind, _ before: Int64) -> Turn {
     shared.withLock { shared in
-      if shared.report.fetched > before {
+      // Bytes that are on disk already prove nothing.
+      if shared.report.fetched > before, shared.body?.hasProgress != false {
         shared.state.checkpoint?.refusal = nil
         shared.body?.record?.refusal = nil
         return turn

@@ -138,7 +138,7 @@ private func decideUnsized(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ known: KnownFile,
   _ head: ResponseHead, now: HTTPDate
 ) -> TableDecision<Action>? {
-  guard new.completeLength == nil, !asked.isRange, state.checkpoint != nil,
+  guard new.completeLength == nil, !asked.isRange,
     known.isMuchLonger(than: 0), !state.attempts.secondDownload,
     !state.policy.acceptUnverifiedLength
   else { return nil }
@@ -146,7 +146,7 @@ private func decideUnsized(
   let page = state.suspect?.next(new, now: now) ?? SuspectPage(new, now: now)
   let error = TransferError(
     .suspectPage,
-    "the server sent a much shorter response (\(new.mediaType ?? "no media type")) instead of the file; the partial file is kept",
+    "the server sent a much shorter response (\(new.mediaType ?? "no media type")) instead of the file; \(state.checkpoint == nil ? "the file" : "the partial file") is kept",
     status: head.status,
     retryAfter: page.isConfirmable(for: known.mediaType) ? .seconds(SuspectPage.patience) : nil)
   return TableDecision(12, .trial(new, page, error))

@@ -150,7 +150,9 @@ struct DatabaseOptions: OptionGroup {
   /// That libpq's environment leads away from the pool of 'haul up' on this machine; nil where it does not.
   private static func hint(_ place: Place) -> String? {
     let names = variables.filter { $0 != "HAUL_DATABASE_URL" }
+    // Who names a server means that one.
     guard case .named("") = place, !names.isEmpty,
+      Set(names).isDisjoint(with: ["PGHOST", "PGHOSTADDR", "PGSERVICE"]),
       let location = try? ClusterLocation.standard(
         environment: ProcessInfo.processInfo.environment),
       EmbeddedCluster.running(location, database: LocalPool.standingDatabase) != nil

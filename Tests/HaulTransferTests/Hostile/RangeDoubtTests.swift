@@ -52,6 +52,16 @@ struct RangeDoubtTests {
         try reply.waitUntilPeerCloses()
       }
     ),
+    (
+      "stops within what is there already",
+      { reply in
+        try reply.head(
+          "HTTP/1.1 206 Part\n\(tag)\nContent-Range: bytes \(first)-\(file.length - 1)/\(file.length)\n"
+            + "Content-Length: \(file.length - first)")
+        try reply.body(file.bytes(in: first..<first + 100))
+        try reply.waitUntilPeerCloses()
+      }
+    ),
   ]
 
   /// What may pass by itself is asked for again, and the third time without a range. No part is lost.
@@ -66,7 +76,7 @@ struct RangeDoubtTests {
         resumes: false, Self.ranges(Self.silent[index].answer)
       ) { order in
         order.resuming = earlier
-        order.stallTimeout = .seconds(1)
+        order.stallTimeout = .seconds(3)
       }
       if attempt == 3 {
         #expect(try outcome.holds(Self.file), "\(outcome)")

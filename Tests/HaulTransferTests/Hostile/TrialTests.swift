@@ -110,6 +110,28 @@ struct TrialTests {
     }
   }
 
+  /// How short it is shows at its end alone.
+  @Test func `12: nor by an error in chunks with a tag of its own`() async throws {
+    let bench = try PartTransferBench()
+    let (outcome, asked) = try await bench.run(
+      resumes: false,
+      { _, reply in
+        try reply.head(
+          "HTTP/1.1 200 OK\nContent-Type: application/zip\nETag: \"new\"\nTransfer-Encoding: chunked"
+        )
+        try reply.chunk(Array("quota exceeded".utf8))
+        try reply.chunk([])
+      }
+    ) { order in
+      order.present = SourceRecord(fields: [
+        "etag": "\"old\"", "type": "application/zip", "length": "200000",
+      ])
+    }
+    #expect(outcome.error?.errorClass == .suspectPage)
+    #expect(outcome.error?.message.contains("; the file is kept") == true, "\(outcome)")
+    #expect(!asked.isEmpty)
+  }
+
   @Test func `what the job's digest refutes is no measure for what comes next`() async throws {
     let bench = try PartTransferBench()
     let (outcome, _) = try await run(bench, resumes: false) { _, reply in
