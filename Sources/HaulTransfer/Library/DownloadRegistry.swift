@@ -77,7 +77,7 @@ final class DownloadRegistry: Sendable {
     state.withLock { $0.left[part] = isKept ? nil : data }
   }
 
-  /// Nothing is left of the partial file, or another download goes on with it.
+  /// The partial file is gone, or another download continues it.
   func forget(_ data: ResumeData) {
     state.withLock { $0.left[data.checkpoint.part] = nil }
   }

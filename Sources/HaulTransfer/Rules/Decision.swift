@@ -57,7 +57,7 @@ enum Action: Sendable, Equatable {
   /// The answer may be an error page: read its beginning for the message, then fail. What is there stays.
   case suspect(SuspectPage, TransferError)
   /// The answer may be an error page, but the job's digest can tell, or its length: take the body from 0, into a part file of its
-  /// own. Where the digest does not match, or it is much shorter, fail with this error. What is there stays until then.
+  /// own. If the digest does not match, or the body is much shorter, fail with this error. The old part stays until then.
   case trial(Representation, SuspectPage, TransferError)
   /// Ask for one byte, to learn what the source is.
   case probe

@@ -16,7 +16,7 @@ func decideWhole(
     return TableDecision(nil, .wholeBody(new, resumable: true))
   }
   if asked.isRange { return decideUnranged(state, record, asked: asked, new, head) }
-  // What there is of the file need not be lost for it.
+  // The part need not be lost for it.
   if record.validator?.compared(with: head) == .same, state.canCompare(new, head, least: 1) {
     return TableDecision(nil, .compare(new, isSame: true, resumable: true))
   }
@@ -133,7 +133,7 @@ private func decideSuspect(
   return TableDecision(12, .suspect(page, error))
 }
 
-/// Row 12: how long a body without a stated length is shows at its end. Until then what is there stays.
+/// Row 12: how long a body without a stated length is shows at its end. Until then the old part stays.
 private func decideUnsized(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ known: KnownFile,
   _ head: ResponseHead, now: HTTPDate

@@ -34,7 +34,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// The worker to start for a queue that nobody serves.
+  /// The worker to start for a queue without a worker.
   package let start: WorkerStart?
   /// How many jobs it concerns, among those that were looked at.
   package let jobs: Int?
@@ -69,13 +69,13 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   }
 }
 
-/// What a worker has to be told to serve a queue.
+/// The options that a worker needs to serve a queue.
 package struct WorkerStart: Sendable, Decodable, Hashable {
   /// The queue's store.
   package let store: String
   /// The queue, where it has to be named: live workers that mount the store claim from others alone.
   package let queue: String?
-  /// Schemes of its jobs that workers allow only when told.
+  /// Schemes of its jobs that workers allow only with an option.
   package let schemes: [String]?
   /// Hosts of its jobs that spell out an address.
   package let hosts: [String]?
@@ -96,7 +96,7 @@ package struct Causes: Sendable, Decodable, Equatable {
   package let waiting: Int
   /// Those of them that nothing keeps from being started.
   package let free: Int
-  /// What somebody must mend first, then what passes; each with most jobs first. At most a hundred.
+  /// Causes that a person must repair come first, then those that pass; each by its number of jobs. At most 100.
   package let causes: [Obstacle]
   /// Causes that are left out.
   package let more: Int

@@ -30,7 +30,7 @@ package struct Cause: Sendable, Equatable {
   }
 }
 
-/// Which jobs somebody asks about, and what is known of them besides.
+/// The jobs that a user asks about, and what else is known of them.
 package struct AskedJobs: Sendable {
   package var selector: JobSelector
   /// The arguments that select the same jobs for another command; empty for all jobs.
@@ -38,10 +38,10 @@ package struct AskedJobs: Sendable {
   /// The number of these jobs that run, by host and by queue.
   package var runningOnHost: [String: Int] = [:]
   package var runningInQueue: [String: Int] = [:]
-  /// Batches of which some jobs are paused and others are not.
+  /// Batches with paused jobs and with jobs that are not paused.
   package var partlyPaused: Set<String> = []
 
-  /// Jobs of which nothing more is known.
+  /// Jobs without further information.
   package init(_ selector: JobSelector, words: String) {
     self.selector = selector
     self.words = words
@@ -66,7 +66,7 @@ package struct AskedJobs: Sendable {
     }
   }
 
-  /// What a block that ends by itself keeps for its own time is told with the next try.
+  /// Jobs that wait for their own time behind a block that ends by itself are shown with their next try.
   static func isTold(_ obstacle: Obstacle) -> Bool {
     obstacle.kind != .blocked || obstacle.seconds == nil || obstacle.due != 0
   }
@@ -82,7 +82,7 @@ package struct AskedJobs: Sendable {
     return selector.host == nil ? nil : "this host"
   }
 
-  /// Nobody's jobs go on but those that were asked about, and what was paused by ids is left to whoever paused it.
+  /// The command resumes only the jobs that were asked about. Jobs that were paused by id are only listed.
   private func paused(_ obstacle: Obstacle, isAlone: Bool) -> Obstacle.Finding {
     let list = "--state paused" + (words.isEmpty ? "" : " \(words)")
     if selector.ids != nil {

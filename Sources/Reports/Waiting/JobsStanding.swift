@@ -12,10 +12,10 @@ package struct JobsStanding {
   private let free: Int
   /// Causes that are not among ``causes``.
   private let more: Int
-  /// Says of which jobs the numbers are, where these are not all.
+  /// Says which jobs the numbers cover, if they do not cover all.
   private let note: String?
 
-  /// As many causes are told to people.
+  /// The number of causes that people see.
   package static let mostCauses = 6
 
   /// `counts` are those of jobs that have not ended; `failed` is the number of jobs that have failed, where it was counted.

@@ -14,8 +14,8 @@ struct VerifyRun {
   let requeues: Bool
   let found: VerifyStores
   /// Whether a file that is not here is missing, though another machine has a disk of its store: its job was named.
-  var isWhole = true
-  /// nil where nobody watches.
+  var countsAbsentAsMissing = true
+  /// nil without a display.
   let progress: VerifyProgress?
   var tally = VerifyTally()
 
@@ -43,7 +43,7 @@ struct VerifyRun {
     var run = VerifyRun(
       queue: queue, selection: FileSelection(selector), requeues: false,
       found: try VerifyStores([], among: try await queue.stores()), progress: nil)
-    run.isWhole = false
+    run.countsAbsentAsMissing = false
     try await run.compare(countsFirst: false)
     if let fault = run.tally.faults.first {
       throw ExitError(.failed, "job \(job): \(fault.fault)")
@@ -72,7 +72,8 @@ struct VerifyRun {
     }
     let digest = file.digest.flatMap { ExpectedDigest(spelled: $0) }
     let (verdict, verifier) = await verdict(verifiers, path, file.bytes, digest)
-    let mayBeElsewhere = (selection.jobs.ids == nil || !isWhole) && found.isIncomplete(file.store)
+    let mayBeElsewhere =
+      (selection.jobs.ids == nil || !countsAbsentAsMissing) && found.isIncomplete(file.store)
     tally.add(file, verdict, mayBeElsewhere: mayBeElsewhere)
     progress?.show { [faults = tally.faults.count] pace in
       pace.end(bytes: digest == nil ? 0 : file.bytes, faults: faults, at: .now)
