@@ -56,7 +56,7 @@ struct CommandParser<C: Command> {
     _ option: Option<C>, _ given: [Given], _ spec: OptionSpec, to command: inout C
   ) throws(ParseExit) {
     if spec.placeholder != nil, !spec.repeats, given.count > 1 {
-      throw .usage("option '\(given[1].name)' is given more than once: it takes one value.")
+      throw .usage("option '\(given[1].name)' is given more than once. Give it once.")
     }
     try set(option.setter, given.map(\.value), to: &command) { wrong in
       let name = given.first { $0.value == wrong }?.name ?? "--\(spec.long)"

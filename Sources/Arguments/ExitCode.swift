@@ -34,7 +34,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     allCases.map { ("\($0.rawValue)", $0.meaning) } + [
       (
         "130",
-        "ended by Ctrl-C; get, up, worker and coordinator stop in order then, and end with 0 or 75"
+        "stopped by Ctrl-C (get, up, worker and coordinator stop gracefully and exit with 0 or 75)"
       )
     ]
   }

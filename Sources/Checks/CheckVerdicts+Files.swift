@@ -16,16 +16,16 @@ extension CheckVerdicts {
     if let first = never.first {
       let whose = never.count == 1 ? "the store \(first)" : "\(counted(never.count, "store"))"
       return [
-        .ok("files", "\(digests); those of \(whose) were never verified: run 'haul verify' there")
+        .ok("files", "\(digests); those of \(whose) were never verified. Run 'haul verify' there")
       ]
     }
     if counts.withoutDigest > 0 {
       return [
-        .ok("files", "\(digests): 'haul verify' compares their length, run it from time to time")
+        .ok("files", "\(digests). Run 'haul verify' from time to time to compare their length")
       ]
     }
     let last = stores.compactMap(\.verifiedAt).min().map {
-      "; every store was verified since \(HumanFormat.time($0))"
+      "; all stores were verified since \(HumanFormat.time($0))"
     }
     return [.ok("files", digests + (last ?? ""))]
   }

@@ -32,12 +32,12 @@ extension CheckVerdicts {
     case .failure(.absent(let path, _)):
       findings.append(
         .fail(
-          "store \(name)", "\(path) is not there",
-          "Mount or make it; a new one needs 'haul store init \(shellWord(name)) \(shellWord(directory))'."
+          "store \(name)", "\(path) does not exist",
+          "Mount or create it. For a new store, run 'haul store init \(shellWord(name)) \(shellWord(directory))'."
         ))
     case .failure(let error):
       findings.append(
-        .fail("store \(name)", "\(error)", "Look what is there, and who may read and write it."))
+        .fail("store \(name)", "\(error)", "Check the directory and its permissions."))
     case .success(let marker):
       findings.append(markerKnown(marker, probe.mount, known.rows))
     }
@@ -52,7 +52,7 @@ extension CheckVerdicts {
     if case .success(row.marker) = marker { return nil }
     return .warn(
       "store \(row.store)", "instance \(row.instance) is not mounted at \(row.root)",
-      "Mount it before a worker needs it; if it is gone for good, nothing is to be done.")
+      "Mount it before a worker needs it. If it is gone for good, ignore this.")
   }
 
   private static func markerKnown(
@@ -60,18 +60,18 @@ extension CheckVerdicts {
   ) -> CheckFinding {
     let (what, directory) = ("store \(mount.name)", mount.directory)
     guard let rows else {
-      return .ok(what, "\(directory) has a marker; the database was not asked")
+      return .ok(what, "\(directory) has a marker, but Haul could not ask the database")
     }
     guard let row = rows.first(where: { $0.marker == marker }) else {
       return .fail(
         what, "\(directory) has a marker that this pool does not know",
-        "Name the database that knows it, or use it here too: haul store init --adopt \(mount.name) \(directory)"
+        "Name the database that knows it, or use it here too with: haul store init --adopt \(mount.name) \(directory)"
       )
     }
     guard row.store == mount.name else {
       return .fail(
         what, "\(directory) is an instance of the store \(row.store)",
-        "Say --store \(row.store)=\(directory).")
+        "Use --store \(row.store)=\(directory).")
     }
     return .ok(
       what, "\(directory) is instance \(row.instance), \(counted(row.workers, "live worker"))")
@@ -84,7 +84,7 @@ extension CheckVerdicts {
     return free < total / 20 || free < 1 << 30
       ? .warn(
         what, detail,
-        "Make room: where there is none workers wait, and a file that is too large fails as disk_full."
+        "Free some space. Workers wait while the disk is full, and a file that is too large fails as disk_full."
       )
       : .ok(what, detail)
   }
@@ -94,12 +94,13 @@ extension CheckVerdicts {
   {
     let what = "store \(mount.name)"
     switch publishing {
-    case .works: return .ok(what, "files can be made, synced and renamed")
+    case .works: return .ok(what, "Haul can create, sync and rename files")
     case .worksByLink:
-      return .ok(what, "files can be made and synced, and are published by link and unlink")
+      return .ok(what, "Haul can create and sync files, and publishes them by link and unlink")
     case .fails(let reason):
       return .fail(
-        what, reason, "No job can end there: mend the rights, or a disk that is full or read-only.")
+        what, reason,
+        "No job can finish there. Repair the permissions, or a disk that is full or read-only.")
     }
   }
 

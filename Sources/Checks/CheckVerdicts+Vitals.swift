@@ -10,7 +10,7 @@ extension CheckVerdicts {
       row.alarming && row.value != nil
         && told.isDisjoint(with: [row.vital, "\(row.vital) \(row.subject ?? "")"])
     }
-    if alarming.isEmpty { return [.ok("vitals", "nothing that the pool lives on runs short")] }
+    if alarming.isEmpty { return [.ok("vitals", "no resource of the pool runs short")] }
     return alarming.map { .warn("vitals", detail($0), advice($0)) }
   }
 
@@ -33,25 +33,25 @@ extension CheckVerdicts {
   private static func advice(_ row: VitalRow) -> String {
     switch row.vital {
     case "dead_rows":
-      "See that autovacuum runs and nobody holds a snapshot; VACUUM haul.\(row.subject ?? "") clears them now."
-    case "oldest_snapshot": "Let it end, or end it: SELECT pg_terminate_backend(PID)."
+      "Check that autovacuum runs and that no session holds a snapshot. To clear them now, run VACUUM haul.\(row.subject ?? "")."
+    case "oldest_snapshot": "Wait until it ends, or end it: SELECT pg_terminate_backend(PID)."
     case "standby_snapshot":
-      "End the long query on the standby, or drop the slot if there is no standby any more: SELECT pg_drop_replication_slot('NAME')."
+      "End the long query on the standby, or drop the slot if the standby no longer exists: SELECT pg_drop_replication_slot('NAME')."
     case "notify_queue":
       "End it: SELECT pg_terminate_backend(PID). If the queue stays full, end the next one. PostgreSQL's log also names one, as 'among those with the oldest transactions'."
     case "partition_room":
-      "Keep a worker or 'haul coordinator' running, which makes partitions; its log says why it cannot."
+      "Keep a worker or 'haul coordinator' running, which creates partitions. If it cannot, its log says why."
     case "stranded_lanes":
-      "'haul workers' and 'haul store list' show who mounts and serves what, and what trouble they have: mend that, or start a worker for it."
+      "Run 'haul workers' and 'haul store list' to see which workers mount and serve what, and their trouble. Repair it, or start a worker."
     case "last_round", "changes_to_add":
-      "Start a worker or 'haul coordinator', or see in its log why it does not get on."
+      "Start a worker or 'haul coordinator', or read in its log why it makes no progress."
     case "set_aside":
-      "'haul jobs --error internal' lists them, and 'haul job ID' has the reason. Submit them again with other options."
+      "Run 'haul jobs --error internal' to list them and 'haul job ID' to see the reason. Submit them again with other options."
     case "open_transaction":
       "End it: SELECT pg_terminate_backend(PID), or ROLLBACK PREPARED. Then ALTER ROLE … SET idle_in_transaction_session_timeout = '1min'."
-    case "clock_step": "Keep the clock of the database's machine with NTP, from its boot on."
-    case "frozen_age": "VACUUM FREEZE the database, and see what keeps autovacuum from it."
-    default: "docs/sql.md has what it is."
+    case "clock_step": "Set the clock of the database machine by NTP, from its boot on."
+    case "frozen_age": "Run VACUUM FREEZE on the database, and check why autovacuum does not do it."
+    default: "See docs/sql.md."
     }
   }
 }

@@ -10,11 +10,11 @@ package enum CheckVerdicts {
     let detail = "\(libraries.curlText), libpq \(libpq), OpenSSL \(libraries.openSSL)"
     let what = "libraries"
     if libraries.tls == nil {
-      return .fail(what, "\(detail): no TLS", "Install a libcurl with TLS: https fails without.")
+      return .fail(what, "\(detail): no TLS", "Install a libcurl with TLS. Without it https fails.")
     }
     if libraries.nghttp2 == nil {
       return .warn(
-        what, "\(detail): no HTTP/2", "Install a libcurl with HTTP/2, which some servers want.")
+        what, "\(detail): no HTTP/2", "Install a libcurl with HTTP/2. Some servers need it.")
     }
     return .ok(what, detail)
   }
@@ -32,19 +32,19 @@ package enum CheckVerdicts {
       ? .ok("pooler", "in session mode")
       : .warn(
         "pooler",
-        "in transaction mode: submit, lists and control commands work through it; workers, coordinators and migrate do not",
-        "Give those another address, or use session mode (pool_mode = session).")
+        "in transaction mode: submit, lists and control commands work through it, but workers, coordinators and migrate do not",
+        "Give them another address, or use session mode (pool_mode = session).")
   }
 
   /// Nothing where every text can be stored.
   package static func encoding(_ facts: DatabaseFacts) -> [CheckFinding] {
     if facts.encoding == "UTF8" { return [] }
     let advice =
-      "Haul needs UTF8: make another database with 'createdb --encoding UTF8 --template template0 NAME'"
+      "Haul needs UTF8. Create another database with 'createdb --encoding UTF8 --template template0 NAME'"
     return [
       facts.hasSchema
         ? .warn(
-          "encoding", "\(facts.encoding): texts in other alphabets may be cut or refused",
+          "encoding", "\(facts.encoding): the database may cut or refuse texts in other alphabets",
           "\(advice), and submit the jobs to it.")
         : .fail("encoding", facts.encoding, "\(advice).")
     ]
@@ -57,19 +57,20 @@ package enum CheckVerdicts {
     }
     if version < program {
       return .fail(
-        "schema", "version \(version), this program needs \(program)",
-        "Run 'haul migrate'; workers may go on meanwhile.")
+        "schema", "version \(version), but this program needs \(program)",
+        "Run 'haul migrate'. Workers can continue meanwhile.")
     }
     if version > program && isServed {
       return .warn(
-        "schema", "version \(version), which also serves this program's version \(program)",
+        "schema", "version \(version), which also works with this program's version \(program)",
         "Upgrade haul on this machine.")
     }
     if version > program {
       return .fail(
-        "schema", "version \(version), this program knows up to \(program)", "Use a newer haul.")
+        "schema", "version \(version), but this program knows only up to \(program)",
+        "Use a newer Haul version.")
     }
-    return .ok("schema", "version \(version), as this program needs it")
+    return .ok("schema", "version \(version), as this program needs")
   }
 
   /// That all roles are there, and what this user may do by them.
@@ -87,14 +88,14 @@ package enum CheckVerdicts {
     let given = rights.filter(\.1).map(\.0)
     let lacking = rights.filter { !$0.1 }.map(\.0)
     if given.isEmpty {
-      guard facts.hasSchema else { return .ok("roles", "all four are there") }
+      guard facts.hasSchema else { return .ok("roles", "all four exist") }
       return .fail(
-        "roles", "all four are there; \(facts.user) may do nothing in this pool",
-        "Let its owner GRANT \(listed(names.reversed(), "or")) TO \(facts.user)."
+        "roles", "all four exist; \(facts.user) may do nothing in this pool",
+        "Ask the owner to GRANT \(listed(names.reversed(), "or")) TO \(facts.user)."
       )
     }
     let rest = lacking.isEmpty ? "" : ", but not \(listed(lacking, "or"))"
-    return .ok("roles", "all four are there; \(facts.user) may \(listed(given, "and"))\(rest)")
+    return .ok("roles", "all four exist; \(facts.user) may \(listed(given, "and"))\(rest)")
   }
 
   /// Nothing where no login of the pool may leave a transaction open for ever.
@@ -126,7 +127,7 @@ package enum CheckVerdicts {
     guard apart > .seconds(2) else { return .ok("clock", detail) }
     return .warn(
       "clock", detail,
-      "No job suffers, since durations and no times are exchanged; but logs do not compare. Keep clocks in step by NTP."
+      "Jobs are not affected; only log timestamps will differ. Set the clocks by NTP."
     )
   }
 
@@ -136,7 +137,7 @@ package enum CheckVerdicts {
     guard free < max(most / 10, 6) else { return .ok("connections", detail) }
     return .warn(
       "connections", detail,
-      "Raise max_connections: each worker holds two, behind a pooler too, since it needs sessions of its own."
+      "Raise max_connections. Each worker needs two sessions, also behind a pooler."
     )
   }
 
@@ -144,7 +145,7 @@ package enum CheckVerdicts {
     let what = "snapshots"
     let unseen =
       facts.seesAllSessions
-      ? "" : ", as far as \(facts.user) sees; other users' are seen with pg_read_all_stats"
+      ? "" : ", as far as \(facts.user) can see; pg_read_all_stats shows those of other users"
     if let oldest = facts.oldest {
       let age = HumanFormat.duration(.seconds(oldest.seconds))
       let name = oldest.name.isEmpty ? "no name" : oldest.name
@@ -154,7 +155,8 @@ package enum CheckVerdicts {
         let end =
           oldest.pid.map { "SELECT pg_terminate_backend(\($0))" } ?? "ROLLBACK PREPARED"
         return .warn(
-          what, detail, "Dead rows pile up and claims slow down until it ends; \(end) ends it.")
+          what, detail,
+          "Dead rows pile up and claims slow down until it ends. To end it, run \(end).")
       }
       return .ok(what, detail + unseen)
     }
@@ -162,10 +164,10 @@ package enum CheckVerdicts {
       // Vitals warn when these are too many.
       return .ok(
         what,
-        "none is held open here; \(standby.name) keeps rows of the last \(counted(standby.transactions, "transaction"))\(unseen)"
+        "no session here holds one open; \(standby.name) keeps rows of the last \(counted(standby.transactions, "transaction"))\(unseen)"
       )
     }
-    return .ok(what, "none is held open\(unseen)")
+    return .ok(what, "no session holds one open\(unseen)")
   }
 
   /// What a queue's jobs wait for, and which of its workers cannot write.
@@ -187,7 +189,7 @@ package enum CheckVerdicts {
     _ rows: [QueueRow], mounted: Set<String>, troubles: [String: QueueTrouble] = [:]
   ) -> [CheckFinding] {
     if rows.isEmpty {
-      return [.warn("queues", "there is none", "Run 'haul store init NAME DIRECTORY'.")]
+      return [.warn("queues", "this pool has none", "Run 'haul store init NAME DIRECTORY'.")]
     }
     return rows.map { row in
       let waiting = row.queued + row.interrupted + row.scheduled
@@ -200,7 +202,7 @@ package enum CheckVerdicts {
         let start =
           known
           ?? WorkerStart(store: row.store, queue: mounted.contains(row.store) ? row.queue : nil)
-        return .warn("queue", detail, "Start one where its store is mounted: \(start.command)")
+        return .warn("queue", detail, "Start a worker where its store is mounted: \(start.command)")
       }
       if let store = trouble.store {
         return .warn(
@@ -212,8 +214,8 @@ package enum CheckVerdicts {
       if let full, let jobs = full.jobs {
         return .warn(
           "queue",
-          "\(detail); \(counted(jobs, "job")) failed with \(diskFull) and will be tried again",
-          "Make room or give the store more space.")
+          "\(detail); \(counted(jobs, "job")) failed with \(diskFull) and will be retried",
+          "Free some space, or give the store more space.")
       }
       return .ok("queue", detail)
     }
@@ -227,7 +229,7 @@ package enum CheckVerdicts {
     return broken.map {
       .fail(
         "health", "\($0.check): \($0.violations) \($0.meaning)",
-        "This is an error in Haul: keep the logs, and report it with what SELECT * FROM haul.health says."
+        "This is an error in Haul. Keep the logs, and report it with the result of SELECT * FROM haul.health."
       )
     }
   }

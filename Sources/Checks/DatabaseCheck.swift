@@ -100,10 +100,10 @@ package struct DatabaseCheck {
       findings.append(
         .warn(
           what, "not permitted to see it",
-          "Connect as a login that is granted the role for monitors."))
+          "Connect as a login that has the role for monitors."))
     } catch {
       let reason = describe(error)
-      findings.append(.fail(what, reason, "Nothing more can be said of it until that is mended."))
+      findings.append(.fail(what, reason, "Repair this, then check again."))
     }
   }
 }

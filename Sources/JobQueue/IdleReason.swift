@@ -6,15 +6,15 @@ package enum IdleReason: String, CaseIterable, Sendable {
   /// A clause.
   package var meaning: String {
     switch self {
-    case .blocked: "at the host's wish, after failures or by an operator"
-    case .full: "as many run as may"
-    case .adaptive: "as many run as its refusals have left of its cap"
-    case .unanswered: "one transfer runs, and the host has not sent a byte yet"
-    case .held: "its jobs are paused, one by one or with their batch"
-    case .empty: "nothing waits for it, unless scheduled for later"
-    case .paused: "all that waits for it is in paused queues"
-    case .unserved: "no live worker takes what waits for it: see the queues and workers"
-    case .interval: "the interval between two starts is not over"
+    case .blocked: "after failures, at the host's request, or by an operator"
+    case .full: "it runs as many transfers as its limit allows"
+    case .adaptive: "as full, but Haul lowered the limit after refusals"
+    case .unanswered: "one transfer runs, and the host has not sent its first byte"
+    case .held: "its jobs are paused"
+    case .empty: "no jobs wait for it, except scheduled ones"
+    case .paused: "its waiting jobs are in paused queues"
+    case .unserved: "no live worker takes its jobs. See the queues and workers"
+    case .interval: "the interval since the last start is not over"
     }
   }
 }

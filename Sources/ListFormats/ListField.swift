@@ -41,7 +41,7 @@ package enum ListField: Equatable, Sendable {
     case .number(let most): value = .number(try number(text, most: most))
     case .flag:
       guard let flag = Bool(text) else {
-        throw ListFault("\(name) is '\(SafeText.visible(text))', and neither true nor false")
+        throw ListFault("\(name) is '\(SafeText.visible(text))', but must be true or false")
       }
       value = .flag(flag)
     case .texts: value = .texts(text.split(separator: "\t").map(String.init))
@@ -67,16 +67,16 @@ package enum ListField: Equatable, Sendable {
 
   /// The fault of a value that no field, or not this one, can have.
   var noSuchValue: ListFault {
-    ListFault("\(name) is no text" + (self == .url ? "" : ", whole number, true or false"))
+    ListFault("\(name) is not a text" + (self == .url ? "" : ", whole number, true or false"))
   }
 
   /// A number that the database takes for a field of this kind.
   private func number(_ text: String, most: Int64) throws(ListFault) -> Int64 {
     guard let number = Int64(text), number >= 0 else {
-      throw ListFault("\(name) is '\(SafeText.visible(text))', and no whole number")
+      throw ListFault("\(name) is '\(SafeText.visible(text))', but must be a whole number")
     }
     guard number <= most else {
-      throw ListFault("\(name) is \(number), and \(most) is the most")
+      throw ListFault("\(name) is \(number), but the maximum is \(most)")
     }
     return number
   }

@@ -16,7 +16,7 @@ package enum ListFormat: String, CaseIterable, Sendable {
   var title: String {
     switch self {
     case .plain: "lines of URLs"
-    case .aria2: "an input file of aria2"
+    case .aria2: "an aria2 input file"
     case .tsv: "TsvHttpData-1.0"
     case .jsonl: "JSON lines"
     case .csv: "CSV"
@@ -31,7 +31,7 @@ struct PlainLines: ListParser {
       let url = Self.trimmed(text)
       if url.isEmpty || url.hasPrefix("#") { return nil }
       if Aria2Lines.option(url) != nil, url.count < text.count {
-        throw ListFault("an option of aria2's in lines of URLs; --format aria2 reads it")
+        throw ListFault("this line is an option of aria2. Use --format aria2 to read it")
       }
       return ListEntry(line: line.number, url: String(try ListURL.alone(in: url)))
     }

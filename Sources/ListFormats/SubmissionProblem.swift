@@ -42,28 +42,28 @@ package enum SubmissionProblem: Error, Equatable, CustomStringConvertible {
       "the path '\(SafeText.visible(path))' has a control character"
     case .componentTooLong(let path):
       "the path '\(SafeText.visible(path))' has a component of more than 255 bytes"
-    case .pathTooLong(let bytes): "the path has \(bytes) bytes, more than 4000"
+    case .pathTooLong(let bytes): "the path has \(bytes) bytes, but the maximum is 4000"
     case .reservedPath(let path):
       "the path '\(SafeText.visible(path))' is in .haul, which belongs to the store"
     case .controlCharacterInURL: "the URL has a control character"
     case .urlTooLong(let bytes):
-      "the URL has \(bytes) bytes, and \(SubmissionCheck.longestURL) is the most"
+      "the URL has \(bytes) bytes, but the maximum is \(SubmissionCheck.longestURL)"
     case .userInfoInURL:
-      "the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks"
+      "the URL contains a user name or password, which the database would store. Remove it, and use a credential or a netrc file"
     case .unknownDigest(let digest):
-      "'\(SafeText.visible(digest))' is no digest such as sha-256=… in hexadecimal or base64"
-    case .priority(let priority): "the priority is \(priority), and must be from 0 to 9"
+      "'\(SafeText.visible(digest))' is not a digest such as sha-256=… in hexadecimal or base64"
+    case .priority(let priority): "the priority is \(priority), but must be from 0 to 9"
     case .unknownPolicy(let policy):
-      "if_exists is '\(SafeText.visible(policy))', and must be fail, skip, replace or rename"
+      "if_exists is '\(SafeText.visible(policy))', but must be fail, skip, replace or rename"
     case .mediaType(let type):
-      "expect_type is '\(SafeText.visible(type))', and must be a media type such as application/zip or video/*"
+      "expect_type is '\(SafeText.visible(type))', but must be a media type such as application/zip or video/*"
     case .maxAttempts(let attempts):
-      "max_attempts is \(attempts), and must be from 1 to 1000"
+      "max_attempts is \(attempts), but must be from 1 to 1000"
     case .header(let problem): "\(problem)"
     case .credentialName(let name):
-      "'\(SafeText.visible(name))' is no name of a credential: letters, digits, '.', '_' and '-', at most 63"
+      "'\(SafeText.visible(name))' is not the name of a credential: at most 63 letters, digits, '.', '_' and '-'"
     case .mirrors(let count):
-      "the job has \(count) mirrors, and \(SubmissionCheck.mostMirrors) is the most"
+      "the job has \(count) mirrors, but the maximum is \(SubmissionCheck.mostMirrors)"
     case .mirror(let problem): "a mirror is wrong: \(problem)"
     }
   }

@@ -49,7 +49,7 @@ package enum URLMap {
       case 2: return .line(Line(number: line.number, old: first, new: words[1]))
       default:
         return .problem(
-          line: line.number, "the line is neither one URL nor two, an old one and a new one")
+          line: line.number, "the line must have one URL, or an old and a new URL")
       }
     }
   }

@@ -128,7 +128,7 @@ package final class UpRun: Sendable {
     let lock = try FileDescriptor.directory(location.directory)
     guard lock.lock(exclusive: true) else {
       throw JobQueueError.busy(
-        "'haul up' runs already with the data in \(location.directory)",
+        "'haul up' already runs with the data in \(location.directory)",
         hint: "Add workers to it with 'haul worker --store \(Self.store)=DIR'")
     }
     let (directory, perHost) = try await initialiseStore(pool)

@@ -52,8 +52,7 @@ package struct StandingStoreGone: Error, Equatable, CustomStringConvertible {
   let interrupted: Int
 
   package var description: String {
-    "\(directory) is gone, where files landed until now and where \(interrupted) interrupted "
-      + "\(interrupted == 1 ? "file waits" : "files wait"): bring it back, or begin anew in another directory "
-      + "with --store DIR"
+    "\(directory), the directory of the last run, is missing. It had the parts of \(interrupted) interrupted "
+      + "\(interrupted == 1 ? "file" : "files"). Restore it, or start again in another directory with --store DIR"
   }
 }

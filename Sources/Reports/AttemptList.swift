@@ -52,7 +52,7 @@ extension AttemptRow {
     return switch retry {
     case .host: "not counted: the host was in trouble"
     case .worker: "not counted: the worker was in trouble"
-    case .never, .kept: "not counted: the job was retried later"
+    case .never, .kept: "not counted: Haul retried the job later"
     default: "not counted"
     }
   }

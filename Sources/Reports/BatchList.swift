@@ -70,7 +70,7 @@ extension BatchRow {
   package static let noJobs = "no jobs of its own"
 
   /// What follows from ``noJobs``.
-  package static let whereJobsAre = "what was there already may be in another batch"
+  package static let whereJobsAre = "existing jobs may be in another batch"
 
   /// What an operator has said that keeps jobs of it from starting, or is being carried out; nil where there is nothing.
   @Sendable package static func word(_ row: BatchRow) -> String? {

@@ -62,7 +62,7 @@ package struct BatchReport: Sendable {
     guard tally.failed + tally.cancelled > 0 else { return }
     let state: JobState = tally.failed > 0 ? .failed : .cancelled
     let selector = selector.map { "\($0) --state \(state)" } ?? "--state \(state)"
-    let sentence = "\(tally.failures) For more: haul jobs \(selector)"
+    let sentence = "\(tally.failures) List them with: haul jobs \(selector)"
     if isJudge { throw ExitError(.failed, sentence) }
     display.say("\(label): \(sentence)", as: .error)
   }

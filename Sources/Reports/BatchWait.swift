@@ -45,7 +45,7 @@ package struct BatchWait {
       observe: { [display, label] event in
         guard case .lost = event else { return }
         display.say(
-          "\(label): the connection to the database was lost; waiting for it to come back")
+          "\(label): lost the connection to the database; waiting for it to return")
       })
     do {
       try await wait(session)
@@ -69,9 +69,9 @@ package struct BatchWait {
       let again =
         jobs.others.isEmpty
         ? "\(command) \(jobs.batches.map(shellWord).joined(separator: " "))"
-        : "The same command waits for them again."
+        : "Run the same command to wait again."
       display.finish()
-      display.say("\(label): no longer \(word); the jobs go on. \(again)", as: .error)
+      display.say("\(label): stopped \(word). The jobs continue. \(again)", as: .error)
     }
   }
 

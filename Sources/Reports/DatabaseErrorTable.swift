@@ -64,10 +64,10 @@ package enum DatabaseErrorTable {
 
   /// The end of a sentence.
   package static let adviceForStranger =
-    "run it as a user that this PostgreSQL knows, as with 'runuser -u postgres -- haul …'."
+    "run Haul as a user that this PostgreSQL knows, for example with 'runuser -u postgres -- haul …'."
 
   fileprivate static let stranger =
-    "Name a user that is there with user= in --database, or \(adviceForStranger)"
+    "Name an existing user with user= in --database, or \(adviceForStranger)"
 }
 
 extension DatabaseErrorTable {
@@ -82,66 +82,69 @@ extension DatabaseErrorTable {
 
   /// A code that no row has.
   package static let unexplained = Row(
-    .connected, "any other", cause: "The server refuses what Haul asks.",
-    advice: "'haul check' looks at database, schema and rights.", .configuration)
+    .connected, "any other", cause: "The server refused a statement of Haul.",
+    advice: "Run 'haul check' to check the database, the schema and the permissions.",
+    .configuration)
 
   /// What libpq finds on this machine: there is no code, and waiting does not mend it. (fe-secure-openssl.c, fe-connect.c,
   /// fe-auth.c)
   private static let beforeConnecting = [
     Row(
-      .connecting, "service file", "definition of service", cause: "The service is not there.",
+      .connecting, "service file", "definition of service", cause: "The service does not exist.",
       advice: service, .configuration),
     Row(
-      .connecting, "demands a password", cause: "The server wants a password, and there is none.",
+      .connecting, "demands a password", cause: "The server needs a password, but none was given.",
       advice: "Check --database, HAUL_DATABASE_URL or ~/.pgpass.", .configuration),
     Row(
-      .connecting, "connection string", cause: "The address cannot be read.",
+      .connecting, "connection string", cause: "The connection string is not valid.",
       advice: "Check --database or HAUL_DATABASE_URL.", .configuration),
     Row(
       .connecting, "server does not support SSL",
-      cause: "The address asks for TLS, and the server has none.",
+      cause: "The connection string requires TLS, but the server does not support it.",
       advice:
-        "Set 'ssl = on' and a certificate in its postgresql.conf, or take sslmode=require or verify-full out of the address.",
+        "Set 'ssl = on' and a certificate in the server's postgresql.conf, or remove sslmode=require or verify-full from the connection string.",
       .configuration),
     Row(
       .connecting, "local user with ID … does not exist",
-      cause: "The address names no user, and the system has no name for the user of this process.",
-      advice: "Name the database's user with user= in --database, or in PGUSER.", .configuration),
+      cause:
+        "The connection string names no user, and the system has no name for the user of this process.",
+      advice: "Name the database user with user= in --database, or in PGUSER.", .configuration),
     Row(
-      .connecting, "certificate verify failed", cause: "The server's certificate is not accepted.",
+      .connecting, "certificate verify failed",
+      cause: "This machine does not accept the certificate of the server.",
       advice:
-        "Check that sslrootcert is the authority that signed it, and this machine's clock with 'date': a certificate counts only between its dates.",
+        "Check that sslrootcert is the authority that signed it. Also check the clock of this machine with 'date': a certificate is valid only between its dates.",
       .configuration),
     Row(
       .connecting, "alert bad certificate", "alert certificate expired", "alert unknown ca",
-      cause: "The server does not accept the client's certificate.",
+      cause: "The server does not accept the certificate of the client.",
       advice:
-        "Check that ssl_ca_file of the server has the authority that signed sslcert, the dates of sslcert, and the server's clock.",
+        "Check that ssl_ca_file of the server contains the authority that signed sslcert. Also check the dates of sslcert and the clock of the server.",
       .unavailable),
     Row(
       .connecting, "certificate file … : Permission denied",
       "private key file … : Permission denied", "revocation list … : Permission denied",
-      cause: "This user may not read a file of the address.",
+      cause: "This user may not read a file that the connection string names.",
       advice:
-        "Let this user read it; a key may also be root's and readable by this user's group (chmod 640).",
+        "Let this user read the file. A key may also belong to root and be readable by this user's group (chmod 640).",
       .configuration),
     Row(
       .connecting, "certificate file", "private key file", "revocation list",
       "does not match host name", "invalid port number", "invalid integer value", #"value: ""#,
-      cause: "The address names what cannot be used, or another server.",
+      cause: "The connection string names a file or value that Haul cannot use, or another server.",
       advice: "Check the files and names in --database, HAUL_DATABASE_URL or the service file.",
       .configuration),
   ]
 
   private static let service =
-    "Check the service's name, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf, on Debian in /etc/postgresql-common."
+    "Check the name of the service, ~/.pg_service.conf or the file that PGSERVICEFILE names, and the system's pg_service.conf (on Debian in /etc/postgresql-common)."
 
   /// A pooler answers. (PgBouncer)
   private static let poolers = [
     Row(
       .connecting, "transaction pooling",
       cause:
-        "A pooler gives each transaction another session, and the command needs one of its own.",
+        "A pooler gives each transaction another session, but this command needs a session of its own.",
       advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
       .configuration),
     Row(
@@ -149,94 +152,101 @@ extension DatabaseErrorTable {
       advice: "Use session mode (pool_mode = session), or connect to PostgreSQL itself.",
       .configuration),
     Row(
-      .connecting, "query_wait_timeout", cause: "A pooler had no connection free in time.",
-      advice: "Try again when others have ended, or raise the pooler's default_pool_size.",
+      .connecting, "query_wait_timeout", cause: "The pooler had no free connection in time.",
+      advice:
+        "Try again when other connections have ended, or raise default_pool_size of the pooler.",
       .unavailable),
   ]
 
   /// A server answers, and takes no session.
   private static let whileConnecting = [
     Row(
-      .connecting, "28000", cause: "The local server has no role of this user's name.",
+      .connecting, "28000", cause: "The local server has no role with the name of this user.",
       advice: stranger,
       .configuration),
     Row(
-      .connecting, "28000", cause: "The server does not let this user in from here.",
+      .connecting, "28000", cause: "The server does not let this user connect from here.",
       advice:
-        "Check the user in --database or HAUL_DATABASE_URL, and what pg_hba.conf asks of it: sslmode, sslcert, sslkey.",
+        "Check the user in --database or HAUL_DATABASE_URL, and what pg_hba.conf requires: sslmode, sslcert, sslkey.",
       .configuration),
     Row(
       .connecting, "28", cause: "The password is wrong.",
       advice: "Check user and password in --database, HAUL_DATABASE_URL or ~/.pgpass.",
       .configuration),
     Row(
-      .connecting, "3D000", cause: "There is no such database.",
-      advice: "Check the database's name in --database or HAUL_DATABASE_URL.", .configuration),
+      .connecting, "3D000", cause: "The database does not exist.",
+      advice: "Check the name of the database in --database or HAUL_DATABASE_URL.", .configuration),
     Row(
       .connecting, "42501", cause: "This user may not connect to the database.",
-      advice: "Ask for the right to connect.", .notPermitted),
+      advice: "Ask an administrator for the right to connect.", .notPermitted),
     Row(
       .connecting, "53300",
       cause: "All connections of the server, the role or the database are in use.",
       advice:
-        "Try again when one has ended, or raise max_connections or the CONNECTION LIMIT; 'haul check' counts them.",
+        "Try again when a connection has ended, or raise max_connections or the CONNECTION LIMIT. 'haul check' counts connections.",
       .unavailable),
     Row(
-      .connecting, "57P03", cause: "The server starts, stops or recovers.",
+      .connecting, "57P03", cause: "The server is starting, stopping or recovering.",
       advice: "Try again when it has started.", .unavailable),
   ]
 
   private static let statements = [
     Row(
       .always, "25006",
-      cause: "The server only reads: it is a standby, or default_transaction_read_only is on.",
+      cause: "The server is read-only: it is a standby, or default_transaction_read_only is on.",
       advice:
-        "Name the primary, or all servers as in host=a,b; where the setting is to blame, wait until it is taken back.",
+        "Name the primary, or all servers as in host=a,b. If the setting is the cause, wait until it is off again.",
       .tryAgain),
     Row(
       .connected, "0A000",
       cause:
-        "The server cannot do that: a standby does not know what runs, and servers like PostgreSQL lack parts of it.",
-      advice: "Name the primary, and use PostgreSQL 15 or newer itself.", .configuration),
+        "The server cannot do this. It is a standby, or a server that is only similar to PostgreSQL.",
+      advice: "Name the primary, and use PostgreSQL 15 or newer.", .configuration),
     Row(
-      .connected, "22P05", cause: "The database's encoding lacks a character.",
+      .connected, "22P05", cause: "The encoding of the database lacks a character.",
       advice:
-        "Haul needs UTF8: make another database with 'createdb --encoding UTF8 --template template0 NAME'.",
+        "Haul needs UTF8. Create another database with 'createdb --encoding UTF8 --template template0 NAME'.",
       .configuration),
-    Row(.connected, "22", cause: "A value is refused.", advice: "Nothing was changed.", .badInput),
+    Row(
+      .connected, "22", cause: "The server refused a value.", advice: "Nothing was changed.",
+      .badInput),
     Row(
       .connected, "23", cause: "A value contradicts other data.", advice: "Nothing was changed.",
       .badInput),
     Row(
-      .connected, "42501", cause: "This user may not do that.",
-      advice: "Connect as a user that may, or let an administrator grant it.", .notPermitted),
+      .connected, "42501", cause: "This user may not do this.",
+      advice: "Connect as a user with the right, or ask an administrator to grant it.",
+      .notPermitted),
     Row(
       .connected, "53100", cause: "The disk of the database is full.",
-      advice: "Make room there, and try again.", .tryAgain),
+      advice: "Free some space there, and try again.", .tryAgain),
     Row(
       .connected, "53", cause: "The server lacks memory, connections or another resource.",
-      advice: "Try again later; the server's log says more.", .tryAgain),
+      advice: "Try again later. The log of the server has details.", .tryAgain),
     Row(
-      .connected, "55", cause: "Somebody else holds what is needed, such as a dump.",
-      advice: "Try again when that has ended.", .tryAgain),
+      .connected, "55",
+      cause: "Another session, such as a dump, holds a lock that this command needs.",
+      advice: "Try again when the other session has ended.", .tryAgain),
     Row(
       .connected, "57014",
-      cause: "The statement was cancelled, by an administrator or by the time-out of a pooler.",
-      advice: "Connect to PostgreSQL itself and not to a pooler, and try again.", .tryAgain),
-    Row(.connected, "57", cause: "The server ends its sessions.", advice: "Try again.", .tryAgain),
+      cause: "An administrator or the timeout of a pooler cancelled the statement.",
+      advice: "Connect to PostgreSQL itself, not to a pooler, and try again.", .tryAgain),
+    Row(
+      .connected, "57", cause: "The server is ending its sessions.", advice: "Try again.", .tryAgain
+    ),
     Row(.connected, "08", cause: "The connection failed.", advice: "Try again.", .tryAgain),
     Row(
-      .connected, "40", cause: "Another session was in the way.", advice: "Try again.", .tryAgain),
+      .connected, "40", cause: "Another session got in the way.", advice: "Try again.", .tryAgain),
     Row(
       .connected, "58", cause: "The server could not read or write a file.",
-      advice: "Look at the server's log.",
+      advice: "Read the log of the server.",
       .inputOutput),
     Row(
-      .connected, "XX", cause: "The server found a fault of its own or damaged data.",
-      advice: "Look at the server's log.", .inputOutput),
+      .connected, "XX", cause: "The server found an internal error or damaged data.",
+      advice: "Read the log of the server.", .inputOutput),
     Row(
       .connected, "3F000", "42P01", "42703", "42704", "42883", "HA",
-      cause: "The schema is not the one that this program needs.",
-      advice: "Run 'haul migrate' with the newest haul in use.", .configuration),
+      cause: "The schema does not fit this program.",
+      advice: "Run 'haul migrate' with the newest Haul version in use.", .configuration),
   ]
 }

@@ -39,25 +39,26 @@ package enum ErrorTable {
       word: .silent,
       explanation: .init(
         .host,
-        "The host kept silent: several transfers in a row waited for their first byte in vain.",
-        "Check that the host is up, and that the worker's machine reaches it.")),
+        "The host did not answer: several transfers in a row waited for their first byte without success.",
+        "Check that the host is up, and that the worker's machine can reach it.")),
     Row(
       word: .hostUnreachable,
       explanation: .init(
         .kept,
-        "The host was in trouble for longer than a job waits for one: a day, half a minute in 'haul get'.",
-        "Check the host; then 'haul retry', or the same 'haul get' again.")),
+        "The host was in trouble for longer than jobs wait: one day, or half a minute in 'haul get'.",
+        "Check the host, then run 'haul retry' or the same 'haul get' again.")),
     Row(
       word: .rescuedTooOften,
       explanation: .init(
-        .kept, "Worker after worker died while it had the job.",
-        "Look into the workers' logs before 'haul retry'.")),
+        .kept, "Several workers died one after the other while they ran the job.",
+        "Read the logs of these workers, then run 'haul retry'.")),
     Row(
       word: .internal,
       explanation: .init(
         .never,
-        "The job's data raise an error in the database, which has set the job aside so that others go on.",
-        "Read the message, and submit the job with other data. Tell Haul's developers.")),
+        "The data of the job cause an error in the database. The database set the job aside so that other jobs continue.",
+        "Read the message, and submit the job with other data. Report this to the Haul developers.")
+    ),
   ]
 
   /// What to do about an error class; nil for a class that this program does not know.
@@ -72,169 +73,176 @@ extension ErrorTable {
     switch errorClass {
     case .dns:
       .init(
-        errorClass.retry, "The host's name could not be resolved.",
+        errorClass.retry, "Haul could not resolve the name of the host.",
         "Check the name in the URL, and the name server of the worker's machine.")
     case .connect:
       .init(
-        errorClass.retry, "No connection could be made, or it was refused.",
-        "Check that the host is up, and that the worker's machine reaches it.")
+        errorClass.retry, "Haul could not connect to the host, or the host refused the connection.",
+        "Check that the host is up, and that the worker's machine can reach it.")
     case .tls:
       .init(
         errorClass.retry,
-        "The TLS or SSH handshake, or the check of the certificate or host key, failed.",
-        "Check the host's certificate, and the clock and the CA certificates of the worker's machine; of sftp, the file of --known-hosts."
+        "The TLS or SSH handshake failed, or the certificate or host key is not valid.",
+        "Check the certificate of the host, and the clock and CA certificates of the worker's machine. For sftp, check the file of --known-hosts."
       )
     case .timeout:
       .init(
-        errorClass.retry, "No answer, or too few bytes a second, for too long.",
-        "Look at the host and the way to it; then 'haul retry'.")
+        errorClass.retry,
+        "The server did not answer, or sent too few bytes per second, for too long.",
+        "Check the host and the network, then run 'haul retry'.")
     case .interrupted:
       .init(
-        errorClass.retry, "The connection broke, or the body ended early, again and again.",
-        "Look at the host and the way to it; then 'haul retry'.")
+        errorClass.retry, "The connection broke, or the response ended early, several times.",
+        "Check the host and the network, then run 'haul retry'.")
     case .http403:
       .init(
-        errorClass.retry, "403: the server does not give this file to the worker.",
-        "If the URL has expired, give the job another with 'haul replace-url'; if a log-in is wanted, look at the job's credential, then 'haul retry'."
+        errorClass.retry, "403: the server does not let the worker have this file.",
+        "If the URL has expired, use 'haul replace-url'; if the server needs a login, check the job's credential, then run 'haul retry'."
       )
     case .http404:
       .init(
-        errorClass.retry, "404: the server has no such file.",
-        "Open the URL in a browser, and submit the right one.")
+        errorClass.retry, "404: the server does not have this file.",
+        "Open the URL in a browser, and submit the correct URL.")
     case .http410:
       .init(
         errorClass.retry, "410: the server no longer has the file.",
-        "Look for another source of the file, and submit that.")
+        "Find another source of the file, and submit its URL.")
     case .http4xx:
       .init(
-        errorClass.retry, "Another 4xx answer: the server does not give this file.",
-        "Open the URL in a browser, and submit the right one; where a log-in is wanted, look at the job's credential, then 'haul retry'."
+        errorClass.retry, "Another 4xx answer: the server refuses to send this file.",
+        "Open the URL in a browser, and submit the correct URL; if the server needs a login, check the job's credential, then run 'haul retry'."
       )
     case .http5xx:
       .init(
         errorClass.retry,
-        "A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot give this file now.",
-        "Wait, or ask whoever runs the server; then 'haul retry'.")
+        "A 5xx answer, 202, 408, 425, or another 4xx with Retry-After: the server cannot send this file now.",
+        "Wait, or ask the operator of the server, then run 'haul retry'.")
     case .noFile:
       .init(
-        errorClass.retry, "The FTP or SFTP server has no such file, or does not give it.",
-        "Compare the URL with what the server lists, and submit the right one.")
+        errorClass.retry, "The FTP or SFTP server does not have this file, or refuses to send it.",
+        "Compare the URL with the file list of the server, and submit the correct URL.")
     case .rateLimited:
       .init(
         errorClass.retry,
-        "429, or 403 or 503 with Retry-After or no requests left, or 421 in FTP: the host asks for less.",
+        "429, or 403 or 503 with Retry-After or no requests left, or 421 in FTP: the host asks for fewer requests.",
         "Wait, or lower the host's cap with 'haul host set HOST --cap N'.")
     case .protocol:
       .init(
-        errorClass.retry, "The answer breaks HTTP.",
-        "Ask whoever runs the server or a proxy in between; then 'haul retry'.")
+        errorClass.retry, "The answer violates HTTP.",
+        "Ask the operator of the server or of a proxy on the way, then run 'haul retry'.")
     case .range:
       .init(
         errorClass.retry,
-        "The body ended early, and the server cannot be asked for the rest of it.",
-        "Look at the way to the host: the file has to come in one piece.")
+        "The response ended early, and the server does not support requests for the rest.",
+        "Check the network to the host: the file must arrive in one response.")
     case .sourceChanged:
       .init(
-        errorClass.retry, "The source was another one each time it was read.",
-        "Wait until it is no longer written to; then 'haul retry'.")
+        errorClass.retry, "The source changed between attempts, every time.",
+        "Wait until nobody writes to the source, then run 'haul retry'.")
     case .suspectPage:
       .init(
         errorClass.retry,
-        "What came looks like an error page or a log-in form, and not like the file that is there.",
-        "Open the URL in a browser; the message shows what came. Once the file is back, 'haul retry'."
+        "The response looks like an error page or a login form, not like the existing file.",
+        "Read the message, and open the URL in a browser. When the file is back, run 'haul retry'."
       )
     case .digest:
       .init(
-        errorClass.retry, "The file does not have the digest that it should have.",
-        "Compare the digest in the message with what the source publishes.")
+        errorClass.retry, "The file does not have the expected digest.",
+        "Compare the digest in the message with the one that the source publishes.")
     case .length:
       .init(
-        errorClass.retry, "The file does not have the length that it should have.",
-        "Compare the length in the message with what the source publishes; submit it with that, or with none."
+        errorClass.retry, "The file does not have the expected length.",
+        "Compare the length in the message with the one that the source publishes. Submit the file with the correct length, or without one."
       )
     case .tooLarge:
       .init(
         errorClass.retry, "The file is larger than --max-bytes allows.",
-        "Submit it with a larger --max-bytes.")
+        "Submit the file with a larger --max-bytes.")
     case .unverifiedLength:
       .init(
-        errorClass.retry, "The server gives no length, and nothing else proved the file whole.",
-        "Give its --checksum, or take what comes with --accept-unverified-length.")
+        errorClass.retry,
+        "The server sent no length, and nothing else confirms that the file is complete.",
+        "Submit the file with --checksum, or with --accept-unverified-length.")
     case .blockedAddress:
       .init(
         errorClass.retry,
         "The host's address is private, loopback or link-local, and the worker may not connect to it.",
-        "If you trust it, start the worker with the --allow-net of the message; then 'haul retry'.")
+        "If you trust the host, start the worker with the --allow-net of the message, then run 'haul retry'."
+      )
     case .blockedURL:
       .init(
         errorClass.retry,
-        "The URL or a redirect cannot be read, has a scheme that the worker does not allow, names a directory or holds credentials; or a header of the job's may not be sent.",
-        "Submit another URL, or other headers; for ftp and sftp start the worker with --allow-scheme, then 'haul retry'."
+        "The URL or a redirect is not valid, has a scheme that the worker does not allow, names a directory or contains credentials. Or Haul may not send a header of the job.",
+        "Submit another URL, or other headers; for ftp and sftp start the worker with --allow-scheme, then run 'haul retry'."
       )
     case .blockedCredential:
       .init(
         errorClass.retry,
-        "The credential that the job names is not for the origin of its URL, as the worker knows it.",
-        "Submit it with another --credential, or add the origin to the credential's file; then 'haul retry'."
+        "The worker's credential of that name is not for the origin of the URL.",
+        "Submit the job with another --credential, or add the origin to the file of the credential, then run 'haul retry'."
       )
     case .credential:
       .init(
         errorClass.retry,
-        "The worker has no credential of the name that the job says, or cannot use it; or an FTP or SFTP server refuses the log-in.",
-        "Put it into the directory of 'haul worker --credentials', or mend what the message says of it; the job then goes on by itself."
+        "The worker does not have the job's credential or cannot use it. Or an FTP or SFTP server refuses the login.",
+        "Put the credential into the directory of 'haul worker --credentials', or repair what the message names. The job then continues by itself."
       )
     case .noCredential:
       .init(
         errorClass.retry,
-        "An FTP or SFTP server wants a user, the job names no credential, and the worker's netrc file does not have the host.",
-        "Submit it once more with --credential and --on-duplicate replace, or add the host to the file of --netrc; then 'haul retry'."
+        "An FTP or SFTP server needs a user, but the job names no credential, and the worker's netrc file has no entry for the host.",
+        "Submit the job again with --credential and --on-duplicate replace, or add the host to the file of --netrc, then run 'haul retry'."
       )
     case .proxy:
       .init(
         errorClass.retry,
-        "The worker's proxy does not answer, or refuses; or a network on the way wants a log-in (511).",
-        "Look at the proxy, and at the worker's --proxy and --netrc; the job then goes on by itself."
+        "The worker's proxy does not answer or refuses the connection. Or a network on the way needs a login (511).",
+        "Check the proxy, and the worker's --proxy and --netrc. The job then continues by itself."
       )
     case .redirects:
       .init(
-        errorClass.retry, "The server redirects again and again.",
-        "Open the URL in a browser, and submit where it ends.")
+        errorClass.retry, "The server redirects too many times.",
+        "Open the URL in a browser, and submit the final URL.")
     case .exists:
       .init(
-        errorClass.retry, "A file stands under the final name.",
-        "Move it away and retry the job, or retry it with --if-exists skip, replace or rename.")
+        errorClass.retry, "A file with the final name exists.",
+        "Move the file away and retry the job, or retry it with --if-exists skip, replace or rename."
+      )
     case .pathConflict:
       .init(
         errorClass.retry,
-        "A directory stands where the file should be, or a file where a directory should be.",
-        "Submit it with another --out, or move away what is there.")
+        "A directory exists at the path of the file, or a file exists at the path of a directory.",
+        "Submit the file with another --out, or move away what is in the way.")
     case .diskFull:
       .init(
-        errorClass.retry, "The file system of the store is full, or a quota is.",
-        "Make room or give the store more space. A worker waits for that by itself; what had failed before, 'haul retry'."
+        errorClass.retry, "The file system of the store is full, or a quota is used up.",
+        "Free some space, or give the store more space. Workers wait for it by themselves. Use 'haul retry' for jobs that failed before."
       )
     case .io:
       .init(
         errorClass.retry, "Reading or writing a local file failed.",
-        "Look at the store's file system and its mount. A worker waits for them; what had failed before, 'haul retry'."
+        "Check the file system of the store and its mount. Workers wait for them. Use 'haul retry' for jobs that failed before."
       )
     case .notPermitted:
       .init(
         errorClass.retry,
-        "The worker's user may not write in the directory of the file, or its file system is read-only.",
-        "Give the directory that the message names to the user that workers run as, then 'haul retry'."
+        "The worker's user may not write to the directory of the file, or the file system is read-only.",
+        "Give the user of the workers write permission for the directory in the message, then run 'haul retry'."
       )
     case .openFiles:
       .init(
-        errorClass.retry, "The worker's process, or its machine, has as many files open as it may.",
-        "Raise the limit (LimitNOFILE= of its systemd unit, 'ulimit -n'), or lower --concurrency. A worker waits for that."
+        errorClass.retry,
+        "The worker's process or its machine has reached the limit of open files.",
+        "Raise the limit (LimitNOFILE= of the systemd unit, 'ulimit -n'), or lower --concurrency. Workers wait for this."
       )
     case .rejected:
       .init(
-        errorClass.retry, "A program that uses the library refused the response; never a worker.",
-        "Look at the check of that program.")
+        errorClass.retry,
+        "A program that uses the library refused the response. Workers never do this.",
+        "Look at the check in that program.")
     case .cancelled:
-      .init(errorClass.retry, "Somebody cancelled it.", "'haul retry' queues it again.")
+      .init(
+        errorClass.retry, "A user cancelled the job.", "Use 'haul retry' to queue the job again.")
     }
   }
 }

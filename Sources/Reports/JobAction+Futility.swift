@@ -10,7 +10,7 @@ extension JobAction {
   /// to do instead where there is something.
   /// `isCut`: there may be more jobs than these, the newest.
   package func futility(_ states: [JobState], isCut: Bool = false) -> String {
-    if states.isEmpty { return "no job to \(rawValue): none is as the selectors say" }
+    if states.isEmpty { return "no job to \(rawValue): no job matches the selectors" }
     let counts = Dictionary(states.map { ($0, 1) }, uniquingKeysWith: +)
       .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
     // A number alone would be taken for an id.
@@ -28,9 +28,9 @@ extension JobAction {
   private func alternative(to state: JobState) -> String? {
     switch (self, state) {
     case (.retry, .completed):
-      "to fetch a file anew, remove it and name the job to 'haul verify --requeue'"
-    case (.retry, .paused): "'haul resume' lets it go on"
-    case (.resume, .failed), (.resume, .cancelled): "'haul retry' queues it again"
+      "to download the file again, delete it and run 'haul verify --requeue' with the job's id"
+    case (.retry, .paused): "use 'haul resume' to resume it"
+    case (.resume, .failed), (.resume, .cancelled): "use 'haul retry' to queue it again"
     default: nil
     }
   }

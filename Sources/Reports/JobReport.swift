@@ -12,7 +12,7 @@ package struct JobReport: Sendable {
   private let obstacle: Obstacle?
 
   private static let inPart = """
-    A worker that mounts the directory of its part file goes on with it; five minutes after it was left any other begins anew.
+    A worker that mounts the directory of the part file continues the download. After five minutes any other worker starts it again.
     """
 
   /// A report as given.

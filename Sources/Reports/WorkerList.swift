@@ -70,6 +70,6 @@ extension [WorkerRow] {
     }
     guard worker.running > 0, !canTake else { return nil }
     return
-      "no other live worker has a store and a queue of \(worker.name); its jobs wait until one starts"
+      "no other live worker has a store and a queue of \(worker.name). Its jobs wait until one starts"
   }
 }

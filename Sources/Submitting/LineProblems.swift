@@ -24,8 +24,8 @@ package final class LineProblems: Sendable {
     var text: String {
       switch others {
       case 0: place + reason
-      case 1: "\(place)\(reason) 1 more is wrong in the same way."
-      default: "\(place)\(reason) \(others) more are wrong in the same way."
+      case 1: "\(place)\(reason) 1 more line has the same problem."
+      default: "\(place)\(reason) \(others) more lines have the same problem."
       }
     }
   }
@@ -81,7 +81,7 @@ package final class LineProblems: Sendable {
   package func listLeftOut(on display: ProgressDisplay, label: String) {
     guard count > 0 else { return }
     list(on: display)
-    display.say("\(label): \(counted(count, "line")) left out", as: .error)
+    display.say("\(label): skipped \(counted(count, "line"))", as: .error)
   }
 
   /// What ends a command that needs every line: of a single problem all there is to say, several are listed first. nil
@@ -96,7 +96,7 @@ package final class LineProblems: Sendable {
     list(on: display)
     return ExitError(
       .badInput,
-      "\(counted(state.count, "line")) are wrong. \(nothing)\(isList ? " --skip-bad leaves them out." : "")"
+      "\(counted(state.count, "line")) are wrong. \(nothing)\(isList ? " Use --skip-bad to skip them." : "")"
     )
   }
 }

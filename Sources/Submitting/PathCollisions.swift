@@ -73,13 +73,13 @@ struct PathCollisions {
     var found: [(lines: [Int], reason: String)] = []
     if let (line, other) = doubles.first {
       found.append(
-        (doubles.map(\.line.line), "\(word) \(other.line) would become \"\(line.path)\" too."))
+        (doubles.map(\.line.line), "\(word) \(other.line) has the same path \"\(line.path)\"."))
     }
     if let (_, other) = below.first {
       found.append(
         (
           below.map(\.line.line),
-          "the file of \(word) \(other.line), \"\(other.path)\", would be a directory of this one's."
+          "this path needs a directory \"\(other.path)\", which is the file of \(word) \(other.line)."
         ))
     }
     return found

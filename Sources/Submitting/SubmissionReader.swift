@@ -85,7 +85,7 @@ package struct SubmissionReader {
       display.say("\(label): no URL in \(pieces.list.name)")
     } else if skipsWrong {
       pieces.problems.list(on: display)
-      throw ExitError(.badInput, "no line of \(pieces.list.name) is right. \(nothing)")
+      throw ExitError(.badInput, "no line of \(pieces.list.name) is correct. \(nothing)")
     }
   }
 
@@ -125,9 +125,9 @@ package struct SubmissionReader {
     let lines = numbersDoubleNames ? paths.numbered(lines) : paths.distinct(lines)
     let wayOut =
       switch naming {
-      case .tree: "A list in JSON lines can give it another path."
+      case .tree: "To give it another path, use a list in JSON lines."
       case .flat:
-        "With --tree each keeps its host and directories, and with --rename it gets a number."
+        "Use --tree to keep hosts and directories, or --rename to add numbers."
       }
     for (collisions, reason) in paths.collisions(word) {
       guard let first = collisions.first else { continue }
@@ -158,13 +158,13 @@ package struct SubmissionReader {
     if !entry.url.contains(":") {
       let others = schemes.subtracting(WebURL.webSchemes).sorted()
       let beginnings = (["https", "http"] + others).map { "\($0)://" }
-      return "'\(text)' is no URL: one begins with \(OneOf.listed(beginnings))."
+      return "'\(text)' is not a URL. A URL begins with \(OneOf.listed(beginnings))."
     }
     let known = try? WebURL(entry.url, schemes: WebURL.knownSchemes)
     if let known, !schemes.contains(known.scheme) {
-      return "\(message) With --allow-scheme \(known.scheme) it may be. It reads '\(text)'."
+      return "\(message) Use --allow-scheme \(known.scheme) to allow it. The URL is '\(text)'."
     }
-    return "\(message) It reads '\(text)'."
+    return "\(message) The URL is '\(text)'."
   }
 
   /// What was meant by a text that lacks `https://` alone; nil for any other.
@@ -212,7 +212,7 @@ package struct SubmissionReader {
       } catch {
         let sentence = describe(error)
         let reason = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
-        throw SubmissionProblem.mirror("\(reason). It reads '\(Self.shown(text))'")
+        throw SubmissionProblem.mirror("\(reason). It is '\(Self.shown(text))'")
       }
     }
     let mirrors = Array(texts.dropFirst())

@@ -18,10 +18,10 @@ package final class SubmitProgress: Sendable {
     switch step {
     case .staged(let lines):
       display.show("\(counted(lines, "line")) read\(rate(lines, isStaging: true))")
-    case .checking: display.show("comparing the lines with each other and with what is there")
+    case .checking: display.show("comparing the lines with each other and with existing jobs")
     case .waiting(let lines):
       display.show(
-        "waiting until \(counted(lines, "running job")) \(lines == 1 ? "stops" : "stop"), to be replaced"
+        "waiting for \(counted(lines, "running job")) to stop before replacing \(lines == 1 ? "it" : "them")"
       )
     case .submitted(let lines, of: let all):
       let rate = rate(lines, isStaging: false)

@@ -24,11 +24,11 @@ package struct URLReplacement {
       if let rival { return "line \(rival) gives the same job another URL." }
       if isAmbiguous {
         return
-          "several jobs have this URL with other queries; write the old URL and a blank before it."
+          "several jobs have this URL with other queries. Write the old URL and a space before it."
       }
       return isWanted
         ? nil
-        : "no job of the batch that is not done has this URL with another query, or the old URL."
+        : "no unfinished job of the batch has the old URL, or this URL with another query."
     }
   }
 

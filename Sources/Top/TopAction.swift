@@ -86,14 +86,15 @@ package struct TopAction: Sendable, Equatable {
   package static func meaning(of verb: Verb, for subject: TopSubject) -> Meaning {
     switch (verb, subject) {
     case (.drain, .worker): .action(Self(verb: verb, subject: subject))
-    case (.drain, _): .hint("d drains a worker: press 4 and choose one")
-    case (_, .worker): .hint("workers can only be drained: d")
+    case (.drain, _): .hint("d drains a worker. Press 4 and choose one")
+    case (_, .worker): .hint("Workers can only be drained (d).")
     case (_, .job(let job)):
       refusal(of: verb, job).map(Meaning.hint) ?? .action(Self(verb: verb, subject: subject))
-    case (.sooner, _), (.later, _): .hint("+ and - are for jobs: press 7 and choose one")
-    case (.verify, _): .hint("v verifies the file of a completed job: press 7 and choose one")
+    case (.sooner, _), (.later, _):
+      .hint("+ and - change the priority of a job. Press 7 and choose one")
+    case (.verify, _): .hint("v verifies the file of a completed job. Press 7 and choose one")
     case (.retry, _): .action(Self(verb: verb, subject: subject))
-    case (_, .failures): .hint("jobs that have failed can only be retried: r")
+    case (_, .failures): .hint("Failed jobs can only be retried (r).")
     default: .action(Self(verb: verb, subject: subject))
     }
   }
@@ -105,7 +106,7 @@ package struct TopAction: Sendable, Equatable {
     let words = states.map(\.rawValue)
     let list = [words.dropLast().joined(separator: ", "), words.last ?? ""]
       .filter { !$0.isEmpty }.joined(separator: " and ")
-    return "job \(job.id) is \(state); \(verb.rawValue) is for \(list) jobs"
+    return "job \(job.id) is \(state), but \(verb.rawValue) works only on \(list) jobs"
   }
 
   /// What is asked before, where something is destroyed or handed over; nil where it is done at once.
@@ -149,10 +150,10 @@ package struct TopAction: Sendable, Equatable {
       settings.paused = verb == .pause
       try await queue.setQueue(name, settings)
       return verb == .pause
-        ? "queue \(name) is paused; what runs runs on" : "queue \(name) goes on"
+        ? "queue \(name) is paused; running jobs continue" : "queue \(name) is resumed"
     case (.pause, .host(let name)):
       try await queue.blockHost(name, for: nil)
-      return "\(name): nothing starts until it is unblocked"
+      return "\(name): blocked until you unblock it"
     case (.resume, .host(let name)):
       try await queue.unblockHost(name)
       return "\(name) is unblocked"
@@ -164,16 +165,16 @@ package struct TopAction: Sendable, Equatable {
   /// Moves a job by one priority from the one that it has by now.
   private func prioritize(_ queue: JobQueue) async throws -> String {
     guard let selector = subject.jobs, let row = try await queue.jobs(selector, limit: 1).first
-    else { return "\(subject.name): no job to prioritize is there" }
+    else { return "\(subject.name): no job to prioritize" }
     let priority = min(max(row.priority + (verb == .sooner ? -1 : 1), 0), 9)
     if priority == row.priority {
       return
-        "job \(row.job) has priority \(priority) already, the \(priority == 0 ? "first" : "last")"
+        "job \(row.job) already has priority \(priority), the \(priority == 0 ? "highest" : "lowest")"
     }
     let count = try await queue.prioritize(selector, to: priority)
     return count == 0
       ? "job \(row.job) is \(row.state?.rawValue ?? "unknown"); nothing was done"
-      : "job \(row.job) has priority \(priority); 0 is the first, 9 the last"
+      : "job \(row.job) has priority \(priority) (0 is first, 9 is last)"
   }
 
   private func control(_ queue: JobQueue, _ onStep: (Int) -> Void) async throws -> String {
@@ -186,9 +187,9 @@ package struct TopAction: Sendable, Equatable {
       let states = try await queue.jobs(selector, limit: JobAction.looked)
         .compactMap(\.state)
       return states.isEmpty
-        ? "\(subject.name): no job to \(action.rawValue) is there"
+        ? "\(subject.name): no job to \(action.rawValue)"
         : action.futility(states, isCut: states.count == JobAction.looked)
-    case (.pause, .job(let job)): return "job \(job.id) is paused; u in list 7 lets it go on"
+    case (.pause, .job(let job)): return "job \(job.id) is paused; press u in list 7 to resume it"
     default: return "\(counted(count, "job")) \(participle)"
     }
   }

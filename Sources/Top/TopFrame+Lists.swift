@@ -84,13 +84,13 @@ extension TopFrame {
     if let trouble = list.trouble { return trouble }
     guard list.readAt != nil else { return "Reading." }
     if model.pane == .jobs, let older = model.older, list.rows.isEmpty {
-      return "No job down to \(older) matches; > looks at older ones, Esc shows all."
+      return "No job down to \(older) matches. Press > for older jobs, Esc for all."
     }
     if model.pane == .jobs && !model.search.isAll && list.rows.isEmpty {
-      return "No job matches; Esc shows all."
+      return "No job matches. Press Esc to show all."
     }
     return list.rows.isEmpty
-      ? model.pane.emptiness : "No row contains the filter; Esc takes it away."
+      ? model.pane.emptiness : "No row contains the filter text. Press Esc to remove the filter."
   }
 
   /// The keys, those first that do something to the row under the cursor.

@@ -24,7 +24,7 @@ package struct TopFrame {
   package var lines: [StyledLine] {
     if layout.isTooSmall {
       let least = TopLayout.least
-      let text = "too small: \(least.columns) x \(least.rows) is the least; q quits"
+      let text = "too small: needs \(least.columns) x \(least.rows); q quits"
       return DisplayWidth.wrapped(text, to: width).map { StyledLine($0) }
     }
     let top = [title, figures.truncated(to: width)] + sparkline + [tabs]
@@ -73,7 +73,7 @@ package struct TopFrame {
   private var state: StyledLine {
     if let outage = model.outage {
       let age = HumanFormat.age(outage.since.duration(to: now))
-      return StyledLine("connection lost \(age) ago, trying again", .red)
+      return StyledLine("connection lost \(age) ago, retrying", .red)
     }
     guard let figures = model.figures, let readAt = model.figuresAt else {
       return StyledLine("connecting", .dim)
@@ -208,9 +208,9 @@ package struct TopFrame {
       var line = StyledLine("Filter: ", .bold)
       line.append(model.list.filter)
       line.append(hasUnicode ? "▏" : "_", .bold)
-      line.append("  Enter keeps it, Esc takes it back", .dim)
+      line.append("  Enter keeps it, Esc cancels", .dim)
       return line
-    case .help: return StyledLine("any key goes back", .dim)
+    case .help: return StyledLine("press any key to go back", .dim)
     case .list: return message ?? hints
     }
   }

@@ -67,7 +67,7 @@ extension TopModel {
       // Where the next page begins is not known yet.
       if list.readAt == nil { return nil }
       guard let older else {
-        message = Message(text: "there are no older jobs", style: .dim)
+        message = Message(text: "no older jobs", style: .dim)
         return nil
       }
       return look { $0.goOn(before: older) }

@@ -214,7 +214,8 @@ package struct TopModel: Sendable {
   mutating func quit() -> Request? {
     if current == nil || isLeaving { return .quit }
     isLeaving = true
-    message = Message(text: "\(message?.text ?? ""); q again leaves it half done", style: .yellow)
+    message = Message(
+      text: "\(message?.text ?? ""). Press q again to quit before it is finished", style: .yellow)
     return nil
   }
 
@@ -233,12 +234,12 @@ package struct TopModel: Sendable {
       return nil
     }
     guard let subject = detail?.subject ?? list.selected?.subject else {
-      message = Message(text: "no row is chosen", style: .yellow)
+      message = Message(text: "no row is selected", style: .yellow)
       return nil
     }
     if verb.isDestructive, detail == nil, !list.isSettled(at: now) {
       message = Message(
-        text: "this row has just changed; press \(letter) again if you mean it", style: .yellow)
+        text: "this row has just changed. Press \(letter) again to confirm", style: .yellow)
       return nil
     }
     switch TopAction.meaning(of: verb, for: subject) {
@@ -247,7 +248,7 @@ package struct TopModel: Sendable {
       return nil
     case .action(let action) where since.map { !action.role.isHeld($0.may) } == true:
       let prefix = since?.may.prefix ?? RolePrefix.usual
-      message = Message(text: "this needs the role \(action.role.name(prefix))", style: .red)
+      message = Message(text: "this action needs the role \(action.role.name(prefix))", style: .red)
       return nil
     case .action(let action) where action.question == nil: return begin(action)
     case .action(let action):
@@ -258,7 +259,7 @@ package struct TopModel: Sendable {
 
   private mutating func begin(_ action: TopAction) -> Request {
     current = action
-    message = Message(text: "\(action.subject.name): under way")
+    message = Message(text: "\(action.subject.name): in progress")
     return .perform(action)
   }
 

@@ -21,13 +21,13 @@ package enum TopPane: Int, CaseIterable, Sendable {
   /// What stands where there is no row.
   package var emptiness: String {
     switch self {
-    case .running: "Nothing runs."
-    case .queues: "There is no queue."
-    case .hosts: "No job has named a host yet."
+    case .running: "No job is running."
+    case .queues: "No queues."
+    case .hosts: "No hosts yet."
     case .workers: "No worker is running."
-    case .batches: "There is no batch."
-    case .failures: "No job has failed that was not queued again."
-    case .jobs: "There is no job."
+    case .batches: "No batches."
+    case .failures: "No failed jobs."
+    case .jobs: "No jobs."
     }
   }
 

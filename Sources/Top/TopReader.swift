@@ -302,7 +302,7 @@ package final class TopReader: Sendable {
     do {
       return try await session.withConnection { try await body(JobQueue($0)) }
     } catch PostgresError.timedOut {
-      tell(.trouble(pane, "the database takes longer than \(Self.patience.argument) to say this"))
+      tell(.trouble(pane, "the database did not answer within \(Self.patience.argument)"))
     } catch let error as PostgresError where error.isTransient {
       return nil
     } catch let error as JobQueueError {

@@ -18,7 +18,7 @@ extension QueueRow {
     Self.table.row(
       self, .queue(queue),
       detail: [
-        "queue \(queue)", paused ? "paused: nothing starts" : nil,
+        "queue \(queue)", paused ? "paused: no job starts" : nil,
         workers == 0 ? "no live worker serves it" : nil,
         interrupted > 0 ? "\(interrupted) interrupted" : nil, held > 0 ? "\(held) held" : nil,
         Self.settings(self),
@@ -51,7 +51,7 @@ extension HostRow {
       detail: [
         host, Self.block(self) ?? whyIdle.flatMap(IdleReason.init)?.meaning,
         whyIdle == nil && waiting
-          ? "not the host keeps its jobs waiting: 'haul job ID' says of each what does" : nil,
+          ? "the host does not block its jobs. Run 'haul job ID' to see what does" : nil,
       ])
   }
 }

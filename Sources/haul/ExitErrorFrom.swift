@@ -25,7 +25,7 @@ extension ExitError {
     case let error as ExitError: self = error
     case let error as JobQueueError: self.init(error, unknownName)
     case let error as PostgresError where error.sqlState == .uniqueViolation:
-      self.init(.badInput, "that name is taken already; nothing was changed.")
+      self.init(.badInput, "that name exists already. Nothing was changed.")
     case let error as RefusedStatement:
       self.init(lacking: role, prefix: error.prefix, because: error.refusal)
     case let error as PostgresError where error.isRefusedStatement:
@@ -49,12 +49,12 @@ extension ExitError {
     case let error as TransferError: self.init(error)
     case let error as SystemError:
       self.init(.inputOutput, "\(error).")
-    case is CancellationError: self.init(.tryAgain, "stopped before it was done.")
+    case is CancellationError: self.init(.tryAgain, "stopped before it was finished.")
     case is DecodingError:
       self.init(
         .configuration,
-        "the database answers what this program does not understand: run 'haul migrate', or use the "
-          + "haul that last migrated it.")
+        "this program does not understand the answer of the database. Run 'haul migrate', or use the Haul version "
+          + "that last migrated it.")
     default: self.init(.tryAgain, "\(error)")
     }
   }
@@ -80,9 +80,9 @@ extension ExitError {
       }
     var sentence = Self.sentence("\(error)")
     if case .rolesTaken = error {
-      sentence += " Give this pool roles of its own with --role-prefix NAME."
+      sentence += " Use --role-prefix NAME to give this pool roles of its own."
     }
-    if error == .functionsTooNew { sentence += " --force replaces them with older ones." }
+    if error == .functionsTooNew { sentence += " Use --force to replace them with older ones." }
     if case .noSuchName(_, _, let others?) = error,
       let near = Suggestion.nearest(to: others.given, among: others.names)
     {
@@ -116,15 +116,15 @@ extension ExitError {
   /// The user lacks what `role` has in a pool whose roles begin with `prefix`; what nobody's role is enough for is told with
   /// the server's `refusal`.
   init(lacking role: PoolRole?, prefix: String, because refusal: PostgresError? = nil) {
-    let advice = "Connect as a user that has it, or let an administrator grant it."
+    let advice = "Connect as a user that has this role, or ask an administrator to grant it."
     if let role {
-      self.init(.notPermitted, "this needs the role \(role.name(prefix)). \(advice)")
+      self.init(.notPermitted, "this command needs the role \(role.name(prefix)). \(advice)")
       return
     }
     let reason = refusal.map { "\($0): " } ?? ""
     self.init(
       .notPermitted,
-      "\(reason)this needs a user that may create roles and schemas or, where Haul's roles exist, a member of \(PoolRole.admin.name(prefix)), which must own the schema haul and what is in it. Their creator can grant it."
+      "\(reason)this command needs a user that may create roles and schemas. If Haul's roles exist, it needs a member of \(PoolRole.admin.name(prefix)), and this role must own the schema haul and its objects. The creator of the roles can grant it."
     )
   }
 
@@ -132,10 +132,10 @@ extension ExitError {
     let (code, advice): (ExitCode, String)
     switch error {
     case .connectionLost, .timedOut:
-      (code, advice) = (.tryAgain, "Whether the last step took effect is unknown; try again.")
+      (code, advice) = (.tryAgain, "The last step may or may not have taken effect. Try again.")
     case .decoding, .noSession, .noTransactions, .misuse:
       (code, advice) = (
-        .configuration, "Run 'haul migrate', or use the haul that last migrated it."
+        .configuration, "Run 'haul migrate', or use the Haul version that last migrated it."
       )
     case .configuration, .connecting, .server:
       let row = DatabaseErrorTable.row(for: error) ?? DatabaseErrorTable.unexplained

@@ -11,7 +11,7 @@ extension StopSignals {
       atOnce: {
         abandon()
         // Nobody is left to tell when standard error is closed; the exit code still says it.
-        StandardStream.say("haul: stopped at once; others take over what was running.\n")
+        StandardStream.say("haul: stopped at once. Other workers take over the running jobs.\n")
       })
   }
 }

@@ -27,8 +27,8 @@ enum Haul {
     name: "haul", version: version, versionLines: { versionLines }, synonyms: synonyms,
     "Download long lists of URLs with a pool of workers.",
     discussion: """
-      Workers on any number of machines claim jobs from a PostgreSQL database, download them and \
-      take over each other's interrupted work. Times are shown in UTC.
+      Workers on any number of machines claim jobs from a PostgreSQL database and download their files. \
+      If a worker stops, another worker continues its downloads. Haul shows times in UTC.
       """,
     [
       CommandSection(
@@ -113,7 +113,7 @@ enum Haul {
   /// Swift's runtime reads the arguments in /proc; where that is missing, asking it for them crashes.
   private static func requireArguments() {
     guard unsafe access("/proc/self/cmdline", R_OK) != 0 else { return }
-    StandardStream.say("haul: /proc is not mounted here, and is needed.\n")
+    StandardStream.say("haul: /proc is not mounted. Mount it: Haul needs it.\n")
     exit(ExitCode.configuration.rawValue)
   }
 }

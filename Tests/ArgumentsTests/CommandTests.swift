@@ -92,11 +92,11 @@ struct CommandTests {
     ),
     (
       "worker -c 1 --concurrency=1",
-      "haul worker: option '--concurrency' is given more than once: it takes one value."
+      "haul worker: option '--concurrency' is given more than once. Give it once."
     ),
     (
       "worker --database a --queue b --queue c --database d",
-      "haul worker: option '--database' is given more than once: it takes one value."
+      "haul worker: option '--database' is given more than once. Give it once."
     ),
     (
       "worker --log-format xml",

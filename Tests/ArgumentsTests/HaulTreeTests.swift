@@ -80,7 +80,7 @@ struct HaulTreeTests {
     ),
     (
       "get -j4 -c 5 http://h/a",
-      "option '-c' is given more than once: it takes one value. Haul always continues a partial file; here -c is short for --concurrency."
+      "option '-c' is given more than once. Give it once. Haul always continues a partial file; here -c is short for --concurrency."
     ),
     (
       "get --limit-rate x http://h/a",
@@ -113,7 +113,7 @@ struct HaulTreeTests {
       ("--max-running none --limit-rate-per-file none --remote-time none", nil),
       (
         "--limit-rate 1MiB",
-        "--limit-rate-per-file limits each download, and 'haul worker --limit-rate'"
+        "--limit-rate-per-file limits each download. 'haul worker --limit-rate'"
       ),
       ("--max-running 0", "'--max-running' must be a whole number from 1 to 1000000, or none"),
       ("--if-exists never", "'--if-exists' must be fail, skip, replace or rename, or none"),

@@ -108,8 +108,8 @@ struct HelpTests {
           75                      try again later
           77                      not permitted
           78                      wrong configuration
-          130                     ended by Ctrl-C; get, up, worker and coordinator stop
-                                  in order then, and end with 0 or 75
+          130                     stopped by Ctrl-C (get, up, worker and coordinator
+                                  stop gracefully and exit with 0 or 75)
 
         """)
   }

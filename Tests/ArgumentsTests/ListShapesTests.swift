@@ -39,30 +39,30 @@ struct ListShapesTests {
       ),
       (
         "list", "URL,Title\nhttps://h/a,\"x, y\"\n",
-        ["2 https://h/a", "columns that are left out: Title", "read as CSV"]
+        ["2 https://h/a", "ignored columns: Title", "read as CSV"]
       ),
       (
         "list", "sep=;\nname2;Url\nx;https://h/a\n",
-        ["3 https://h/a", "columns that are left out: name2", "read as CSV"]
+        ["3 https://h/a", "ignored columns: name2", "read as CSV"]
       ),
       (
         "list", "\"title\";\"url\"\r\n\"x; y\";\"https://h/a\"\r\n",
-        ["2 https://h/a", "columns that are left out: title", "read as CSV"]
+        ["2 https://h/a", "ignored columns: title", "read as CSV"]
       ),
       (
         "list", "x, https://h/a\ny,https://h/b\n",
-        ["1 https://h/a", "2 https://h/b", "columns that are left out: 1", "read as CSV"]
+        ["1 https://h/a", "2 https://h/b", "ignored columns: 1", "read as CSV"]
       ),
       (
         "list", "\"https://h/a\",\n\"https://h/b\",\n",
-        ["1 https://h/a", "2 https://h/b", "columns that are left out: 2", "read as CSV"]
+        ["1 https://h/a", "2 https://h/b", "ignored columns: 2", "read as CSV"]
       ),
       ("list", "https://h/a,b.bin\n", ["1 https://h/a,b.bin"]),
       (
         "list", "https://h/a,\nhttps://h/b;\n",
         ["1", "2"].map {
           $0
-            + "! a comma or semicolon follows the URL; --extract leaves it out, and %2C or %3B is one of the URL's own"
+            + "! it has a comma or semicolon after the URL. Use --extract to ignore it. Write %2C or %3B if it belongs to the URL"
         }
       ),
       (
@@ -71,19 +71,19 @@ struct ListShapesTests {
       ),
       (
         "list", "d/f1.pdf http://h/313192\n",
-        ["1! a name stands before the URL; --url-column 2 --name-column 1 reads the list so"]
+        ["1! it has a name before the URL. Use --url-column 2 --name-column 1 to read such a list"]
       ),
       (
         "urls.tsv",
         "# 3045 URLs\n# of a board\nts\turl\tcopy\n2014\thttp://h/i?k=1\thttps://w/h/i?k=1\n",
-        ["4 http://h/i?k=1", "columns that are left out: ts, copy", "read as a table with tabs"]
+        ["4 http://h/i?k=1", "ignored columns: ts, copy", "read as a table with tabs"]
       ),
       (
         "list",
         "#Id\tVersion\tUrl\tsha256\nx\t1\thttps://h/a\t\(sha256)\n# y\nz\t2\thttps://h/b\t\n",
         [
           "2 https://h/a # sha-256=\(sha256)", "4 https://h/b",
-          "columns that are left out: Id, Version", "read as a table with tabs",
+          "ignored columns: Id, Version", "read as a table with tabs",
         ]
       ),
       // As a mirror of packages for bioinformatics has it.
@@ -92,7 +92,7 @@ struct ListShapesTests {
         "Id\tVersion\tOS\tArch\tUrl\tsha256sum\talt\tExtension\nx\t1\tl\tx64\thttps://h/a\t\(sha256)\t\t.gz\n",
         [
           "2 https://h/a # sha-256=\(sha256)",
-          "columns that are left out: Id, Version, OS, Arch, alt, Extension",
+          "ignored columns: Id, Version, OS, Arch, alt, Extension",
           "read as a table with tabs",
         ]
       ),
@@ -100,21 +100,21 @@ struct ListShapesTests {
       (
         "list.tsv", "id\tlink2\nx\thttps://h/a\n",
         [
-          "1! no column is called url: of 'id', 'link2', --url-column says which holds the URLs",
+          "1! no column is called url. The columns are 'id', 'link2'. Use --url-column to choose the one with the URLs",
           "read as a table with tabs",
         ]
       ),
       (
         "list", "x\thttps://h/a\thttps://h/b\n",
         [
-          "1! columns 2 and 3 hold URLs: --url-column says which is meant",
+          "1! columns 2 and 3 contain URLs. Use --url-column to choose one",
           "read as a table with tabs",
         ]
       ),
       (
         "list", "https://h/a\ta.bin\nhttps://h/b\tb.bin\n",
         [
-          "1 https://h/a", "2 https://h/b", "columns that are left out: 2",
+          "1 https://h/a", "2 https://h/b", "ignored columns: 2",
           "read as a table with tabs",
         ]
       ),
@@ -122,7 +122,7 @@ struct ListShapesTests {
         "list", "https://h/a\nhttps://h/b\tb.bin\n",
         [
           "1 https://h/a",
-          "2! behind the tab 'b.bin' is no URL; --url-column 1 reads the list as a table",
+          "2! the text 'b.bin' after the tab is not a URL. Use --url-column 1 to read the list as a table",
         ]
       ),
     ] as [(String, String, [String])])
@@ -156,7 +156,7 @@ struct ListShapesTests {
       ("url,size\nhttps://h/a,1.5 GB\n", "url", nil, nil, ["2 https://h/a"]),
       (
         "url,size\nhttps://h/a,1.5 GB\n", "adress", nil, nil,
-        ["1! no column is called 'adress': there are 'url', 'size'"]
+        ["1! no column is called 'adress'. The columns are 'url', 'size'"]
       ),
       ("x,https://h/a,https://h/b\n", "3", nil, nil, ["1 https://h/b"]),
       (
@@ -165,7 +165,7 @@ struct ListShapesTests {
       ),
       (
         "[{\"a\":\"https://h/a\"}]", "2", nil, nil,
-        ["1! members of JSON objects have names and no numbers such as 2"]
+        ["1! members of JSON objects have names, not numbers such as 2"]
       ),
     ] as [(String, String?, String?, String?, [String])])
   func `columns are chosen by name or number`(
@@ -178,7 +178,7 @@ struct ListShapesTests {
     }
     #expect(
       found.filter {
-        !$0.hasPrefix("columns that") && !$0.hasPrefix("read as") && !$0.hasPrefix("members that")
+        !$0.hasPrefix("ignored ") && !$0.hasPrefix("read as")
       } == expected)
   }
 
@@ -193,7 +193,7 @@ struct ListShapesTests {
     for text in [line, line + "\n" + line + "\n"] {
       #expect(
         read(text).first
-          == "1! it holds more than a URL; --extract takes every URL out of the list")
+          == "1! it contains more than a URL. Use --extract to extract every URL")
     }
   }
 
@@ -216,25 +216,25 @@ struct ListShapesTests {
       ),
       (
         "[{\"url\":\"https://h/a\"}] https://h/b",
-        ["1 https://h/a", "1! something follows the end of the JSON"]
+        ["1 https://h/a", "1! something follows after the end of the JSON"]
       ),
       ("{\"n\":1,\"files\":[\"https://h/a\"]}\n", ["1 https://h/a"]),
       ("[]", []), ("[\n]\n", []),
-      ("[\"https://h/a\"", ["1! the JSON ends in the middle"]),
+      ("[\"https://h/a\"", ["1! the JSON is not complete"]),
       (
         "[\"https://h/a\", 5, {\"url\":\"https://h/b\",\"cheksum\":1}]",
         [
-          "1 https://h/a", "1! it is no object in JSON",
-          "1! 'cheksum' is no name of a field (did you mean 'digest'?); --digest-column 'cheksum' reads it so",
+          "1 https://h/a", "1! it is not a JSON object",
+          "1! 'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as that",
         ]
       ),
       (
         "{\n\"a\":[\"https://h/a\"],\n\"b\":[]}",
-        ["2 https://h/a", "3! the JSON holds more than one list; jq takes one of them out"]
+        ["2 https://h/a", "3! the JSON contains more than one list. Use jq to extract one of them"]
       ),
       (
         "{\n\"a\":{\"b\":[]}}",
-        ["2! the JSON holds no list: it may be an array, or an object with one array in it"]
+        ["2! the JSON contains no list. It must be an array, or an object with one array"]
       ),
     ] as [(String, [String])])
   func `a JSON document is a list too`(text: String, expected: [String]) {
@@ -270,7 +270,7 @@ struct ListShapesTests {
       (
         "https://h/a.bin a2.bin\n",
         [
-          "1! a space follows the URL; --url-column 1 --name-column 2 takes what follows for the file's name, and %20 is a space of the URL's own"
+          "1! it has a space after the URL. Use --url-column 1 --name-column 2 if a file name follows. Write %20 for a space in the URL"
         ]
       ),
     ] as [(String, [String])])
@@ -304,18 +304,15 @@ struct ListShapesTests {
 
   @Test(
     arguments: [
-      ("- https://h/a", "it holds more than a URL; --extract takes every URL out of the list"),
-      ("1. https://h/a", "it holds more than a URL; --extract takes every URL out of the list"),
+      ("- https://h/a", "it contains more than a URL. Use --extract to extract every URL"),
+      ("1. https://h/a", "it contains more than a URL. Use --extract to extract every URL"),
+      ("wget -c https://h/a", "it contains more than a URL. Use --extract to extract every URL"),
       (
-        "wget -c https://h/a", "it holds more than a URL; --extract takes every URL out of the list"
+        "https://h/a https://h/b", "it contains more than a URL. Use --extract to extract every URL"
       ),
-      (
-        "https://h/a https://h/b",
-        "it holds more than a URL; --extract takes every URL out of the list"
-      ),
-      ("<html>", "it is HTML or XML; --extract takes every URL out of it"),
-      ("\(sha256)  a.bin", "it is a line of digests such as SHA256SUMS has"),
-      ("SHA256 (a.bin) = \(sha256)", "it is a line of digests such as SHA256SUMS has"),
+      ("<html>", "it is HTML or XML. Use --extract to extract every URL"),
+      ("\(sha256)  a.bin", "it is a line of a digest list such as SHA256SUMS"),
+      ("SHA256 (a.bin) = \(sha256)", "it is a line of a digest list such as SHA256SUMS"),
     ])
   func `a line of another kind names the way out`(line: String, reason: String) {
     guard case .problem(line: 1, let found)? = items(line + "\n", as: nil).first else {
@@ -343,7 +340,7 @@ struct ListShapesTests {
     #expect(entry.options.headers == ["Referer: https://h/", "User-Agent: Mozilla/5.0 (X)"])
     #expect(
       items(text, as: nil).last
-        == .notice("options of aria2's that are left out: dir with a path from the root, all-proxy")
+        == .notice("ignored options of aria2: dir with a path from the root, all-proxy")
     )
   }
 }

@@ -106,11 +106,11 @@ struct ListTests {
       entry(8, "http://h/b"), entry(12, "http://h/c") { $0.directory = "d" },
     ]
     let notices: [ListItem] = [
-      .notice("options of aria2's that are left out: split, continue")
+      .notice("ignored options of aria2: split, continue")
     ]
     #expect(items(text, as: .aria2) == expected + notices)
     #expect(
-      items(text, as: nil) == expected + [.notice("read as an input file of aria2")] + notices)
+      items(text, as: nil) == expected + [.notice("read as an aria2 input file")] + notices)
   }
 
   @Test(arguments: [
@@ -118,8 +118,8 @@ struct ListTests {
     ("http://h/\n  header=Cookie: x\n", "the header Cookie holds a secret"),
     ("http://h/\n  header=Range: bytes=0-\n", "the header Range is for haul itself"),
     ("http://h/\n  header=Referer\n", "a header is written 'Name: value'"),
-    ("http://h/\n  http-passwd=x\n", "http-passwd holds a secret"),
-    ("http://h/\n  all-proxy=http://u:p@h\n", "all-proxy holds a secret"),
+    ("http://h/\n  http-passwd=x\n", "http-passwd contains a secret"),
+    ("http://h/\n  all-proxy=http://u:p@h\n", "all-proxy contains a secret"),
     ("http://h/\n  referer=\u{1}\n", "the header Referer has a control character"),
   ])
   func `what holds a secret or cannot be sent is refused by its line`(
@@ -141,7 +141,7 @@ struct ListTests {
     #expect(
       items("http://h/\n  out=x\n", as: .plain) == [
         entry(1, "http://h/"),
-        .problem(line: 2, "an option of aria2's in lines of URLs; --format aria2 reads it"),
+        .problem(line: 2, "this line is an option of aria2. Use --format aria2 to read it"),
       ])
   }
 
@@ -163,8 +163,8 @@ struct ListTests {
   @Test func `a wrong line of TsvHttpData is told`() {
     #expect(
       items("TsvHttpData-1.0\nh\t-1\nh\t1\tx\ty\n", as: .tsv) == [
-        .problem(line: 2, "length is '-1', and no whole number"),
-        .problem(line: 3, "4 fields where there are at most 3: URL, length and MD5"),
+        .problem(line: 2, "length is '-1', but must be a whole number"),
+        .problem(line: 3, "it has 4 fields, but the maximum is 3: URL, length and MD5"),
       ])
   }
 
@@ -203,30 +203,30 @@ struct ListTests {
   @Test(arguments: [
     (
       "{\"url\":\"h\",\"out\":\"x\"}",
-      "'out' is no name of a field (did you mean 'path'?); --name-column 'out' reads it so"
+      "'out' is not the name of a field. Did you mean 'path'? Use --name-column 'out' to read it as that"
     ),
     (
       "{\"url\":\"h\",\"cheksum\":\"x\"}",
-      "'cheksum' is no name of a field (did you mean 'digest'?); --digest-column 'cheksum' reads it so"
+      "'cheksum' is not the name of a field. Did you mean 'digest'? Use --digest-column 'cheksum' to read it as that"
     ),
     (
       "{\"url\":\"h\",\"max_atempts\":\"x\"}",
-      "'max_atempts' is no name of a field (did you mean 'max_attempts'?); with --url-column it is left out"
+      "'max_atempts' is not the name of a field. Did you mean 'max_attempts'? Use --url-column to ignore it"
     ),
-    ("{\"url\":\"h\",\"length\":1.5}", "length is no text, whole number, true or false"),
-    ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', and no whole number"),
+    ("{\"url\":\"h\",\"length\":1.5}", "length is not a text, whole number, true or false"),
+    ("{\"url\":\"h\",\"length\":\"x\"}", "length is 'x', but must be a whole number"),
     (
       "{\"url\":\"h\",\"length\":9223372036854775807}",
-      "length is 9223372036854775807, and 9000000000000000000 is the most"
+      "length is 9223372036854775807, but the maximum is 9000000000000000000"
     ),
     (
       "{\"url\":\"h\",\"max_host_wait\":1000000001}",
-      "max_host_wait is 1000000001, and 1000000000 is the most"
+      "max_host_wait is 1000000001, but the maximum is 1000000000"
     ),
-    ("{\"url\":\"h\",\"remote_time\":1}", "remote_time is '1', and neither true nor false"),
-    ("{\"url\":[\"h\"]}", "url is no text"), ("{\"url\":5}", "url is no text"),
-    ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "it is no object in JSON"),
-    ("{", "the JSON ends in the middle"), ("http://h/", "it is no object in JSON"),
+    ("{\"url\":\"h\",\"remote_time\":1}", "remote_time is '1', but must be true or false"),
+    ("{\"url\":[\"h\"]}", "url is not a text"), ("{\"url\":5}", "url is not a text"),
+    ("{\"path\":\"h\"}", "the object has no url"), ("[1]", "it is not a JSON object"),
+    ("{", "the JSON is not complete"), ("http://h/", "it is not a JSON object"),
   ])
   func `a wrong line of JSON is told`(text: String, reason: String) {
     guard case .problem(line: 1, let found)? = items(text, as: .jsonl).first else {
@@ -253,17 +253,17 @@ struct ListTests {
   @Test(
     arguments: [
       ("url\n\"a\n", 2, "a quotation mark is not closed on its line"),
-      ("url\n\"a\"b\n", 2, "after a closing quotation mark a comma must follow"),
-      ("url\na\"b\n", 2, "a field with a quotation mark must stand in quotation marks"),
-      ("url\na,b\n", 2, "2 fields where the header has 1"),
+      ("url\n\"a\"b\n", 2, "a comma must follow after a closing quotation mark"),
+      ("url\na\"b\n", 2, "a field that contains a quotation mark must be in quotation marks"),
+      ("url\na,b\n", 2, "it has 2 fields, but the header has 1"),
       ("url,path\n,b\n", 2, "the url is empty"),
       (
         "url,Size\nx,1\n", 1,
-        "'Size' is no name of a field (did you mean 'length'?); with --url-column it is left out"
+        "'Size' is not the name of a field. Did you mean 'length'? Use --url-column to ignore it"
       ),
       (
         "path\nx\n", 1,
-        "no column is called url: of 'path', --url-column says which holds the URLs"
+        "no column is called url. The columns are 'path'. Use --url-column to choose the one with the URLs"
       ),
       ("url,url\nx\n", 1, "the header names url twice"),
     ] as [(String, Int, String)])

@@ -17,19 +17,19 @@ struct StrangerTests {
 
   @Test func `on a local socket whom to be is the advice`() {
     let advice =
-      "or run it as a user that this PostgreSQL knows, as with 'runuser -u postgres -- haul …'."
+      "or run Haul as a user that this PostgreSQL knows, for example with 'runuser -u postgres -- haul …'."
     #expect(
       message(.named("dbname=haul"), Self.socket).hasSuffix(
-        " does not exist. Name a user that is there with user= in --database, \(advice)"))
+        " does not exist. Name an existing user with user= in --database, \(advice)"))
     #expect(
       message(.usual, Self.socket).hasSuffix(
-        " does not exist. Start one with 'haul up', name a database with --database, \(advice)"))
+        " does not exist. Start a pool with 'haul up', name a database with --database, \(advice)"))
   }
 
   @Test(arguments: [
     network, socket.replacing(#"role "root" does not exist"#, with: "Peer authentication failed"),
   ])
   func `else pg_hba.conf is`(text: String) {
-    #expect(message(.named("host=db"), text).contains("what pg_hba.conf asks of it"))
+    #expect(message(.named("host=db"), text).contains("what pg_hba.conf requires"))
   }
 }

@@ -186,18 +186,21 @@ struct BatchProgressTests {
       #"{"kind": "interval", "name": "h"}"#,
       "the interval of the host h allows no other start yet. Shorten it with: haul host set h --interval TIME"
     ),
-    (#"{"kind": "limited", "name": "films"}"#, "the queue films runs as many jobs as it may"),
+    (
+      #"{"kind": "limited", "name": "films"}"#,
+      "the queue films runs as many jobs as its limit allows"
+    ),
     (
       #"{"kind": "limited", "name": "films", "running": 1, "places": 1}"#,
-      "the queue films runs 1 of 1 job. More at once: haul queue set films --max-running N"
+      "the queue films runs 1 of 1 job. Raise the limit with: haul queue set films --max-running N"
     ),
     (
       #"{"kind": "full", "name": "h"}"#,
-      "the host h runs as many transfers as it may"
+      "the host h runs as many transfers as its limit allows"
     ),
     (
       #"{"kind": "full", "name": "vm:18532", "running": 4, "places": 4}"#,
-      "the host vm:18532 runs 4 of 4 transfers. More at once: haul host set vm:18532 --cap N"
+      "the host vm:18532 runs 4 of 4 transfers. Raise the limit with: haul host set vm:18532 --cap N"
     ),
     (
       #"{"kind": "full", "name": "h", "running": 2, "places": 2, "reason": "adaptive"}"#,
@@ -229,7 +232,7 @@ struct BatchProgressTests {
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 12, "reason": "disk_full", "attempt": 3, "maxAttempts": 5}"#,
-      "the last attempt failed with disk_full. The next try is in 12s, attempt 3 of 5. Make room or give the store more space"
+      "the last attempt failed with disk_full. The next try is in 12s, attempt 3 of 5. Free some space, or give the store more space"
     ),
     (
       #"{"kind": "early", "name": "", "seconds": 229, "reason": "dns", "attempt": 1, "maxAttempts": 5, "maxWait": 86400}"#,
@@ -257,8 +260,8 @@ struct BatchProgressTests {
   }
 
   @Test(arguments: [
-    ("--batch 'mon day'", "Resume it with: haul resume --batch 'mon day'"),
-    (nil, "List it with: haul jobs --state paused"),
+    ("--batch 'mon day'", "Resume them with: haul resume --batch 'mon day'"),
+    (nil, "List them with: haul jobs --state paused"),
   ])
   func `what is paused is let go on, or looked for where no selector names it`(
     selector: String?, advice: String
@@ -267,7 +270,7 @@ struct BatchProgressTests {
     let held = try obstacle(#"{"kind": "held", "name": ""}"#)
     #expect(
       tally.reasonToStandStill(selector: selector, obstacle: held)
-        == "all that is left is paused. \(advice)")
+        == "all remaining jobs are paused. \(advice)")
   }
 
   @Test(arguments: [

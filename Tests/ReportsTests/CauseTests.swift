@@ -64,7 +64,7 @@ struct CauseTests {
       asked.runningOnHost = ["h": 4]
       #expect(
         line(full, asked)
-          == "8 jobs: The host h runs 4 of 4 transfers\(part). More at once: haul host set h --cap N"
+          == "8 jobs: The host h runs 4 of 4 transfers\(part). Raise the limit with: haul host set h --cap N"
       )
     }
     #expect(
@@ -74,7 +74,7 @@ struct CauseTests {
     let limited = Obstacle(.limited, "q", jobs: 8, running: 2, places: 2)
     #expect(
       line(limited, asked("--batch b", batch: "b"))
-        == "8 jobs: The queue q runs 2 of 2 jobs (none of this batch). More at once: haul queue set q --max-running N"
+        == "8 jobs: The queue q runs 2 of 2 jobs (none of this batch). Raise the limit with: haul queue set q --max-running N"
     )
     #expect(line(limited, asked("--queue q", queue: "q"))?.contains("of this queue") == false)
   }
@@ -104,7 +104,7 @@ struct CauseTests {
     #expect(lines[6].hasPrefix("3 jobs: The queue q6"))
     #expect(
       lines[7...] == [
-        "and 5 more", "1 job: Nothing is in the way. Workers start it soon.", "All of it.",
+        "and 5 more", "1 job: Nothing blocks it. Workers start it soon.", "All of it.",
       ])
     #expect(
       JSONValue.object(causes[0].members).line
@@ -116,9 +116,9 @@ struct CauseTests {
     let waiting = JobsStanding(counts: [(.queued, 1)])
     #expect(
       waiting.text(of: "")
-        == "1 job does not run: 1 queued. Nothing is in their way: they start as soon as a worker asks."
+        == "1 job does not run: 1 queued. Nothing blocks them: they start as soon as a worker claims them."
     )
     #expect(JobsStanding(counts: [(.running, 2)]).text(of: "") == "2 jobs run.")
-    #expect(JobsStanding(counts: []).text(of: "") == "No job is left to do.")
+    #expect(JobsStanding(counts: []).text(of: "") == "All jobs have ended.")
   }
 }

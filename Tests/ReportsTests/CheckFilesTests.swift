@@ -28,19 +28,19 @@ struct CheckFilesTests {
     let cases: [(DigestCounts, [StoreRow], String)] = [
       (
         counts(12, 0), [new, verified],
-        "12 finished files, all with a digest; those of the store films were never verified: run 'haul verify' there"
+        "12 finished files, all with a digest; those of the store films were never verified. Run 'haul verify' there"
       ),
       (
         counts(12, 3), [new, store("books")],
-        "12 finished files, 3 of them without a digest; those of 2 stores were never verified: run 'haul verify' there"
+        "12 finished files, 3 of them without a digest; those of 2 stores were never verified. Run 'haul verify' there"
       ),
       (
         DigestCounts(ended: 1_000_000, completed: 999_000, withoutDigest: 3), [verified],
-        "999000 finished files among the newest jobs, 3 of them without a digest: 'haul verify' compares their length, run it from time to time"
+        "999000 finished files among the newest jobs, 3 of them without a digest. Run 'haul verify' from time to time to compare their length"
       ),
       (
         counts(12, 0), [verified],
-        "12 finished files, all with a digest; every store was verified since 2026-11-28 03:00:00"
+        "12 finished files, all with a digest; all stores were verified since 2026-11-28 03:00:00"
       ),
       (counts(12, 0), [], "12 finished files, all with a digest"),
     ]

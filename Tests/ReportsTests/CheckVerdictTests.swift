@@ -71,8 +71,9 @@ struct CheckVerdictTests {
 
   @Test(arguments: [
     (nil as Int?, false, CheckFinding.Verdict.fail, "Run 'haul migrate'." as String?),
-    (1, false, .fail, "Run 'haul migrate'; workers may go on meanwhile."), (2, true, .ok, nil),
-    (3, true, .warn, "Upgrade haul on this machine."), (3, false, .fail, "Use a newer haul."),
+    (1, false, .fail, "Run 'haul migrate'. Workers can continue meanwhile."), (2, true, .ok, nil),
+    (3, true, .warn, "Upgrade haul on this machine."),
+    (3, false, .fail, "Use a newer Haul version."),
   ])
   func `the schema must be this program's or serve it`(
     version: Int?, isServed: Bool, verdict: CheckFinding.Verdict, advice: String?
@@ -94,7 +95,7 @@ struct CheckVerdictTests {
       CheckVerdicts.roles(facts(may: monitor))
         == .ok(
           "roles",
-          "all four are there; alice may watch the pool, but not run workers, submit jobs or administer it"
+          "all four exist; alice may watch the pool, but not run workers, submit jobs or administer it"
         ))
   }
 
@@ -134,11 +135,12 @@ struct CheckVerdictTests {
     let blind = CheckVerdicts.snapshots(facts(seesAll: false, oldest: held(3)))
     #expect(blind.verdict == .ok)
     #expect(
-      blind.detail.hasSuffix(", as far as alice sees; other users' are seen with pg_read_all_stats")
+      blind.detail.hasSuffix(
+        ", as far as alice can see; pg_read_all_stats shows those of other users")
     )
     #expect(
       CheckVerdicts.snapshots(facts(seesAll: false)).detail.hasPrefix(
-        "none is held open, as far as alice sees"))
+        "no session holds one open, as far as alice can see"))
   }
 
   @Test func `a standby that keeps rows is named`() {
@@ -148,7 +150,8 @@ struct CheckVerdictTests {
       CheckVerdicts.snapshots(facts)
         == .ok(
           "snapshots",
-          "none is held open here; the replication slot s1 keeps rows of the last 12 transactions"))
+          "no session here holds one open; the replication slot s1 keeps rows of the last 12 transactions"
+        ))
   }
 
   @Test func `a broken invariant fails`() {
@@ -271,14 +274,14 @@ struct CheckVerdictTests {
     #expect(
       findings.map(\.detail) == [
         "a: 0 waiting, 1 live worker, which cannot write to the store: worker 7 (a, pid 9): main: read-only",
-        "b: 2 waiting, 1 live worker; 2 jobs failed with disk_full and will be tried again",
+        "b: 2 waiting, 1 live worker; 2 jobs failed with disk_full and will be retried",
         "c: 2 waiting, 1 live worker", "d: 2 waiting, 0 live workers",
         "e: 2 waiting, 0 live workers",
       ])
-    #expect(findings[1].advice == "Make room or give the store more space.")
+    #expect(findings[1].advice == "Free some space, or give the store more space.")
     #expect(
       findings[3].advice
-        == "Start one where its store is mounted: haul worker --store main=DIRECTORY --queue d --allow-net 10.0.0.1"
+        == "Start a worker where its store is mounted: haul worker --store main=DIRECTORY --queue d --allow-net 10.0.0.1"
     )
   }
 }

@@ -28,22 +28,22 @@ struct DatabaseErrorTableTests {
     (server("57014"), .tryAgain, "not to a pooler"),
     (server("57P01"), .tryAgain, "Try again."),
     (connecting("57P03"), .unavailable, "when it has started"),
-    (server("53100"), .tryAgain, "Make room there"),
-    (server("53200"), .tryAgain, "log says more"),
+    (server("53100"), .tryAgain, "Free some space there"),
+    (server("53200"), .tryAgain, "has details"),
     (connecting("53300"), .unavailable, "raise max_connections"),
     (server("22P05"), .configuration, "Haul needs UTF8"),
     (server("22003"), .badInput, "Nothing was changed."),
     (server("23503"), .badInput, "Nothing was changed."),
     (server("40P01"), .tryAgain, "Try again."),
-    (server("55P03"), .tryAgain, "when that has ended"),
-    (server("58030"), .inputOutput, "the server's log"),
-    (server("XX001"), .inputOutput, "the server's log"),
+    (server("55P03"), .tryAgain, "when the other session has ended"),
+    (server("58030"), .inputOutput, "the log of the server"),
+    (server("XX001"), .inputOutput, "the log of the server"),
     (server("42P01"), .configuration, "Run 'haul migrate'"),
     (server("42883"), .configuration, "Run 'haul migrate'"),
     (server("HA005"), .configuration, "Run 'haul migrate'"),
-    (server("42601"), .configuration, "'haul check' looks"),
+    (server("42601"), .configuration, "Run 'haul check'"),
     (connecting("42501"), .notPermitted, "right to connect"),
-    (connecting("3D000"), .configuration, "database's name"),
+    (connecting("3D000"), .configuration, "name of the database"),
     (connecting("28P01"), .configuration, "~/.pgpass"),
     (connecting("28000"), .configuration, "pg_hba.conf"),
     (connecting("28000", socket), .configuration, "runuser -u postgres"),
@@ -56,11 +56,11 @@ struct DatabaseErrorTableTests {
     (connecting(nil, "local user with ID 4711 does not exist"), .configuration, "PGUSER"),
     (
       connecting(nil, "failed: SSL error: certificate verify failed"), .configuration,
-      "this machine's clock"
+      "clock of this machine"
     ),
     (
       connecting(nil, "failed: SSL error: sslv3 alert certificate expired"), .unavailable,
-      "the server's clock"
+      "the clock of the server"
     ),
     (
       connecting(nil, #"could not load private key file "/k": Permission denied"#), .configuration,

@@ -32,7 +32,7 @@ struct FileNotesTests {
       let said = notes.take(
         ending("\(number).zip"), mediaType: "text/html", names: ["\(number).zip"])
       #expect(
-        said?.hasPrefix("\(number).zip: the server sent a web page, and no .zip file.") == true)
+        said?.hasPrefix("\(number).zip: the server sent a web page, not a .zip file.") == true)
     }
     #expect(notes.take(ending("4.zip"), mediaType: "text/html", names: ["4.zip"]) == nil)
     #expect(notes.closing == ["1 more of these files is a web page"])
@@ -43,8 +43,9 @@ struct FileNotesTests {
   @Test func `files without a time of their server's are counted`() {
     var notes = FileNotes()
     #expect(notes.take(ending("a", undated: true), mediaType: nil, names: ["a"]) == nil)
-    #expect(notes.closing == ["1 file has the time of the download: the server gave none"])
+    #expect(notes.closing == ["1 file has the time of the download, because the server sent none"])
     _ = notes.take(ending("b", undated: true), mediaType: nil, names: ["b"])
-    #expect(notes.closing == ["2 files have the time of the download: the server gave none"])
+    #expect(
+      notes.closing == ["2 files have the time of the download, because the server sent none"])
   }
 }

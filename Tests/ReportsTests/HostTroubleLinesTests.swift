@@ -23,7 +23,7 @@ struct HostTroubleLinesTests {
     #expect(
       lines.endRound(now: start + .seconds(5)) == [
         .init(
-          sentence: "and 21 more files of h will be tried again for the same reason",
+          sentence: "and 21 more files of h will be retried for the same reason",
           isFailed: false)
       ])
     #expect(take(25...29, &lines, isFailed: false) == 0)
@@ -44,7 +44,7 @@ struct HostTroubleLinesTests {
     for _ in 1...9 { _ = take(1...6, &lines, isFailed: false) }
     #expect(
       lines.endRound(now: start + .seconds(5)).map(\.sentence) == [
-        "and 3 more files of h will be tried again for the same reason"
+        "and 3 more files of h will be retried for the same reason"
       ])
     for _ in 1...9 { _ = take(1...6, &lines, isFailed: false) }
     #expect(lines.endRound(now: start + .seconds(10)) == [])

@@ -44,7 +44,7 @@ struct JobListTests {
     arguments: [
       ("failed", false, "dns", " (not counted: the host was in trouble)"),
       ("failed", false, "proxy", " (not counted: the worker was in trouble)"),
-      ("failed", false, "http_404", " (not counted: the job was retried later)"),
+      ("failed", false, "http_404", " (not counted: Haul retried the job later)"),
       ("failed", false, "http_5xx", " (not counted)"), ("failed", true, "http_5xx", ""),
       ("released", false, "io", ""),
     ] as [(AttemptResult, Bool, ErrorClass, String)])

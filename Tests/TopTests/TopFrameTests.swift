@@ -77,7 +77,7 @@ struct TopFrameTests {
     #expect(text(model).contains("a coordinator leads  14:22:07"))
     #expect(text(model, at: .sample + .seconds(6)).contains("no answer for 7s"))
     model.lose("gone", at: .sample)
-    #expect(text(model, at: .sample + .seconds(9)).contains("connection lost 9s ago, trying again"))
+    #expect(text(model, at: .sample + .seconds(9)).contains("connection lost 9s ago, retrying"))
     model.load(Sample.figures(rate: 1), at: .sample + .seconds(9))
     model.leader = .some(nil)
     #expect(text(model, at: .sample + .seconds(9)).contains("no leader  14:22:07"))
@@ -90,15 +90,15 @@ struct TopFrameTests {
     model.fail("this needs the role haul_monitor.", of: .running)
     #expect(text(model).contains("this needs the role haul_monitor."))
     model.load([], of: .running, at: .sample)
-    #expect(text(model).contains("Nothing runs."))
+    #expect(text(model).contains("No job is running."))
     model = try Sample.model(80, 24)
-    model.fail("the database takes longer than 30s to say this", of: .running)
-    #expect(text(model).contains("stream") && text(model).contains("takes longer than 30s"))
+    model.fail("the database did not answer within 30s", of: .running)
+    #expect(text(model).contains("stream") && text(model).contains("not answer within 30s"))
   }
 
   @Test func `what is too long for a line is told in the lines about the row`() throws {
     let long =
-      "no job to resume: of the newest 1000 jobs, 994 are completed, 6 are failed; 'haul retry' queues it again"
+      "no job to resume: of the newest 1000 jobs, 994 are completed, 6 are failed; use 'haul retry' to queue it again"
     for columns in [80, 160] {
       var model = try Sample.model(columns, 24)
       model.finish(long, isError: true)

@@ -65,7 +65,7 @@ struct TopJobsTests {
   @Test func `pages go on below the last job looked at, and back`() throws {
     var model = model([])
     #expect(type(">", &model) == nil)
-    #expect(model.message?.text == "there are no older jobs")
+    #expect(model.message?.text == "no older jobs")
     model.load(TopPage([], isCut: true, older: 700), of: model.search, at: .sample)
     #expect(type(">", &model) == .read)
     #expect(model.search.before == 700)
@@ -135,7 +135,7 @@ struct TopJobsTests {
     _ = type("\r", &model)
     model.load(JobReport(try Sample.job(5, .completed), attempts: []), of: 5)
     #expect(type("c", &model) == nil && model.mode == .list)
-    #expect(model.message?.text.hasPrefix("job 5 is completed; c is for") == true)
+    #expect(model.message?.text.hasPrefix("job 5 is completed, but c works only on") == true)
     // A report of another job comes too late.
     model.load(nil, of: 6)
     #expect(model.detail?.isGone == false)
@@ -162,7 +162,7 @@ struct TopJobsTests {
         #expect((action.question != nil) == (key == "c"))
       case .hint(let hint):
         #expect(!keys.contains(key), "\(key)")
-        #expect(hint.hasPrefix("job 12 is \(state); \(key) is for "), "\(hint)")
+        #expect(hint.hasPrefix("job 12 is \(state), but \(key) works only on "), "\(hint)")
       }
     }
   }
@@ -171,7 +171,7 @@ struct TopJobsTests {
     let job = TopSubject.job(TopJob(12, path: "a", state: .running))
     #expect(
       TopAction.meaning(of: .retry, for: job)
-        == .hint("job 12 is running; r is for failed, cancelled and scheduled jobs"))
+        == .hint("job 12 is running, but r works only on failed, cancelled and scheduled jobs"))
   }
 
   /// What the list of running jobs shows of one that has ended: instead of its bytes, and of its rate.

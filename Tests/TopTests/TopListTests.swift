@@ -107,7 +107,7 @@ struct TopListTests {
       model.load(try page(after, left: left), of: .running, at: .sample + .seconds(5))
       #expect(model.list.selected?.subject.jobID == job)
       let request = model.press(.character(key), at: .sample + .milliseconds(5999))
-      let warning = "this row has just changed; press \(key) again if you mean it"
+      let warning = "this row has just changed. Press \(key) again to confirm"
       #expect((model.message?.text == warning) == !isAtOnce)
       #expect(isAtOnce || request == nil && model.mode == .list)
       // A second later it is meant.

@@ -202,7 +202,7 @@ struct TopModelTests {
       var model = try Sample.model(80, 24, may: rights)
       #expect(type(keys, &model) == nil)
       #expect(model.mode == .list && model.current == nil)
-      #expect(model.message?.text == "this needs the role \(role)")
+      #expect(model.message?.text == "this action needs the role \(role)")
     }
   }
 }

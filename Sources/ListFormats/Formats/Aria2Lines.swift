@@ -55,7 +55,7 @@ struct Aria2Lines: ListParser {
     }
     if let other = urls.dropFirst().first(where: { !ListURL.beginning($0) }) {
       throw ListFault(
-        "behind the tab '\(SafeText.visible(String(other)))' is no URL; --url-column 1 reads the list as a table"
+        "the text '\(SafeText.visible(String(other)))' after the tab is not a URL. Use --url-column 1 to read the list as a table"
       )
     }
     var entry = ListEntry(line: line, url: String(try ListURL.alone(in: urls.first ?? content)))
@@ -75,7 +75,7 @@ struct Aria2Lines: ListParser {
     }
     if !unknown.isEmpty {
       defer { unknown = [] }
-      return .notice("options of aria2's that are left out: \(unknown.joined(separator: ", "))")
+      return .notice("ignored options of aria2: \(unknown.joined(separator: ", "))")
     }
     return nil
   }
@@ -133,7 +133,7 @@ struct Aria2Lines: ListParser {
     case let key where Self.holdsSecret(key, value):
       fail(
         line,
-        "\(key) holds a secret, which the database would keep; leave it out, and name a credential instead"
+        "\(key) contains a secret, which the database would store. Remove it, and name a credential instead"
       )
     default:
       leaveOut(String(key))

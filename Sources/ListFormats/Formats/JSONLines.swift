@@ -18,7 +18,7 @@ struct JSONLines: ListParser {
         return .entry(ListEntry(line: line.number, url: url))
       }
       guard let object = try? JSONDecoder().decode(JSONObject.self, from: Data(text.utf8)) else {
-        throw ListFault("it is no object in JSON")
+        throw ListFault("it is not a JSON object")
       }
       return .entry(try entry(object, line: line.number))
     } catch {
@@ -49,7 +49,7 @@ struct JSONLines: ListParser {
     if choices.isEmpty { return try ListMember.certain(name) }
     for (column, field) in choices.chosen {
       guard case .named(let chosen) = column else {
-        throw ListFault("members of JSON objects have names and no numbers such as \(column)")
+        throw ListFault("members of JSON objects have names, not numbers such as \(column)")
       }
       if chosen.lowercased() == name.lowercased() { return ListMember(field, called: name) }
     }
@@ -61,7 +61,7 @@ struct JSONLines: ListParser {
     if leftOut.isEmpty { return nil }
     defer { leftOut = [] }
     let shown = leftOut.prefix(12).map { SafeText.visible($0) }.joined(separator: ", ")
-    return .notice("members that are left out: \(shown)\(leftOut.count > 12 ? " and others" : "")")
+    return .notice("ignored members: \(shown)\(leftOut.count > 12 ? " and others" : "")")
   }
 }
 

@@ -68,9 +68,9 @@ struct JSONSplitter: ListSplitter {
   mutating func end() {
     if isBroken { return }
     if depth > 0 {
-      fail("the JSON ends in the middle")
+      fail("the JSON is not complete")
     } else if lists == 0 {
-      fail("the JSON holds no list: it may be an array, or an object with one array in it")
+      fail("the JSON contains no list. It must be an array, or an object with one array")
     }
   }
 
@@ -83,7 +83,7 @@ struct JSONSplitter: ListSplitter {
   private mutating func take(_ byte: UInt8) {
     if byte == UInt8(ascii: "\n") { number += 1 }
     if depth == 0, lists > 0, byte > UInt8(ascii: " ") {
-      return fail("something follows the end of the JSON")
+      return fail("something follows after the end of the JSON")
     }
     if isInText {
       keep(byte)
@@ -112,7 +112,9 @@ struct JSONSplitter: ListSplitter {
       keep(byte)
     } else if byte == UInt8(ascii: "["), depth < 2 {
       lists += 1
-      if lists > 1 { return fail("the JSON holds more than one list; jq takes one of them out") }
+      if lists > 1 {
+        return fail("the JSON contains more than one list. Use jq to extract one of them")
+      }
       listDepth = depth + 1
     }
     depth += 1
@@ -126,7 +128,7 @@ struct JSONSplitter: ListSplitter {
       keep(byte)
     }
     depth -= 1
-    if depth < 0 { fail("it is no JSON") }
+    if depth < 0 { fail("it is not JSON") }
   }
 
   private mutating func keep(_ byte: UInt8) {

@@ -69,8 +69,8 @@ struct ListMember: Sendable, Equatable {
       default: nil
       }
     let way =
-      option.map { "\($0) '\(shown)' reads it so" }
-      ?? "with --url-column it is left out"
-    throw ListFault("'\(shown)' is no name of a field (did you mean '\(meant.name)'?); \(way)")
+      option.map { "Use \($0) '\(shown)' to read it as that" }
+      ?? "Use --url-column to ignore it"
+    throw ListFault("'\(shown)' is not the name of a field. Did you mean '\(meant.name)'? \(way)")
   }
 }

@@ -126,18 +126,18 @@ extension StringProtocol {
 
 extension ListFault {
   fileprivate static let holdsMore = ListFault(
-    "it holds more than a URL; --extract takes every URL out of the list")
+    "it contains more than a URL. Use --extract to extract every URL")
   fileprivate static let nameAhead = ListFault(
-    "a name stands before the URL; --url-column 2 --name-column 1 reads the list so")
+    "it has a name before the URL. Use --url-column 2 --name-column 1 to read such a list")
   fileprivate static let spaceBehind = ListFault(
-    "a space follows the URL; --url-column 1 --name-column 2 takes what follows for the file's name, and %20 is a space of the URL's own"
+    "it has a space after the URL. Use --url-column 1 --name-column 2 if a file name follows. Write %20 for a space in the URL"
   )
   fileprivate static let separatorBehind = ListFault(
-    "a comma or semicolon follows the URL; --extract leaves it out, and %2C or %3B is one of the URL's own"
+    "it has a comma or semicolon after the URL. Use --extract to ignore it. Write %2C or %3B if it belongs to the URL"
   )
   fileprivate static let listOfDigests = ListFault(
-    #"it is a line of digests such as SHA256SUMS has, and names a file but no URL; lines such as {"url": "https://example.org/name", "digest": "sha-256=…"} hold both"#
+    #"it is a line of a digest list such as SHA256SUMS, which has a file name but no URL. Use lines such as {"url": "https://example.org/name", "digest": "sha-256=…"}"#
   )
   fileprivate static let markup = ListFault(
-    "it is HTML or XML; --extract takes every URL out of it")
+    "it is HTML or XML. Use --extract to extract every URL")
 }

@@ -39,7 +39,7 @@ struct TableFields: Sendable, Equatable {
         field = try Self.quoted(&rest)
         guard rest.isEmpty || rest.first == separator else {
           throw ListFault(
-            "after a closing quotation mark a \(separatorName) must follow")
+            "a \(separatorName) must follow after a closing quotation mark")
         }
       } else {
         let end = rest.firstIndex(of: separator) ?? rest.endIndex
@@ -47,7 +47,7 @@ struct TableFields: Sendable, Equatable {
         rest = rest[end...]
         // Texts with tabs between are seldom quoted, and then a quotation mark means itself.
         if separator != UInt8(ascii: "\t"), field.contains(quote) {
-          throw ListFault("a field with a quotation mark must stand in quotation marks")
+          throw ListFault("a field that contains a quotation mark must be in quotation marks")
         }
       }
       fields.append(String(decoding: field, as: UTF8.self))

@@ -35,7 +35,7 @@ struct TableHeader: Sendable, Equatable {
       guard urls.count == 1 else {
         let numbers = urls.map { String($0 + 1) }
         throw ListFault(
-          "columns \(numbers.dropLast().joined(separator: ", ")) and \(numbers.last ?? "") hold URLs: --url-column says which is meant"
+          "columns \(numbers.dropLast().joined(separator: ", ")) and \(numbers.last ?? "") contain URLs. Use --url-column to choose one"
         )
       }
       columns[urls[0]] = ListMember(.url)
@@ -52,7 +52,8 @@ struct TableHeader: Sendable, Equatable {
       if let index = cells.firstIndex(where: { $0.lowercased() == name.lowercased() }) {
         return index
       }
-      throw ListFault("no column is called '\(SafeText.visible(name))': there are \(listed(cells))")
+      throw ListFault(
+        "no column is called '\(SafeText.visible(name))'. The columns are \(listed(cells))")
     }
   }
 
@@ -63,7 +64,8 @@ struct TableHeader: Sendable, Equatable {
     }
     guard fields.contains(.url) else {
       throw ListFault(
-        "no column is called url: of \(Self.listed(cells)), --url-column says which holds the URLs")
+        "no column is called url. The columns are \(Self.listed(cells)). Use --url-column to choose the one with the URLs"
+      )
     }
   }
 
@@ -76,7 +78,7 @@ struct TableHeader: Sendable, Equatable {
   func entry(_ fields: [String], line: Int) throws(ListFault) -> ListEntry {
     if isStrict, fields.count != columns.count {
       throw ListFault(
-        "\(fields.count) \(fields.count == 1 ? "field" : "fields") where the header has \(columns.count)"
+        "it has \(fields.count) \(fields.count == 1 ? "field" : "fields"), but the header has \(columns.count)"
       )
     }
     var entry = ListEntry(line: line, url: "")

@@ -26,7 +26,7 @@ struct FileNotes {
     guard pages <= Self.named else { return nil }
     let path = ending.path ?? names[0]
     return
-      "\(path): the server sent a web page, and no .\(suffix) file. Look whether it is an error or a login; --expect-type refuses such answers."
+      "\(path): the server sent a web page, not a .\(suffix) file. Check whether it is an error or a login page. Use --expect-type to refuse such answers."
   }
 
   /// The lines to show at the end.
@@ -40,7 +40,7 @@ struct FileNotes {
     }
     if undated > 0 {
       let files = undated == 1 ? "1 file has" : "\(undated) files have"
-      lines.append("\(files) the time of the download: the server gave none")
+      lines.append("\(files) the time of the download, because the server sent none")
     }
     return lines
   }

@@ -96,15 +96,16 @@ package final class GetProgress: Sendable {
   package func take(_ event: GetRun.Event) {
     setNotice(nil)
     switch event {
-    case .database(.creating): display.say("haul get: making a database for the queue, once")
+    case .database(.creating):
+      display.say("haul get: creating a database for the queue (only once)")
     case .database(.waiting): setNotice("haul get: waiting for the database to stop or start")
-    case .database(.recovering): display.say("haul get: the database mends itself after a crash")
+    case .database(.recovering): display.say("haul get: the database is recovering from a crash")
     case .database(.starting): break
     case .submitted(let jobs, let finished, let goingOn):
       state.withLock { $0.tally.submitted(jobs: jobs, finished: finished) }
       for file in finished { tell(file) }
       if goingOn > 0 {
-        display.say("haul get: going on with \(counted(goingOn, "file")) of an earlier run")
+        display.say("haul get: continuing \(counted(goingOn, "file")) of an earlier run")
       }
     case .settled(let lease): settled(lease)
     case .directoryClosed(let reason): state.withLock { $0.tally.trouble = reason }
@@ -132,7 +133,7 @@ package final class GetProgress: Sendable {
       defer { state.isStopping = true }
       return !state.isStopping
     }
-    if isFirst { display.say("haul get: stopping, progress is being saved") }
+    if isFirst { display.say("haul get: stopping and saving your progress") }
   }
 
   private func settled(_ lease: SettledLease) {
@@ -157,7 +158,7 @@ package final class GetProgress: Sendable {
     guard isShown else { return }
     let url = line.flatMap { try? WebURL($0.url, schemes: WebURL.knownSchemes).redacted }
     let delay = lease.state == .scheduled ? lease.delay ?? .zero : nil
-    let end = delay.map { "; again in \(HumanFormat.duration($0))" } ?? ""
+    let end = delay.map { "; next try in \(HumanFormat.duration($0))" } ?? ""
     display.say(url ?? path, as: isFailed ? .error : .note) {
       "haul get: \($0): \(ending.message ?? error.rawValue)\(end)"
     }
@@ -172,11 +173,11 @@ package final class GetProgress: Sendable {
   }
 
   private static func reason(changes: Int) -> String {
-    changes > 0 ? "it has changed" : "its server does not go on there"
+    changes > 0 ? "the source has changed" : "the server cannot resume it"
   }
 
   private func sayAnew(_ path: String, _ reason: String) {
-    display.say(path) { "haul get: \($0): what there was of it is fetched again: \(reason)" }
+    display.say(path) { "haul get: \($0): starting again from the first byte: \(reason)" }
   }
 
   /// A bar that falls would be a riddle.
@@ -196,7 +197,7 @@ package final class GetProgress: Sendable {
     for transfer in anew {
       let reason =
         transfer.isComparing
-        ? "its server gives no length, so two fetches are compared"
+        ? "the server sends no length, so Haul compares two downloads"
         : Self.reason(changes: transfer.changes)
       sayAnew(transfer.path, reason)
     }

@@ -89,14 +89,14 @@ package struct GetTally: Sendable {
   }
 
   /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`. Where an earlier run has brought files, the whole list is counted
-  /// too: `…, 298 of 300 complete, 229 there already`. Where what was fetched is not what the files hold, because of an earlier run
+  /// too: `…, 298 of 300 complete, 229 finished before`. Where what was fetched is not what the files hold, because of an earlier run
   /// or of files that are not there yet, both: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {
       let (size, amount) = (HumanFormat.bytes(bytes), HumanFormat.bytes(fetched))
       var part = counted(completed, "file") + (completed > 0 ? ", \(size)" : "")
-      if fetched > 0 && (completed == 0 || size != amount) { part += "; \(amount) fetched" }
+      if fetched > 0 && (completed == 0 || size != amount) { part += "; \(amount) downloaded" }
       part += " in \(HumanFormat.duration(elapsed))"
       if fetched > 0 {
         let rate = Int64(clamped: Double(fetched) / max(elapsed / .seconds(1), 0.001))
@@ -108,7 +108,7 @@ package struct GetTally: Sendable {
     if finishedBefore > 0 && finishedBefore < files {
       parts.append("\(completed + finishedBefore) of \(files) complete")
     }
-    if finishedBefore > 0 { parts.append("\(finishedBefore) there already") }
+    if finishedBefore > 0 { parts.append("\(finishedBefore) finished before") }
     if skipped > 0 { parts.append("\(skipped) skipped") }
     if failed > 0 { parts.append("\(failed) failed") }
     return parts.joined(separator: ", ")

@@ -68,7 +68,7 @@ package struct HostTroubleLines {
     return due.sorted { ($0.key.host, $0.key.error) < ($1.key.host, $1.key.error) }.map {
       trouble, count in
       let files = "and \(counted(count.files.count - count.told, "more file")) of \(trouble.host)"
-      let end = trouble.isFailed ? "failed" : "will be tried again"
+      let end = trouble.isFailed ? "failed" : "will be retried"
       return More(sentence: "\(files) \(end) for the same reason", isFailed: trouble.isFailed)
     }
   }

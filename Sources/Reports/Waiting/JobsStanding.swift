@@ -56,8 +56,8 @@ package struct JobsStanding {
     if causes.isEmpty {
       sentences.append(
         running > 0
-          ? "Nothing is in their way but the jobs that run."
-          : "Nothing is in their way: they start as soon as a worker asks.")
+          ? "They wait only for the running jobs."
+          : "Nothing blocks them: they start as soon as a worker claims them.")
     }
     return ([sentences.joined(separator: " ")] + causeLines).joined(separator: "\n")
   }
@@ -69,17 +69,17 @@ package struct JobsStanding {
     if left > 0 { lines.append("and \(left) more") }
     if free > 0 {
       lines.append(
-        "\(counted(free, "job")): Nothing is in the way. Workers start \(free == 1 ? "it" : "them") soon."
+        "\(counted(free, "job")): Nothing blocks \(free == 1 ? "it" : "them"). Workers start \(free == 1 ? "it" : "them") soon."
       )
     }
     return lines + (note.map { [$0] } ?? [])
   }
 
   private func end(of selector: String) -> String {
-    let end = selector.isEmpty ? "No job is left to do." : "All of these jobs have ended."
+    let end = selector.isEmpty ? "All jobs have ended." : "All of these jobs have ended."
     let again = "haul retry\(selector.isEmpty ? " --state failed" : " \(selector)")"
     return failed == 0
       ? end
-      : "\(end) \(counted(failed, "job")) failed: 'haul failures' says why, and '\(again)' tries again."
+      : "\(end) \(counted(failed, "job")) failed. 'haul failures' shows why, and '\(again)' retries them."
   }
 }

@@ -74,11 +74,11 @@ extension Obstacle {
         "haul host set \(word) --interval TIME")
     case .limited:
       guard let running, let places else {
-        return Finding("the queue \(name) runs as many jobs as it may")
+        return Finding("the queue \(name) runs as many jobs as its limit allows")
       }
       return Finding(
         "the queue \(name) runs \(running) of \(counted(places, "job"))\(Self.part(own, whose))",
-        "more at once", "haul queue set \(word) --max-running N")
+        "raise the limit with", "haul queue set \(word) --max-running N")
     case .busy:
       let use = running.flatMap { running in
         places.map { " (\(running) of \(counted($0, "transfer")))" }
@@ -96,13 +96,13 @@ extension Obstacle {
 
   private func held(_ selector: String?) -> Finding {
     if let selector {
-      return Finding("all that is left is paused", "resume it with", "haul resume \(selector)")
+      return Finding("all remaining jobs are paused", "resume them with", "haul resume \(selector)")
     }
     if !name.isEmpty {
       return Finding(
         "the batch \(name) is paused", "resume it with", "haul resume --batch \(shellWord(name))")
     }
-    return Finding("all that is left is paused", "list it with", "haul jobs --state paused")
+    return Finding("all remaining jobs are paused", "list them with", "haul jobs --state paused")
   }
 
   private func blocked(_ word: String) -> Finding {
@@ -119,7 +119,7 @@ extension Obstacle {
 
   private func full(_ word: String, _ part: String) -> Finding {
     guard let running, let places else {
-      return Finding("the host \(name) runs as many transfers as it may")
+      return Finding("the host \(name) runs as many transfers as its limit allows")
     }
     let use = "the host \(name) runs \(running) of \(counted(places, "transfer"))\(part)"
     return switch reason {
@@ -128,7 +128,7 @@ extension Obstacle {
         "\(use). Haul lowered its limit after refusals and raises it again as requests succeed")
     case IdleReason.unanswered.rawValue:
       Finding("\(use). Haul starts more once the host has sent its first byte")
-    default: Finding(use, "more at once", "haul host set \(word) --cap N")
+    default: Finding(use, "raise the limit with", "haul host set \(word) --cap N")
     }
   }
 

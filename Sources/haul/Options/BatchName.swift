@@ -2,7 +2,7 @@ import Arguments
 
 /// The name of a new batch, as the database takes it and a line can show it.
 struct BatchName: OptionValue {
-  static let expected = "a name of 1 to 200 characters, none of them a control character"
+  static let expected = "a name of 1 to 200 characters without control characters"
 
   let argument: String
 

@@ -9,10 +9,10 @@ import Terminal
 struct ConfirmOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
-    .flag("dry-run", \.isDryRun, "Only count the jobs by state; change nothing."),
+    .flag("dry-run", \.isDryRun, "Count the jobs by state, and change nothing."),
     .flag(
       "yes", \.isConfirmed,
-      "Do not ask. On a terminal Haul asks if neither ids nor --batch are given."),
+      "Do not ask for confirmation. Haul asks on a terminal if you give no ids and no --batch."),
   ]
 
   var isDryRun = false

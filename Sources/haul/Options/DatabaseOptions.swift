@@ -13,9 +13,8 @@ struct DatabaseOptions: OptionGroup {
     .value(
       "database", "<conninfo>", \.given, environment: "HAUL_DATABASE_URL",
       """
-      A libpq connection string or postgresql:// URI; without it libpq's own environment (PGHOST, \
-      PGSERVICE and so on) counts, else the database of 'haul up' while that runs. Keep passwords \
-      in ~/.pgpass.
+      A libpq connection string or postgresql:// URI. Default: the environment variables of libpq (PGHOST, \
+      PGSERVICE and so on), or the database of 'haul up' while it runs. Keep passwords in ~/.pgpass.
       """)
   ]
 
@@ -121,12 +120,12 @@ struct DatabaseOptions: OptionGroup {
 
   /// Why there is no connection; what libpq says is no help where nobody has named a database.
   static func reason(_ place: Place, _ state: SQLState?, _ text: String) -> ExitError {
-    let advice = "Start one with 'haul up', or name a database with --database."
+    let advice = "Start a pool with 'haul up', or name a database with --database."
     switch (place, state) {
     case (.standing, .invalidCatalogName?):
       return ExitError(
         .unavailable,
-        "no pool runs here, only downloads by 'haul get', which are watched in their own terminals. "
+        "no pool runs here, only downloads by 'haul get', which show their progress in their own terminals. "
           + advice)
     case (.usual, nil):
       return ExitError(.unavailable, "no pool runs here and no database is named. \(advice)")
@@ -134,11 +133,11 @@ struct DatabaseOptions: OptionGroup {
       let reason = ExitError(from: PostgresError.connecting(state, text))
       let advice =
         DatabaseErrorTable.isOfStranger(text)
-        ? "Start one with 'haul up', name a database with --database, or \(DatabaseErrorTable.adviceForStranger)"
+        ? "Start a pool with 'haul up', name a database with --database, or \(DatabaseErrorTable.adviceForStranger)"
         : advice
       return ExitError(
         reason.code,
-        "no pool runs here and no database is named; the PostgreSQL of this machine refuses: "
+        "no pool runs here and no database is named. The PostgreSQL of this machine refuses the connection: "
           + "\(text). \(advice)")
     default:
       let reason = ExitError(from: PostgresError.connecting(state, text))

@@ -61,7 +61,7 @@ enum JobOptionTable {
     "--record-digest":
       "Haul records the SHA-256 of each file by default; --no-record-digest turns it off.",
     "--limit-rate":
-      "--limit-rate-per-file limits each download, and 'haul worker --limit-rate' all of a worker's together.",
+      "--limit-rate-per-file limits each download. 'haul worker --limit-rate' limits all downloads of a worker together.",
   ]
 
   /// A command that takes job options.
@@ -89,14 +89,14 @@ enum JobOptionTable {
     ) { .text($0.rawValue) },
     .value(
       .expectType, "<type>", MediaTypeArgument.self,
-      "Fail if the server sends another media type, such as an error page. Example: application/zip or video/*."
+      "Fail if the server sends another media type, for example an error page. Examples: application/zip, video/*."
     ) { .text($0.argument) },
     .flag(
       .acceptUnverifiedLength,
       "Accept a response without Content-Length even if nothing else confirms that it is complete."),
     .flag(
       .contentDisposition,
-      "Give the file the name that the server sends (Content-Disposition). It never replaces another file: with --if-exists replace it gets a number."
+      "Give the file the name that the server sends (Content-Disposition). It never replaces another file. With --if-exists replace it gets a number."
     ),
     .flag(.remoteTime, "Give the file the source's modification time."),
     .denial(
@@ -113,11 +113,11 @@ enum JobOptionTable {
     ) { .number($0.rate.bytes) },
     .value(
       .connectTimeout, "<duration>", TimeoutArgument.self,
-      "How long making a connection may take. Default: 10s."
+      "The longest time for making a connection. Default: 10s."
     ) { .number($0.seconds) },
     .value(
       .stallTimeout, "<duration>", TimeoutArgument.self,
-      "How long the source may send nothing, also before its first byte. Default: 60s."
+      "The longest time without data from the source, also before the first byte. Default: 60s."
     ) { .number($0.seconds) },
   ]
 

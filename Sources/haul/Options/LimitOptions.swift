@@ -4,10 +4,10 @@ import Arguments
 struct LimitOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
-    .value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most so many."),
+    .value("limit", "<n>", \.limit, in: 1...1_000_000, "Show at most this many rows."),
     .flag(
       "no-pager", \.isWhole,
-      "Do not show a list that is longer than the terminal with a pager: HAUL_PAGER, PAGER or 'less -FRX'."
+      "Do not use a pager (HAUL_PAGER, PAGER or 'less -FRX') for long lists."
     ),
   ]
 

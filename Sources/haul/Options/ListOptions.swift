@@ -6,17 +6,22 @@ import Submitting
 struct ListOptions: OptionGroup {
   static let title: String? = "LIST OPTIONS"
   static let options: [Option<Self>] = [
-    .value("input", short: "i", "<file>", \.input, "Read a list of URLs; - is standard input.")
-      .from(.files),
-    .value("format", "<format>", \.format, "How to read the list; otherwise its content tells."),
+    .value(
+      "input", short: "i", "<file>", \.input,
+      "Read a list of URLs from this file. - is standard input."
+    )
+    .from(.files),
+    .value(
+      "format", "<format>", \.format,
+      "The format of the list. Default: Haul recognizes it by the content."),
     .value(
       "url-column", "<column>", \.url,
-      "The column of the URLs, by name or number, in a table of any kind or in JSON."),
-    .value("name-column", "<column>", \.name, "The column of the files' names."),
-    .value("digest-column", "<column>", \.digest, "The column of the files' digests."),
+      "The column with the URLs, by name or number. For tables and JSON."),
+    .value("name-column", "<column>", \.name, "The column with the file names."),
+    .value("digest-column", "<column>", \.digest, "The column with the digests of the files."),
     .flag(
-      "extract", \.extracts, "Take every URL out of a text of any kind, such as HTML or Markdown."),
-    .flag("skip-bad", \.skipBad, "Leave out lines of the list that are wrong."),
+      "extract", \.extracts, "Extract every URL from a text, such as HTML or Markdown."),
+    .flag("skip-bad", \.skipBad, "Skip lines of the list that are wrong."),
   ]
 
   var input: String?
@@ -40,23 +45,24 @@ struct ListOptions: OptionGroup {
   /// Checks these options beside the URLs of the command line.
   func check(beside urls: [String]) throws(ExitError) {
     if urls.isEmpty && input == nil {
-      throw ExitError(.usage, "no URL is given: name some, or a list with --input.")
+      throw ExitError(.usage, "no URL is given. Give URLs, or a list with --input.")
     }
     if !urls.isEmpty && input != nil {
-      throw ExitError(.usage, "URLs and --input do not go together.")
+      throw ExitError(.usage, "you cannot use URLs and --input together.")
     }
     let given =
       [
         ("--format", format != nil), ("--extract", extracts), ("--skip-bad", skipBad),
       ] + columnOptions
     if input == nil, let option = given.first(where: \.1)?.0 {
-      throw ExitError(.usage, "\(option) is for a list with --input.")
+      throw ExitError(.usage, "\(option) needs a list. Give it with --input.")
     }
     guard let column = columnOptions.first(where: \.1)?.0 else { return }
-    if extracts { throw ExitError(.usage, "--extract and \(column) do not go together.") }
+    if extracts { throw ExitError(.usage, "you cannot use --extract and \(column) together.") }
     if format == .plain || format == .aria2 {
       throw ExitError(
-        .usage, "\(column) is for tables and JSON, not for --format \(format?.rawValue ?? "").")
+        .usage, "\(column) works with tables and JSON, not with --format \(format?.rawValue ?? "")."
+      )
     }
   }
 

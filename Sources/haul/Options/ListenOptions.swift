@@ -17,14 +17,14 @@ struct ListenOptions: OptionGroup {
     .value(
       "listen", "<address:port>", \.address, environment: "HAUL_LISTEN",
       """
-      Serve a live page (/), metrics (/metrics), /healthz and /readyz there. Other than on a loopback \
-      address a token is needed.
+      Serve a live page (/), metrics (/metrics), /healthz and /readyz on this address. Any address but loopback \
+      needs a token.
       """),
     .value(
       "listen-token-file", "<file>", \.tokenFile, environment: "HAUL_LISTEN_TOKEN_FILE",
       """
-      A file whose first line whoever asks must know: programs as a bearer token, people once, in a form. None but \
-      its owner may read it.
+      A file whose first line is the token. Programs send it as a bearer token. People type it once into a form. \
+      Only the owner may be able to read the file.
       """
     ).from(.files),
   ]

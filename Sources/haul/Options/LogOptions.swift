@@ -9,10 +9,11 @@ struct LogOptions: OptionGroup {
   static let title: String? = "LOG OPTIONS"
   static let options: [Option<Self>] = [
     .value(
-      "log-format", "<format>", \.format, environment: "HAUL_LOG_FORMAT", "How a line looks."),
+      "log-format", "<format>", \.format, environment: "HAUL_LOG_FORMAT",
+      "The format of a log line."),
     .value(
       "log-level", "<level>", \.level, environment: "HAUL_LOG_LEVEL",
-      "Log this and what matters more."),
+      "Log this level and more important ones."),
   ]
 
   var format = Logger.Format.text

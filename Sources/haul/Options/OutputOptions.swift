@@ -7,7 +7,7 @@ import Terminal
 struct OutputOptions: OptionGroup {
   static let title: String? = nil
   static let options: [Option<Self>] = [
-    .flag("json", \.isJSON, "Print JSON, one object a line, for programs.")
+    .flag("json", \.isJSON, "Print JSON for programs, one object a line.")
   ]
 
   var isJSON = false
@@ -51,7 +51,8 @@ struct OutputOptions: OptionGroup {
     if rows.isEmpty && !isJSON { StandardStream.say("\(label): none\n") }
     if rows.count > limit.limit {
       StandardStream.say(
-        "\(label): there are more than the \(limit.limit) shown; --limit shows more\n")
+        "\(label): the list has more than the \(limit.limit) rows shown. Use --limit to show more\n"
+      )
     }
   }
 

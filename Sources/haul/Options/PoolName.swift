@@ -2,7 +2,7 @@ import Arguments
 
 /// The name of a queue or store, as the database takes it.
 struct PoolName: OptionValue {
-  static let expected = "a name of letters, digits, '.', '_' and '-', at most 63 long"
+  static let expected = "a name of at most 63 letters, digits, '.', '_' and '-'"
 
   /// What a property holds until its required operand is read.
   static let unset = PoolName(unchecked: "")

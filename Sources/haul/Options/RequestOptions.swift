@@ -11,7 +11,7 @@ struct CredentialOptions: OptionGroup {
   static let options: [Option<Self>] = [
     .value(
       "credentials", "<dir>", \.directory, environment: "HAUL_CREDENTIALS",
-      "The credentials that jobs may name, each in a file of its name.")
+      "The directory with the credentials that jobs may name. Each is a file with its name.")
   ]
 
   var directory: String?
@@ -24,20 +24,20 @@ struct RequestOptions: OptionGroup {
     .value(
       "netrc", "<file>", \.netrc, environment: "HAUL_NETRC",
       """
-      Users and passwords by host, as ~/.netrc has them. Over http an entry must name the port, as 'machine HOST:80' does; \
-      'haul get' also uses other entries, and 'default', for the hosts that you type.
+      A file with users and passwords by host, in the format of ~/.netrc. For http an entry must name the port, such as \
+      'machine HOST:80'. 'haul get' also uses other entries, and 'default', for the hosts that you type.
       """
     ).from(.files),
     .value(
       "cookies", "<file>", \.cookies, environment: "HAUL_COOKIES",
-      "Cookies in the format of Netscape; the file is not written."
+      "A file with cookies in Netscape format. Haul does not change it."
     ).from(.files),
     .value(
       "proxy", "<url>", \.proxy, environment: "HAUL_PROXY",
       """
-      Connect through this proxy alone: http, https, socks5 or socks5h, with its port. Its user and password \
-      are in the file of --netrc. Private addresses are refused only where a URL spells one out: where a name leads, the proxy \
-      decides. Without it 'haul get' uses http_proxy, https_proxy, all_proxy and no_proxy of the environment.
+      Connect only through this proxy: http, https, socks5 or socks5h, with its port. Put its user and password into \
+      the file of --netrc. Haul blocks private addresses only if they are in the URL, because the proxy resolves names. \
+      Without this option 'haul get' uses http_proxy, https_proxy, all_proxy and no_proxy.
       """),
     .value(
       "ca-file", "<file>", \.caFile, environment: "HAUL_CA_FILE",
@@ -45,15 +45,15 @@ struct RequestOptions: OptionGroup {
     ).from(.files),
     .values(
       "allow-scheme", "<scheme>", \.schemes, environment: "HAUL_ALLOW_SCHEME",
-      "Also fetch by ftp, ftps or sftp; may be repeated."
+      "Also allow ftp, ftps or sftp. You can repeat the option."
     ),
     .value(
       "known-hosts", "<file>", \.knownHosts, environment: "HAUL_KNOWN_HOSTS",
-      "The keys of the hosts that sftp may be spoken with, as ssh-keyscan prints them."
+      "A file with the keys of the allowed sftp hosts, as ssh-keyscan prints them."
     ).from(.files),
     .value(
       "contact", "<mail|url>", \.contact, environment: "HAUL_CONTACT",
-      "Tell servers whom to turn to: haul/\(Haul.version) (+CONTACT) as User-Agent."),
+      "Tell servers how to reach you. Haul sends haul/\(Haul.version) (+CONTACT) as User-Agent."),
   ]
 
   var netrc: String?
@@ -112,14 +112,14 @@ struct RequestOptions: OptionGroup {
     let shown = badLines.prefix(5).map { "\($0)" }.joined(separator: ", ")
     let more = badLines.count > 5 ? " and \(badLines.count - 5) more" : ""
     StandardStream.say(
-      "haul: \(path): line \(shown)\(more): not a cookie in the Netscape format; ignored\n")
+      "haul: \(path): ignored line \(shown)\(more), which is not a cookie in Netscape format\n")
   }
 
   /// Without the keys sftp speaks with nobody: that is to show at once.
   private func readableKnownHosts() throws(ExitError) -> String? {
     guard let knownHosts else {
       if schemes.contains(.sftp) {
-        throw ExitError(.usage, "--allow-scheme sftp needs --known-hosts.")
+        throw ExitError(.usage, "--allow-scheme sftp also needs --known-hosts.")
       }
       return nil
     }
@@ -130,7 +130,7 @@ struct RequestOptions: OptionGroup {
   private static func requireReadable(_ path: String) throws(ExitError) {
     guard unsafe access(path, R_OK) != 0 else { return }
     throw ExitError(
-      .configuration, "\(path) cannot be read: \(SystemError.reason(errno)).")
+      .configuration, "cannot read \(path): \(SystemError.reason(errno)).")
   }
 
   private static func requireCertificates(in path: String) throws(ExitError) {
@@ -138,7 +138,7 @@ struct RequestOptions: OptionGroup {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8),
       text.contains("-----BEGIN CERTIFICATE-----")
         || text.contains("-----BEGIN TRUSTED CERTIFICATE-----")
-    else { throw ExitError(.configuration, "\(path) holds no certificate in PEM.") }
+    else { throw ExitError(.configuration, "\(path) contains no certificate in PEM format.") }
   }
 }
 
@@ -148,7 +148,7 @@ enum FileScheme: String, CaseIterable, OptionValue { case ftp, ftps, sftp }
 /// The name of a credential.
 struct CredentialArgument: OptionValue {
   static let expected =
-    "the name of a credential: letters, digits, '.', '_' and '-', at most 63"
+    "the name of a credential: at most 63 letters, digits, '.', '_' and '-'"
 
   let argument: String
 

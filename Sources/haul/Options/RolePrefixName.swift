@@ -4,7 +4,7 @@ import JobQueue
 /// What the names of a pool's roles begin with.
 struct RolePrefixName: OptionValue {
   static let expected =
-    "a name of lower-case letters, digits and '_' that begins with a letter and not with 'pg', at most 40 long"
+    "a name of at most 40 lower-case letters, digits and '_' that begins with a letter, but not with 'pg'"
 
   let argument: String
 

@@ -20,12 +20,15 @@ struct SelectorOptions: OptionGroup {
   static let options: [Option<Self>] = [
     .value("batch", "<name>", \.batch, "Jobs of this batch.").from(.names("batch")),
     .value("queue", "<name>", \.queue, "Jobs of this queue.").from(.names("queue")),
-    .value("host", "<name>", \.host, "Jobs whose URL is on this host, with its port if unusual.")
-      .from(.names("host")),
+    .value(
+      "host", "<name>", \.host,
+      "Jobs whose URL is on this host. Add the port if it is not the default port."
+    )
+    .from(.names("host")),
     .value("state", "<state>", \.state, "Jobs in this state."),
     .value(
       "error", "<class>", \.error,
-      "Jobs that failed with this class of error. http_4xx means http_403, http_404 and http_410 too."
+      "Jobs that failed with this class of error. http_4xx includes http_403, http_404 and http_410."
     ),
   ]
 
@@ -53,7 +56,7 @@ struct SelectorOptions: OptionGroup {
     guard selector != JobSelector() else {
       throw ExitError(
         .usage,
-        "no jobs are named: give ids, --batch, --queue, --host, --state or --error.")
+        "no jobs are selected. Give ids, --batch, --queue, --host, --state or --error.")
     }
     return selector
   }

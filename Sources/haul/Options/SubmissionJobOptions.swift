@@ -17,7 +17,7 @@ extension SubmissionJobOptions {
   ) -> [Option<Self>] {
     let header: Option<JobOptions> = .values(
       "header", "<header>", \.headerTexts,
-      "A request header, such as 'Referer: https://example.org/'; may be repeated. Redirects to other origins do not get it."
+      "A request header, such as 'Referer: https://example.org/'. You can repeat the option. Haul does not send it to other origins after a redirect."
     )
     return ([header] + JobOptionTable.options(for: command)).map { $0.lifted(to: path) }
   }
@@ -35,7 +35,7 @@ extension SubmissionJobOptions {
       if case .secret(let name) = error, Self.command == .get {
         throw ExitError(
           .usage,
-          "the header \(name) holds a secret, which the database would keep. Use --cookies for cookies, and --credential or --netrc for a log-in."
+          "the header \(name) contains a secret, which the database would store. Use --cookies for cookies, and --credential or --netrc for a login."
         )
       }
       throw ExitError(.usage, "\(error).")

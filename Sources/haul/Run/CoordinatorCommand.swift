@@ -7,19 +7,21 @@ import StatusPage
 struct CoordinatorCommand: HaulCommand {
   static let name = "coordinator"
   static let role: PoolRole? = .worker
-  static let abstract = "Keep house for the pool: take back work of dead workers, wake due jobs."
+  static let abstract =
+    "Run pool maintenance: reclaim work from dead workers and start scheduled jobs."
   static let discussion = """
-    Any number may run; one leads, the others stand by. A pool without one works too, since workers \
-    take its place. SIGTERM, SIGINT or SIGHUP ends it in order.
+    You can run any number of coordinators. One leads, and the others stand by. A pool also works without a \
+    coordinator: one of its workers does the work then. SIGTERM, SIGINT or SIGHUP stops a coordinator \
+    gracefully.
 
-    With --listen it serves a page to watch the pool on, and metrics for Prometheus.
+    With --listen the coordinator serves a web page that shows the pool, and metrics for Prometheus.
     """
   static let examples = [
-    Example("haul coordinator", "Keeps house until it is told to stop."),
+    Example("haul coordinator", "Runs pool maintenance until you stop it."),
     Example(
       "haul coordinator --listen 127.0.0.1:9464",
-      "The same, and http://127.0.0.1:9464/ shows the pool."),
-    Example("haul coordinator --log-format json", "The same with a log for programs."),
+      "Also shows the pool at http://127.0.0.1:9464/."),
+    Example("haul coordinator --log-format json", "Writes its log as JSON."),
   ]
   static let options: [Option<Self>] = group(\.listen) + group(\.database) + group(\.log)
 

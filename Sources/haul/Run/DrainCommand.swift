@@ -8,17 +8,21 @@ import Terminal
 struct DrainCommand: HaulCommand {
   static let name = "drain"
   static let role: PoolRole? = .admin
-  static let abstract = "Ask workers to stop in order."
+  static let abstract = "Ask workers to stop gracefully."
   static let discussion = """
-    A worker claims no more then, saves the progress of what it runs, hands it back for others to go on \
-    with, and exits. Returns when they have been asked, not when they have stopped.
+    A draining worker claims no more jobs. It saves the progress of its running downloads, gives them back \
+    to the pool and exits. Other workers continue them. The command returns as soon as it has asked the \
+    workers. It does not wait until they have stopped.
     """
   static let examples = [
-    Example("haul drain 7", "Drains worker 7; 'haul workers' shows the ids."),
-    Example("haul drain 7 --database service=pool", "The same in the pool of a libpq service."),
+    Example("haul drain 7", "Drains worker 7. 'haul workers' shows the ids."),
+    Example(
+      "haul drain 7 --database service=pool",
+      "Drains a worker of the pool that a libpq service names."),
   ]
   static let options: [Option<Self>] =
-    [.flag("dry-run", \.isDryRun, "Only name the workers; change nothing.")] + group(\.output)
+    [.flag("dry-run", \.isDryRun, "Show which workers would drain, and change nothing.")]
+    + group(\.output)
     + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("worker", \.workers, "Ids of workers.").from(.names("worker"))
@@ -69,7 +73,7 @@ struct DrainCommand: HaulCommand {
     if !stopped.isEmpty {
       let are = stopped.count == 1 ? "is" : "are"
       reasons.append(
-        "\(stopped.joined(separator: ", ")) \(are) not running; see 'haul workers --all'")
+        "\(stopped.joined(separator: ", ")) \(are) not running: see 'haul workers --all'")
     }
     if !reasons.isEmpty {
       throw ExitError(.badInput, reasons.joined(separator: "; ") + ".")

@@ -7,25 +7,28 @@ import ListFormats
 struct ExportCommand: HaulCommand {
   static let name = "export"
   static let role: PoolRole? = .submitter
-  static let abstract = "Write jobs as a list that 'haul submit -i' takes."
+  static let abstract = "Write jobs as a list that 'haul submit -i' can read."
   static let discussion = """
-    JSON lines and CSV have all that a job was submitted with but its batch and queue; an input file of aria2 has \
-    path, digest and headers, TsvHttpData-1.0 length and MD5, plain lines the URLs alone. Signed URLs are written \
-    whole. 'haul export --state failed | haul submit -i -' tries again what has failed. \
-    Without a selector it is all jobs of the pool. The list is written as it is read, in the order of submission.
+    JSON lines and CSV contain everything that was submitted with a job, except its batch and its queue. An \
+    aria2 input file contains path, digest and headers. TsvHttpData-1.0 contains length and MD5. Plain lines \
+    contain only the URLs. Haul writes signed URLs in full.
+
+    Without a selector Haul exports all jobs of the pool, in the order in which they were submitted. To try \
+    failed jobs again, run 'haul export --state failed | haul submit -i -'.
     """
   static let examples = [
-    Example("haul export --queue films", "All jobs of one queue."),
+    Example("haul export --queue films", "Exports all jobs of one queue."),
     Example(
-      "haul export --batch films --left", "What is not completed of the batch films."),
+      "haul export --batch films --left",
+      "Exports the jobs of the batch films that are not completed."),
     Example(
       "haul export --state failed --error http_404 --format plain",
-      "The URLs that the servers did not have."),
+      "Lists the URLs that servers answered with 404."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("format", "<format>", \.format, "How to write the list."),
-      .flag("left", \.left, "Leave out completed jobs."),
+      .value("format", "<format>", \.format, "The format of the list."),
+      .flag("left", \.left, "Skip completed jobs."),
     ] + group(\.selectors) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")

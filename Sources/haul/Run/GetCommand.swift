@@ -14,60 +14,64 @@ import Worker
 
 struct GetCommand: HaulCommand {
   static let name = "get"
-  static let abstract = "Download URLs here and now, without any set-up."
+  static let abstract = "Download URLs now, without any setup."
   static let discussion = """
-    Files land in the current directory or --dir, under the last name of their URL; -o names the file of a single one. Interrupted, be it by \
-    Ctrl-C or a crash, the same command goes on where it stopped; what it finished before is not \
-    fetched again while the file is there with its length. With --if-exists replace or rename a command \
-    that has come to its end begins anew.
+    Haul writes files to the current directory or to --dir, under the last part of each URL. Use -o to name \
+    the file of a single URL. If Ctrl-C or a crash interrupts the command, run it again: it continues where \
+    it stopped. Haul does not download a finished file again while that file exists with the same length. \
+    After a completed run, --if-exists replace or rename downloads all files again.
 
-    The queue is a PostgreSQL database of its own that runs while it is needed, in \
-    ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Whether a source is \
-    still the same is checked before a byte is added to a partial file.
+    The queue is a PostgreSQL database that Haul starts when it needs it. Its data are in \
+    ~/.local/state/haul (for root: /var/lib/haul) or in HAUL_STATE_DIR. Before Haul adds bytes to a partial \
+    file, it checks that the source has not changed.
 
-    With --json each file has an object with url, path, bytes, digest, state, error and message. The path leads to the \
-    file from the working directory, and digest is null where none was checked. The state is completed, failed, or skipped by \
-    --if-exists. Files that an earlier run completed come first. The last object counts the files.
+    With --json Haul prints one object for each file, with url, path, bytes, digest, state, error and \
+    message. The path is relative to the working directory. The digest is null if Haul checked none. The \
+    state is completed, failed, or skipped because of --if-exists. Files that an earlier run completed come \
+    first. The last object counts the files.
 
-    A host that refuses connections, or says that it is busy, is asked again for about half a \
-    minute; one that does not answer at all takes longer to give up.
+    If a host refuses connections or says that it is busy, Haul retries for about 30 seconds. If a host does \
+    not answer at all, Haul takes longer to give up.
     """
   static let examples = [
-    Example("haul get https://example.org/a.iso", "One file into the current directory."),
+    Example("haul get https://example.org/a.iso", "Downloads a file to the current directory."),
     Example(
-      "haul get https://example.org/a.iso -o films/b.iso", "The same file as films/b.iso."),
+      "haul get https://example.org/a.iso -o films/b.iso", "Downloads the file as films/b.iso."),
     Example(
       "haul get -i list.txt -d films -j 4",
-      "A list, one URL a line, into the directory films, four at once."),
+      "Downloads a list with one URL a line to the directory films, four files at a time."),
     Example(
       "haul get -i list.csv --url-column link --digest-column sha256",
-      "A table from elsewhere, of which two columns count."),
+      "Reads URLs and digests from two columns of a table."),
     Example(
-      "haul get -i page.html --extract -d films", "Every URL that a page or another text names."),
+      "haul get -i page.html --extract -d films",
+      "Downloads every URL that a page or another text contains."),
     Example(
-      "haul get -i list.txt --json -q >results.jsonl", "What has become of each file, for a script."
+      "haul get -i list.txt --json -q >results.jsonl",
+      "Writes the result of each file, for a script."
     ),
     Example(
       "haul get -i list.txt --tree --if-exists skip",
-      "Under host/path/name, and what is there already is left as it is."),
+      "Writes files to host/path/name and skips files that exist."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "dir", short: "d", "<dir>", \.directory,
-        "The directory files go to; made if it is missing."
+        "The directory for the files. Haul creates it if it is missing."
       ).from(.directories),
       .value(
         "output", short: "o", "<file>", \.output,
-        "The file of a single URL; a relative path begins in --dir."),
+        "The file name for a single URL. A relative path starts in --dir."),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...256,
-        "Transfers at once, in all and from one host."),
+        "How many transfers may run at once, in total and from one host."),
       .value(
         "limit-rate", "<size>", \.limitRate,
         "Limit all downloads together to this many bytes per second."),
       .value(
-        "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+        "checksum", "<alg=digest>", \.checksum,
+        "The digest that the file of a single URL must have."),
       .value(
         "credential", "<file>", \.credential, environment: "HAUL_CREDENTIAL",
         """
@@ -75,22 +79,23 @@ struct GetCommand: HaulCommand {
         'haul worker --help' shows its format.
         """
       ).from(.files),
-      .flag("tree", \.tree, "Keep hosts and directories: host/path/name."),
+      .flag("tree", \.tree, "Keep hosts and directories: write files to host/path/name."),
       .flag(
         "rename", \.rename,
-        "Number the names of files that another one of the list has: a.iso, a.1.iso."),
+        "If files of the list have the same name, add numbers: a.iso, a.1.iso."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
-        "Let redirects lead to these addresses too, such as 10.0.0.0/8; may be repeated."),
-      .flag("quiet", short: "q", \.progress.isQuiet, "Say nothing but errors."),
+        "Allow redirects to these addresses, such as 10.0.0.0/8. You can repeat the option."),
+      .flag("quiet", short: "q", \.progress.isQuiet, "Print only errors."),
       .flag(
         "json", \.result.isJSON,
-        "Print JSON, one object a line, for programs: one for each file as it ends, then one for all."
+        "Print JSON, one object a line: one for each file when it ends, and a last one with the totals."
       ),
     ] + group(\.list) + group(\.choices) + group(\.requests) + group(\.log)
   static let operands: [Operand<Self>] = [
     .repeated(
-      "url", \.urls, isRequired: false, "http or https URLs; ftp, ftps or sftp with --allow-scheme."
+      "url", \.urls, isRequired: false,
+      "http or https URLs. ftp, ftps and sftp URLs need --allow-scheme."
     )
   ]
 
@@ -113,22 +118,22 @@ struct GetCommand: HaulCommand {
     "-c": "Haul always continues a partial file; here -c is short for --concurrency."
   ]
   private static let ofName =
-    "a file gets the last name of its URL, or what -o says."
+    "Haul names a file after the last part of its URL. Use -o for another name."
   private static let ofDirectory = "-d names the directory."
   private static let ofOutput = "-o names the file, with its directory."
-  private static let ofResuming = "nothing is needed to go on, the same command does."
+  private static let ofResuming = "Run the same command again: Haul resumes by itself."
   private static let ofConnections =
-    "Haul downloads each file over one connection; -j sets how many files at once."
+    "Haul downloads each file over one connection. -j sets how many files at once."
   private static let ofParallel = "-j sets how many files Haul downloads at once."
   private static let ofAgent = "--header 'User-Agent: NAME' sets it."
   private static let ofReferer = "--header 'Referer: URL' sets it."
   private static let ofAttempts = "--max-attempts sets how often Haul tries."
   private static let ofTimeout =
-    "--stall-timeout and --connect-timeout say how long Haul waits; there is no limit for a whole file."
+    "--stall-timeout and --connect-timeout limit how long Haul waits. A whole file has no time limit."
   private static let ofReplacing = "--if-exists replace replaces a file that exists."
   private static let ofRefreshing =
-    "'haul submit --on-duplicate refresh' downloads files again that have changed at their source."
-  private static let ofRedirects = "nothing is needed to follow redirects."
+    "'haul submit --on-duplicate refresh' downloads files again if their source has changed."
+  private static let ofRedirects = "Haul follows redirects by itself."
 
   var urls: [String] = []
   var directory = "."
@@ -206,17 +211,17 @@ struct GetCommand: HaulCommand {
   private func checkUsage() throws(ExitError) {
     try list.check(beside: urls)
     if urls.count != 1, output != nil {
-      throw ExitError(.usage, "--output needs exactly one URL; -d names the directory.")
+      throw ExitError(.usage, "--output needs exactly one URL. Use -d to name the directory.")
     }
     let single = checksum.map { _ in ["--checksum"] } ?? []
     if urls.count != 1 && !single.isEmpty { throw ExitError(needingOneURL: single) }
     if tree && output != nil {
-      throw ExitError(.usage, "--output and --tree do not go together.")
+      throw ExitError(.usage, "You cannot use --output and --tree together.")
     }
     try requireKinds()
     for url in urls where !url.contains("://") && Self.isThere(url) {
       throw ExitError(
-        .usage, "'\(url)' is a file here: for the URLs in it say -i \(shellWord(url))")
+        .usage, "'\(url)' is a local file. To download the URLs in it, use -i \(shellWord(url))")
     }
   }
 
@@ -244,7 +249,7 @@ struct GetCommand: HaulCommand {
     guard isUsed || !isTyped else {
       throw ExitError(
         .badInput,
-        "the 'origins' in \(credential) are not those of any URL. Nothing was downloaded.")
+        "the 'origins' in \(credential) match none of the URLs. Nothing was downloaded.")
     }
   }
 
@@ -264,7 +269,7 @@ struct GetCommand: HaulCommand {
       if output == "-" {
         throw ExitError(
           .usage,
-          "Haul writes to files, not to standard output. Name the file; for one that is named - say -o ./-."
+          "Haul writes to files, not to standard output. Name a file. For a file named -, use -o ./-."
         )
       }
       let (parent, name) = place
@@ -274,7 +279,7 @@ struct GetCommand: HaulCommand {
       {
         throw ExitError(
           .usage,
-          "--output names the file, and \(output) is a directory; for the directory say -d \(shellWord(output))."
+          "--output needs a file name, but \(output) is a directory. Use -d \(shellWord(output))."
         )
       }
     }
@@ -284,13 +289,13 @@ struct GetCommand: HaulCommand {
     }) {
       throw ExitError(
         .usage,
-        "\(output ?? directory) is in a directory .haul, which belongs to Haul; name another one."
+        "\(output ?? directory) is in a directory .haul, which Haul uses itself. Name another directory."
       )
     }
     if FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), !isDirectory {
       throw ExitError(
         .usage,
-        "--dir names the directory, and \(directory) is a file; for the file say -o \(shellWord(directory))."
+        "--dir needs a directory, but \(directory) is a file. Use -o \(shellWord(directory))."
       )
     }
   }
@@ -318,13 +323,14 @@ struct GetCommand: HaulCommand {
     if tally.unfinished > 0, let trouble = tally.trouble {
       throw ExitError(
         .inputOutput,
-        "stopped with \(counted(tally.unfinished, "file")) unfinished, for \(place.directory) cannot be written: \(trouble). Once it can, the same command goes on."
+        "stopped with \(counted(tally.unfinished, "file")) unfinished: cannot write to \(place.directory): \(trouble). Repair this, then run the same command again to continue."
       )
     }
     if tally.unfinished > 0 {
       throw ExitError(
         .tryAgain,
-        "stopped with \(counted(tally.unfinished, "file")) unfinished; the same command goes on.")
+        "stopped with \(counted(tally.unfinished, "file")) unfinished. Run the same command again to continue."
+      )
     }
     if tally.failed > 0 { throw ExitError(.failed, tally.failures.sentence) }
   }

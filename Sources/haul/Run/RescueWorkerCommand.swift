@@ -8,19 +8,20 @@ import Terminal
 struct RescueWorkerCommand: HaulCommand {
   static let name = "worker"
   static let role: PoolRole? = .admin
-  static let abstract = "Hand a worker's jobs to others at once."
+  static let abstract = "Hand a worker's jobs to other workers at once."
   static let discussion = """
-    Use it for a worker that hangs or that nobody can reach. The pool rescues dead workers by itself, and \
-    'haul drain' stops a healthy one without losing what it has not saved yet.
+    Use this for a worker that hangs or that nobody can reach. The pool rescues dead workers by itself. For \
+    a healthy worker use 'haul drain', which also keeps its latest progress.
 
-    The worker is fenced: from now on the pool ignores what it says of these jobs, and it gets no others. Other \
-    workers go on from what it saved last. A worker that still runs learns this by its next heartbeat, within 2 \
-    seconds. Then it stops writing, keeps no job and exits with 0. One that cannot reach the database stops \
-    writing at most 15 seconds after its last heartbeat. It cannot give the file its final name any more.
+    Haul fences the worker: the pool ignores what it reports about these jobs and gives it no others. Other \
+    workers continue from the progress that it saved last. A worker that still runs learns this from its \
+    next heartbeat, within 2 seconds. It then stops writing, keeps no job and exits with 0. A worker that \
+    cannot reach the database stops writing at most 15 seconds after its last heartbeat. It can no longer \
+    give a file its final name.
     """
   static let examples = [
-    Example("haul rescue worker 7", "Rescues the jobs of worker 7; 'haul workers' shows the ids."),
-    Example("haul rescue worker 7 --json", "Says how many jobs it was, as JSON."),
+    Example("haul rescue worker 7", "Rescues the jobs of worker 7. 'haul workers' shows the ids."),
+    Example("haul rescue worker 7 --json", "Prints the number of jobs as JSON."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -69,7 +70,7 @@ struct RescueWorkerCommand: HaulCommand {
     let start = rescued.hadEnded ? "has ended already" : "is fenced"
     if rescued.kept > 0 {
       return
-        "\(start); \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs \(hasSuccessor ? "go to" : "can be taken by") other workers now, the rest when another session lets go of their hosts"
+        "\(start); \(rescued.jobs) of its \(rescued.jobs + rescued.kept) jobs \(hasSuccessor ? "go to" : "can be taken by") other workers now, the rest when another session unlocks their hosts"
     }
     return rescued.jobs == 0
       ? "\(start) and held no job" : "\(start); \(jobs) \(next)"

@@ -13,69 +13,88 @@ struct SubmitCommand: HaulCommand {
   static let role: PoolRole? = .submitter
   static let abstract = "Submit URLs as jobs."
   static let discussion = """
-    Everything is read and checked before the first job exists: wrong lines end the command with 65 and \
-    are listed. What is in the queue already is skipped, and queued again if it had failed, so that a \
-    submission can be repeated. More than 100,000 lines are submitted in several steps, and what breaks off \
-    between two of them goes on with the same command. A file ends up in the queue's store under host/path/name.
+    Haul reads and checks all lines before it creates the first job. If lines are wrong, it lists them and \
+    exits with 65. It skips jobs that are in the queue already, and queues them again if they had failed. \
+    You can therefore repeat a submission. Haul submits more than 100,000 lines in several steps. If it is \
+    interrupted between two steps, run the same command again to continue. Files go to the queue's store \
+    under host/path/name.
 
-    With --on-duplicate refresh the sources of completed jobs are asked whether they still have the same, by ETag or \
-    Last-Modified as they gave it. Where they do, not a byte comes and the file stays as it is; where they do not, or \
-    the file is gone or of another length, it is fetched anew, and the old one stays until the new one is there. Options \
-    that are not given again stay as they were, a digest and a length excepted. What waits or runs brings what its \
-    source has then. A damaged file is fetched anew by 'haul verify --requeue JOB'.
+    With --on-duplicate refresh Haul asks the sources of completed jobs whether the file has changed, by \
+    ETag or Last-Modified. If it has not changed, the file stays and no bytes are downloaded. If it has \
+    changed, or the local file is missing or has another length, Haul downloads it again. The old file stays \
+    until the new one is complete. Options that you do not give again keep their values, except digest and \
+    length. A job that waits or runs downloads what its source has at that time. To download a damaged file \
+    again, use 'haul verify --requeue JOB'.
 
-    A list has one URL a line; blank lines and lines that start with # are skipped. More URLs on the line, with tabs \
-    between, are mirrors of the same file and are tried in their order. A list may also be an input file of \
-    aria2 (out, dir, checksum, header, referer and user-agent count), TsvHttpData-1.0, a table with commas, semicolons or \
-    tabs, JSON lines or a JSON array: its content tells. Tables and JSON know the fields \
-    \(ListField.names.joined(separator: ", ")); headers and mirrors are lists of texts in JSON, and with tabs between in a table. \
-    --url-column, --name-column and --digest-column read columns of other names, and --extract reads any text. \
-    A file of another length or digest than \
-    the list says fails. No user name, password or token may be in a list, a URL or a header: the database would keep it. \
-    Name a credential instead, which is a file of the workers'.
+    A list has one URL a line. Haul skips blank lines and lines that start with #. More URLs on a line, \
+    separated by tabs, are mirrors of the same file. Haul tries them in that order. Haul recognizes these \
+    other formats by the content:
+
+      an aria2 input file     Haul reads out, dir, checksum, header, referer
+                              and user-agent
+      TsvHttpData-1.0         URL, length and MD5
+      a table                 with commas, semicolons or tabs
+      JSON                    lines with one object each, or an array
+
+    Tables and JSON can have the fields \(ListField.names.joined(separator: ", ")). In JSON, headers and \
+    mirrors are arrays of strings. In a table, tabs separate their values. Use --url-column, --name-column \
+    and --digest-column for columns with other names, and --extract for any other text. If a file has \
+    another length or digest than the list says, its job fails.
+
+    Do not put user names, passwords or tokens into a list, a URL or a header: the database would store \
+    them. Name a credential instead, which is a file on the workers.
     """
   static let examples = [
-    Example("haul submit https://example.org/a.iso --out a.iso", "One file under a chosen name."),
+    Example(
+      "haul submit https://example.org/a.iso --out a.iso",
+      "Submits one file with a name of your choice."),
     Example(
       "haul submit -i list.txt --queue films --batch monday --wait",
-      "A list, until all of it has ended; exits with 1 if some failed."),
+      "Submits a list and waits until all jobs have ended. Exits with 1 if some failed."),
     Example(
       "haul submit https://example.org/b.iso --credential archive --header 'DNT: 1'",
-      "The workers prove who asks by what they know as archive."),
+      "Workers log in with their credential archive."),
     Example(
-      "haul submit -q -i list.txt", "For a script: prints the first and the last id of these jobs."),
+      "haul submit -q -i list.txt", "Prints the first and the last id of these jobs, for a script."),
     Example(
       "haul submit -i list.txt --skip-bad --on-duplicate replace",
-      "A list without its wrong lines; what is there already becomes what it says now."),
+      "Skips wrong lines, and replaces existing jobs with those of the list."),
     Example(
       "haul submit -i list.txt --on-duplicate refresh",
-      "A mirror brought up to date: what has changed is replaced, what is new added."),
+      "Updates a mirror: downloads changed and new files."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "on-duplicate", "<policy>", \.onDuplicate,
         """
-        What to do where a job has a line's path already: skip the line if its URL is the same, refresh the file of \
-        such a job if the source has changed, replace the job, or error.
+        What to do if a job with the same path exists. skip ignores the line if its URL is the same. refresh downloads \
+        the file again if its source has changed. replace replaces the job. error fails.
         """
       ),
       .value("queue", "<name>", \.queue, environment: "HAUL_QUEUE", "The queue to submit to.")
         .from(.names("queue")),
-      .value("batch", "<name>", \.batch, "A name to select these jobs by.").from(.names("batch")),
-      .value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last; 5 otherwise."),
-      .value("out", short: "o", "<path>", \.out, "Where a single URL's file goes in the store."),
       .value(
-        "checksum", "<alg=digest>", \.checksum, "The digest that a single URL's file must have."),
+        "batch", "<name>", \.batch, "The batch of these jobs. You can select them by this name."
+      ).from(.names("batch")),
       .value(
-        "not-before", "<when>", \.notBefore, "Start no earlier: 90s, 1h30m, or an RFC 3339 time."),
+        "priority", "<n>", \.priority, in: 0...9,
+        "The priority, from 0 (first) to 9 (last). Default: 5."),
+      .value(
+        "out", short: "o", "<path>", \.out, "The path in the store for the file of a single URL."),
+      .value(
+        "checksum", "<alg=digest>", \.checksum,
+        "The digest that the file of a single URL must have."),
+      .value(
+        "not-before", "<when>", \.notBefore,
+        "Do not start before this time: 90s, 1h30m, or an RFC 3339 time."),
       .flag(
         "wait", \.wait,
-        "Wait until these jobs have ended, those that were in the queue already too; with --batch the whole batch."
+        "Wait until these jobs have ended, including those that were in the queue already. With --batch, wait for the whole batch."
       ),
       .flag(
         "quiet", short: "q", \.progress.isQuiet,
-        "Print only the batch's name, or the first and the last job id if there is no batch."),
+        "Print only the batch name. Without a batch, print the first and the last job id."),
     ] + group(\.output) + group(\.list) + group(\.choices) + group(\.database)
   static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [
@@ -207,9 +226,11 @@ struct SubmitCommand: HaulCommand {
     case SubmissionError.overtaken(_, let submitted):
       let reason = ExitError(from: error).message ?? ""
       let so =
-        submitted == 0 ? "Nothing was submitted" : "Submitted were \(counted(submitted, "line"))"
+        submitted == 0
+        ? "Nothing was submitted"
+        : "\(counted(submitted, "line")) \(submitted == 1 ? "was" : "were") submitted"
       return ExitError(
-        .badInput, "somebody has submitted the same path just now: \(reason) \(so); try again.")
+        .badInput, "somebody else submitted the same path just now: \(reason) \(so). Try again.")
     default:
       if !list.skipBad { problems.list(on: display) }
       return error
@@ -244,29 +265,29 @@ struct SubmitCommand: HaulCommand {
     for elsewhere in reply.elsewhere where elsewhere.kind == .queue || self.batch != nil {
       let place = "\(elsewhere.name == nil ? "no " : "")\(elsewhere.kind)"
       display.say(
-        "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "was" : "were") there already, "
+        "haul submit: \(counted(elsewhere.jobs, "URL")) \(elsewhere.jobs == 1 ? "exists" : "exist") already "
           + "in \([place, elsewhere.name].compactMap { $0 }.joined(separator: " ")): "
           + "\(elsewhere.jobs == 1 ? "it stays" : "they stay") there"
           + (elsewhere.kind == .queue
-            ? "; with --on-duplicate replace \(elsewhere.jobs == 1 ? "it comes here, and is" : "they come here, and are") fetched anew"
+            ? ". To move \(elsewhere.jobs == 1 ? "it" : "them") here and download \(elsewhere.jobs == 1 ? "it" : "them") again, use --on-duplicate replace"
             : ""))
     }
     if !reply.moved.isEmpty { display.say("haul submit: \(reply.departures)") }
     if reply.unchecked > 0 {
       display.say(
-        "haul submit: \(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "was" : "were") there already, "
-          + "without the digest given now, which is not compared"
+        "haul submit: \(counted(reply.unchecked, "URL")) \(reply.unchecked == 1 ? "exists" : "exist") already; "
+          + "Haul does not compare the new digest"
           + (onDuplicate == .refresh
-            ? "" : "; with --on-duplicate refresh it is, once the file is there")
+            ? "" : ". To compare it once the file is complete, use --on-duplicate refresh")
       )
     }
     if priority != nil && reply.skipped + reply.requeued > 0 {
       display.say(
-        "haul submit: what was there already keeps its priority; 'haul prioritize' changes it")
+        "haul submit: existing jobs keep their priority. Use 'haul prioritize' to change it")
     }
     if reply.unapplied > 0 {
       display.say(
-        "haul submit: what was there already keeps its options; with --on-duplicate replace it gets these, and is fetched again"
+        "haul submit: existing jobs keep their options. To change them and download the files again, use --on-duplicate replace"
       )
     }
     if progress.isQuiet && !output.isJSON {
@@ -283,10 +304,10 @@ struct SubmitCommand: HaulCommand {
         .init("batch", .text(batch)), .init("first_job", .number(reply.ids?.lowerBound)),
         .init("last_job", .number(reply.ids?.upperBound)),
       ],
-      orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) already there, "
+      orSay: "submitted \(counted(reply.submitted, "job")), \(reply.skipped) existed already, "
         + "\(reply.requeued) queued again"
         + (reply.replaced > 0 ? ", \(reply.replaced) replaced" : "")
-        + (onDuplicate == .refresh ? ", \(reply.refreshed) asked for again" : ""))
+        + (onDuplicate == .refresh ? ", \(reply.refreshed) to be refreshed" : ""))
   }
 }
 
@@ -302,7 +323,7 @@ extension SubmitReply {
     let names = moved.prefix(Self.named).map { "\($0.jobs) from \($0.batch)" }
     let more = moved.count - names.count
     return "--on-duplicate replace moved \(counted(jobs, "job")) out of other batches: "
-      + names.joined(separator: ", ") + (more > 0 ? ", and others from \(more) more" : "")
+      + names.joined(separator: ", ") + (more > 0 ? ", and others from \(more) more batches" : "")
   }
 }
 

@@ -15,39 +15,42 @@ struct UpCommand: HaulCommand {
   static let name = "up"
   static let abstract = "Run a whole pool in this terminal: database, coordinator and workers."
   static let discussion = """
-    Nothing has to be set up: the database is Haul's own, and other commands on this machine find it \
-    by themselves while it runs. What is submitted stays in it until the next time: in \
-    ~/.local/state/haul, root's in /var/lib/haul, or where HAUL_STATE_DIR says. Its store, where files land, is called main, \
-    with a queue of that name and the queue default, which takes what is submitted without --queue.
+    You do not have to set anything up. Haul has its own database, and other commands on this machine find \
+    it while it runs. Jobs stay in the database until the next run. It is in ~/.local/state/haul (for root: \
+    /var/lib/haul) or in HAUL_STATE_DIR. The store for the files is called main. It has a queue named main \
+    and a queue named default, which takes jobs submitted without --queue.
 
-    SIGTERM, SIGINT or SIGHUP stops all of it in order; what was running goes on the next time. A second \
-    signal ends it at once.
+    SIGTERM, SIGINT or SIGHUP stops the pool gracefully. The next run continues interrupted downloads. A \
+    second signal stops it at once.
 
-    Workers run in this one process; when 'haul drain' has ended the last of them, the pool ends. One that can be stopped or killed by itself is a 'haul worker' \
-    in another terminal, and may come and go as it likes.
+    All workers run in this process. The pool ends when 'haul drain' has ended the last of them. To stop or \
+    kill a worker on its own, run 'haul worker' in another terminal. You can start and stop such workers at \
+    any time.
     """
   static let examples = [
-    Example("haul up", "Then, in another terminal: haul submit https://example.org/a.iso"),
+    Example(
+      "haul up", "Runs a pool. In another terminal, run: haul submit https://example.org/a.iso"),
     Example(
       "haul up --workers 0 --store /srv/films",
-      "No workers yet: haul worker --store main=/srv/films adds them."),
+      "Starts without workers. Add some with: haul worker --store main=/srv/films"),
   ]
   static let options: [Option<Self>] =
     [
-      .value("workers", "<n>", \.workers, in: 0...64, "Workers in this process."),
+      .value("workers", "<n>", \.workers, in: 0...64, "The number of workers in this process."),
       .value(
         "store", "<dir>", \.directory,
-        "Where files land, under host/path/name; made if it is missing. Where they landed before, or ./downloads, unless it is given."
+        "The directory for the files, which get the path host/path/name. Haul creates it if it is missing. Default: the directory of the last run, or ./downloads."
       ),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
-        environment: "HAUL_CONCURRENCY", "Jobs at once of each worker."),
+        environment: "HAUL_CONCURRENCY", "How many jobs each worker runs at once."),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
-        "At most so many bytes a second, all workers together."),
+        "Limit all workers together to this many bytes per second."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
-        "Also connect to these addresses, such as 10.0.0.0/8; may be repeated."),
+        "Allow connections to these private addresses, such as 10.0.0.0/8. You can repeat the option."
+      ),
     ] + group(\.credentials) + group(\.requests) + group(\.log)
 
   var workers = 1
@@ -75,19 +78,19 @@ struct UpCommand: HaulCommand {
       case .ready(let conninfo, let directory, let perHost):
         database.info(.databaseStarted, (.path, LogValue(location.directory)))
         let place =
-          "\(SafeText.visible(directory))\(isChosen || Self.isHere(directory) ? "" : ", as before; --store names another directory")"
+          "\(SafeText.visible(directory))\(isChosen || Self.isHere(directory) ? "" : ", as in the last run (use --store for another directory)")"
         Self.greet(conninfo, place, perHost: perHost, rules)
       case .interruptedElsewhere(let jobs, let directory):
         let path = SafeText.visible(directory)
         StandardStream.say(
-          "haul up: \(counted(jobs, "file")) interrupted in \(path): what is there goes on with --store "
-            + "\(shellWord(path)), or with 'haul worker --store \(UpRun.store)=\(path)' besides; here it begins anew "
-            + "after five minutes.\n")
+          "haul up: \(counted(jobs, "file")) interrupted in \(path). To continue, use --store \(shellWord(path)) "
+            + "or also run 'haul worker --store \(UpRun.store)=\(path)'. Otherwise the downloads start again here "
+            + "from the first byte after five minutes.\n")
       case .settled(let lease) where lease.state == .failed:
         failures.withLock { $0.add(lease.cause?.rawValue ?? lease.state.rawValue) }
       case .settled: break
       case .drained:
-        StandardStream.say("haul up: all of its workers were drained; the pool ends.\n")
+        StandardStream.say("haul up: all workers were drained. The pool ends.\n")
       case .closed: database.info(.databaseStopped)
       }
     }
@@ -100,8 +103,8 @@ struct UpCommand: HaulCommand {
   private static func conclude(_ failures: FailureTally) {
     if failures.count == 0 { return }
     StandardStream.say(
-      "haul up: \(counted(failures.count, "failure")) (\(failures.list)). While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' "
-        + "tries them again.\n")
+      "haul up: \(counted(failures.count, "failure")) (\(failures.list)). While 'haul up' runs, 'haul failures' shows why, and 'haul retry --state failed' "
+        + "retries them.\n")
   }
 
   /// Whether files land where they would the first time.
@@ -113,7 +116,7 @@ struct UpCommand: HaulCommand {
   private var rules: String {
     let allowed = networks.map(\.description).joined(separator: ", ")
     return networks.isEmpty
-      ? "private networks are refused (--allow-net CIDR allows some)"
+      ? "private networks are blocked (use --allow-net CIDR to allow some)"
       : "only these private networks are allowed: \(allowed)"
   }
 
@@ -131,11 +134,11 @@ struct UpCommand: HaulCommand {
       """
 
       Files land in \(place).
-      At most \(counted(perHost, "file")) at once from one host ('haul host set' changes it); \(rules).\(note)
+      At most \(counted(perHost, "file")) at once from one host (use 'haul host set' to change this); \(rules).\(note)
       In another terminal:
-        \(without)haul submit URL…    adds to the queue; haul jobs lists it
+        \(without)haul submit URL…    adds jobs; 'haul jobs' lists them
         psql "\(conninfo)"
-      Ctrl-C saves what runs and stops.
+      Ctrl-C saves all progress and stops.
 
 
       """)

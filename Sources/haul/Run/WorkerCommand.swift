@@ -8,39 +8,46 @@ import Worker
 struct WorkerCommand: HaulCommand {
   static let name = "worker"
   static let role: PoolRole? = .worker
-  static let abstract = "Run a worker: claim jobs, download them, hand over what is interrupted."
+  static let abstract =
+    "Run a worker: claim jobs, download them, and hand interrupted downloads to other workers."
   static let discussion = """
-    SIGTERM, SIGINT or SIGHUP drains it (SIGHUP not under nohup): it claims no more, saves the progress of what runs, hands it back \
-    and exits with 0. A second signal ends it at once with 75; others then take over within seconds. \
-    So does a database that stays away for longer than leases live while it drains with jobs in hand. A store or queue that is not there is wrong configuration here, 78: starting it again mends nothing.
+    SIGTERM, SIGINT or SIGHUP drains the worker (SIGHUP not under nohup). It claims no more jobs, saves the \
+    progress of running ones, gives them back and exits with 0. A second signal stops it at once with 75, \
+    and other workers take over within seconds. It also exits with 75 if the database stays away for longer \
+    than a lease while it drains. If a store or queue does not exist, it exits with 78. Repair the \
+    configuration before you start it again.
 
-    Private, loopback and link-local addresses are refused unless --allow-net names them: every worker needs it that \
-    serves a queue with jobs that lead there, for any other fails them. http_proxy and its like \
-    are not read: --proxy says it.
+    Haul refuses private, loopback and link-local addresses unless --allow-net allows them. If jobs of a \
+    queue need such addresses, give --allow-net to every worker of the queue: other workers fail these jobs. \
+    Workers do not read http_proxy and similar variables. Use --proxy.
 
-    In an environment variable several values have a comma between them and no space: \
+    In an environment variable, separate several values with commas and no spaces: \
     HAUL_STORES=films=/srv/films,scratch=/tmp/scratch.
 
-    A credential is a file that its owner alone may read, such as these lines:
+    A credential is a file that only its owner can read. Example:
 
       type: bearer
       origins: https://example.org, https://*.example.org
       token-file: example.token
 
-    type is bearer (token or token-file), basic (user, and password or password-file), header (header: Name: value), \
-    client-certificate (certificate and key, in PEM) or, for sftp, ssh-key (user and key). It goes to a job's own URL where that is of one of the origins, and no \
-    further than to the first redirect to another origin. It is read anew for each job. What a job names and this worker lacks another may have: \
-    the job waits for it, for a day. The files of --netrc and --cookies are read once, at the start.
+    The type is bearer (token or token-file), basic (user, and password or password-file), header (header: \
+    Name: value), client-certificate (certificate and key, in PEM) or, for sftp, ssh-key (user and key). \
+    Haul sends a credential to the URL of a job if that URL has one of the origins. It stops at the first \
+    redirect to another origin. Haul reads the file again for each job. If this worker lacks the credential \
+    of a job, the job waits up to a day for a worker that has it. Haul reads the files of --netrc and \
+    --cookies once, at the start.
 
-    Other workers than those with --allow-scheme fail what is fetched by ftp, ftps or sftp, and one without --queue serves \
-    all queues: give it a queue of its own, and start the others with --queue naming theirs. FTP is \
-    anonymous, or by a credential of type basic, which goes over TLS alone; sftp wants a credential, and in --known-hosts the server's key.
+    Workers without --allow-scheme fail jobs with ftp, ftps or sftp URLs, and a worker without --queue \
+    serves all queues. Give such jobs a queue of their own, and name the queues of all other workers with \
+    --queue. FTP is anonymous, or uses a credential of type basic, which needs TLS. sftp needs a credential, \
+    and the server's key in --known-hosts.
 
-    --on-complete runs its command at most once each time a job is completed, when the database has it that it is, four at \
-    a time. It learns of the job by HAUL_JOB, HAUL_FILE (the file's whole path), HAUL_PATH (below the store), HAUL_STORE, HAUL_QUEUE, \
-    HAUL_BATCH, HAUL_HOST, HAUL_URL (what signs it blanked), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST; what it prints goes to standard \
-    error. Transfers do not wait for it: it is left out, which is logged as hook.skipped, where 10,000 jobs wait for \
-    their turn. It is killed after ten minutes, and 20 seconds after the beginning of a drain.
+    Haul runs the command of --on-complete at most once for each completion of a job, after the database has \
+    recorded it. Up to four commands run at once. The command gets HAUL_JOB, HAUL_FILE (the full path), \
+    HAUL_PATH (the path in the store), HAUL_STORE, HAUL_QUEUE, HAUL_BATCH, HAUL_HOST, HAUL_URL (without \
+    signatures), HAUL_BYTES, HAUL_FETCHED and HAUL_DIGEST. Its output goes to standard error. Transfers do \
+    not wait for it. If 10,000 commands wait, Haul skips further ones and logs hook.skipped. It kills a \
+    command after ten minutes, or 20 seconds after a drain begins.
     """
   static let examples = [
     Example(
@@ -48,36 +55,37 @@ struct WorkerCommand: HaulCommand {
       "Serves the queues of two stores."),
     Example(
       "haul worker --store films=/srv/films --exit-when-idle --allow-net 10.0.0.0/8",
-      "Runs until nothing is left; may connect to a private network."),
+      "Runs until no job is left, and may connect to a private network."),
     Example(
       "haul worker --store films=/srv/films --exit-when-idle --on-complete 'logger \"$HAUL_FILE\"'",
-      "Tells the system's log of each file."),
+      "Writes a line to the system log for each file."),
   ]
   static let options: [Option<Self>] =
     [
       .values(
         "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
-        "A store and the directory it is mounted at; must be given, and may be repeated."
+        "A store and the directory where it is mounted. Required. You can repeat the option."
       ).from(.mounts("store")),
       .values(
         "queue", "<name>", \.queues, environment: "HAUL_QUEUES",
-        "Serve only this queue; may be repeated. Without it all queues of the stores."
+        "Serve only this queue. You can repeat the option. Default: all queues of the stores."
       ).from(.names("queue")),
       .value(
         "concurrency", short: "j", or: "c", "<n>", \.concurrency, in: 1...1024,
-        environment: "HAUL_CONCURRENCY", "Jobs at once."),
+        environment: "HAUL_CONCURRENCY", "How many jobs run at once."),
       .value(
         "limit-rate", "<size>", \.limitRate, environment: "HAUL_LIMIT_RATE",
-        "At most so many bytes a second, all jobs together."),
+        "Limit all jobs together to this many bytes per second."),
       .values(
         "allow-net", "<cidr>", \.networks, environment: "HAUL_ALLOW_NET",
-        "Also connect to these addresses, such as 10.0.0.0/8; may be repeated."),
+        "Allow connections to these private addresses, such as 10.0.0.0/8. You can repeat the option."
+      ),
       .flag(
         "exit-when-idle", \.exitWhenIdle,
         "Stop when nothing is queued, scheduled, interrupted or running in the queues."),
       .value(
         "on-complete", "<command>", \.onComplete, environment: "HAUL_ON_COMPLETE",
-        "Run this by /bin/sh after each job that has completed."),
+        "Run this command with /bin/sh after each completed job."),
     ] + group(\.credentials) + group(\.requests) + group(\.database) + group(\.log)
   static let codeOfUnknownName = ExitCode.configuration
 
@@ -136,7 +144,7 @@ extension [MountArgument] {
     if isEmpty { throw ExitError(.usage, "option '--store' is missing.") }
     let names = map(\.mount.name)
     for (index, name) in names.enumerated() where names[..<index].contains(name) {
-      throw ExitError(.usage, "the store \(name) is named twice.")
+      throw ExitError(.usage, "the store \(name) is given twice.")
     }
   }
 }

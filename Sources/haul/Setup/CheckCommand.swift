@@ -10,24 +10,27 @@ import Worker
 
 struct CheckCommand: HaulCommand {
   static let name = "check"
-  static let abstract = "Check database, schema, rights, stores and clock, and say what to do."
+  static let abstract =
+    "Check the database, schema, permissions, stores and clock, and say what to do."
   static let discussion = """
-    One line a finding: ok, warn or fail, and below the last two what to do. Ends with 0 unless \
-    something fails, else with 78, or with the code of the error if no connection came about. \
-    Changes nothing; in a store it makes a small file below .haul and removes it. What concerns queues \
-    and health is counted over the whole pool, which takes a while on millions of jobs.
+    Haul prints one line for each finding: ok, warn or fail. Below warn and fail it says what to do. It \
+    exits with 0 unless a finding is fail. Then it exits with 78, or with the code of the error if the \
+    connection failed. It changes nothing, except that it creates a small file below .haul in a store and \
+    removes it. Haul counts queues and health over the whole pool, which takes a while with millions of \
+    jobs.
 
-    Without --store it looks at the instances that were initialised on this machine.
+    Without --store Haul checks the stores that were initialised on this machine.
     """
   static let examples = [
-    Example("haul check", "The database, and the stores of this machine."),
-    Example("haul check --store films=/srv/films", "Whether a worker could serve this directory."),
+    Example("haul check", "Checks the database and the stores of this machine."),
+    Example(
+      "haul check --store films=/srv/films", "Checks whether a worker could serve this directory."),
   ]
   static let options: [Option<Self>] =
     [
       .values(
         "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
-        "A store and the directory it is mounted at; may be repeated."
+        "A store and the directory where it is mounted. You can repeat the option."
       ).from(.mounts("store"))
     ] + group(\.output) + group(\.database)
 
@@ -56,8 +59,8 @@ struct CheckCommand: HaulCommand {
         .fail(
           "connection", reason.message ?? "",
           stores.isEmpty
-            ? "Only the database knows which stores are this machine's; those of --store are looked at without it."
-            : "Stores are looked at without the database."))
+            ? "Haul cannot find the stores of this machine without the database. It still checks the stores that you give with --store."
+            : "Haul checks the stores without the database."))
     }
     // Which pool it is counts more than all else.
     findings.insert(

@@ -6,10 +6,11 @@ enum Shell: String, CaseIterable, OptionValue { case bash, zsh, fish }
 
 struct CompletionCommand: HaulCommand {
   static let name = "completion"
-  static let abstract = "Print a shell's completion script."
+  static let abstract = "Print the completion script for a shell."
   static let discussion = """
-    Commands, options, values and paths, and names of queues, batches, stores, hosts and workers where \
-    the database answers within 300 milliseconds, or what HAUL_COMPLETION_TIMEOUT says. To install it:
+    The script completes commands, options, values and paths. It also completes names of queues, batches, \
+    stores, hosts and workers if the database answers within 300 milliseconds, or within \
+    HAUL_COMPLETION_TIMEOUT. To install it:
 
       bash  mkdir -p ~/.local/share/bash-completion/completions
             haul completion bash >~/.local/share/bash-completion/completions/haul
@@ -19,11 +20,11 @@ struct CompletionCommand: HaulCommand {
       fish  mkdir -p ~/.config/fish/completions
             haul completion fish >~/.config/fish/completions/haul.fish
 
-    It is there in shells that are started then. For one session of bash: source <(haul completion bash)
+    Then start a new shell. For one session of bash, run: source <(haul completion bash)
     """
   static let examples = [
-    Example("haul completion bash", "For bash 4.4 or newer."),
-    Example("haul completion fish", "For fish."),
+    Example("haul completion bash", "Prints the script for bash 4.4 or newer."),
+    Example("haul completion fish", "Prints the script for fish."),
   ]
   static let operands: [Operand<Self>] = [.required("shell", \.shell, "The shell.")]
 

@@ -8,20 +8,20 @@ import Terminal
 struct HostBlockCommand: HaulCommand {
   static let name = "block"
   static let role: PoolRole? = .admin
-  static let abstract = "Start nothing on a host for a while."
+  static let abstract = "Stop starting transfers from a host for a while."
   static let discussion = """
-    Its jobs wait and do not fail; what runs there runs on. Without --for until 'haul host unblock'. \
-    To stop what runs as well: haul pause --host.
+    Jobs of the host wait and do not fail. Running transfers continue. Without --for the block lasts until \
+    you run 'haul host unblock'. To stop running transfers too, use 'haul pause --host'.
     """
   static let examples = [
-    Example("haul host block example.org --for 2h", "Lets example.org rest for two hours."),
-    Example("haul host block example.org", "Until it is unblocked."),
+    Example("haul host block example.org --for 2h", "Blocks example.org for two hours."),
+    Example("haul host block example.org", "Blocks it until you unblock it."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "for", "<duration>", \.time, in: .seconds(1) ... .seconds(365 * 86_400),
-        "For how long: 90s, 2h, 1d.")
+        "The length of the block: 90s, 2h, 1d.")
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.host, "A host such as example.org or example.org:8443.")
@@ -45,7 +45,7 @@ struct HostBlockCommand: HaulCommand {
         .init("seconds", time.map { .double($0 / .seconds(1)) } ?? .null),
       ],
       orSay:
-        "\(host): nothing starts \(time.map { "for \($0.argument)" } ?? "until it is unblocked")"
+        "\(host): blocked \(time.map { "for \($0.argument)" } ?? "until you unblock it")"
     )
     if let note { StandardStream.say("haul host block: \(note)\n") }
   }

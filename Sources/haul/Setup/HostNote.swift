@@ -12,8 +12,8 @@ extension JobQueue {
     if let near = Suggestion.nearest(to: host, among: try await names("host", near: host)),
       try await hasJobs(onHost: near)
     {
-      return "\(absence); did you mean \(near)? Then take it back with: \(undo) \(shellWord(host))"
+      return "\(absence). Did you mean \(near)? If so, undo this with: \(undo) \(shellWord(host))"
     }
-    return "\(absence); the rule counts once one comes"
+    return "\(absence). The rule applies to future jobs"
   }
 }

@@ -5,20 +5,21 @@ import Terminal
 
 struct HostPoliciesCommand: HaulCommand {
   static let name = "policies"
-  static let abstract = "List what was set for hosts."
+  static let abstract = "List the limits that were set for hosts."
   static let discussion = """
-    An exact name goes before the longest suffix that fits, that before the cap of 4 that any host \
-    has. BURST counts starts that may follow each other at once after a pause. HOSTS counts hosts with jobs that the pattern fits.
+    If several patterns match a host, an exact name wins. Otherwise the longest suffix wins. Without a match \
+    the cap is 4. BURST is how many transfers may start at once after a pause. HOSTS counts the hosts with \
+    jobs that match the pattern.
     """
   static let examples = [
-    Example("haul host policies", "All that 'haul host set' has set."),
-    Example("haul host policies --json", "The same for a program."),
+    Example("haul host policies", "Lists everything that 'haul host set' has set."),
+    Example("haul host policies --json", "Prints the same as JSON."),
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(
-      "pattern", \.patterns, isRequired: false, "Hosts or patterns as they were set; all without."
+      "pattern", \.patterns, isRequired: false, "Hosts or patterns, as they were set. Default: all."
     ).from(.names("policy"))
   ]
 

@@ -8,29 +8,32 @@ import Terminal
 struct HostSetCommand: HaulCommand {
   static let name = "set"
   static let role: PoolRole? = .admin
-  static let abstract = "Set how many transfers a host may see, and how often one may start."
+  static let abstract = "Set how many transfers a host may have, and how often one may start."
   static let discussion = """
-    Holds for the whole pool and for starts from now on; what runs above a lower cap is left to end. \
-    An exact name goes before the longest suffix that fits, that before the cap of 4 and no interval \
-    that any host has. A host that answers 429, or 503 with Retry-After, gets half of its cap, and one \
-    transfer more for every 20 jobs that complete, up to its cap again.
+    The limits apply to the whole pool and to transfers that start from now on. If you lower the cap, \
+    running transfers continue. If several patterns match a host, an exact name wins, then the longest \
+    suffix. Without a match the cap is 4, with no interval.
+
+    If a host answers 429, or 503 with Retry-After, Haul halves its cap. It adds one transfer for every 20 \
+    completed jobs, until the cap is reached again.
     """
   static let examples = [
-    Example("haul host set example.org --cap 2", "At most two transfers from example.org."),
-    Example("haul host set '*.example.org' --cap 8", "Eight from each host below example.org."),
+    Example("haul host set example.org --cap 2", "Allows two transfers at once from example.org."),
+    Example(
+      "haul host set '*.example.org' --cap 8", "Allows eight from each host below example.org."),
     Example(
       "haul host set example.org --interval 500ms --burst 3",
-      "Two starts a second; after a pause three at once."),
+      "Allows two starts a second, and three at once after a pause."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("cap", "<n>", \.cap, in: 1...10_000, "Transfers at once."),
+      .value("cap", "<n>", \.cap, in: 1...10_000, "How many transfers may run at once."),
       .value(
         "interval", "<duration>", \.interval, in: .zero ... .seconds(86_400),
-        "The least time between two starts: 500ms, 2s, 1m; 0 takes it away."),
+        "The shortest time between two starts: 500ms, 2s, 1m. 0 removes the interval."),
       .value(
         "burst", "<n>", \.burst, in: 1...10_000,
-        "Starts that may follow each other at once after a pause, which the interval then makes up for."
+        "How many transfers may start at once after a pause. Later starts wait longer to compensate."
       ),
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -47,7 +50,7 @@ struct HostSetCommand: HaulCommand {
 
   func perform() async throws {
     guard cap != nil || interval != nil || burst != nil else {
-      throw ExitError(.usage, "nothing to set: give --cap, --interval or --burst.")
+      throw ExitError(.usage, "nothing to set. Give --cap, --interval or --burst.")
     }
     let host = host.argument
     let notes = try await database.writing.withQueue { queue in
@@ -77,6 +80,6 @@ struct HostSetCommand: HaulCommand {
     guard let burst, burst > 1 else { return nil }
     let policy = try await queue.policies().first { $0.pattern == host }
     return policy?.interval == 0
-      ? "a burst counts once there is an interval: give --interval too" : nil
+      ? "a burst has no effect without an interval. Give --interval too" : nil
   }
 }

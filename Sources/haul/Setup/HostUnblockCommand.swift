@@ -10,12 +10,12 @@ struct HostUnblockCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Let jobs of a blocked host start again."
   static let discussion = """
-    Ends a block by 'haul host block' as well as one after failures or at the host's own wish, and gives \
-    it its whole cap. A job that is to be tried again still waits for its time; see 'haul jobs --state scheduled'.
+    This ends a block by 'haul host block', after failures, or at the wish of the host. The host gets its \
+    full cap again. Jobs that wait for their next attempt still wait: see 'haul jobs --state scheduled'.
     """
   static let examples = [
-    Example("haul host unblock example.org", "What waits for example.org may start."),
-    Example("haul host unblock example.org --json", "The same for a program."),
+    Example("haul host unblock example.org", "Lets the waiting jobs of example.org start."),
+    Example("haul host unblock example.org --json", "Does the same and prints JSON."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -35,14 +35,14 @@ struct HostUnblockCommand: HaulCommand {
       orSay: "\(name): unblocked" + Self.sentence(scheduled, of: name))
   }
 
-  /// `; 3 jobs still wait for times of their own, the next in 12s, the last in 4m10s: haul jobs …`
+  /// `; 3 jobs still wait for their start times, the next in 12s, the last in 4m10s: haul jobs …`
   static func sentence(_ scheduled: JobQueue.Scheduled, of host: String) -> String {
     if scheduled.jobs == 0 { return "" }
     let next = HumanFormat.duration(scheduled.next)
     let last = HumanFormat.duration(scheduled.last)
     let wait =
       scheduled.jobs == 1
-      ? "job still waits for its time" : "jobs still wait for times of their own"
+      ? "job still waits for its start time" : "jobs still wait for their start times"
     let times = next == last ? "in \(next)" : "the next in \(next), the last in \(last)"
     return "; \(scheduled.jobs) \(wait), \(times): "
       + "haul jobs --state scheduled --host \(shellWord(host))"

@@ -6,17 +6,18 @@ import Terminal
 struct HostUnsetCommand: HaulCommand {
   static let name = "unset"
   static let role: PoolRole? = .admin
-  static let abstract = "Forget what was set for a host."
+  static let abstract = "Remove the limits that were set for a host."
   static let discussion = """
-    Its hosts get the cap and interval of the longest suffix that still fits, or the cap of 4 that any host has.
+    The hosts then get the limits of the longest suffix that still matches. Without a match the cap is 4, \
+    with no interval.
     """
   static let examples = [
-    Example("haul host unset example.org", "What was set for example.org."),
-    Example("haul host unset '*.example.org'", "What was set for the hosts below it."),
+    Example("haul host unset example.org", "Removes the limits of example.org."),
+    Example("haul host unset '*.example.org'", "Removes the limits of the pattern."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.host, "As it was set; 'haul host policies' lists them.").from(
+    .required("name", \.host, "The host or pattern, as 'haul host policies' lists it.").from(
       .names("policy"))
   ]
 
@@ -28,6 +29,7 @@ struct HostUnsetCommand: HaulCommand {
     let (name, _) = try await database.writing.withQueue { queue in
       try await host.orAsTyped { try await queue.unsetHost($0) }
     }
-    try output.print([.init("host", .string(name))], orSay: "\(name) has no policy of its own now")
+    try output.print(
+      [.init("host", .string(name))], orSay: "\(name) no longer has limits of its own")
   }
 }

@@ -8,17 +8,20 @@ import Terminal
 
 struct ManualCommand: HaulCommand {
   static let name = "manual"
-  static let abstract = "Write the pages of the manual, one for each command."
+  static let abstract = "Write manual pages, one for each command."
   static let discussion = """
-    They say what --help says, for man(1), which finds them in the directory man1 below one of those that manpath(1) prints. \
-    Pages that are there are replaced.
+    The pages contain the texts of --help, for man(1). Write them to the directory man1 below one of the \
+    directories that manpath(1) prints. Haul replaces existing pages.
     """
   static let examples = [
-    Example("haul manual ~/.local/share/man/man1", "Then 'man haul-get' shows one."),
-    Example("haul manual /usr/local/share/man/man1", "For all users, as root."),
+    Example(
+      "haul manual ~/.local/share/man/man1",
+      "Writes the pages. Then 'man haul-get' shows one of them."),
+    Example("haul manual /usr/local/share/man/man1", "Writes the pages for all users, as root."),
   ]
   static let operands: [Operand<Self>] = [
-    .required("dir", \.directory, "The directory, made where it is missing.").from(.directories)
+    .required("dir", \.directory, "The directory. Haul creates it if it is missing.").from(
+      .directories)
   ]
 
   var directory = ""
@@ -28,7 +31,7 @@ struct ManualCommand: HaulCommand {
     WallTime.now().appendDateTime(to: &now)
     let pages = Haul.tree.manualPages(date: String(decoding: now.prefix(10), as: UTF8.self))
     let target = NamedDirectory(
-      directory, advice: "name a directory of this user's own, such as ~/.local/share/man/man1")
+      directory, advice: "name a directory that you may write to, such as ~/.local/share/man/man1")
     try target.make()
     for page in pages {
       let file = "\(target.path)/\(page.fileName)"

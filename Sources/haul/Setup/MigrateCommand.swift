@@ -6,35 +6,36 @@ import Terminal
 struct MigrateCommand: HaulCommand {
   static let name = "migrate"
   static let role: PoolRole? = nil
-  static let abstract = "Bring the database to this program's schema."
+  static let abstract = "Create or upgrade the database schema."
   static let discussion = """
-    Makes the schema haul and its roles in an empty database, and brings an older one up to date. \
-    Safe on a live pool, any number of times. Programs of the version before go on. A newer schema is left as it is, and \
-    so are newer functions without --force. Gives up after a minute \
-    in which somebody, such as a dump, keeps it from its tables. The first run needs a user that may create roles and schemas, and no superuser. \
-    A member of \(PoolRole.admin.name(RolePrefix.usual)) can upgrade.
+    In an empty database the command creates the schema haul and its roles. It upgrades an older schema. You \
+    can run it at any time on a live pool, and as often as you like. Programs of the previous version \
+    continue to work. The command does not touch a newer schema. It replaces newer functions only with \
+    --force. If something blocks its tables for a minute, such as a dump, it gives up. The first run needs a \
+    user that may create roles and schemas, but no superuser. A member of \
+    \(PoolRole.admin.name(RolePrefix.usual)) can upgrade.
 
-    Roles belong to the whole server. Where another pool has \(PoolRole.names(RolePrefix.usual)), this command \
-    stops and changes nothing. --role-prefix films then gives the new pool \(PoolRole.names("films")). \
-    With shared roles, logins of each pool could use the other. A pool keeps its roles.
+    Roles belong to the whole server. If another pool has \(PoolRole.names(RolePrefix.usual)), this command \
+    stops and changes nothing. Use --role-prefix films to give the new pool \(PoolRole.names("films")). If \
+    two pools share roles, logins of each pool can use the other pool. A pool keeps its roles.
     """
   static let examples = [
     Example("haul migrate", "Migrates the database that PGHOST and PGDATABASE name."),
     Example(
       "haul migrate --database postgresql://admin@db.example.org/haul",
-      "Migrates the one that a URI names."),
+      "Migrates the database that a URI names."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "role-prefix", "<name>", \.rolePrefix,
-        "What the names of a new pool's roles begin with (default: \(RolePrefix.usual))."),
+        "The prefix for the role names of a new pool (default: \(RolePrefix.usual))."),
       .flag(
         "share-roles", \.sharesRoles,
-        "Use the roles of another pool. Logins of each pool can then use the other."),
+        "Use the roles of another pool. Logins of each pool can then use the other pool."),
       .flag(
         "force", \.isForced,
-        "Replace functions and views of a newer haul with those of this one."),
+        "Replace the functions and views of a newer Haul with those of this one."),
     ] + group(\.output) + group(\.database)
 
   var rolePrefix: RolePrefixName?
@@ -56,6 +57,6 @@ struct MigrateCommand: HaulCommand {
       ],
       orSay: isDone
         ? "the schema of \(report.database) is up to date, at version \(report.version)"
-        : "the schema of \(report.database) is at version \(report.version) now")
+        : "the schema of \(report.database) is now at version \(report.version)")
   }
 }

@@ -6,23 +6,28 @@ import Terminal
 struct QueueCreateCommand: HaulCommand {
   static let name = "create"
   static let role: PoolRole? = .admin
-  static let abstract = "Make a queue on a store."
+  static let abstract = "Create a queue on a store."
   static let discussion = """
-    Several queues may share a store; they are watched, steered and served apart. 'haul store init' has \
-    made one of the store's own name.
+    Several queues can share a store. You can watch, steer and serve them separately. 'haul store init' \
+    creates a queue with the name of the store.
     """
   static let examples = [
-    Example("haul queue create music --store archive", "Files of music end up in archive."),
-    Example("haul queue create urgent --store archive", "A second queue on the same store."),
+    Example(
+      "haul queue create music --store archive",
+      "Creates the queue music. Its files go to the store archive."),
+    Example(
+      "haul queue create urgent --store archive", "Creates a second queue on the same store."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("store", "<name>", \.store, "The store where its files end up; must be given.")
+      .value("store", "<name>", \.store, "The store for the files of the queue. Required.")
         .from(.names("store"))
     ]
     + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.queue, "Letters, digits, '.', '_' and '-', at most 63.")
+    .required(
+      "name", \.queue,
+      "The name of the queue: letters, digits, '.', '_' and '-', at most 63 characters.")
   ]
 
   var queue = PoolName.unset
@@ -37,6 +42,6 @@ struct QueueCreateCommand: HaulCommand {
     }
     try output.print(
       [.init("queue", .string(queue.argument)), .init("store", .string(store.argument))],
-      orSay: "queue \(queue.argument) on the store \(store.argument)")
+      orSay: "created the queue \(queue.argument) on the store \(store.argument)")
   }
 }

@@ -7,16 +7,17 @@ import Terminal
 struct QueueDeleteCommand: HaulCommand {
   static let name = "delete"
   static let role: PoolRole? = .admin
-  static let abstract = "Delete a queue of which nothing waits or runs."
+  static let abstract = "Delete a queue that has no waiting or running jobs."
   static let discussion = """
-    While jobs of it wait or run nothing happens, and the command ends with 65. Lost are its settings, and that 'haul retry' \
-    queues its failed and cancelled jobs again: their URLs are to be submitted to another queue. Its ended jobs stay listed, \
-    and their files stay; its name may be given again. Live workers whose --queue names it are listed on standard error: they go on, but \
-    end with 78 when they are started again with it.
+    If jobs of the queue wait or run, the command changes nothing and exits with 65. Haul deletes the \
+    settings of the queue. It keeps ended jobs and their files. 'haul retry' can no longer queue failed and \
+    cancelled jobs of the queue: submit their URLs to another queue. You can create a queue with the same \
+    name later. Haul lists live workers that name the queue in --queue on standard error. They continue, but \
+    exit with 78 at their next start with it.
     """
   static let examples = [
     Example("haul queue delete scratch", "Deletes the queue scratch."),
-    Example("haul queue delete scratch --json", "The same for a program."),
+    Example("haul queue delete scratch --json", "Does the same and prints JSON."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -33,10 +34,10 @@ struct QueueDeleteCommand: HaulCommand {
       return try await queue.workers(includingGone: false)
         .filter { $0.queues?.contains(name) == true }
     }
-    try output.print([.init("queue", .string(queue))], orSay: "queue \(queue) is deleted")
+    try output.print([.init("queue", .string(queue))], orSay: "deleted the queue \(queue)")
     for worker in workers {
       StandardStream.say(
-        "haul queue delete: \(worker.name) names the queue in its --queue: take it out there, or the worker does not start again\n"
+        "haul queue delete: \(worker.name) names the queue in its --queue. Remove it there, or the worker cannot start again\n"
       )
     }
   }

@@ -6,7 +6,7 @@ import Terminal
 /// What `queue pause` and `queue resume` have in common: a queue, and whether it is paused from now on.
 protocol QueueSwitchCommand: HaulCommand {
   static var isPaused: Bool { get }
-  /// What follows from it, to follow the queue's name: `goes on`.
+  /// What follows from it, to follow the queue's name: `is resumed`.
   static var consequence: String { get }
   var queue: String { get set }
   var output: OutputOptions { get set }
@@ -33,15 +33,15 @@ extension QueueSwitchCommand {
 struct QueuePauseCommand: QueueSwitchCommand {
   static let name = "pause"
   static let isPaused = true
-  static let consequence = "is paused; what runs runs on"
-  static let abstract = "Start nothing more from a queue."
+  static let consequence = "is paused; running jobs continue"
+  static let abstract = "Stop starting jobs from a queue."
   static let discussion = """
-    One word for the whole queue, at once: what runs runs on, and jobs submitted meanwhile wait too. 'haul pause \
-    --queue' is another thing: it stops and holds each job that is there now.
+    The pause applies to the whole queue at once. Running jobs continue, and jobs that you submit later wait \
+    too. This differs from 'haul pause --queue', which stops and pauses each job that the queue has now.
     """
   static let examples = [
-    Example("haul queue pause films", "Nothing of films starts."),
-    Example("haul queue pause films --json", "The same for a program."),
+    Example("haul queue pause films", "Starts no more jobs of films."),
+    Example("haul queue pause films --json", "Does the same and prints JSON."),
   ]
 
   var queue = ""

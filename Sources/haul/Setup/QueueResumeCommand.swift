@@ -3,14 +3,15 @@ import Arguments
 struct QueueResumeCommand: QueueSwitchCommand {
   static let name = "resume"
   static let isPaused = false
-  static let consequence = "goes on"
-  static let abstract = "Let jobs of a paused queue start again."
+  static let consequence = "is resumed"
+  static let abstract = "Resume a paused queue."
   static let discussion = """
-    Ends 'haul queue pause'. Jobs that were paused one by one stay so: for these, haul resume --queue.
+    This ends 'haul queue pause'. Jobs that were paused on their own stay paused. To resume them, use 'haul \
+    resume --queue'.
     """
   static let examples = [
-    Example("haul queue resume films", "What waits in films may start."),
-    Example("haul queue resume films --json", "The same for a program."),
+    Example("haul queue resume films", "Lets waiting jobs of films start."),
+    Example("haul queue resume films --json", "Does the same and prints JSON."),
   ]
 
   var queue = ""

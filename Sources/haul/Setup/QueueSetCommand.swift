@@ -7,28 +7,31 @@ import Terminal
 struct QueueSetCommand: HaulCommand {
   static let name = "set"
   static let role: PoolRole? = .admin
-  static let abstract = "Set a queue's limit, weight, and the options of its jobs."
+  static let abstract = "Set a queue's limit, weight and default job options."
   static let discussion = """
-    The limit holds for starts from now on. A worker that serves several queues looks first where the weight is \
-    larger, as often as the weights say: with 3 and 1, three times of four.
+    The limit applies to jobs that start from now on. A worker that serves several queues looks first at a \
+    queue in proportion to its weight. With weights 3 and 1, it looks first at the heavier queue three times \
+    out of four.
 
-    Job options hold for jobs submitted from now on that say nothing themselves; none takes one away. 'haul queues' \
-    shows them.
+    Job options are defaults for jobs submitted from now on. none removes a default. 'haul queues' shows \
+    them.
     """
   static let examples = [
-    Example("haul queue set films --max-running 10 --weight 3", "At most ten at once."),
+    Example(
+      "haul queue set films --max-running 10 --weight 3",
+      "Runs at most ten jobs at once, and gives the queue more weight."),
     Example(
       "haul queue set films --max-running none --max-attempts 9 --if-exists replace",
-      "No limit, and two options for jobs that come."),
+      "Removes the limit, and sets two defaults for new jobs."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "max-running", "<n>", \.maxRunning, in: 1...1_000_000,
-        "How many of its jobs may run at once, over the whole pool; none = any number."),
+        "How many jobs of the queue may run at once in the whole pool. none removes the limit."),
       .value(
         "weight", "<n>", \.weight, in: 1...1000,
-        "How often a worker looks here first, beside its other queues."),
+        "How often a worker looks at this queue first, compared with its other queues."),
     ] + group(\.defaults) + group(\.output) + group(\.database)
   static let habits = JobOptionTable.habits
   static let operands: [Operand<Self>] = [
@@ -53,7 +56,7 @@ struct QueueSetCommand: HaulCommand {
     settings.defaults = defaults.settings
     guard settings != QueueSettings() else {
       throw ExitError(
-        .usage, "nothing to set: give --max-running, --weight or an option of its jobs.")
+        .usage, "nothing to set. Give --max-running, --weight or a job option.")
     }
     try await database.writing.withQueue { [settings] in try await $0.setQueue(queue, settings) }
     try output.print(

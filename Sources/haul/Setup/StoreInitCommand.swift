@@ -9,30 +9,35 @@ import Worker
 struct StoreInitCommand: HaulCommand {
   static let name = "init"
   static let role: PoolRole? = .admin
-  static let abstract = "Make a directory an instance of a store."
+  static let abstract = "Set up a directory as an instance of a store."
   static let discussion = """
-    Writes a marker with a random id below .haul in the directory and records it in the database, \
-    with a queue of the store's name; the first store also gets the queue default, which takes what is \
-    submitted without --queue. Machines that \
-    mount the same share see the same marker and need this once; each local disk needs it for \
-    itself. Running it again changes nothing. A directory whose marker this database does not know is a store of \
-    another pool, or of a database that is gone, and is refused without --adopt.
+    Haul writes a marker with a random id below .haul in the directory, and records it in the database. It \
+    also creates a queue with the name of the store. The first store also gets the queue default, which \
+    takes jobs submitted without --queue.
+
+    If several machines mount the same share, run this once: they all see the same marker. Run it for each \
+    local disk. You can run it again without changing anything. Haul refuses a directory whose marker this \
+    database does not know, because it belongs to another pool or to a lost database. To use it anyway, give \
+    --adopt.
     """
   static let examples = [
-    Example("haul store init films /srv/films", "Makes /srv/films the store films."),
-    Example("haul store init scratch .", "Makes the current directory a store."),
+    Example("haul store init films /srv/films", "Sets up /srv/films as the store films."),
+    Example("haul store init scratch .", "Sets up the current directory as a store."),
   ]
   static let options: [Option<Self>] =
     [
       .flag(
         "adopt", \.adopts,
-        "Take a directory that is a store of another database. Both pools may use it at once: they share files, not part files."
+        "Use a directory that is a store of another database. Both pools can use it at once. They share files, but no part files."
       )
     ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.store, "Letters, digits, '.', '_' and '-', at most 63.").from(
+    .required(
+      "name", \.store,
+      "The name of the store: letters, digits, '.', '_' and '-', at most 63 characters."
+    ).from(
       .names("store")),
-    .required("directory", \.directory, "A directory that is there and can be written.").from(
+    .required("directory", \.directory, "An existing directory that you can write to.").from(
       .directories),
   ]
 
@@ -64,19 +69,19 @@ struct StoreInitCommand: HaulCommand {
         + (hasQueue ? Self.news(of: made) : noQueue))
   }
 
-  /// `; made for it: the queue films`, and what the queue `default` is for.
+  /// `; created the queue films`, and what the queue `default` is for.
   private static func news(of queues: [String]) -> String {
     if queues.isEmpty { return "" }
     let names = queues.map {
       $0 == "default"
-        ? "the queue default, which takes what is submitted without --queue" : "the queue \($0)"
+        ? "the queue default, which takes jobs submitted without --queue" : "the queue \($0)"
     }
-    return "; made for it: \(names.joined(separator: " and "))"
+    return "; created \(names.joined(separator: " and "))"
   }
 
   /// Another store has taken the name.
   private var noQueue: String {
-    "; no queue leads to it, for the queue \(store.argument) is another store's: "
+    "; no queue uses it yet, because the queue \(store.argument) belongs to another store. Create one with: "
       + "haul queue create NAME --store \(store.argument)"
   }
 
@@ -96,7 +101,7 @@ struct StoreInitCommand: HaulCommand {
     if try await queue.stores().contains(where: { $0.marker == marker }) { return }
     throw ExitError(
       .configuration,
-      "\(directory) is a store already, of a database that is not this one: name that with --database, or use the directory "
+      "\(directory) is already a store of another database. Name that database with --database, or use the directory "
         + "here too with: haul store init --adopt \(store.argument) \(shellWord(directory))")
   }
 
@@ -108,7 +113,7 @@ struct StoreInitCommand: HaulCommand {
       try named.requireRight()
       throw ExitError(
         .configuration,
-        "\(path) is not there; a new one is made with: mkdir -p \(shellWord(path))")
+        "\(path) does not exist. Create it with: mkdir -p \(shellWord(path))")
     }
   }
 }

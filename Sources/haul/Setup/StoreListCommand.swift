@@ -7,17 +7,17 @@ struct StoreListCommand: HaulCommand {
   static let name = "list"
   static let abstract = "List stores with their instances."
   static let discussion = """
-    A directory that machines share is one instance; each local disk is one of its own. ROOT is where \
-    MACHINE has it; WORKERS counts live workers that mount it.
+    A directory that several machines share is one instance. Each local disk is an instance of its own. ROOT \
+    is the path of the directory on MACHINE. WORKERS counts live workers that mount it.
     """
   static let examples = [
-    Example("haul store list", "All stores."),
-    Example("haul store list --json", "The same for a program."),
+    Example("haul store list", "Lists all stores."),
+    Example("haul store list --json", "Prints the same as JSON."),
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .repeated("store", \.names, isRequired: false, "Names of stores; all without.").from(
+    .repeated("store", \.names, isRequired: false, "Names of stores. Default: all.").from(
       .names("store"))
   ]
 

@@ -5,21 +5,22 @@ import Terminal
 
 struct CancelCommand: ControlCommand {
   static let action = JobAction.cancel
-  static let abstract = "End jobs without their files, or take that back."
+  static let abstract = "Cancel jobs, or undo a cancellation."
   static let discussion = """
-    Waiting and paused jobs end at once; a running one is asked to stop and counted. A finished file is never touched. A partial \
-    one is kept for an hour: until then --undo, or 'haul retry', continues the download, and after that it begins at 0. --undo queues all cancelled jobs that \
-    it is given, those that were paused before included. With \
-    --batch alone none of its jobs starts from now on, however long it takes to end them all.
+    Waiting and paused jobs end at once. Haul asks the workers of running jobs to stop, and counts these \
+    jobs too. It never touches a finished file. It keeps a partial file for one hour: until then --undo or \
+    'haul retry' continues the download. Later the download starts at the first byte. --undo queues all \
+    cancelled jobs that you name, also jobs that were paused before. With --batch alone, no job of the batch \
+    starts from now on, even if cancelling all of them takes a while.
     """
   static let examples = [
-    Example("haul cancel --batch films", "Ends what is left of the batch films."),
+    Example("haul cancel --batch films", "Cancels the remaining jobs of the batch films."),
     Example("haul cancel --batch films --undo", "Queues its cancelled jobs again."),
-    Example("haul cancel --queue default --state paused", "Ends the paused jobs of a queue."),
+    Example("haul cancel --queue default --state paused", "Cancels the paused jobs of a queue."),
   ]
   static let options: [Option<Self>] =
     [
-      .flag("undo", \.undo, "Queue the cancelled ones of these jobs again.")
+      .flag("undo", \.undo, "Queue the cancelled jobs among these again.")
     ] + group(\.selectors) + group(\.confirm) + group(\.output) + group(\.database)
 
   var undo = false
@@ -35,7 +36,7 @@ struct CancelCommand: ControlCommand {
     guard undo else { return selector }
     guard [nil, .cancelled].contains(selector.state), selector.error == nil else {
       throw ExitError(
-        .usage, "--undo is for cancelled jobs alone: leave --state and --error out.")
+        .usage, "--undo works only on cancelled jobs. Remove --state and --error.")
     }
     var selector = selector
     selector.state = .cancelled
@@ -44,6 +45,6 @@ struct CancelCommand: ControlCommand {
 
   func note(_ count: Int) -> String {
     undo || selectors.state != nil || selectors.error != nil
-      ? "" : "; within an hour --undo queues them again and keeps their partial files"
+      ? "" : ". Within one hour --undo queues them again and keeps their partial files"
   }
 }

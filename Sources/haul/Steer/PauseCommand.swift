@@ -4,14 +4,15 @@ import Terminal
 
 struct PauseCommand: ControlCommand {
   static let action = JobAction.pause
-  static let abstract = "Hold waiting jobs and stop running ones with their progress kept."
+  static let abstract = "Pause waiting and running jobs, and keep their progress."
   static let discussion = """
-    A running job is asked to stop and counted; its worker does so within some seconds. Each job is held by itself: \
-    with --queue those that are there now. To start nothing more from a queue: haul queue pause. With --batch alone \
-    none of its jobs starts from now on, however long it takes to hold them all.
+    Haul asks the workers of running jobs to stop, which takes a few seconds. The count includes these jobs. \
+    Haul pauses each job on its own: with --queue it pauses the jobs that the queue has now. To stop all \
+    starts from a queue, use 'haul queue pause'. With --batch alone, no job of the batch starts from now on, \
+    even if pausing all of them takes a while.
     """
   static let examples = [
-    Example("haul pause --batch films", "Pauses what is left of the batch films."),
+    Example("haul pause --batch films", "Pauses the remaining jobs of the batch films."),
     Example("haul pause 17 18", "Pauses two jobs."),
   ]
 

@@ -6,17 +6,21 @@ import Terminal
 struct PrioritizeCommand: HaulCommand {
   static let name = "prioritize"
   static let role: PoolRole? = .submitter
-  static let abstract = "Give jobs another priority."
+  static let abstract = "Change the priority of jobs."
   static let discussion = """
-    Of jobs that wait or are paused it counts at once, of a running one when it waits again. Lower priorities get a \
-    turn now and then, so that nothing waits for ever.
+    The new priority applies at once to waiting and paused jobs. For a running job it applies when the job \
+    waits again. Jobs with low priority also get a turn from time to time, so no job waits forever.
     """
   static let examples = [
-    Example("haul prioritize --batch films --priority 0", "The batch films first."),
-    Example("haul prioritize 17 18 --priority 9", "Two jobs last."),
+    Example("haul prioritize --batch films --priority 0", "Runs the batch films first."),
+    Example("haul prioritize 17 18 --priority 9", "Runs two jobs last."),
   ]
   static let options: [Option<Self>] =
-    [.value("priority", "<n>", \.priority, in: 0...9, "From 0, first, to 9, last; must be given.")]
+    [
+      .value(
+        "priority", "<n>", \.priority, in: 0...9,
+        "The priority, from 0 (first) to 9 (last). Required.")
+    ]
     + group(\.selectors) + group(\.confirm) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
@@ -45,6 +49,6 @@ struct PrioritizeCommand: HaulCommand {
     try output.print(
       [.init("jobs", .number(count))],
       orSay: count == 0
-        ? "no job to prioritize matches" : "\(counted(count, "job")) at priority \(priority)")
+        ? "no matching job to prioritize" : "\(counted(count, "job")) at priority \(priority)")
   }
 }

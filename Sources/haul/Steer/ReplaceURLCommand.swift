@@ -8,7 +8,7 @@ import Terminal
 struct ReplaceURLCommand: HaulCommand {
   static let name = "replace-url"
   static let role: PoolRole? = .submitter
-  static let abstract = "Give jobs new URLs, as when signed URLs have expired."
+  static let abstract = "Give jobs new URLs, for example after signed URLs have expired."
   static let discussion = """
     Each line of the file is a new URL, or an old URL, a space and a new URL. Haul gives a new URL to the job whose \
     URL is the same up to the '?'. Mirrors of a job stay as they are.
@@ -16,15 +16,16 @@ struct ReplaceURLCommand: HaulCommand {
     The command stops running jobs first. Then it queues every job that has a new URL, also failed and paused ones. \
     It does not change completed or cancelled jobs. If you interrupt the command, some jobs may stay paused: run it again.
 
-    If only the query differs, or the server sends the same strong ETag for both URLs, Haul compares 64 KiB with the \
-    part file and resumes. Otherwise it starts from the first byte.
+    Haul resumes a part file if only the query differs, or if the server sends the same strong ETag for both URLs. It \
+    compares 64 KiB with the part file first. Otherwise it starts from the first byte.
     """
   static let examples = [
     Example(
-      "haul replace-url --batch films --map signed.txt", "New signatures for the batch films."),
+      "haul replace-url --batch films --map signed.txt",
+      "Gives the jobs of the batch films new signed URLs."),
     Example(
       "haul replace-url --batch films --map signed.txt --skip-bad",
-      "The same, ignoring URLs that match no job."),
+      "Does the same, and skips URLs that match no job."),
   ]
   static let options: [Option<Self>] =
     [
@@ -75,8 +76,8 @@ struct ReplaceURLCommand: HaulCommand {
     display.clear()
     try output.print(
       [.init("replaced", .number(replaced)), .init("unchanged", .number(replacement.same))],
-      orSay: "\(counted(replaced, "job")) asked for under new URLs"
-        + (replacement.same > 0 ? ", \(replacement.same) had theirs already" : ""))
+      orSay: "\(counted(replaced, "job")) got new URLs"
+        + (replacement.same > 0 ? ", \(replacement.same) had them already" : ""))
   }
 
   /// Matches all jobs of the batch with `replacement`.

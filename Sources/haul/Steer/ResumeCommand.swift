@@ -3,13 +3,13 @@ import JobQueue
 
 struct ResumeCommand: ControlCommand {
   static let action = JobAction.resume
-  static let abstract = "Let paused jobs go on."
+  static let abstract = "Resume paused jobs."
   static let discussion = """
-    A job goes on where it stood: with its progress, and not before a time it was scheduled for.
+    A resumed job keeps its progress. A scheduled job still waits for its start time.
     """
   static let examples = [
-    Example("haul resume --batch films", "Lets the batch films go on."),
-    Example("haul resume --host example.org", "Lets all paused jobs of a host go on."),
+    Example("haul resume --batch films", "Resumes the batch films."),
+    Example("haul resume --host example.org", "Resumes all paused jobs of a host."),
   ]
 
   var ids: [Int64] = []

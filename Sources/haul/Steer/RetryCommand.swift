@@ -6,24 +6,26 @@ struct RetryCommand: ControlCommand {
   static let action = JobAction.retry
   static let abstract = "Queue failed and cancelled jobs again."
   static let discussion = """
-    Attempts so far no longer count against a job's limit. With --error only those that failed with that class. A job that \
-    failed with exists fails again while the file stands there, unless --if-exists says otherwise. A job that waits for its \
-    next try, and is named by its id, waits no longer, but for its host where that is blocked.
+    Earlier attempts no longer count against a job's limit. With --error Haul retries only jobs that failed \
+    with that class. A job that failed with exists fails again while the file exists, unless you give \
+    --if-exists. If you name a job by id that waits for its next attempt, it stops waiting, unless its host \
+    is blocked.
     """
   static let examples = [
     Example("haul retry --batch films", "Queues the failed and cancelled jobs of films again."),
-    Example("haul retry 17", "Queues job 17 again, or lets it wait no longer for its next try."),
+    Example("haul retry 17", "Queues job 17 again, or starts its next attempt now."),
     Example(
-      "haul retry --error connect --host example.org", "Those that could not reach one host."),
+      "haul retry --error connect --host example.org",
+      "Retries the jobs that could not reach one host."),
     Example(
       "haul retry --error exists --if-exists replace",
-      "Those that met a file under their name, which they now replace."),
+      "Retries the jobs whose file existed already, and replaces these files."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "if-exists", "<policy>", \.ifExists,
-        "What they do from now on when a file stands under the final name; without it what they did."
+        "What to do from now on if a file with the final name exists. Default: no change."
       )
     ] + group(\.selectors) + group(\.confirm) + group(\.output) + group(\.database)
 

@@ -9,44 +9,46 @@ struct VerifyCommand: HaulCommand {
   static let name = "verify"
   static let abstract = "Compare finished files with their recorded length and digest."
   static let discussion = """
-    Reads the files of completed jobs and compares their length and their digest. Haul records the SHA-256 of each file \
-    by default. A file without a digest is compared by its length alone: its job was submitted with \
-    --no-record-digest, found the file there and skipped it, or ran with an older version. At the end Haul says how many files it compared by digest, how many by \
-    length alone, and how many not at all, and why.
+    Haul reads the files of completed jobs and compares their length and digest. By default Haul records the \
+    SHA-256 of each file. A file without a digest is compared only by its length. This happens if its job \
+    used --no-record-digest, skipped an existing file, or ran with an older version. At the end Haul prints \
+    how many files it compared by digest, by length alone and not at all, and why.
 
-    Without --store it finds the stores of this machine: it looks at the directories where stores were initialised, and takes \
-    those that have the store's marker.
+    Without --store Haul finds the stores of this machine. It looks at the directories where stores were \
+    initialised, and takes those that have the marker of the store.
 
-    With --requeue Haul queues the jobs of missing and damaged files again. It keeps a damaged file \
-    beside the new one, as NAME.damaged. If a store consists of local disks of several machines, a file that is not on this \
-    machine may be on another. It counts as missing only if its job is named by id.
+    With --requeue Haul queues the jobs of missing and damaged files again. It keeps a damaged file as \
+    NAME.damaged beside the new one. If several machines have local disks of one store, a missing file may \
+    be on another machine. Such a file counts as missing only if you name its job by id.
 
-    Haul ends with 0 if all files that it compared are as recorded, and with 1 if a file is missing, damaged or unreadable. \
-    'haul submit --on-duplicate refresh' downloads files that have changed at their source.
+    Haul exits with 0 if all compared files are correct, and with 1 if a file is missing, damaged or \
+    unreadable. To download files that have changed at their source, use 'haul submit --on-duplicate \
+    refresh'.
     """
   static let examples = [
-    Example("haul verify", "All finished files in the stores of this machine."),
-    Example("haul verify --since 1d --quiet", "The files of the last day, without progress."),
-    Example("haul verify --sample 1%", "One file of a hundred, chosen at random."),
+    Example("haul verify", "Compares all finished files in the stores of this machine."),
+    Example(
+      "haul verify --since 1d --quiet", "Compares the files of the last day, without progress."),
+    Example("haul verify --sample 1%", "Compares one file in a hundred, chosen at random."),
     Example(
       "haul verify --store films=/srv/films --batch monday --requeue",
-      "The files of a batch. Haul downloads missing and damaged ones again."),
+      "Compares the files of a batch, and downloads missing and damaged ones again."),
   ]
   static let options: [Option<Self>] =
     [
       .values(
         "store", "<name=dir>", \.stores, environment: "HAUL_STORES",
-        "A store and the directory where it is mounted; may be repeated. Default: the stores of this machine."
+        "A store and the directory where it is mounted. You can repeat the option. Default: the stores of this machine."
       ).from(.mounts("store")),
       .value(
         "since", "<time>", \.since,
-        "Only files finished since then: a duration before now such as 1d, or a time such as 2026-11-21T18:00:00Z."
+        "Only files finished since this time: a duration before now such as 1d, or a time such as 2026-11-21T18:00:00Z."
       ),
       .value(
         "sample", "<percent>", \.sample,
-        "Only this part of the files, chosen at random each time. Example: 1%."),
+        "Only this part of the files, chosen at random. Example: 1%."),
       .flag("requeue", \.requeue, "Queue the jobs of missing and damaged files again."),
-      .flag("dry-run", \.isDryRun, "With --requeue: only list them, and change nothing."),
+      .flag("dry-run", \.isDryRun, "With --requeue, only list the files, and change nothing."),
     ] + group(\.progress) + group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
@@ -66,7 +68,8 @@ struct VerifyCommand: HaulCommand {
   func perform() async throws {
     if !stores.isEmpty { try stores.requireOneEach() }
     if selectors.error != nil || ![nil, .completed].contains(selectors.state) {
-      throw ExitError(.usage, "only completed jobs have a file to verify.")
+      throw ExitError(
+        .usage, "only completed jobs have a file to verify. Remove --state and --error.")
     }
     let (tally, absent) = try await (requeue ? database.writing : database).withQueue { queue in
       let absent = try await notCompleted(queue)
@@ -74,7 +77,7 @@ struct VerifyCommand: HaulCommand {
     }
     if !absent.isEmpty {
       let names = absent.map(String.init).joined(separator: ", ")
-      StandardStream.say("haul verify: there is no finished file to compare of job \(names)\n")
+      StandardStream.say("haul verify: no finished file to compare for job \(names)\n")
     }
     if !tally.faults.isEmpty || output.isJSON {
       try output.print(tally.faults, FaultyFile.columns)

@@ -50,13 +50,16 @@ struct VerifyRun {
     }
     if run.tally.elsewhere > 0 {
       throw ExitError(
-        .failed, "job \(job): the file is not on this machine, perhaps on another one of its store")
+        .failed,
+        "job \(job): the file is not on this machine. It may be on another machine with the same store"
+      )
     }
     guard run.tally.looked > 0 else {
       throw ExitError(
         .failed,
         run.tally.others.isEmpty
-          ? "job \(job) has no finished file now" : "job \(job): its store is not on this machine")
+          ? "job \(job) no longer has a finished file"
+          : "job \(job): its store is not on this machine")
     }
     return "job \(job): the file is as recorded; compared by "
       + (run.tally.byDigest > 0 ? "digest" : "length alone")
@@ -68,7 +71,7 @@ struct VerifyRun {
     if verifiers.isEmpty { return tally.addOther(file.store) }
     guard let path = try? RelativePath(file.path) else {
       return tally.add(
-        file, .unreadable("\(file.path) is not a path below a store"), mayBeElsewhere: false)
+        file, .unreadable("\(file.path) is not a path in a store"), mayBeElsewhere: false)
     }
     let digest = file.digest.flatMap { ExpectedDigest(spelled: $0) }
     let (verdict, verifier) = await verdict(verifiers, path, file.bytes, digest)

@@ -62,8 +62,8 @@ struct VerifyStores: Sendable {
     return ExitError(
       .configuration,
       rows.isEmpty
-        ? "this pool has no store yet, so there is no file to compare."
-        : "no store of this pool is where it was initialised. Run this on a machine that mounts one, or say where it is mounted: "
+        ? "this pool has no store yet, so no file can be compared."
+        : "this machine has no store of this pool where it was initialised. Run this on a machine that mounts a store, or use "
           + "--store NAME=DIRECTORY. Stores: \(names).")
   }
 }

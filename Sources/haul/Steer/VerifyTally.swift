@@ -75,19 +75,19 @@ struct VerifyTally: Sendable {
   /// Why files were not compared, a sentence each, and that there was a sample.
   var notes: [String] {
     var notes = others.sorted { $0.key < $1.key }.map { store, count in
-      "did not compare \(counted(count, "file")) of the store \(store), which is not among the stores here: name it with --store \(store)=DIRECTORY"
+      "did not compare \(counted(count, "file")) of the store \(store), which this machine does not mount. Use --store \(store)=DIRECTORY"
     }
     if elsewhere > 0 {
       notes.append(
-        "did not compare \(counted(elsewhere, "file")): not on this machine, perhaps on another one with a disk of the same store"
+        "did not compare \(counted(elsewhere, "file")) that may be on another machine with a disk of the same store"
       )
     }
     if unreadable > 0, damaged > 0 { notes.append("could not read \(counted(unreadable, "file"))") }
     if !unfinished.isEmpty {
       let states = unfinished.map { "\($0.count) \($0.state.rawValue)" }.joined(separator: ", ")
-      notes.append("did not look at files of jobs that have not completed: \(states)")
+      notes.append("skipped jobs that have not completed: \(states)")
     }
-    if let sample { notes.append("looked at a random sample of \(sample) of the files") }
+    if let sample { notes.append("compared a random sample of \(sample) of the files") }
     return notes
   }
 
@@ -103,7 +103,7 @@ struct VerifyTally: Sendable {
     let again =
       (requeued > 0 ? "; \(counted(requeued, "job")) queued again" : "")
       + (queueless > 0
-        ? "; \(counted(queueless, "job")) not queued again, because the queue was deleted: submit the URL to another queue"
+        ? "; \(counted(queueless, "job")) not queued again because the queue was deleted: submit the URL to another queue"
         : "")
     return
       "\(damaged) of \(counted(looked, "file")) \(damaged == 1 ? "is" : "are") not as recorded\(again); \(sentence)."

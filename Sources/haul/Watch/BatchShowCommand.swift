@@ -6,18 +6,19 @@ import Terminal
 
 struct BatchShowCommand: HaulCommand {
   static let name = "show"
-  static let abstract = "Show one batch in numbers."
+  static let abstract = "Show the progress of one batch."
   static let discussion = """
-    Where nothing of it runs, DOES NOT START says why, with what somebody must mend first; all its jobs are read for that. \
-    For its jobs: haul jobs --batch NAME, with --state failed for those that failed.
+    If no job of the batch runs, DOES NOT START shows why. A cause that somebody must repair comes first. \
+    Haul reads all jobs of the batch to find it. To list the jobs, use 'haul jobs --batch NAME', with \
+    --state failed for failed ones.
     """
   static let examples = [
-    Example("haul batch show films", "How far films is."),
-    Example("haul batch show films --json", "The same as one JSON object."),
+    Example("haul batch show films", "Shows the progress of the batch films."),
+    Example("haul batch show films --json", "Prints the same as one JSON object."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .required("name", \.batch, "The batch, as named at submission.").from(.names("batch"))
+    .required("name", \.batch, "The name of the batch.").from(.names("batch"))
   ]
 
   var batch = ""

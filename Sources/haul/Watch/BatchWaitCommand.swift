@@ -4,19 +4,22 @@ import Reports
 
 struct BatchWaitCommand: HaulCommand {
   static let name = "wait"
-  static let abstract = "Wait until all jobs of some batches have ended."
+  static let abstract = "Wait until all jobs of the given batches have ended."
   static let discussion = """
-    Shows what runs meanwhile, and at the end what has become of each batch. The jobs do not depend on it: \
-    interrupted, it can be started again.
+    The command shows what runs, and at the end the result of each batch. The jobs do not depend on it: you \
+    can stop it and start it again.
     """
   static let examples = [
-    Example("haul batch wait monday", "Exits with 1 if some jobs failed or were cancelled."),
-    Example("haul batch wait monday tuesday --json --quiet", "The results alone, for a program."),
+    Example(
+      "haul batch wait monday",
+      "Waits for one batch. Exits with 1 if some jobs failed or were cancelled."),
+    Example(
+      "haul batch wait monday tuesday --json --quiet", "Prints only the results, for a program."),
   ]
   static let options: [Option<Self>] =
     group(\.progress) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .repeated("name", \.batches, "The batches, as named at submission.").from(.names("batch"))
+    .repeated("name", \.batches, "The names of the batches.").from(.names("batch"))
   ]
 
   var batches: [String] = []

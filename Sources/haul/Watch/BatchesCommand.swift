@@ -6,23 +6,25 @@ import Terminal
 
 struct BatchesCommand: HaulCommand {
   static let name = "batches"
-  static let abstract = "List batches with what has become of their jobs."
+  static let abstract = "List batches and the progress of their jobs."
   static let discussion = """
-    The newest first. Jobs that were there already stay in their own batch, so one may have none: these are left out, and counted \
-    on standard error; with --all, or by their names, they are listed too. \
-    The numbers are kept up and not counted, so this is quick on any pool. BYTES are those of files that are there and of parts of files; \
-    for programs those of parts that wait are apart, as waiting_bytes. TIME LEFT is at the rate \
-    of what runs, if what waits is as long as what has completed; paused where nothing will start until somebody says so.
+    The newest batches come first. A job that existed before a submission stays in its old batch, so a batch \
+    can have no jobs. Haul leaves such batches out and counts them on standard error. To list them too, use \
+    --all or give their names. The list is fast on any pool because Haul keeps the numbers up to date.
+
+    BYTES counts finished files and parts of files. In JSON, waiting_bytes counts the parts of waiting jobs \
+    separately. TIME LEFT is an estimate from the current rate. It assumes that waiting files are as long as \
+    completed ones. It shows paused if nothing starts until you resume it.
     """
   static let examples = [
-    Example("haul batches", "The newest batches."),
-    Example("haul batches --all --limit 100000 --json", "All of them for a program."),
+    Example("haul batches", "Lists the newest batches."),
+    Example("haul batches --all --limit 100000 --json", "Prints all batches as JSON."),
   ]
   static let options: [Option<Self>] =
-    [.flag("all", \.all, "Also those without jobs of their own.")]
+    [.flag("all", \.all, "Also list batches without jobs of their own.")]
     + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .repeated("batch", \.names, isRequired: false, "Names of batches; all without.").from(
+    .repeated("batch", \.names, isRequired: false, "Names of batches. Default: all.").from(
       .names("batch"))
   ]
 
@@ -45,8 +47,8 @@ struct BatchesCommand: HaulCommand {
     if empty > 0 {
       let sentence =
         empty == 1
-        ? "1 batch has no jobs of its own; --all lists it too"
-        : "\(empty) batches have no jobs of their own; --all lists them too"
+        ? "1 batch has no jobs of its own. Use --all to list it too"
+        : "\(empty) batches have no jobs of their own. Use --all to list them too"
       StandardStream.say("haul batches: \(sentence)\n")
     }
   }

@@ -9,24 +9,27 @@ struct FailuresCommand: HaulCommand {
   static let name = "failures"
   static let abstract = "List failed jobs by error class, host and hour."
   static let discussion = """
-    The latest hours first, with what went wrong with the first job of each line. When the cause is mended, 'haul retry --error \
-    CLASS --host HOST' queues those jobs again. Reads all failed jobs.
+    The latest hours come first. Each line shows the message of its first job. When you have repaired the \
+    cause, run 'haul retry --error CLASS --host HOST' to queue these jobs again. The command reads all \
+    failed jobs.
     """
   static let examples = [
-    Example("haul failures", "What fails lately, and where."),
-    Example("haul failures --limit 1000 --json", "The same for a program."),
-    Example("haul failures --error http_404", "Only files that their servers do not have."),
-    Example("haul failures --batch films", "What failed of the batch films."),
+    Example("haul failures", "Shows what failed recently, and on which hosts."),
+    Example("haul failures --limit 1000 --json", "Prints the same as JSON."),
+    Example("haul failures --error http_404", "Shows only files that do not exist on the server."),
+    Example("haul failures --batch films", "Shows the failures of the batch films."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("batch", "<name>", \.batch, "Only jobs of this batch; reads all of it.")
+      .value("batch", "<name>", \.batch, "Only jobs of this batch. Haul reads the whole batch.")
         .from(.names("batch")),
       .value(
         "error", "<class>", \.error,
-        "Only this class of error; http_4xx means http_403, http_404 and http_410 too."),
-      .value("host", "<name>", \.host, "Only this host, with its port if unusual.")
-        .from(.names("host")),
+        "Only this class of error. http_4xx includes http_403, http_404 and http_410."),
+      .value(
+        "host", "<name>", \.host, "Only this host. Add the port if it is not the default port."
+      )
+      .from(.names("host")),
     ] + group(\.limit) + group(\.output) + group(\.database)
 
   var batch: String?
@@ -49,7 +52,7 @@ struct FailuresCommand: HaulCommand {
     }
     if failed > 0 {
       StandardStream.say(
-        "haul failures: no job is in the state failed now. Jobs failed \(counted(Int(clamping: failed), "time")) in the last hour and were queued again.\n"
+        "haul failures: no job is in the state failed now. In the last hour jobs failed \(counted(Int(clamping: failed), "time")) and were queued again.\n"
       )
     }
     try output.print(

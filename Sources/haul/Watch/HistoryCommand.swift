@@ -7,12 +7,13 @@ struct HistoryCommand: HaulCommand {
   static let name = "history"
   static let abstract = "List the commands that changed jobs, queues, hosts or workers."
   static let discussion = """
-    The newest commands come first, with the PostgreSQL login that gave them, what they were given and how many jobs they changed. \
-    Haul keeps the newest 10,000. A command on jobs is left out if it changed none. Submissions are batches: see 'haul batches'.
+    The newest commands come first. Each line shows the PostgreSQL login, the target and how many jobs \
+    changed. Haul keeps the newest 10,000 commands. It leaves out commands on jobs that changed no job. \
+    Submissions are listed as batches: see 'haul batches'.
     """
   static let examples = [
-    Example("haul history", "What operators did lately."),
-    Example("haul history --limit 1000 --json", "The same for a program."),
+    Example("haul history", "Lists the latest commands."),
+    Example("haul history --limit 1000 --json", "Prints more commands as JSON."),
   ]
   static let options: [Option<Self>] = group(\.limit) + group(\.output) + group(\.database)
 

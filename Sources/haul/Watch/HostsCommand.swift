@@ -7,26 +7,32 @@ extension IdleReason: OptionValue {}
 
 struct HostsCommand: HaulCommand {
   static let name = "hosts"
-  static let abstract = "List hosts, and why each starts nothing."
+  static let abstract = "List hosts, and why each one is idle."
   static let discussion = """
-    The busiest first. CAP is how many transfers it may see now; 2 of 8 where it has refused to serve as many as \
-    its policy allows. IDLE says why nothing more starts:
+    The busiest hosts come first. CAP is the limit of concurrent transfers. It shows 2 of 8 if Haul lowered \
+    the limit of 8 after refusals. IDLE says why the host starts no more transfers:
 
-    \(IdleReason.allCases.map { "\($0.rawValue) (\($0.meaning))" }.joined(separator: ", ")).
+    \(reasons)
     """
+  /// The values of IDLE, a line each.
+  private static let reasons = IdleReason.allCases.map { reason in
+    let gap = String(repeating: " ", count: 12 - reason.rawValue.count)
+    return "  \(reason.rawValue)\(gap)\(reason.meaning)"
+  }.joined(separator: "\n")
   static let examples = [
-    Example("haul hosts", "The busiest hosts."),
-    Example("haul hosts --limit 100000 --json", "All of them for a program."),
-    Example("haul hosts --why blocked", "Those that are left alone for a while."),
-    Example("haul hosts example.org", "One of them."),
+    Example("haul hosts", "Lists the busiest hosts."),
+    Example("haul hosts --limit 100000 --json", "Prints all hosts as JSON."),
+    Example("haul hosts --why blocked", "Lists blocked hosts."),
+    Example("haul hosts example.org", "Shows one host."),
   ]
   static let options: [Option<Self>] =
     [
-      .value("why", "<reason>", \.reason, "Only those that start nothing more for this reason.")
+      .value("why", "<reason>", \.reason, "Only hosts that are idle for this reason.")
     ] + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(
-      "host", \.hosts, isRequired: false, "Hosts, with their ports if unusual; all without."
+      "host", \.hosts, isRequired: false,
+      "Names of hosts. Add the port if it is not the default port. Default: all."
     ).from(.names("listed host"))
   ]
 

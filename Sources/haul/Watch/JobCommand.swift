@@ -5,13 +5,13 @@ import Reports
 
 struct JobCommand: HaulCommand {
   static let name = "job"
-  static let abstract = "Show all of one job, and its attempts."
+  static let abstract = "Show the details and the attempts of one job."
   static let examples = [
-    Example("haul job 17", "Where job 17 stands and who has tried it."),
-    Example("haul job 17 --json", "The same as one JSON object."),
+    Example("haul job 17", "Shows the state of job 17 and which workers tried it."),
+    Example("haul job 17 --json", "Prints the same as one JSON object."),
   ]
   static let options: [Option<Self>] = group(\.output) + group(\.database)
-  static let operands: [Operand<Self>] = [.required("id", \.id, "The job's id.")]
+  static let operands: [Operand<Self>] = [.required("id", \.id, "The id of the job.")]
 
   var id: Int64 = 0
   var output = OutputOptions()

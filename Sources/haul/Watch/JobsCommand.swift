@@ -5,18 +5,20 @@ import Terminal
 
 struct JobsCommand: HaulCommand {
   static let name = "jobs"
-  static let abstract = "List jobs with their states, the next to run first."
+  static let abstract = "List jobs and their states, running jobs first."
   static let discussion = """
-    Rows are ordered by state: running, interrupted, queued, scheduled, paused, failed, cancelled, completed. Those that wait stand as \
-    they start: by priority, then the oldest first, and scheduled ones by their time. A host's limits may let later ones start \
-    before. Of those that have ended the newest stand first.
+    Jobs are ordered by state: running, interrupted, queued, scheduled, paused, failed, cancelled, \
+    completed. Waiting jobs are listed in the order in which they start: by priority, then oldest first, and \
+    scheduled jobs by their start time. Because of host limits, later jobs can start earlier. Ended jobs are \
+    listed newest first.
 
-    On a pool of millions name a batch, or narrow by id; other selectors may read every job. An error in parentheses is that \
-    of the last try of a job that waits for another; --error selects jobs that have failed for good.
+    On a pool with millions of jobs, select a batch or ids. Other selectors may read every job. An error in \
+    parentheses is from the last attempt of a job that waits for the next one. --error selects only jobs \
+    that failed for good.
     """
   static let examples = [
-    Example("haul jobs --batch films --state failed", "What failed of the batch films."),
-    Example("haul jobs --json --limit 1000", "The first thousand jobs for a program."),
+    Example("haul jobs --batch films --state failed", "Lists the failed jobs of the batch films."),
+    Example("haul jobs --json --limit 1000", "Prints the first thousand jobs as JSON."),
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.selectors) + group(\.output) + group(\.database)

@@ -4,16 +4,18 @@ import StatusPage
 
 struct MetricsCommand: HaulCommand {
   static let name = "metrics"
-  static let abstract = "Print metrics of the pool once, for node_exporter."
+  static let abstract = "Print the pool's metrics once, for node_exporter."
   static let discussion = """
-    In Prometheus's text format, as its textfile collector takes it: 'haul metrics > haul.prom.new && mv haul.prom.new \
-    haul.prom' in its directory, since it may read at any moment. 'haul coordinator --listen' serves the same, and what \
-    it knows of itself besides. Counts rows: where there are millions of jobs, once a minute is often enough.
+    The format is that of Prometheus, for the textfile collector of node_exporter. The collector may read at \
+    any moment. So write to another file first: 'haul metrics > haul.prom.new && mv haul.prom.new \
+    haul.prom'. 'haul coordinator --listen' serves the same metrics and some about itself. The command \
+    counts rows. With millions of jobs, run it at most once a minute.
     """
   static let examples = [
-    Example("haul metrics", "All of them."),
+    Example("haul metrics", "Prints all metrics."),
     Example(
-      "haul metrics --database service=pool", "Those of the pool that pg_service.conf calls so."),
+      "haul metrics --database service=pool",
+      "Prints the metrics of the pool that a libpq service names."),
   ]
   static let options: [Option<Self>] = group(\.database)
 

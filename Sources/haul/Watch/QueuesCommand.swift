@@ -5,20 +5,23 @@ import Terminal
 
 struct QueuesCommand: HaulCommand {
   static let name = "queues"
-  static let abstract = "List queues with what waits and runs in them."
+  static let abstract = "List queues, and count their waiting and running jobs."
   static let discussion = """
-    RUNNING is 3 of 10 where a limit is set. WORKERS counts live workers that serve the queue, which mount its store and claim from it: with 0 nothing starts. \
-    HELD counts paused jobs; PAUSED says whether the whole queue is.
+    RUNNING shows 3 of 10 if the queue has a limit of 10. WORKERS counts live workers that mount the store \
+    of the queue and claim its jobs. With 0 no job starts. HELD counts paused jobs. PAUSED says whether the \
+    whole queue is paused.
 
-    Each store has a queue of its name; default, on the first store, takes what is submitted without --queue.
+    Each store has a queue with its name. The queue default is on the first store and takes jobs submitted \
+    without --queue.
     """
   static let examples = [
-    Example("haul queues", "All queues."), Example("haul queues --json", "For a program."),
+    Example("haul queues", "Lists all queues."),
+    Example("haul queues --json", "Prints them as JSON."),
   ]
   static let options: [Option<Self>] =
     group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
-    .repeated("queue", \.names, isRequired: false, "Names of queues; all without.").from(
+    .repeated("queue", \.names, isRequired: false, "Names of queues. Default: all.").from(
       .names("queue"))
   ]
 

@@ -6,27 +6,32 @@ import Top
 
 struct TopCommand: HaulCommand {
   static let name = "top"
-  static let abstract = "Watch and steer the pool on a full screen."
+  static let abstract = "Watch and steer the pool in a full-screen view."
   static let discussion = """
-    What runs, queues, hosts with the reason why each starts nothing, workers, batches, failures and jobs, as they change. Keys pause, \
-    resume, cancel, retry and drain what the cursor is on, and ask before anything is lost; ? shows all of them, q quits. What the \
-    database does not permit is said, and harms nothing.
+    Haul shows running jobs, queues, idle hosts and their reasons, workers, batches, failures and jobs, and \
+    updates them all the time. Keys pause, resume, cancel, retry and drain the selected row. Haul asks \
+    before anything is lost. Press ? to list all keys and q to quit. If the database does not permit an \
+    action, Haul says so and changes nothing.
 
-    Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs / finds a text in paths and URLs, f shows \
-    only jobs of a state, b and o only those of the row's batch or host, v compares a finished file with its recorded length and digest, + and - change a job's priority, and > goes to older jobs.
+    Enter opens a job, or the jobs of a batch, queue, host or failure. In the list of jobs, / finds a text \
+    in paths and URLs, and f shows only jobs with a certain state. b and o show only jobs of the same batch \
+    or host. v compares a finished file with its recorded length and digest. + and - change the priority, \
+    and > shows older jobs.
 
-    With --queue or --batch the figures, what runs, queues, batches and jobs are narrowed; hosts, workers and failures are the pool's. \
-    Should it ever be killed without a chance to tidy up (SIGKILL), 'reset' mends the terminal.
+    With --queue or --batch Haul shows only running jobs, queues, batches, jobs and figures of that part. \
+    Hosts, workers and failures are those of the whole pool. If the command is killed with SIGKILL, run \
+    'reset' to restore the terminal.
     """
   static let examples = [
-    Example("haul top", "The whole pool."),
-    Example("haul top --batch films --interval 5s", "One batch, on a slow line."),
+    Example("haul top", "Shows the whole pool."),
+    Example(
+      "haul top --batch films --interval 5s", "Shows one batch, and updates it every 5 seconds."),
   ]
   static let options: [Option<Self>] =
     [
       .value(
         "interval", "<duration>", \.interval, in: .milliseconds(200) ... .seconds(3600),
-        "Between two looks at the pool."),
+        "The time between two updates."),
       .value("queue", "<name>", \.queue, "Only this queue.").from(.names("queue")),
       .value("batch", "<name>", \.batch, "Only this batch.").from(.names("batch")),
     ] + group(\.database)
@@ -41,7 +46,7 @@ struct TopCommand: HaulCommand {
     guard RawTerminal.isThere(environment: ProcessInfo.processInfo.environment) else {
       throw ExitError(
         .usage,
-        "this needs a terminal; elsewhere 'haul jobs --state running' lists what runs, and 'haul watch' follows a batch."
+        "this command needs a terminal. Use 'haul jobs --state running' to list running jobs, or 'haul watch' to follow a batch."
       )
     }
     try await database.withQueue { queue in
@@ -62,7 +67,7 @@ struct TopCommand: HaulCommand {
       case (let queue?, nil): .queue(queue)
       case (nil, let batch?): .batch(batch)
       case (_?, _?):
-        throw ExitError(.usage, "either --queue or --batch can be given, not both.")
+        throw ExitError(.usage, "you cannot use --queue and --batch together.")
       }
     }
   }

@@ -8,16 +8,17 @@ struct WatchCommand: HaulCommand {
   static let name = "watch"
   static let abstract = "Follow a batch until all its jobs have ended."
   static let discussion = """
-    Shows what runs, how far all is and how long it will take, and at the end what has become of the batch. It only looks on: \
-    also where jobs failed it exits with 0, while 'haul batch wait' exits with 1.
+    The command shows what runs, the progress and the time left. At the end it shows the result of the \
+    batch. It exits with 0 even if jobs failed. 'haul batch wait' exits with 1 then.
     """
   static let examples = [
-    Example("haul watch monday", "Until monday has ended; Ctrl-C stops looking, not the jobs."),
-    Example("haul watch monday tuesday", "Both together."),
+    Example(
+      "haul watch monday", "Follows the batch monday. Ctrl-C stops this command, not the jobs."),
+    Example("haul watch monday tuesday", "Follows two batches together."),
   ]
   static let options: [Option<Self>] = group(\.database)
   static let operands: [Operand<Self>] = [
-    .repeated("batch", \.batches, "The batches, as named at submission.").from(.names("batch"))
+    .repeated("batch", \.batches, "The names of the batches.").from(.names("batch"))
   ]
 
   var batches: [String] = []

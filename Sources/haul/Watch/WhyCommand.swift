@@ -7,17 +7,18 @@ import Terminal
 
 struct WhyCommand: HaulCommand {
   static let name = "why"
-  static let abstract = "Say why jobs do not start, and what to type."
+  static let abstract = "Explain why jobs do not start, and show what to type."
   static let discussion = """
-    Haul looks at the jobs that have not ended, at all of the pool if you name none. It prints a line for each cause: how many \
-    jobs it concerns and what to type. What somebody must repair comes first. A job may have several causes. \
-    Haul counts ready jobs by queue and host. It looks at up to 1,000 other jobs, or at up to 1,000 jobs of a batch.
+    Haul looks at the jobs that have not ended. If you select none, it looks at all jobs of the pool. It \
+    prints one line for each cause: how many jobs it affects, and what to type. Causes that somebody must \
+    repair come first. A job can have several causes. Haul counts ready jobs by queue and host. It reads up \
+    to 1,000 other jobs, or up to 1,000 jobs of a batch.
     """
   static let examples = [
-    Example("haul why", "Why nothing more starts in this pool."),
-    Example("haul why --batch films", "Why nothing of films starts."),
-    Example("haul why --host example.org", "The same of all jobs of a host."),
-    Example("haul why 17", "The same of one job."),
+    Example("haul why", "Shows why no more jobs start in this pool."),
+    Example("haul why --batch films", "Shows why the batch films does not start."),
+    Example("haul why --host example.org", "Shows the same for all jobs of a host."),
+    Example("haul why 17", "Shows the same for one job."),
   ]
   static let options: [Option<Self>] = group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
@@ -86,7 +87,7 @@ struct WhyCommand: HaulCommand {
     }
     let isCounted = selector.batch == nil && selector.ids == nil
     let note =
-      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") are of the first 1,000 jobs that Haul looked at."
+      "\(isCounted ? "The counts of paused and scheduled jobs" : "All counts") include only the first 1,000 jobs that Haul read."
     return JobsStanding(
       counts: counts, causes: asked.causes(found.causes), free: found.free, more: found.more,
       note: isWhole ? nil : note)

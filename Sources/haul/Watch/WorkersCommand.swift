@@ -7,21 +7,21 @@ import Terminal
 
 struct WorkersCommand: HaulCommand {
   static let name = "workers"
-  static let abstract = "List workers and whether they live."
+  static let abstract = "List workers, and whether each one is running."
   static let discussion = """
-    Those that stopped gracefully or died are left out, and counted on standard error; with --all, or by \
-    their ids, they are listed too. The same holds for --json.
+    Haul leaves out workers that stopped or died, and counts them on standard error. To list them too, use \
+    --all or give their ids. This is also true for --json.
     """
   static let examples = [
-    Example("haul workers", "Those that live."),
-    Example("haul workers --all --json", "All that ever registered, for a program."),
+    Example("haul workers", "Lists live workers."),
+    Example("haul workers --all --json", "Prints all workers, also former ones, as JSON."),
   ]
   static let options: [Option<Self>] =
-    [.flag("all", \.all, "Also those that stopped or died.")]
+    [.flag("all", \.all, "Also list workers that stopped or died.")]
     + group(\.limit) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated(
-      "worker", \.workers, isRequired: false, "Ids of workers, also of those that are gone."
+      "worker", \.workers, isRequired: false, "Ids of workers, also of former ones."
     )
     .from(.names("worker"))
   ]
@@ -49,7 +49,7 @@ struct WorkersCommand: HaulCommand {
     }
     if !words.isEmpty {
       StandardStream.say(
-        "haul workers: \(words.joined(separator: ", ")); --all lists them too\n")
+        "haul workers: \(words.joined(separator: ", ")). Use --all to list them too\n")
     }
   }
 }

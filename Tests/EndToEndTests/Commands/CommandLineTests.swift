@@ -42,7 +42,7 @@ private func check(
 
 struct CommandLineTests {
   @Test(arguments: [
-    Refusal("submit", 64, "haul submit: no URL is given: name some, or a list with --input."),
+    Refusal("submit", 64, "haul submit: no URL is given. Give URLs, or a list with --input."),
     Refusal(
       "submit --bacth x", 64, "haul submit: unknown option '--bacth'. Did you mean '--batch'?"),
     Refusal("submitt", 64, "haul: unknown command 'submitt'. Did you mean 'submit'?"),
@@ -50,12 +50,12 @@ struct CommandLineTests {
       "submit http://h/a http://h/b --out a", 64, "haul submit: --out needs exactly one URL.\n"),
     Refusal(
       "get http://h/a http://h/b -o a", 64,
-      "haul get: --output needs exactly one URL; -d names the directory.\n"),
+      "haul get: --output needs exactly one URL. Use -d to name the directory.\n"),
     Refusal(
       "submit http://h/a http://h/b --out a --checksum md5=d41d8cd98f00b204e9800998ecf8427e", 64,
       "haul submit: --out and --checksum need exactly one URL.\n"),
     Refusal("submit http://h/a --priority 10", 64, "haul submit: option '--priority' must be"),
-    Refusal("pause", 64, "haul pause: no jobs are named: give ids,"),
+    Refusal("pause", 64, "haul pause: no jobs are selected. Give ids,"),
     Refusal("worker", 64, "haul worker: option '--store' is missing."),
     Refusal(
       "verify --sample 0%", 64,
@@ -69,25 +69,25 @@ struct CommandLineTests {
       "queue set q --record-digest yes", 64,
       "haul queue set: unknown option '--record-digest': Haul records the SHA-256 of each file by default; --no-record-digest turns it off."
     ),
-    Refusal("worker --store a=/a --store a=/b", 64, "haul worker: the store a is named twice."),
+    Refusal("worker --store a=/a --store a=/b", 64, "haul worker: the store a is given twice."),
     Refusal(
       "submit -i /nonexistent/a.txt", 74,
       "haul submit: /nonexistent/a.txt: No such file or directory. Nothing was submitted."),
     Refusal(
       "submit gopher://h/a", 65,
-      "haul submit: the URL's scheme is 'gopher'; allowed: ftp, ftps, http, https, sftp. It reads 'gopher://h/a'. Nothing was submitted."
+      "haul submit: the URL's scheme is 'gopher'; allowed: ftp, ftps, http, https, sftp. The URL is 'gopher://h/a'. Nothing was submitted."
     ),
     Refusal(
       "submit ftp:/x", 65,
-      "haul submit: the URL lacks a slash: one begins with scheme://host/. It reads 'ftp:/x'. Nothing was submitted."
+      "haul submit: the URL lacks a slash: one begins with scheme://host/. The URL is 'ftp:/x'. Nothing was submitted."
     ),
     Refusal(
       "submit films", 65,
-      "haul submit: 'films' is no URL: one begins with https://, http://, ftp://, ftps:// or sftp://."
+      "haul submit: 'films' is not a URL. A URL begins with https://, http://, ftp://, ftps:// or sftp://."
     ),
     Refusal(
       "submit http://me:hunter2@h/a", 65,
-      "haul submit: the URL holds a user name or password; submit it without: the database would keep it"
+      "haul submit: the URL contains a user name or password, which the database would store"
     ),
     Refusal(
       "submit http://h/ http://me:hunter2@[h/a", 65, "haul submit: URL 2: the URL cannot be parsed"),
@@ -96,7 +96,7 @@ struct CommandLineTests {
       "haul submit: the path '../a' has a '.', '..' or empty component. Nothing was submitted."),
     Refusal(
       "submit -i /bin/sh", 65,
-      "haul submit: /bin/sh: it is no text: line 1 has a NUL byte. Nothing was submitted."),
+      "haul submit: /bin/sh: it is not text: line 1 has a NUL byte. Nothing was submitted."),
   ])
   func `what is wrong in itself is refused before the database is asked`(
     refusal: Refusal
@@ -119,14 +119,14 @@ struct CommandLineTests {
     try await withPool { database, directory in
       let first = try await haul(["submit", "http://h/a", "--out", "x"], on: database)
       #expect(
-        first.standardOutput == ["submitted 1 job, 0 already there, 0 queued again"])
+        first.standardOutput == ["submitted 1 job, 0 existed already, 0 queued again"])
       let digest = "sha-256=\(String(repeating: "0", count: 64))"
       let again = try await haul(
         ["submit", "http://h/a", "--out", "x", "--checksum", digest], on: database)
-      #expect(again.standardOutput == ["submitted 0 jobs, 1 already there, 0 queued again"])
+      #expect(again.standardOutput == ["submitted 0 jobs, 1 existed already, 0 queued again"])
       #expect(
         again.standardError == [
-          "haul submit: 1 URL was there already, without the digest given now, which is not compared; with --on-duplicate refresh it is, once the file is there"
+          "haul submit: 1 URL exists already; Haul does not compare the new digest. To compare it once the file is complete, use --on-duplicate refresh"
         ])
       _ = try await haul(["submit", "http://127.0.0.1:8077/a", "--batch", "monday"], on: database)
       for refusal in Refusal.contradictions(storeAt: directory.path) {
@@ -143,7 +143,7 @@ struct CommandLineTests {
         #expect(refused.exit == .code(78))
         #expect(
           refused.standardError == [
-            "haul store init: \(directory.path) is a store already, of a database that is not this one: name that with "
+            "haul store init: \(directory.path) is already a store of another database. Name that database with "
               + "--database, or use the directory here too with: haul store init --adopt films \(directory.path)"
           ])
         let worker = try await haul(["worker", "--store", "films=\(directory.path)"], on: other)
@@ -152,8 +152,8 @@ struct CommandLineTests {
         let adopted = try await haul(films + ["--adopt"], on: other)
         #expect(
           adopted.standardOutput == [
-            "\(directory.path) is instance 1 of the store films; made for it: the queue films and the queue default, "
-              + "which takes what is submitted without --queue"
+            "\(directory.path) is instance 1 of the store films; created the queue films and the queue default, "
+              + "which takes jobs submitted without --queue"
           ])
         // What is known needs no word.
         for database in [other, database] {
@@ -187,7 +187,7 @@ struct CommandLineTests {
         ),
         (
           "\(database.conninfo) user=scram_test password=scram_test", 77,
-          "haul jobs: this needs the role haul_monitor. Connect as a user that has it, or let"
+          "haul jobs: this command needs the role haul_monitor. Connect as a user that has this role, or ask"
         ),
       ]
       for (conninfo, code, sentence) in cases {
@@ -221,7 +221,8 @@ struct CommandLineTests {
       for (line, needed) in refused {
         let output = try await haul(line.split(separator: " ").map(String.init) + place)
         #expect(output.exit == .code(77), "\(line)")
-        #expect(output.standardError.first?.contains("this needs the role \(needed).") == true)
+        #expect(
+          output.standardError.first?.contains("this command needs the role \(needed).") == true)
       }
     }
   }
@@ -317,12 +318,12 @@ struct CommandLineTests {
         ("retry 1", "no job to retry: 1 job is queued"),
         ("pause --batch x", "2 jobs paused"),
         ("pause --batch x", "no job to pause: 2 jobs are paused"),
-        ("retry 1", "no job to retry: 1 job is paused; 'haul resume' lets it go on"),
-        ("cancel --error dns", "no job to cancel: none is as the selectors say"),
+        ("retry 1", "no job to retry: 1 job is paused; use 'haul resume' to resume it"),
+        ("cancel --error dns", "no job to cancel: no job matches the selectors"),
         ("resume 1", "1 job resumed"), ("cancel --state paused", "1 job cancelled"),
-        ("resume 2", "no job to resume: 1 job is cancelled; 'haul retry' queues it again"),
+        ("resume 2", "no job to resume: 1 job is cancelled; use 'haul retry' to queue it again"),
         ("retry --host h", "1 job queued again"), ("retry 2", "no job to retry: 1 job is queued"),
-        ("submit http://h/a http://h/b", "submitted 0 jobs, 2 already there, 0 queued again"),
+        ("submit http://h/a http://h/b", "submitted 0 jobs, 2 existed already, 0 queued again"),
       ]
       for (line, sentence) in steps {
         let output = try await haul(line.split(separator: " ").map(String.init), on: database)
@@ -342,6 +343,6 @@ struct CommandLineTests {
       "unshare",
       ["--mount", "sh", "-c", "umount -l /proc && exec \"$0\" --version", HaulProcess.path])
     #expect(output.exit == .code(78))
-    #expect(output.standardError == ["haul: /proc is not mounted here, and is needed."])
+    #expect(output.standardError == ["haul: /proc is not mounted. Mount it: Haul needs it."])
   }
 }

@@ -186,7 +186,7 @@ import Testing
   @Test func `a host may be typed as in any of its URLs`() async throws {
     try await HaulPool.open { pool in
       let said = try await pool.command("host", "block", "LOCALHOST:80")
-      #expect(said == ["localhost: nothing starts until it is unblocked"])
+      #expect(said == ["localhost: blocked until you unblock it"])
       #expect(try await pool.values("SELECT host FROM haul.hosts") == ["localhost"])
       #expect(try await pool.command("host", "unblock", "Localhost") == ["localhost: unblocked"])
       try await pool.command("host", "set", "*.EXAMPLE.org:443", "--cap", "1")

@@ -45,7 +45,7 @@ extension Refusal {
         "haul export: there is no batch \"mondy\". Did you mean 'monday'?"),
       Refusal(
         "store init other /nonexistent/a", 78,
-        "haul store init: /nonexistent/a is not there; a new one is made with: mkdir -p /nonexistent/a"
+        "haul store init: /nonexistent/a does not exist. Create it with: mkdir -p /nonexistent/a"
       ),
       Refusal("jobs 17", 65, "haul jobs: there is no job 17."),
       Refusal("job 17", 65, "haul job: there is no job 17."),
@@ -62,13 +62,13 @@ extension Refusal {
         "haul host unblock: there is no host \"127.0.0.1:8076\". See 'haul hosts'. Did you mean '127.0.0.1:8077'?"
       ),
       Refusal("host block *.h", 65, "haul host block: \"*.h\" is not a host such as example.org"),
-      Refusal("queue set films", 64, "haul queue set: nothing to set: give --max-running,"),
+      Refusal("queue set films", 64, "haul queue set: nothing to set. Give --max-running,"),
       Refusal("queue pause nope", 65, "haul queue pause: there is no queue \"nope\". Queues:"),
       Refusal("batch show nope", 65, "haul batch show: there is no batch \"nope\"."),
       Refusal("prioritize 1", 64, "haul prioritize: option '--priority' is missing."),
       Refusal("replace-url --map x", 64, "haul replace-url: option '--batch' is missing."),
       Refusal("replace-url --batch x", 64, "haul replace-url: option '--map' is missing."),
-      Refusal("prioritize --priority 1", 64, "haul prioritize: no jobs are named:"),
+      Refusal("prioritize --priority 1", 64, "haul prioritize: no jobs are selected."),
       Refusal("drain 17", 65, "haul drain: there is no worker 17."),
       Refusal("rescue worker 17", 65, "haul rescue worker: there is no worker 17."),
       Refusal(

@@ -21,7 +21,7 @@ struct SecondPoolTests {
         #expect(taken.exit == .code(78))
         let sentence = taken.standardError.joined()
         #expect(sentence.contains("belong to the pool in the database haul_"), "\(sentence)")
-        #expect(sentence.hasSuffix("Give this pool roles of its own with --role-prefix NAME."))
+        #expect(sentence.hasSuffix("Use --role-prefix NAME to give this pool roles of its own."))
 
         let prefix = "p" + UUID().uuidString.lowercased().prefix(8)
         let migrated = try await haul("migrate --role-prefix \(prefix)", on: database.conninfo)
@@ -36,7 +36,7 @@ struct SecondPoolTests {
             let refused = try await haul(line, on: login.conninfo)
             #expect(refused.exit == .code(77), "\(line): \(refused.standardError)")
             let said = refused.standardError.joined()
-            #expect(said.contains("this needs the role \(prefix)_\(role)."), "\(said)")
+            #expect(said.contains("this command needs the role \(prefix)_\(role)."), "\(said)")
           }
         }
         let connection = try await database.connect()

@@ -25,7 +25,9 @@ struct SteerTests {
       // The interval may have been set before.
       for (host, notes) in [
         ("h", []),
-        ("other", ["haul host set: a burst counts once there is an interval: give --interval too"]),
+        (
+          "other", ["haul host set: a burst has no effect without an interval. Give --interval too"]
+        ),
       ] {
         let output = try await pool.haul(["host", "set", host, "--burst", "3"])
         #expect(output.standardOutput == ["\(host): 3 starts at once after a pause"])
@@ -34,7 +36,7 @@ struct SteerTests {
       try await pool.command("host", "unset", "other")
       try await pool.admin.execute("UPDATE haul.host SET cap = 2 WHERE name = 'h'")
       #expect(
-        try await pool.command("host", "block", "h", "--for", "2h") == ["h: nothing starts for 2h"])
+        try await pool.command("host", "block", "h", "--for", "2h") == ["h: blocked for 2h"])
       let list = try await pool.command("hosts")
       #expect(
         list[...1] == [
@@ -82,7 +84,7 @@ struct SteerTests {
         ])
       #expect(
         try await pool.command("queue", "pause", "music")
-          == ["queue music is paused; what runs runs on"])
+          == ["queue music is paused; running jobs continue"])
       let list = try await pool.command("queues")
       let row = try #require(list.firstIndex { $0.hasPrefix("music") })
       #expect(list[row].contains(" 0 of 10 ") && list[row].contains(" yes "))
@@ -90,7 +92,7 @@ struct SteerTests {
         list[row + 1]
           == "      weight 3, if_exists \"replace\", max_attempts 9, record_digest true, remote_time false"
       )
-      #expect(try await pool.command("queue", "resume", "music") == ["queue music goes on"])
+      #expect(try await pool.command("queue", "resume", "music") == ["queue music is resumed"])
       try await pool.command("submit", "http://h/a", "--queue", "music", "--max-attempts", "2")
       let options: String = try await pool.value("SELECT options::text FROM haul.job")
       #expect(
@@ -102,7 +104,7 @@ struct SteerTests {
           "haul queue delete: jobs of the queue \"music\" still wait or run. Wait for them, or end them with 'haul cancel --queue music' first."
         ])
       try await pool.command("cancel", "--queue", "music")
-      #expect(try await pool.command("queue", "delete", "music") == ["queue music is deleted"])
+      #expect(try await pool.command("queue", "delete", "music") == ["deleted the queue music"])
       #expect(try await pool.command("queues", "--json").count == 2)
       try await pool.command("queue", "create", "music", "--store", "data")
     }
@@ -141,7 +143,7 @@ struct SteerTests {
           == ["3 jobs at priority 0"])
       #expect(
         try await pool.command("prioritize", "--batch", "monday", "--priority", "0")
-          == ["no job to prioritize matches"])
+          == ["no matching job to prioritize"])
       #expect(try await pool.command("cancel", "--batch", "monday") == ["3 jobs cancelled"])
       let failures = try await pool.command("failures", "--json")
       #expect(failures.count == 1)

@@ -32,7 +32,7 @@ struct SystemdTests {
         .replacingOccurrences(of: "/etc/haul/", with: place.path + "/")
       let found = try await shell(check)
       #expect(found.exit == .code(0))
-      #expect(found.standardOutput.contains { $0.contains("files can be made, synced") })
+      #expect(found.standardOutput.contains { $0.contains("Haul can create, sync") })
       #expect(!found.standardOutput.contains { $0.hasPrefix("fail") })
 
       let file = try GatedFile()
@@ -99,7 +99,7 @@ struct SystemdTests {
           "haul:haul 600 regular empty file /var/lib/haul-worker/.pgpass",
           "root:haul 640 regular file /etc/haul/worker.env",
         ])
-      #expect(done.standardOutput.contains { $0.contains("files can be made, synced") })
+      #expect(done.standardOutput.contains { $0.contains("Haul can create, sync") })
       #expect(!done.standardOutput.contains { $0.hasPrefix("fail") })
     }
   }

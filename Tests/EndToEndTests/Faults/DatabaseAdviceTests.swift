@@ -22,7 +22,7 @@ import Testing
         try await admin.execute("ALTER ROLE \"\(login.name)\" CONNECTION LIMIT 0")
         try await expect(
           "jobs", on: login.conninfo, code: 69,
-          says: "Try again when one has ended, or raise max_connections")
+          says: "Try again when a connection has ended, or raise max_connections")
         await admin.close()
       }
     }
@@ -72,7 +72,7 @@ import Testing
       #expect(try await command.exit() == .code(75))
       #expect(
         command.child.output.value.standardError.last?.hasSuffix(
-          "Connect to PostgreSQL itself and not to a pooler, and try again.") == true)
+          "Connect to PostgreSQL itself, not to a pooler, and try again.") == true)
       try await pool.admin.script("ROLLBACK")
       await observer.close()
     }
@@ -112,8 +112,8 @@ import Testing
     """
 
   @Test(arguments: [
-    ("late", "now", Int32(78), "and this machine's clock with 'date'"),
-    ("now", "late", 69, "and the server's clock"),
+    ("late", "now", Int32(78), "the clock of this machine with 'date'"),
+    ("now", "late", 69, "the clock of the server"),
   ])
   func `a certificate whose time has not come is a matter of the clock too`(
     server: String, client: String, code: Int32, advice: String

@@ -31,8 +31,8 @@ struct EmbeddedDatabaseTests {
       #expect(none.exit == .code(69))
       #expect(
         none.standardError == [
-          "haul \(command): no pool runs here, only downloads by 'haul get', which are watched in their own "
-            + "terminals. Start one with 'haul up', or name a database with --database."
+          "haul \(command): no pool runs here, only downloads by 'haul get', which show their progress in their own "
+            + "terminals. Start a pool with 'haul up', or name a database with --database."
         ])
     }
     try await cluster.ensureDatabase("haul")
@@ -86,7 +86,7 @@ struct EmbeddedDatabaseTests {
     #expect(output.exit == .code(69))
     #expect(
       output.standardError == [
-        "haul queues: no pool runs here and no database is named. Start one with 'haul up', or name a "
+        "haul queues: no pool runs here and no database is named. Start a pool with 'haul up', or name a "
           + "database with --database."
       ])
     #expect(try FileTree.files(below: root.path) == [])

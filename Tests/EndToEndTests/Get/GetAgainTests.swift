@@ -30,7 +30,7 @@ import Testing
     unlink(place.directory + "/two")
     let third = try await place.get(urls)
     #expect(third.exit == .code(0))
-    #expect(third.standardOutput.first?.hasSuffix(", 3 of 3 complete, 2 there already") == true)
+    #expect(third.standardOutput.first?.hasSuffix(", 3 of 3 complete, 2 finished before") == true)
     #expect(origin.requests == 4)
     #expect(try place.wrong("one", "two", "empty") == [])
   }
@@ -45,7 +45,7 @@ import Testing
     let digest = String(sum.first?.prefix(64) ?? "")
     let right = try await place.get(["--checksum", "sha-256=\(digest)"] + urls)
     #expect(right.exit == .code(0))
-    #expect(right.standardOutput == ["1 there already"])
+    #expect(right.standardOutput == ["1 finished before"])
 
     let wrong = String(repeating: "0", count: 64)
     let refused = try await place.get(["--checksum", "sha-256=\(wrong)"] + urls)
@@ -79,7 +79,7 @@ import Testing
     file.gate.open()
     let end = try await place.get(asked)
     #expect(end.exit == .code(0))
-    #expect(end.standardOutput.first?.hasSuffix(", 1 there already") == true)
+    #expect(end.standardOutput.first?.hasSuffix(", 1 finished before") == true)
     #expect(origin.requests == 2)
 
     #expect(try await place.get(asked).exit == .code(0))
@@ -99,8 +99,8 @@ import Testing
     #expect(!end.rows.contains { $0.contains("%") })
     #expect(end.hasCursor)
     // Broken between words.
-    #expect(end.rows.contains("haul get: stopping, progress is being"), "\(end)")
-    #expect(end.rows.contains("saved"))
+    #expect(end.rows.contains("haul get: stopping and saving your"), "\(end)")
+    #expect(end.rows.contains("progress"))
     file.gate.open()
   }
 
@@ -115,7 +115,7 @@ import Testing
     #expect(output.exit == .code(1))
     let sentence = try #require(output.standardOutput.first)
     #expect(sentence.hasPrefix("1 file, 68.4 KiB in "))
-    #expect(sentence.hasSuffix(", 2 of 4 complete, 1 there already, 1 skipped, 1 failed"))
+    #expect(sentence.hasSuffix(", 2 of 4 complete, 1 finished before, 1 skipped, 1 failed"))
     let programs = try await place.get(["--json", "--if-exists", "skip"] + origin.urls("empty"))
     let report = try place.report(programs)
     #expect(report["skipped"] == 1 && report["completed"] == 0 && report["bytes"] == 0)
@@ -196,8 +196,9 @@ import Testing
     file.gate.open()
     let again = try await place.get(file.origin.url("/file"))
     #expect(again.exit == .code(0))
-    #expect(again.said.contains("haul get: going on with 1 file of an earlier run"))
-    #expect(again.standardOutput.first?.hasPrefix("1 file, 8.0 MiB; 4.0 MiB fetched in ") == true)
+    #expect(again.said.contains("haul get: continuing 1 file of an earlier run"))
+    #expect(
+      again.standardOutput.first?.hasPrefix("1 file, 8.0 MiB; 4.0 MiB downloaded in ") == true)
     #expect(try file.firstDifference(in: place.directory) == nil)
     #expect(try place.files() == ["file"])
     let exchange = try #require(file.origin.log.value.exchanges.last)
@@ -224,7 +225,7 @@ import Testing
     #expect(again.exit == .code(0))
     #expect(
       again.said.contains(
-        "haul get: file: what there was of it is fetched again: its server does not go on there"
+        "haul get: file: starting again from the first byte: the server cannot resume it"
       ), "\(again.said)")
     #expect(again.standardOutput.first?.hasPrefix("1 file, 64.0 KiB in ") == true)
     #expect(
@@ -262,7 +263,7 @@ import Testing
       asked.open()
     }
     let notice =
-      "haul get: file: what there was of it is fetched again: its server does not go on there"
+      "haul get: file: starting again from the first byte: the server cannot resume it"
     try await screen.wait(for: "the notice above the bars") { content in
       content.rows.suffix(3).first == notice && content.rows.last?.contains(" 12% ") == true
     }
@@ -298,7 +299,7 @@ import Testing
     first.open()
     try await screen.wait(for: "the notice") { content in
       content.rows.contains(
-        "haul get: file: what there was of it is fetched again: its server gives no length, so two fetches are compared"
+        "haul get: file: starting again from the first byte: the server sends no length, so Haul compares two downloads"
       )
     }
     second.open()

@@ -17,9 +17,9 @@ import Testing
     #expect(refused.exit == .code(65))
     #expect(
       refused.said == [
-        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks.",
-        "\(list):4: line 1 would become \"one\" too. With --tree each keeps its host and directories, and with --rename it gets a number.",
-        "haul get: 2 lines are wrong. Nothing was downloaded. --skip-bad leaves them out.",
+        "\(list):2: the URL contains a user name or password, which the database would store. Remove it, and use a credential or a netrc file.",
+        "\(list):4: line 1 has the same path \"one\". Use --tree to keep hosts and directories, or --rename to add numbers.",
+        "haul get: 2 lines are wrong. Nothing was downloaded. Use --skip-bad to skip them.",
       ])
     #expect(origin.requests == 0)
     #expect(!FileManager.default.fileExists(atPath: place.directory))
@@ -33,7 +33,7 @@ import Testing
     #expect(refused.exit == .code(65))
     #expect(
       refused.said == [
-        "haul get: \(list):2: line 1 would become \"one\" too. With --tree each keeps its host and directories, and with --rename it gets a number. 3 more are wrong in the same way. Nothing was downloaded."
+        "haul get: \(list):2: line 1 has the same path \"one\". Use --tree to keep hosts and directories, or --rename to add numbers. 3 more lines have the same problem. Nothing was downloaded."
       ])
     #expect(try await place.get("--rename", "-i", list).exit == .code(0))
     #expect(try place.files() == ["one", "one.1", "one.2", "one.3", "one.4"])
@@ -49,7 +49,7 @@ import Testing
     let refused = try await place.get("--tree", "-i", list)
     #expect(refused.exit == .code(65))
     #expect(refused.said.count == 1 && refused.said[0].contains("list.txt:2: the file of line 1, "))
-    #expect(refused.said[0].contains("1 more is wrong in the same way"))
+    #expect(refused.said[0].contains("1 more line has the same problem"))
     #expect(origin.requests == 0)
   }
 
@@ -58,7 +58,7 @@ import Testing
     let output = try await place.get("--skip-bad", "-i", try list(place, origin))
     #expect(output.exit == .code(0))
     #expect(output.said.count == 3)
-    #expect(output.said.last == "haul get: 2 lines left out")
+    #expect(output.said.last == "haul get: skipped 2 lines")
     #expect(try place.wrong("one", "two") == [])
     #expect(try place.files() == ["one", "two"])
     #expect(try await place.get(["--skip-bad"] + origin.urls("one")).exit == .code(64))
@@ -72,7 +72,7 @@ import Testing
     let output = try await place.get("--skip-bad", "-i", list)
     #expect(output.exit == .code(65))
     #expect(output.standardOutput == [])
-    #expect(output.said.last == "haul get: no line of \(list) is right. Nothing was downloaded.")
+    #expect(output.said.last == "haul get: no line of \(list) is correct. Nothing was downloaded.")
   }
 
   /// Other programs make lists, and there is not always something to do.

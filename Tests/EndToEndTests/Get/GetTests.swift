@@ -72,7 +72,7 @@ extension GetPlace {
     let output = try await place.get(origin.urls("one"))
     #expect(output.exit == .code(0))
     // Where the machine is slow, how far it is comes after that.
-    #expect(output.said.first == "haul get: making a database for the queue, once")
+    #expect(output.said.first == "haul get: creating a database for the queue (only once)")
     #expect(try place.files() == ["one"])
     try await place.serverGone()
   }
@@ -149,13 +149,13 @@ extension GetPlace {
     #expect(typed.exit == .code(65))
     #expect(
       typed.said == [
-        "haul get: URL 3: URL 2 would become \"one\" too. With --tree each keeps its host and "
-          + "directories, and with --rename it gets a number. Nothing was downloaded."
+        "haul get: URL 3: URL 2 has the same path \"one\". Use --tree to keep hosts and "
+          + "directories, or --rename to add numbers. Nothing was downloaded."
       ])
     let list = try place.list(urls)
     let listed = try await place.get("-i", list)
     #expect(listed.exit == .code(65))
-    #expect(listed.said.first?.hasPrefix("haul get: \(list):3: line 2 would become ") == true)
+    #expect(listed.said.first?.hasPrefix("haul get: \(list):3: line 2 has the same path ") == true)
     #expect(origin.requests == 0)
     #expect(!FileManager.default.fileExists(atPath: place.directory))
     #expect(try await place.get(["--tree"] + urls).exit == .code(0))
@@ -173,10 +173,13 @@ extension GetPlace {
       (
         ["-o", "other"] + origin.urls("one", "two"), "needs exactly one URL; -d names the directory"
       ),
-      (["-o", "other", "--tree"] + origin.urls("one"), "do not go together"),
-      (["-o", "a"] + origin.urls("one"), "a is a directory; for the directory say -d a."),
-      (["-o", "-"] + origin.urls("one"), "for one that is named - say -o ./-."),
-      (["-o", "new/"] + origin.urls("one"), "new/ is a directory; for the directory say -d new/."),
+      (
+        ["-o", "other", "--tree"] + origin.urls("one"),
+        "You cannot use --output and --tree together"
+      ),
+      (["-o", "a"] + origin.urls("one"), "a is a directory. Use -d a."),
+      (["-o", "-"] + origin.urls("one"), "For a file named -, use -o ./-."),
+      (["-o", "new/"] + origin.urls("one"), "new/ is a directory. Use -d new/."),
       (["-o", ".haul/x"] + origin.urls("one"), ".haul/x is in a directory .haul, which belongs"),
       (["-o", "a/.HAUL"] + origin.urls("one"), "a/.HAUL is in a directory .haul, which belongs"),
       (["--name", "other"] + origin.urls("one"), "-o names the file, with its directory."),
@@ -187,7 +190,7 @@ extension GetPlace {
     }
     let file = try await place.get(origin.urls("one"), to: place.path("files/other"))
     #expect(file.exit == .code(64))
-    #expect(file.said.first?.contains("is a file; for the file say -o ") == true, "\(file.said)")
+    #expect(file.said.first?.contains("is a file. Use -o ") == true, "\(file.said)")
     let own = try await place.get(origin.urls("one"), to: place.path("files/.haul/parts"))
     #expect(own.exit == .code(64))
     let absolute = place.path("elsewhere/one.bin")
@@ -210,14 +213,15 @@ extension GetPlace {
     #expect(word.exit == .code(65))
     #expect(
       word.said == [
-        "haul get: 'example' is no URL: one begins with https:// or http://. Nothing was downloaded."
+        "haul get: 'example' is not a URL. A URL begins with https:// or http://. Nothing was downloaded."
       ])
     let url = origin.server.url("/a.iso")
     _ = try place.list([url])
     let list = try await place.get("list.txt")
     #expect(list.exit == .code(64))
     #expect(
-      list.said.first == "haul get: 'list.txt' is a file here: for the URLs in it say -i list.txt")
+      list.said.first
+        == "haul get: 'list.txt' is a local file. To download the URLs in it, use -i list.txt")
     #expect(origin.requests == 0)
   }
 }

@@ -155,7 +155,7 @@ struct UpTests {
     #expect(refused.exit == .code(75))
     #expect(
       refused.standardError.last
-        == "haul up: 'haul up' runs already with the data in \(machine.directory.path("state")). "
+        == "haul up: 'haul up' already runs with the data in \(machine.directory.path("state")). "
         + "Add workers to it with 'haul worker --store main=DIR'.")
     #expect(!FileManager.default.fileExists(atPath: machine.directory.path("other")))
     #expect(try await machine.command("queues", "--json").count == 2)
@@ -189,7 +189,9 @@ struct UpTests {
     let resumed = try await second.event("job.resumed")
     #expect(resumed[field: "offset"] == "\(GatedFile.half)")
     _ = try await second.child.first("the directory") { output in
-      output.standardError.first { $0.hasPrefix("Files land in \(machine.store), as before;") }
+      output.standardError.first {
+        $0.hasPrefix("Files land in \(machine.store), as in the last run")
+      }
     }
     file.gate.open()
     try await machine.arrival(of: file)
@@ -212,7 +214,8 @@ struct UpTests {
     let refused = try await machine.start(["up"]).child.result()
     #expect(refused.exit == .code(78))
     #expect(
-      refused.standardError.last?.hasPrefix("haul up: \(machine.store) is gone, where files landed")
+      refused.standardError.last?.hasPrefix(
+        "haul up: \(machine.store), the directory of the last run, is missing")
         == true)
     #expect(!FileManager.default.fileExists(atPath: machine.store))
     try await machine.silence()
@@ -236,7 +239,7 @@ struct UpTests {
     #expect(
       lines.contains {
         $0.hasPrefix("At most 4 files at once from one host")
-          && $0.hasSuffix("private networks are refused (--allow-net CIDR allows some).")
+          && $0.hasSuffix("private networks are blocked (use --allow-net CIDR to allow some).")
       })
     try await machine.command("submit", "http://a.test/1")
     // A user alone leads to another server, where nothing is.
@@ -293,7 +296,7 @@ struct UpTests {
     #expect(output.exit == .code(0))
     #expect(
       output.standardError.last
-        == "haul up: 2 failures (2 http_404). While 'haul up' runs, 'haul failures' says why, and 'haul retry --state failed' tries them again."
+        == "haul up: 2 failures (2 http_404). While 'haul up' runs, 'haul failures' shows why, and 'haul retry --state failed' retries them."
     )
     try await machine.silence()
   }
@@ -319,7 +322,7 @@ struct UpTests {
     #expect(output.exit == .code(0))
     #expect(
       output.standardError.contains(
-        "haul up: all of its workers were drained; the pool ends."))
+        "haul up: all workers were drained. The pool ends."))
     try await machine.silence()
   }
 }

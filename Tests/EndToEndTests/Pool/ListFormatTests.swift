@@ -19,7 +19,7 @@ struct ListFormatTests {
     Case(name: "list.txt", text: "# one\nORIGIN/a\n", path: "HOST/a"),
     Case(
       name: "aria2.txt", text: "ORIGIN/a\tORIGIN/mirror\n  dir=x\n  out=a.bin\n  split=4\n",
-      says: "options of aria2's that are left out: split"),
+      says: "ignored options of aria2: split"),
     Case(
       name: "transfer", text: "TsvHttpData-1.0\nORIGIN/a\t5000\t\n", path: "HOST/a",
       says: "read as TsvHttpData-1.0"),
@@ -41,7 +41,7 @@ struct ListFormatTests {
       let place = try directory.write(text, to: list.name)
       let submitted = try await pool.haul(["submit", "-i", place])
       #expect(submitted.exit == .code(0))
-      #expect(submitted.standardOutput == ["submitted 1 job, 0 already there, 0 queued again"])
+      #expect(submitted.standardOutput == ["submitted 1 job, 0 existed already, 0 queued again"])
       if let says = list.says {
         #expect(submitted.standardError.contains("\(place): \(says)"))
       }
@@ -84,13 +84,13 @@ struct ListFormatTests {
       #expect(refused.standardError.count == 1)
       let said = try #require(refused.standardError.first)
       #expect(said.hasPrefix("haul submit: \(list):2: the URL holds a user name"))
-      #expect(said.hasSuffix(" 29 more are wrong in the same way. Nothing was submitted."))
+      #expect(said.hasSuffix(" 29 more lines have the same problem. Nothing was submitted."))
       #expect(!refused.standardError.contains { $0.contains("u:p") })
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 0)
       let taken = try await pool.haul(["submit", "-i", list, "--skip-bad"])
       #expect(taken.exit == .code(0))
-      #expect(taken.standardOutput == ["submitted 2 jobs, 0 already there, 0 queued again"])
-      #expect(taken.notices.last == "haul submit: 30 lines left out")
+      #expect(taken.standardOutput == ["submitted 2 jobs, 0 existed already, 0 queued again"])
+      #expect(taken.notices.last == "haul submit: skipped 30 lines")
     }
   }
 
@@ -121,7 +121,7 @@ struct ListFormatTests {
       #expect(
         output.standardError.suffix(2) == [
           "… and 5 lines more",
-          "haul submit: 25 lines are wrong. Nothing was submitted. --skip-bad leaves them out.",
+          "haul submit: 25 lines are wrong. Nothing was submitted. Use --skip-bad to skip them.",
         ])
     }
   }
@@ -140,14 +140,14 @@ struct ListFormatTests {
         """, to: "list.jsonl")
       let wrong = [
         "\(list):1: job 1 already brings another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace.",
-        "\(list):2: the URL holds a user name or password; submit it without: the database would keep it. A credential or a netrc file says who asks.",
+        "\(list):2: the URL contains a user name or password, which the database would store. Remove it, and use a credential or a netrc file.",
         "\(list):4: line 3 already brings another URL to the path \"y\". Give this line another path.",
       ]
       let refused = try await pool.haul(["submit", "-q", "-i", list])
       #expect(refused.exit == .code(65) && refused.standardOutput == [])
       #expect(
         refused.standardError == wrong + [
-          "haul submit: 3 lines are wrong. Nothing was submitted. --skip-bad leaves them out."
+          "haul submit: 3 lines are wrong. Nothing was submitted. Use --skip-bad to skip them."
         ])
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
       let nowhere = try await pool.haul(["submit", "-q", "-i", list, "--database", "host=/absent"])
@@ -155,7 +155,7 @@ struct ListFormatTests {
       #expect(nowhere.standardError.first == wrong[1])
       let taken = try await pool.haul(["submit", "-q", "-i", list, "--skip-bad"])
       #expect(taken.standardOutput == ["2 2"])
-      #expect(taken.standardError == wrong + ["haul submit: 3 lines left out"])
+      #expect(taken.standardError == wrong + ["haul submit: skipped 3 lines"])
     }
   }
 
@@ -167,14 +167,14 @@ struct ListFormatTests {
       let empty = try directory.write("# nothing\n", to: "empty.txt")
       let output = try await pool.haul(["submit", "-i", empty])
       #expect(output.exit == .code(0))
-      #expect(output.standardOutput == ["submitted 0 jobs, 0 already there, 0 queued again"])
+      #expect(output.standardOutput == ["submitted 0 jobs, 0 existed already, 0 queued again"])
       #expect(output.notices == ["haul submit: no URL in \(empty)"])
       let page = try directory.write("<html>\n<p>Log in</p>\n", to: "page.txt")
       let refused = try await pool.haul(["submit", "--skip-bad", "-i", page])
       #expect(refused.exit == .code(65) && refused.standardOutput == [])
       #expect(
         refused.standardError.last
-          == "haul submit: no line of \(page) is right. Nothing was submitted.")
+          == "haul submit: no line of \(page) is correct. Nothing was submitted.")
     }
   }
 
@@ -206,9 +206,9 @@ struct ListFormatTests {
       ])
       #expect(
         output.notices == [
-          "haul submit: 2 URLs were there already, in batch mirror: they stay there"
+          "haul submit: 2 URLs exist already in batch mirror: they stay there"
         ])
-      #expect(output.standardOutput == ["submitted 1 job, 2 already there, 0 queued again"])
+      #expect(output.standardOutput == ["submitted 1 job, 2 existed already, 0 queued again"])
     }
   }
 
@@ -219,26 +219,26 @@ struct ListFormatTests {
       let output = try await pool.haul(["submit", "http://h/a", "http://h/c", "--queue", "night"])
       #expect(
         output.notices == [
-          "haul submit: 1 URL was there already, in queue default: it stays there; with --on-duplicate replace it comes here, and is fetched anew"
+          "haul submit: 1 URL exists already in queue default: it stays there. To move it here and download it again, use --on-duplicate replace"
         ])
-      #expect(output.standardOutput == ["submitted 1 job, 1 already there, 0 queued again"])
+      #expect(output.standardOutput == ["submitted 1 job, 1 existed already, 0 queued again"])
       try await pool.command("cancel", "1")
       let again = try await pool.haul(["submit", "http://h/a", "--queue", "night"])
       #expect(
         again.notices == [
-          "haul submit: 1 URL was there already, in queue default: it stays there; with --on-duplicate replace it comes here, and is fetched anew"
+          "haul submit: 1 URL exists already in queue default: it stays there. To move it here and download it again, use --on-duplicate replace"
         ])
-      #expect(again.standardOutput == ["submitted 0 jobs, 0 already there, 1 queued again"])
+      #expect(again.standardOutput == ["submitted 0 jobs, 0 existed already, 1 queued again"])
       let first = try await pool.haul(["submit", "http://h/b", "--priority", "0"])
       #expect(
         first.notices == [
-          "haul submit: what was there already keeps its priority; 'haul prioritize' changes it"
+          "haul submit: existing jobs keep their priority. Use 'haul prioritize' to change it"
         ])
       #expect(try await pool.value("SELECT priority = 5 FROM haul.job WHERE path = 'h/b'"))
       let named = try await pool.haul(["submit", "http://h/b", "--credential", "archive"])
       #expect(
         named.notices == [
-          "haul submit: what was there already keeps its options; with --on-duplicate replace it gets these, and is fetched again"
+          "haul submit: existing jobs keep their options. To change them and download the files again, use --on-duplicate replace"
         ])
       // What has them keeps none, nor does what the same list has brought.
       for _ in 1...2 {
@@ -268,14 +268,14 @@ struct ListFormatTests {
       let exported = try await pool.command("export", "--format", format)
       let file = try directory.write(exported.joined(separator: "\n") + "\n", to: "out")
       let again = try await pool.command("submit", "-i", file)
-      #expect(again == ["submitted 0 jobs, 4 already there, 0 queued again"])
+      #expect(again == ["submitted 0 jobs, 4 existed already, 0 queued again"])
 
       try await pool.command("cancel", "--state", "queued")
       let left = try await pool.command("export", "--left", "--format", format)
       let cancelled = try await pool.command("export", "--state", "cancelled", "--format", format)
       #expect(left == exported && cancelled == exported)
       let requeued = try await pool.command("submit", "-i", file)
-      #expect(requeued == ["submitted 0 jobs, 0 already there, 4 queued again"])
+      #expect(requeued == ["submitted 0 jobs, 0 existed already, 4 queued again"])
       #expect(try await pool.values(jobs) == before)
     }
   }
@@ -298,7 +298,8 @@ struct ListFormatTests {
           environment: ["HAUL_DATABASE_URL": pool.database.conninfo])
         let output = try await child.result(within: .seconds(300))
         #expect(
-          output.standardOutput.first == "submitted \(count) jobs, 0 already there, 0 queued again")
+          output.standardOutput.first
+            == "submitted \(count) jobs, 0 existed already, 0 queued again")
         peaks.append(try #require(output.standardOutput.last.flatMap { Int($0) }))
       }
       #expect(peaks[1] < peaks[0] + (16 << 10), "\(peaks) KiB")

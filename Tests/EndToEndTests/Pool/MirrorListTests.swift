@@ -30,7 +30,7 @@ struct MirrorListTests {
       #expect(
         try await pool.value("SELECT count(*) FROM haul.jobs WHERE url LIKE '%/a'") == 20)
       let again = try await pool.haul(["submit", "-i", place])
-      #expect(again.standardOutput == ["submitted 0 jobs, 20 already there, 0 queued again"])
+      #expect(again.standardOutput == ["submitted 0 jobs, 20 existed already, 0 queued again"])
     }
   }
 
@@ -69,7 +69,7 @@ struct MirrorListTests {
       #expect(output.exit == .code(65))
       let said = output.standardError.joined(separator: "\n")
       #expect(said.contains("a mirror is wrong: "))
-      #expect(said.contains("the job has 17 mirrors, and 16 is the most"))
+      #expect(said.contains("the job has 17 mirrors, but the maximum is 16"))
       #expect(!said.contains("secret"))
     }
   }

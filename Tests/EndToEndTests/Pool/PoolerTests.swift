@@ -141,7 +141,7 @@ import Testing
         let output = try await submission.child.result(within: .seconds(300))
         #expect(output.exit == .code(0), "\(output)")
         #expect(
-          output.standardOutput == ["submitted \(count) jobs, 0 already there, 0 queued again"])
+          output.standardOutput == ["submitted \(count) jobs, 0 existed already, 0 queued again"])
       }
       let jobs: [Int] = try await pool.values(
         "SELECT count(DISTINCT url) FROM haul.jobs GROUP BY batch ORDER BY batch")

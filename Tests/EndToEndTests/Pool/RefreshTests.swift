@@ -85,7 +85,7 @@ import Testing
       #expect(try await pool.violations() == [])
       // Once more, now that all is as the source has it.
       #expect(
-        try await refresh(pool, urls[0], urls[2]).first?.hasSuffix("2 asked for again") == true)
+        try await refresh(pool, urls[0], urls[2]).first?.hasSuffix("2 to be refreshed") == true)
       try await work(pool)
       #expect(try await Array(lastAttempts(pool)[0...2]) == ["304 0", "200 10000", "304 0"])
     }

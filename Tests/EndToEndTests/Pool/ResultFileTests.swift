@@ -93,11 +93,11 @@ import Testing
     #expect(output.exit == .code(0))
     #expect(
       output.said.contains {
-        $0.hasPrefix("haul get: film.zip: the server sent a web page, and no .zip file.")
+        $0.hasPrefix("haul get: film.zip: the server sent a web page, not a .zip file.")
       })
     #expect(
       output.said.contains(
-        "haul get: 1 file has the time of the download: the server gave none"))
+        "haul get: 1 file has the time of the download, because the server sent none"))
     try await HaulPool.open { pool in
       let job = try await pool.submit(origin.url("/film.zip"), to: "film.zip")
       #expect(try await pool.worker("--exit-when-idle").exit() == .code(0))

@@ -178,15 +178,15 @@ import Testing
       #expect(refused.exit == .code(65))
       #expect(
         refused.standardError == [
-          "haul replace-url: \(map):5: no job of the batch that is not done has this URL with another query, or the old URL. Nothing was changed."
+          "haul replace-url: \(map):5: no unfinished job of the batch has the old URL, or this URL with another query. Nothing was changed."
         ])
       let said = try await pool.command(
         "replace-url", "--batch", "b", "--map", map, "--skip-bad")
-      #expect(said == ["3 jobs asked for under new URLs"])
+      #expect(said == ["3 jobs got new URLs"])
       for job in [1, 2, 4] as [Int64] { try await pool.wait(for: job, toBe: "completed") }
       let again = try await pool.command(
         "replace-url", "--batch", "b", "--map", map, "--skip-bad", "-q")
-      #expect(again == ["0 jobs asked for under new URLs"])
+      #expect(again == ["0 jobs got new URLs"])
       #expect(starts(origin, "sig=2") == [Self.half - 65_536])
       #expect(starts(slow, "sig=2").count == 1)
       let tree = "\(pool.directory)/127.0.0.1_\(origin.port)"

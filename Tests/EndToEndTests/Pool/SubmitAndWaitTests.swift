@@ -37,7 +37,8 @@ struct SubmitAndWaitTests {
           == "haul submit: http_404: 127.0.0.1_\(origin.port)/absent: the server answered 404")
       #expect(
         bad.standardError.last?.hasPrefix(
-          "haul submit: 1 job failed (1 http_404). For more: haul jobs --batch submit-") == true)
+          "haul submit: 1 job failed (1 http_404). List them with: haul jobs --batch submit-")
+          == true)
 
       worker.signal(SIGTERM)
       #expect(try await worker.exit() == .code(0))
@@ -56,7 +57,7 @@ struct SubmitAndWaitTests {
       let wait = try pool.start(line)
       _ = try await wait.child.output.first("the report") {
         $0.standardOutput.first {
-          $0 == "submitted 0 jobs, 1 already there, 0 queued again"
+          $0 == "submitted 0 jobs, 1 existed already, 0 queued again"
         }
       }
       #expect(try await pool.state(of: job) == "running")

@@ -45,14 +45,14 @@ struct VerifyReachTests {
       #expect(gone.exit == .code(0) && gone.standardOutput == [right(0, notCompared: 4)])
       #expect(
         gone.standardError == [
-          "haul verify: did not compare 4 files of the store data, which is not among the stores here: name it with --store data=DIRECTORY"
+          "haul verify: did not compare 4 files of the store data, which this machine does not mount. Use --store data=DIRECTORY"
         ])
       try FileManager.default.removeItem(atPath: other.path + "/.haul/store.json")
       let nothing = try await pool.haul(["verify"])
       #expect(nothing.exit == .code(78))
       #expect(
         nothing.standardError == [
-          "haul verify: no store of this pool is where it was initialised. Run this on a machine that mounts one, or say where it is mounted: --store NAME=DIRECTORY. Stores: data, other."
+          "haul verify: this machine has no store of this pool where it was initialised. Run this on a machine that mounts a store, or use --store NAME=DIRECTORY. Stores: data, other."
         ])
     }
   }
@@ -87,7 +87,7 @@ struct VerifyReachTests {
       for _ in 0..<3 {
         let part = try await pool.haul(["verify", "--sample", "50%"])
         #expect(
-          part.standardError == ["haul verify: looked at a random sample of 50% of the files"])
+          part.standardError == ["haul verify: compared a random sample of 50% of the files"])
         let count = try #require(part.standardOutput[0].split(separator: " ").first)
         counts.append(try #require(Int(count)))
       }
@@ -108,7 +108,7 @@ struct VerifyReachTests {
       try await pool.submit(origin.url("/a"), to: "a")
       try await run(pool)
       let new =
-        "ok    files         1 finished file, all with a digest; those of the store data were never verified: run 'haul verify' there"
+        "ok    files         1 finished file, all with a digest; those of the store data were never verified. Run 'haul verify' there"
       #expect(try await files() == [new])
       // A part of the pool that somebody chose is not its files.
       try await pool.command("verify", "1")
@@ -127,13 +127,13 @@ struct VerifyReachTests {
       let verified = try await files()
       #expect(
         verified.first?.hasPrefix(
-          "ok    files         1 finished file, all with a digest; every store was verified since 20"
+          "ok    files         1 finished file, all with a digest; all stores were verified since 20"
         ) == true, "\(verified)")
       try await pool.command("submit", origin.url("/b"), "--no-record-digest")
       try await run(pool)
       #expect(
         try await files() == [
-          "ok    files         2 finished files, 1 of them without a digest: 'haul verify' compares their length, run it from time to time"
+          "ok    files         2 finished files, 1 of them without a digest. Run 'haul verify' from time to time to compare their length"
         ])
     }
   }

@@ -124,7 +124,7 @@ import Testing
       #expect(waiting.exit == .code(0))
       #expect(
         waiting.standardError == [
-          "haul verify: there is no finished file to compare of job 1"
+          "haul verify: no finished file to compare for job 1"
         ])
     }
   }
@@ -154,14 +154,14 @@ import Testing
         ])
       #expect(
         elsewhere.standardError == [
-          "haul verify: did not compare 1 file of the store data, which is not among the stores here: name it with --store data=DIRECTORY"
+          "haul verify: did not compare 1 file of the store data, which this machine does not mount. Use --store data=DIRECTORY"
         ])
       try FileManager.default.removeItem(atPath: pool.directory + "/a")
       let gone = try await pool.haul(["verify", "--requeue"] + store)
       #expect(gone.exit == .code(1))
       #expect(
         gone.standardError == [
-          "haul verify: 1 of 1 file is not as recorded; 1 job not queued again, because the queue was deleted: submit the URL to another queue; 0 files are as recorded: 0 compared by digest, 0 by length alone; 0 files not compared."
+          "haul verify: 1 of 1 file is not as recorded; 1 job not queued again because the queue was deleted: submit the URL to another queue; 0 files are as recorded: 0 compared by digest, 0 by length alone; 0 files not compared."
         ])
     }
   }
@@ -180,7 +180,7 @@ import Testing
       #expect(output.exit == .code(0))
       #expect(
         output.standardError == [
-          "haul verify: did not look at files of jobs that have not completed: 1 queued"
+          "haul verify: skipped jobs that have not completed: 1 queued"
         ])
     }
   }

@@ -136,15 +136,15 @@ import Testing
         (worker + ["--ca-file", junk], 78, "no certificate"),
         (
           worker + ["--ca-file", "/nonexistent"], 78,
-          "/nonexistent cannot be read: No such file or directory."
+          "cannot read /nonexistent: No such file or directory."
         ),
         (
           worker + ["--allow-scheme", "sftp", "--known-hosts", "/nonexistent"], 78,
-          "/nonexistent cannot be read: No such file or directory."
+          "cannot read /nonexistent: No such file or directory."
         ),
         (
           worker + ["--credentials", "/nonexistent"], 78,
-          "/nonexistent cannot be read: No such file or directory."
+          "cannot read /nonexistent: No such file or directory."
         ),
         (worker + ["--credentials", junk], 78, "is not a directory of credentials."),
         (worker + ["--contact", "me"], 64, "mail address"),
@@ -241,7 +241,7 @@ import Testing
     #expect(stray.exit == .code(65))
     #expect(
       stray.said == [
-        "haul get: the 'origins' in \(file) are not those of any URL. Nothing was downloaded."
+        "haul get: the 'origins' in \(file) match none of the URLs. Nothing was downloaded."
       ])
     // In the environment it may be meant for other commands.
     for url in [other.url("/e"), home.url("/f")] {
@@ -332,7 +332,7 @@ import Testing
     #expect(output.exit == .code(0), "\(output.standardError)")
     #expect(
       output.said.contains(
-        "haul: \(cookies): line 1: not a cookie in the Netscape format; ignored"))
+        "haul: \(cookies): ignored line 1, which is not a cookie in Netscape format"))
     let request = try #require(origin.log.value.exchanges.first?.request)
     #expect(request[field: "X-One"] == "1")
     #expect(request[field: "Authorization"] == "Basic bWU6d29yZA==")

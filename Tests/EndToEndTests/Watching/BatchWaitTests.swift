@@ -20,7 +20,7 @@ import Testing
         ])
       #expect(
         wait.standardError.last
-          == "haul batch wait: 1 job failed (1 http_404). For more: haul jobs --state failed")
+          == "haul batch wait: 1 job failed (1 http_404). List them with: haul jobs --state failed")
       let good = try await pool.haul(["batch", "wait", "tuesday", "--json"])
       #expect(good.exit == .code(0))
       #expect(

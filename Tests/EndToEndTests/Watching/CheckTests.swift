@@ -46,7 +46,7 @@ struct CheckTests {
         ] {
           #expect(lines.contains { $0.what == what }, "\(what)")
         }
-        #expect(lines.contains { $0.detail == "files can be made, synced and renamed" })
+        #expect(lines.contains { $0.detail == "Haul can create, sync and rename files" })
       }
       #expect(try FileTree.files(below: pool.directory) == before)
     }
@@ -133,21 +133,23 @@ struct CheckTests {
         ], on: "host=/nonexistent")
       #expect(exit == .code(69))
       #expect(
-        lines.contains { $0.detail == "\(pool.directory) has a marker; the database was not asked" }
+        lines.contains {
+          $0.detail == "\(pool.directory) has a marker, but Haul could not ask the database"
+        }
       )
       #expect(
         Array(troubles(lines).dropFirst()) == [
           "fail store bare: \(bare.path) has no marker of a store",
           "fail store gone: \(bare.path)/gone is not there",
         ])
-      let advice = "Stores are looked at without the database."
+      let advice = "Haul checks the stores without the database."
       #expect(lines.first { $0.what == "connection" }?.advice == advice)
       let alone = try await check(on: "host=/nonexistent")
       #expect(alone.exit == .code(69))
       #expect(troubles(alone.lines).count == 1)
       #expect(
         alone.lines.last?.advice
-          == "Only the database knows which stores are this machine's; those of --store are looked at without it."
+          == "Haul cannot find the stores of this machine without the database. It still checks the stores that you give with --store."
       )
     }
   }
@@ -226,7 +228,7 @@ struct CheckTests {
       #expect(unseen.exit == .code(78))
       #expect(
         troubles(unseen.lines) == [
-          "fail roles: all four are there; \(stranger) may do nothing in this pool",
+          "fail roles: all four exist; \(stranger) may do nothing in this pool",
           "warn schema: not permitted to see it",
         ])
       try await pool.admin.script("DROP ROLE \"\(monitor)\"; DROP ROLE \"\(stranger)\"")
@@ -302,7 +304,7 @@ struct CheckTests {
       let other = try TemporaryDirectory()
       #expect(
         try await pool.command("store", "init", "nas", other.path) == [
-          "\(other.path) is instance 2 of the store nas; no queue leads to it, for the queue nas is another store's: "
+          "\(other.path) is instance 2 of the store nas; no queue uses it yet, because the queue nas belongs to another store. Create one with: "
             + "haul queue create NAME --store nas"
         ])
     }

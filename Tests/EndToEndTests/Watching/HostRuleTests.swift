@@ -9,12 +9,12 @@ struct HostRuleTests {
     try await HaulPool.open { pool in
       try await pool.command("submit", "http://a.example.org:8443/x")
       try await pool.command("submit", "http://later.example.org/x", "--not-before", "1h")
-      let early = "no job has this host yet; the rule counts once one comes"
+      let early = "no job has this host yet. The rule applies to future jobs"
       for (pattern, note) in [
         ("exmaple.org", early),
         (
           "a.example.org",
-          "no job has this host yet; did you mean a.example.org:8443? Then take it back with: haul host unset a.example.org"
+          "no job has this host yet. Did you mean a.example.org:8443? If so, undo this with: haul host unset a.example.org"
         ),
         ("*.example.com", early.replacing("this", with: "such a")),
       ] {
@@ -34,7 +34,7 @@ struct HostRuleTests {
         ("exmapel.org", early),
         (
           "a.exmaple.org:8443",
-          "no job has this host yet; did you mean a.example.org:8443? Then take it back with: haul host unblock a.exmaple.org:8443"
+          "no job has this host yet. Did you mean a.example.org:8443? If so, undo this with: haul host unblock a.exmaple.org:8443"
         ),
       ] {
         let output = try await pool.haul(["host", "block", host])
@@ -83,7 +83,7 @@ struct HostRuleTests {
       #expect(
         unblocked[0].firstMatch(
           of:
-            /^later.example.org: unblocked; 1 job still waits for its time, in 59m\d\ds: haul jobs --state scheduled --host later.example.org$/
+            /^later.example.org: unblocked; 1 job still waits for its start time, in 59m\d\ds: haul jobs --state scheduled --host later.example.org$/
         ) != nil, "\(unblocked)")
       #expect(
         try await pool.command("host", "unblock", "a.example.org:8443") == [

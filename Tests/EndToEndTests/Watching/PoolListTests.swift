@@ -37,7 +37,9 @@ import Testing
         let cut = try await pool.haul(words + ["--json", "--limit", "2"])
         #expect(cut.standardOutput.count == 2, "\(list)")
         #expect(
-          cut.standardError == ["haul \(list): there are more than the 2 shown; --limit shows more"]
+          cut.standardError == [
+            "haul \(list): the list has more than the 2 rows shown. Use --limit to show more"
+          ]
         )
         let whole = try await pool.haul(words + ["--json", "--limit", "3"])
         #expect(whole.standardOutput.count == 3, "\(list)")
@@ -56,7 +58,7 @@ import Testing
       for (code, sentence) in [
         (
           "HA008",
-          "somebody has submitted the same path just now: no. Nothing was submitted; try again."
+          "somebody else submitted the same path just now: no. Nothing was submitted. Try again."
         ), ("HA004", "no."),
       ] {
         try await pool.admin.execute(
@@ -177,7 +179,7 @@ import Testing
       #expect(listed.standardOutput.map { $0.hasPrefix("first ") } == [false, true])
       #expect(
         listed.standardError == [
-          "haul batches: 1 batch has no jobs of its own; --all lists it too"
+          "haul batches: 1 batch has no jobs of its own. Use --all to list it too"
         ])
       for more in ["second", "--all"] {
         let output = try await pool.haul(["batches", more])
@@ -193,7 +195,7 @@ import Testing
       #expect(wait.exit == .code(0))
       #expect(
         wait.standardOutput == [
-          "no jobs of its own: what was there already may be in another batch"
+          "no jobs of its own: existing jobs may be in another batch"
         ])
     }
   }
@@ -207,7 +209,7 @@ import Testing
       #expect(output.exit == .code(78))
       #expect(
         output.standardError == [
-          "haul batches: the database answers what this program does not understand: run 'haul migrate', or use the haul that last migrated it."
+          "haul batches: this program does not understand the answer of the database. Run 'haul migrate', or use the Haul version that last migrated it."
         ])
     }
   }
@@ -228,13 +230,15 @@ import Testing
       #expect(gone.exit == .code(0))
       #expect(gone.standardOutput == [])
       #expect(
-        gone.standardError == ["haul workers: 1 worker stopped gracefully; --all lists them too"])
+        gone.standardError == [
+          "haul workers: 1 worker stopped gracefully. Use --all to list them too"
+        ])
       let all = try await pool.haul(["workers", "--json", "--all"])
       #expect(all.standardOutput.count == 1)
       #expect(all.standardError == [])
       let again = try await pool.haul(["drain", "1"])
       #expect(
-        again.standardError == ["haul drain: \(name) is not running; see 'haul workers --all'."])
+        again.standardError == ["haul drain: \(name) is not running: see 'haul workers --all'."])
       let next = try pool.worker()
       try await next.event("worker.started")
       // Those that run drain; the others are named.
@@ -243,7 +247,7 @@ import Testing
       #expect(several.standardOutput.first?.hasPrefix(#"{"worker":2,"#) == true)
       #expect(
         several.standardError == [
-          "haul drain: there is no worker 3; \(name) is not running; see 'haul workers --all'."
+          "haul drain: there is no worker 3; \(name) is not running: see 'haul workers --all'."
         ])
       #expect(try await next.exit() == .code(0))
     }

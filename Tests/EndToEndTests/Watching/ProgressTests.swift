@@ -76,7 +76,7 @@ struct ProgressTests {
       try await screen.prompt()
       try await screen.type("echo \"exit $?\"", "Enter")
       let end = try await screen.wait(for: "the exit code") { $0.rows.contains("exit 130") }
-      #expect(end.rows.contains { $0.hasPrefix("haul batch wait: no longer waiting") })
+      #expect(end.rows.contains { $0.hasPrefix("haul batch wait: stopped waiting") })
       #expect(!end.rows.contains { $0.contains("%") })
       #expect(end.hasCursor)
       #expect(try await pool.value("SELECT state::text FROM haul.jobs") == "running")
@@ -142,7 +142,7 @@ struct ProgressTests {
       #expect(end.exit == .code(1))
       #expect(
         end.standardError.last
-          == "haul batch wait: 1 job cancelled. For more: "
+          == "haul batch wait: 1 job cancelled. List them with: "
           + "haul jobs --batch monday --state cancelled")
       #expect(end.standardError.filter { $0.contains("no worker serves") }.count == 1)
     }

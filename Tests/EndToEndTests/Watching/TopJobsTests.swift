@@ -24,7 +24,7 @@ struct TopJobsTests {
       try await screen.type("f")
       try await stage.line(containing: "running: 3")
       try await screen.type("p")
-      try await stage.line(containing: "is paused; u in list 7 lets it go on")
+      try await stage.line(containing: "is paused; press u in list 7 to resume it")
       try await stage.rows("the paused job") { $0.contains { $0.contains(" paused ") } }
       try await stage.line(containing: "running: 2")
       try await pool.command("resume", "--batch", "monday")
@@ -37,7 +37,7 @@ struct TopJobsTests {
       try await stage.rows("a job that has ended") { rows in
         rows.contains { $0.contains("films/") && $0.contains(" completed") }
       }
-      try await stage.line(containing: "Nothing runs.")
+      try await stage.line(containing: "No job is running.")
       try await verify(stage, pool)
       try await screen.type("q")
       try await screen.wait(for: "the exit code") { $0.rows.contains("exit 0") }
@@ -57,12 +57,12 @@ struct TopJobsTests {
         && rows.contains { $0.hasPrefix("ATTEMPT") }
     }
     try await screen.type("+")
-    try await stage.line(containing: "has priority 4; 0 is the first, 9 the last")
+    try await stage.line(containing: "has priority 4 (0 is first, 9 is last)")
     try await stage.rows("another priority") { rows in
       rows.contains { $0.hasPrefix("PRIORITY") && $0.hasSuffix(" 4") }
     }
     try await screen.type("p")
-    try await stage.line(containing: "is paused; u in list 7 lets it go on")
+    try await stage.line(containing: "is paused; press u in list 7 to resume it")
     try await stage.rows("the pause") {
       $0.contains { $0.hasPrefix("STATE") && $0.hasSuffix("paused") }
     }

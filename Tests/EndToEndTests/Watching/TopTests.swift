@@ -60,15 +60,15 @@ struct TopTests {
       try await screen.type("2", "/def", "Enter")
       try await stage.line(containing: "1 of 2")
       try await screen.type("p")
-      try await stage.line(containing: "queue default is paused; what runs runs on")
+      try await stage.line(containing: "queue default is paused; running jobs continue")
       #expect(try await pool.value("SELECT paused FROM haul.queues WHERE queue = 'default'"))
       try await screen.type("u")
-      try await stage.line(containing: "queue default goes on")
+      try await stage.line(containing: "queue default is resumed")
       try await screen.type("3")
       try await stage.line(
         containing: file.origin.url("").replacingOccurrences(of: "http://", with: ""))
       try await screen.type("p")
-      try await stage.line(containing: "nothing starts until it is unblocked")
+      try await stage.line(containing: "blocked until you unblock it")
       try await stage.line(containing: "blocked by an operator until haul host unblock")
       try await screen.type("6")
       try await stage.line(containing: "http_404")
@@ -80,7 +80,7 @@ struct TopTests {
       try await screen.type("1", "/one", "Enter")
       try await stage.line(containing: "1 of 3")
       try await screen.type("p")
-      try await stage.line(containing: "job 1 is paused; u in list 7 lets it go on")
+      try await stage.line(containing: "job 1 is paused; press u in list 7 to resume it")
       try await screen.type("5", "/mon", "Enter")
       try await stage.line(containing: "1 of 2")
       try await screen.type("p")
@@ -178,7 +178,7 @@ struct TopTests {
       try await screen.type("$HAUL top", "Enter")
       try await stage.rows("three halves") { TopStage.half($0) == 3 }
       try await screen.type("c")
-      try await stage.line(containing: "this needs the role haul_submitter")
+      try await stage.line(containing: "this action needs the role haul_submitter")
       for (pane, sign) in [
         ("2", "default"), ("3", "127.0.0.1"), ("4", "alive"), ("5", "monday"), ("6", "No job"),
         ("7", " running "),
@@ -189,7 +189,7 @@ struct TopTests {
       try await screen.type("4")
       try await stage.line(containing: "alive")
       try await screen.type("d")
-      try await stage.line(containing: "this needs the role haul_admin")
+      try await stage.line(containing: "this action needs the role haul_admin")
       try await screen.type("q")
       try await stage.expectHome()
       #expect(try await pool.value("SELECT count(*) FROM haul.jobs WHERE state = 'running'") == 3)
@@ -213,7 +213,7 @@ struct TopTests {
       relay.restore()
       try await stage.rows("what is new") { $0[0].contains("leads") }
       file.gate.open()
-      try await stage.line(containing: "Nothing runs.")
+      try await stage.line(containing: "No job is running.")
       try await screen.type("q")
       try await stage.expectHome()
       try await pool.stop(worker)
@@ -226,11 +226,11 @@ struct TopTests {
       for (arguments, code, sentence) in [
         (
           [], 64,
-          "haul top: this needs a terminal; elsewhere 'haul jobs --state running' lists what runs, and"
+          "haul top: this command needs a terminal. Use 'haul jobs --state running' to list running jobs, or"
         ),
         (
           ["--batch", "a", "--queue", "b"], 64,
-          "haul top: either --queue or --batch can be given, not both."
+          "haul top: you cannot use --queue and --batch together."
         ),
       ] as [([String], Int32, String)] {
         let output = try await pool.haul(["top"] + arguments)

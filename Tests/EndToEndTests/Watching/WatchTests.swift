@@ -17,7 +17,7 @@ struct WatchTests {
       #expect(watch.standardOutput == ["completed 1 job, 4.0 KiB"])
       #expect(
         watch.standardError.last
-          == "haul watch: 1 job failed (1 http_404). For more: haul jobs --batch monday --state failed"
+          == "haul watch: 1 job failed (1 http_404). List them with: haul jobs --batch monday --state failed"
       )
       let unknown = try await pool.haul(["watch", "tuesday"])
       #expect(unknown.exit == .code(65))
@@ -36,7 +36,7 @@ struct WatchTests {
         ("prioritize --batch monday --priority 1", nil, ["PAUSED           0"], nil),
         (
           "pause --batch monday", "1 job paused", ["PAUSED           1"],
-          "all that is left is paused. Resume it with: haul resume --batch monday"
+          "all remaining jobs are paused. Resume them with: haul resume --batch monday"
         ),
         ("resume --batch monday", nil, ["PAUSED           0"], nil),
         (
@@ -81,7 +81,7 @@ struct WatchTests {
       #expect(end.exit == .signal(2))
       #expect(
         end.standardError.last
-          == "haul watch: no longer watching; the jobs go on. Watch again with: haul watch monday")
+          == "haul watch: stopped watching. The jobs continue. Watch again with: haul watch monday")
       file.gate.open()
       try await pool.stop(worker)
     }

@@ -53,7 +53,7 @@ import Testing
         object == [
           #"{"jobs":0,"running":0,"failed":0,"obstacle":null,"reason":null,"causes":[]}"#
         ])
-      #expect(try await why() == "No job is left to do.")
+      #expect(try await why() == "All jobs have ended.")
     }
   }
 
@@ -93,10 +93,10 @@ import Testing
       let worker = try pool.worker("--exit-when-idle")
       #expect(try await worker.exit() == .code(0))
       let sentence =
-        "1 job failed: 'haul failures' says why, and 'haul retry --batch b' tries again."
+        "1 job failed. 'haul failures' shows why, and 'haul retry --batch b' retries them."
       #expect(try await why("--batch", "b") == "All of these jobs have ended. \(sentence)")
       #expect(
-        try await why().hasPrefix("No job is left to do. 1 job failed: 'haul failures' says why"))
+        try await why().hasPrefix("All jobs have ended. 1 job failed. 'haul failures' shows why"))
     }
   }
 
@@ -120,7 +120,7 @@ import Testing
         try await pool.command("submit", "http://h.test/a", "--batch", batch)
       }
       let text =
-        "The batch second has no jobs of its own: what was there already may be in another batch. List batches with: haul batches"
+        "The batch second has no jobs of its own: existing jobs may be in another batch. List batches with: haul batches"
       #expect(try await pool.command("why", "--batch", "second") == [text])
     }
   }
@@ -137,7 +137,7 @@ import Testing
       #expect(
         try await pool.command("why", "--batch", "b") == [
           "1 job runs. 1 job does not run: 1 queued.",
-          "1 job: The host \(host) runs 1 of 1 transfer (1 of this batch). More at once: haul host set \(host) --cap N",
+          "1 job: The host \(host) runs 1 of 1 transfer (1 of this batch). Raise the limit with: haul host set \(host) --cap N",
         ])
       // What runs is not said to be paused.
       try await pool.command("pause", "--batch", "b", "--state", "queued")
