@@ -90,7 +90,7 @@ import Testing
         environment: ["HAUL_DATABASE_URL": place])
       #expect(output.exit == .code(78), "\(output)")
       #expect(
-        output.standardError.last?.contains("Name the database's user with user=") == true,
+        output.standardError.last?.contains("Name the database user with user=") == true,
         "\(output.standardError)")
     }
   }

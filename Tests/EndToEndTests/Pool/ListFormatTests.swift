@@ -83,7 +83,7 @@ struct ListFormatTests {
       // One reason is told once, with the first of its lines.
       #expect(refused.standardError.count == 1)
       let said = try #require(refused.standardError.first)
-      #expect(said.hasPrefix("haul submit: \(list):2: the URL holds a user name"))
+      #expect(said.hasPrefix("haul submit: \(list):2: the URL contains a user name"))
       #expect(said.hasSuffix(" 29 more lines have the same problem. Nothing was submitted."))
       #expect(!refused.standardError.contains { $0.contains("u:p") })
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 0)

@@ -119,7 +119,7 @@ struct CheckTests {
       )
       let newer = try await check(on: pool.database.conninfo)
       #expect(newer.exit == .code(78))
-      #expect(troubles(newer.lines).contains { $0.hasPrefix("fail schema: version 999, this") })
+      #expect(troubles(newer.lines).contains { $0.hasPrefix("fail schema: version 999, but this") })
     }
   }
 
@@ -140,7 +140,7 @@ struct CheckTests {
       #expect(
         Array(troubles(lines).dropFirst()) == [
           "fail store bare: \(bare.path) has no marker of a store",
-          "fail store gone: \(bare.path)/gone is not there",
+          "fail store gone: \(bare.path)/gone does not exist",
         ])
       let advice = "Haul checks the stores without the database."
       #expect(lines.first { $0.what == "connection" }?.advice == advice)
