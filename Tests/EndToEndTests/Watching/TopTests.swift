@@ -180,7 +180,8 @@ struct TopTests {
       try await screen.type("c")
       try await stage.line(containing: "this action needs the role haul_submitter")
       for (pane, sign) in [
-        ("2", "default"), ("3", "127.0.0.1"), ("4", "alive"), ("5", "monday"), ("6", "No failed jobs"),
+        ("2", "default"), ("3", "127.0.0.1"), ("4", "alive"), ("5", "monday"),
+        ("6", "No failed jobs"),
         ("7", " running "),
       ] {
         try await screen.type(pane)
