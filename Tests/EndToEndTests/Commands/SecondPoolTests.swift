@@ -48,11 +48,11 @@ struct SecondPoolTests {
     }
   }
 
-  @Test func `guide and help name the roles that are made`() async throws {
-    let guide = try String(
-      contentsOf: repositoryRoot.appending(path: "docs/guide.md"), encoding: .utf8)
+  @Test func `page and help name the roles that are made`() async throws {
+    let page = try String(
+      contentsOf: repositoryRoot.appending(path: "docs/roles.md"), encoding: .utf8)
     let names = PoolRole.allCases.map { $0.name(RolePrefix.usual) }
-    let rows = guide.split(separator: "\n").compactMap { line in
+    let rows = page.split(separator: "\n").compactMap { line in
       line.wholeMatch(of: /\| `(\w+_\w+)` \| .*/).map { String($0.1) }
     }
     #expect(Set(rows).isSuperset(of: names))

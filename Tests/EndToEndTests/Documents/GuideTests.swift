@@ -3,12 +3,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// docs/guide.md as it stands there: its certificates, its server's settings, its logins, and then its commands in one
-/// shell, in their order. Only addresses, ports, directories and the user `haul` are replaced; what would run for ever goes to
-/// the background.
+/// The pages of the operator's guide: its certificates, its server's settings, its logins, and then its commands in one
+/// shell, in their order. The tests replace only addresses, ports, directories and the user `haul`. Commands that run for
+/// ever go to the background.
 struct GuideTests {
-  private static let page = ReadmeTests.readme.deletingLastPathComponent()
-    .appending(path: "docs/guide.md")
   private static let password = "password of "
   private static let asUser = "runuser -u haul -- "
   /// What is submitted beside one large file and one that is not there.
@@ -48,7 +46,7 @@ struct GuideTests {
   }
 
   private func block(_ language: String) throws -> String {
-    let blocks = try ReadmeTests.blocks(language, of: Self.page)
+    let blocks = try Guide.blocks(language)
     return try #require(blocks.first, "\(language)")
   }
 
@@ -104,7 +102,7 @@ struct GuideTests {
 
   @Test func `the guide's commands make a pool, steer it, back it up and upgrade it`() async throws
   {
-    let blocks = try ReadmeTests.blocks("sh", of: Self.page)
+    let blocks = try Guide.blocks("sh")
     let server = try await server(blocks)
     var lines: [String] = []
     for line in blocks.dropFirst(2).joined(separator: "\n").split(separator: "\n") {
@@ -162,7 +160,7 @@ struct GuideTests {
 
   /// What root makes in a store is in the way of workers, who are not root.
   @Test func `whatever opens a store or works does so as the user of the pool`() throws {
-    let lines = try ReadmeTests.blocks("sh", of: Self.page).joined(separator: "\n")
+    let lines = try Guide.blocks("sh").joined(separator: "\n")
       .split(separator: "\n").filter { line in
         ["/srv/haul", "haul worker ", "haul coordinator"].contains { line.contains($0) }
       }
@@ -242,9 +240,8 @@ struct GuideTests {
 
   /// The arguments of the guide's coordinator that listens, on another port.
   private func listening(at port: UInt16) throws -> [String] {
-    let text = try String(contentsOf: Self.page, encoding: .utf8)
     let command = try #require(
-      text.firstMatch(of: /`haul (coordinator --listen 127\.0\.0\.1:)9464`/))
+      try Guide.text().firstMatch(of: /`haul (coordinator --listen 127\.0\.0\.1:)9464`/))
     return "\(command.1)\(port)".split(separator: " ").map(String.init)
   }
 

@@ -47,13 +47,13 @@ struct IdleReasonTests {
     }
   }
 
-  @Test func `the guide explains each, the page on metrics lists them`() throws {
+  @Test func `the page on hosts explains each, the page on metrics lists them`() throws {
     let docs = repositoryRoot.appending(path: "docs")
-    let guide = try String(contentsOf: docs.appending(path: "guide.md"), encoding: .utf8)
-    let table = try #require(guide.firstMatch(of: /\| `why_idle` \|(?s:.*?)\n\n/)).output
+    let hosts = try String(contentsOf: docs.appending(path: "hosts.md"), encoding: .utf8)
+    let table = try #require(hosts.firstMatch(of: /\| `why_idle` \|(?s:.*?)\n\n/)).output
     let explained = table.matches(of: /\n\| `([a-z]+)` \|/).map { String($0.output.1) }
     #expect(explained.sorted() == Self.known.sorted())
     let metrics = try String(contentsOf: docs.appending(path: "monitoring.md"), encoding: .utf8)
-    #expect(metrics.contains("why nothing more starts: \(Self.known.joined(separator: ", ")) |"))
+    #expect(metrics.contains("or why it is idle: \(Self.known.joined(separator: ", ")) |"))
   }
 }

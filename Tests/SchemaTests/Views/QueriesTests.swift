@@ -30,48 +30,48 @@ struct QueriesTests {
       "refusing.test|blocked|0|2|*|rate_limited|1", "cold.test|unserved|0|4|||0",
       "full.test|full|1|1|||0",
     ],
-    "Which jobs can nobody take?": ["cold|cold|1|f|0"],
+    "Which jobs can no worker take?": ["cold|cold|1|f|0"],
     "What would draining worker 1 hand over?": [
       "3|slow.test|slow.test/3|3000000|2000000|1000000",
       "4|fast.test|fast.test/4|6000|4096|1904", "9|full.test|full.test/9|0|0|0",
     ],
-    "Which workers are gone that did not stop in order?": ["2|machine|1|dead|*"],
+    "Which workers died or fell silent?": ["2|machine|1|dead|*"],
     "Which workers have trouble with a store?": ["3|machine|{data}|data: No space left on device"],
     "Which hosts refuse us?": ["refusing.test|rate_limited|*|1|2|4|f"],
     "Which hosts were slowest today?": [
       "slow.test|1|1000000|10000", "fast.test|1|1000000|1000000",
     ],
-    "What has failed in the last hours?": [
+    "What failed in the last 24 hours?": [
       "http_4xx|1|1|trouble: http_4xx", "timeout|1|1|trouble: timeout",
     ],
-    "What has failed and is worth another try?": ["timeout|flaky.test|1|t"],
-    "Which URLs of a batch have failed for good?": [
+    "Which failures are worth a retry?": ["timeout|flaky.test|1|t"],
+    "Which URLs of a batch failed for good?": [
       "7|https://gone.test/7|gone.test/7|http_4xx|trouble: http_4xx"
     ],
     "How long until a batch is done?": ["films|4|3|5006000|50000|*|*"],
-    "How far are all batches?": ["films|7|2|1|0|43|"],
-    "What waits to be tried again, and why?": ["5|refusing.test|*|rate_limited"],
-    "Which jobs are tried again and again?": ["8|2|1|{timeout,NULL}"],
-    "How many bytes has resuming saved this week?": ["released|2|4096|904"],
+    "How far is each batch?": ["films|7|2|1|0|43|"],
+    "Which jobs wait for a retry, and why?": ["5|refusing.test|*|rate_limited"],
+    "Which jobs fail again and again?": ["8|2|1|{timeout,NULL}"],
+    "How many bytes did resuming save this week?": ["released|2|4096|904"],
     "How long do jobs wait between two workers?": ["released|2|*|*"],
     "How much was completed, minute by minute?": ["*|2|2|2000000|33333"],
-    "Which files of a batch did refreshing change today?": ["1|fast.test/1|1000000|*"],
+    "Which files of a batch did a refresh change today?": ["1|fast.test/1|1000000|*"],
     "Which part files wait for a worker on their machine?": [
       "12|other.test|other.test/12|7000|14000"
     ],
-    "Which stores has nobody mounted?": ["cold|2|nas|/cold"],
-    "What should somebody look into?": ["stranded_lanes|cold|1|lanes|*"],
-    "Who keeps dead rows from being cleared away?": ["process *|*"],
-    "Does all hold that must hold?": ["host_in_flight|1|*"],
+    "Which stores does no worker mount?": ["cold|2|nas|/cold"],
+    "What needs attention?": ["stranded_lanes|cold|1|lanes|*"],
+    "Which session keeps dead rows from being removed?": ["process *|*"],
+    "Do all invariants hold?": ["host_in_flight|1|*"],
   ]
 
   /// What is there for one question alone: how it comes, and how it goes.
   private static let staged = [
-    "Does all hold that must hold?": (
+    "Do all invariants hold?": (
       "UPDATE haul.host SET in_flight = 7 WHERE name = 'full.test'",
       "UPDATE haul.host SET in_flight = 1 WHERE name = 'full.test'"
     ),
-    "Which files of a batch did refreshing change today?": (
+    "Which files of a batch did a refresh change today?": (
       """
       INSERT INTO haul.attempt (job, token, worker, result, charged, started_at, ended_at)
       SELECT job, -1, worker, 'completed', false, started_at, ended_at FROM haul.attempt
@@ -94,7 +94,7 @@ struct QueriesTests {
       try await LivelyPool.fill(pool)
       try await pool.database.withLogin("haul_monitor") { login in
         let connection = try await login.connect()
-        // What somebody holds who has forgotten his transaction.
+        // A session that forgot to end its transaction.
         let forgotten = try await pool.connect()
         try await forgotten.script("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
         let queries = try queries()

@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The Markdown pages of the repository: their links, and how they are written.
+struct DocumentTests {
+  /// A page by its path, without the lines of fenced code.
+  private struct Page {
+    let path: String
+    let lines: [Substring]
+
+    init(_ path: String) throws {
+      self.path = path
+      let text = try String(
+        contentsOf: repositoryRoot.appending(path: path), encoding: .utf8)
+      var isCode = false
+      lines = text.split(separator: "\n").filter { line in
+        guard line.drop(while: { $0 == " " }).hasPrefix("```") else { return !isCode }
+        isCode.toggle()
+        return false
+      }
+    }
+
+    /// The anchors of its headings, as GitHub makes them.
+    var anchors: Set<String> {
+      Set(
+        lines.compactMap { line in
+          guard let heading = line.wholeMatch(of: /#+ (.*)/)?.1 else { return nil }
+          return String(
+            heading.lowercased().filter { $0.isLetter || $0.isNumber || " -_".contains($0) }
+              .map { $0 == " " ? "-" : $0 })
+        })
+    }
+
+    /// The targets of its links that lead to other files or to headings.
+    var links: [String] {
+      lines.flatMap { line in
+        let line = line.replacing(/`[^`]*`/, with: "")
+        return line.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
+          + line.matches(of: /^\[[^\]]+\]: (\S+)/).map { String($0.1) }
+      }.filter { !$0.contains(":") }
+    }
+  }
+
+  /// `docs` and the pages of the root.
+  private static func pages() throws -> [Page] {
+    let docs = try FileManager.default.contentsOfDirectory(
+      atPath: repositoryRoot.appending(path: "docs").path
+    ).map { "docs/\($0)" }
+    let root = try FileManager.default.contentsOfDirectory(atPath: repositoryRoot.path)
+    return try (docs + root).filter { $0.hasSuffix(".md") }.sorted().map(Page.init)
+  }
+
+  @Test func `every link leads somewhere`() throws {
+    let pages = try Self.pages()
+    var count = 0
+    for page in pages {
+      for link in page.links {
+        count += 1
+        let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let folder = (page.path as NSString).deletingLastPathComponent
+        let target =
+          parts[0].isEmpty
+          ? page.path
+          : NSString.path(withComponents: [folder, String(parts[0])]).replacing("docs/../", with: "")
+        #expect(
+          FileManager.default.fileExists(atPath: repositoryRoot.appending(path: target).path),
+          "\(page.path): \(link)")
+        if parts.count == 2 {
+          let found = pages.first { $0.path == target }?.anchors.contains(String(parts[1]))
+          #expect(found == true, "\(page.path): \(link)")
+        }
+      }
+    }
+    #expect(count > 100)
+  }
+
+  /// A page that no other page names is never found.
+  @Test func `the guide's index names every page of docs`() throws {
+    let pages = try Self.pages()
+    let named = Set(pages.filter { $0.path != "CHANGELOG.md" }.flatMap(\.links).map {
+      String($0.prefix { $0 != "#" }).replacing("docs/", with: "")
+    })
+    for page in pages where page.path.hasPrefix("docs/") {
+      #expect(named.contains(String(page.path.dropFirst("docs/".count))), "\(page.path)")
+    }
+  }
+
+  /// Two pages are made by scripts.
+  private static let made: Set = ["docs/sql.md", "docs/resume-matrix.md"]
+
+  @Test func `lines of docs have at most 100 columns`() throws {
+    for page in try Self.pages() where page.path.hasPrefix("docs/") && !Self.made.contains(page.path)
+    {
+      let long = page.lines.filter { $0.count > 100 && !$0.hasPrefix("|") && !$0.contains("](") }
+      #expect(long == [], "\(page.path)")
+    }
+  }
+
+  /// Words that made readers stop; CONTRIBUTING says how to write.
+  @Test(arguments: [
+    "anew", "brought", "keeps house", "keep house", "hold still", "starts nothing", "but for",
+    "whoever", "nor ", "for want of", "all that", "of which",
+  ])
+  func `pages for operators are in plain words`(phrase: String) throws {
+    let index = try Page("docs/guide.md")
+    let names = Set(index.links.map { "docs/" + $0.prefix { $0 != "#" } }).subtracting([
+      // Their tables come from the program or the database.
+      "docs/errors.md", "docs/sql.md",
+    ])
+    #expect(names.count > 20)
+    for page in try names.sorted().map(Page.init) {
+      let found = page.lines.filter { $0.lowercased().contains(phrase) }
+      #expect(found == [], "\(page.path)")
+    }
+  }
+}
