@@ -45,6 +45,16 @@ struct DocumentedCommandTests {
     #expect(count > 50)
   }
 
+  /// They stand in blocks to copy, and need a pool in trouble to run.
+  @Test func `commands of the troubleshooting page are understood`() throws {
+    let page = try #require(try Self.pages().first { $0.name == "troubleshooting.md" })
+    let blocks = page.text.matches(of: /```sh\n((?s:.*?))```/)
+    #expect(blocks.count > 10)
+    for line in blocks.flatMap({ $0.1.split(separator: "\n") }) {
+      #expect(line.hasPrefix("haul ") && fault(in: String(line)) == nil, "\(line)")
+    }
+  }
+
   @Test(arguments: ["haul jbos", "haul retry --eror tls", "haul host set h --cap many"])
   func `what is none is found`(line: String) {
     #expect(fault(in: line) != nil)
