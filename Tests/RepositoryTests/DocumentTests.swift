@@ -62,7 +62,8 @@ struct DocumentTests {
         let target =
           parts[0].isEmpty
           ? page.path
-          : NSString.path(withComponents: [folder, String(parts[0])]).replacing("docs/../", with: "")
+          : NSString.path(withComponents: [folder, String(parts[0])]).replacing(
+            "docs/../", with: "")
         #expect(
           FileManager.default.fileExists(atPath: repositoryRoot.appending(path: target).path),
           "\(page.path): \(link)")
@@ -76,11 +77,12 @@ struct DocumentTests {
   }
 
   /// A page that no other page names is never found.
-  @Test func `the guide's index names every page of docs`() throws {
+  @Test func `every page of docs is linked from another`() throws {
     let pages = try Self.pages()
-    let named = Set(pages.filter { $0.path != "CHANGELOG.md" }.flatMap(\.links).map {
-      String($0.prefix { $0 != "#" }).replacing("docs/", with: "")
-    })
+    let named = Set(
+      pages.filter { $0.path != "CHANGELOG.md" }.flatMap(\.links).map {
+        String($0.prefix { $0 != "#" }).replacing("docs/", with: "")
+      })
     for page in pages where page.path.hasPrefix("docs/") {
       #expect(named.contains(String(page.path.dropFirst("docs/".count))), "\(page.path)")
     }
@@ -90,8 +92,8 @@ struct DocumentTests {
   private static let made: Set = ["docs/sql.md", "docs/resume-matrix.md"]
 
   @Test func `lines of docs have at most 100 columns`() throws {
-    for page in try Self.pages() where page.path.hasPrefix("docs/") && !Self.made.contains(page.path)
-    {
+    for page in try Self.pages()
+    where page.path.hasPrefix("docs/") && !Self.made.contains(page.path) {
       let long = page.lines.filter { $0.count > 100 && !$0.hasPrefix("|") && !$0.contains("](") }
       #expect(long == [], "\(page.path)")
     }
