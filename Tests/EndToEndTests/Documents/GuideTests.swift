@@ -9,13 +9,13 @@ import Testing
 struct GuideTests {
   private static let password = "password of "
   private static let asUser = "runuser -u haul -- "
-  /// What is submitted beside one large file and one that is not there.
+  /// Numbers of the small files on the list, which also has one large file and one that the origin lacks.
   private static let small = 1...1000
   private static func length(_ number: Int) -> Int64 { Int64(number * 7) }
   /// SHA-256 of the film in the guide's table.
   private static let digest = "454dca10f0506475141d6e4a91d01f8f3e54001cdbbcd05474ef1115215ca09e"
 
-  /// Home of whoever runs the commands, with the guide's services and passwords and the list that is submitted.
+  /// Home of the user who runs the commands, with the guide's services, passwords and list.
   private let home: TemporaryDirectory
   private let origin: OriginServer
   private let port: UInt16
@@ -26,7 +26,7 @@ struct GuideTests {
     for number in Self.small {
       site["/small/\(number)"] = Representation(seed: UInt64(number), length: Self.length(number))
     }
-    // For the guide's other lists, which nobody submits.
+    // For the guide's other lists, which only 'haul get' reads.
     site["/list/film"] = Representation(seed: 3, length: 5_000)
     for path in ["/list/disc", "/list/1/form", "/list/2/form"] {
       site[path] = Representation(seed: 4, length: 100)
@@ -50,7 +50,7 @@ struct GuideTests {
     return try #require(blocks.first, "\(language)")
   }
 
-  /// The guide's places, as they are here.
+  /// The text with this test's places instead of the guide's.
   private func rewritten(_ text: String) -> String {
     [
       ("host=db.example.org", "host=db.example.org\nhostaddr=127.0.0.1\nport=\(port)"),
@@ -60,7 +60,7 @@ struct GuideTests {
     ].reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }
 
-  /// What `bash` says of these lines; it ends with the first that fails.
+  /// Runs the lines with `bash`, which stops at the first that fails.
   private func run(_ lines: [String], on server: PrivatePostgres?) async throws
     -> ChildProcess.Output
   {
@@ -77,7 +77,7 @@ struct GuideTests {
     return output
   }
 
-  /// A server as the guide wants it, with the database and its logins.
+  /// A server with the guide's settings, database and logins.
   private func server(_ blocks: [String]) async throws -> PrivatePostgres {
     _ = try await run([blocks[1]], on: nil)
     try home.write(rewritten(try block("ini")), to: ".pg_service.conf")
@@ -115,7 +115,7 @@ struct GuideTests {
       } else if command.contains("haul worker ") {
         lines.append("\(command) & worker=$!")
       } else if command.hasSuffix("haul batch wait monday") {
-        // One of the files is not there.
+        // The origin lacks one of the files.
         lines += ["\(command) || [ $? -eq 1 ]", "! ps -ww -eo args | grep '[p]assword of haul'"]
       } else if command == "haul watch monday" {
         // Until the test has looked at the pool in other ways.
@@ -131,14 +131,14 @@ struct GuideTests {
     ] {
       #expect(lines.contains { $0.contains(command) }, "\(command)")
     }
-    // Whatever ends the commands, nobody waits for them to go on.
+    // However the commands end, the test does not wait for them in vain.
     let all =
       ["trap 'touch watched' EXIT"] + lines + [
         "kill $coordinator $archive; wait $coordinator && wait $archive"
       ]
     async let running = run(all, on: server)
     do {
-      try await isShown()
+      try await poolIsShown()
     } catch {
       try await goOn()
       _ = try await running
@@ -147,19 +147,19 @@ struct GuideTests {
     try await goOn()
     let output = try await running
     #expect(!output.standardError.contains { $0.contains(Self.password) })
-    try isBrought()
+    try filesAreComplete()
     let names = ["film-3", "disc", "form", "form.1"]
     #expect(names.filter { !FileManager.default.fileExists(atPath: home.path($0)) } == [])
-    // Of the pool that was restored; the invariants of both were looked at by `haul check`.
+    // `haul check` looked at the invariants of both pools.
     #expect(output.standardOutput.contains { $0.hasPrefix("ok") && $0.contains("invariants hold") })
-    try await isRestored(server)
-    try await isClosed(server)
-    try await areTold()
-    try await areNamed()
+    try await databaseIsRestored(server)
+    try await serverIsClosed(server)
+    try await wrongFilesAreNamed()
+    try await missingServicesAreNamed()
   }
 
-  /// What root makes in a store is in the way of workers, who are not root.
-  @Test func `whatever opens a store or works does so as the user of the pool`() throws {
+  /// Workers are not root, so they cannot change what root creates in a store.
+  @Test func `commands that open a store or work run as the pool's user`() throws {
     let lines = try Guide.blocks("sh").joined(separator: "\n")
       .split(separator: "\n").filter { line in
         ["/srv/haul", "haul worker ", "haul coordinator"].contains { line.contains($0) }
@@ -168,8 +168,8 @@ struct GuideTests {
     for line in lines { #expect(line.contains(Self.asUser + "haul "), "\(line)") }
   }
 
-  /// Every file of the list that the origin has is what it has.
-  private func isBrought() throws {
+  /// Every file of the list is in the store, with the bytes of the origin.
+  private func filesAreComplete() throws {
     let directory = home.path("store") + "/127.0.0.1_\(origin.port)"
     var wanted = [("a.iso", UInt64(1), Int64(300_000))]
     wanted += Self.small.map { ("small/\($0)", UInt64($0), Self.length($0)) }
@@ -182,8 +182,8 @@ struct GuideTests {
     }
   }
 
-  /// While the guide's pool runs: `haul top` shows the batch to who may only look, and so do the page and the metrics.
-  private func isShown() async throws {
+  /// While the guide's pool runs, a monitor sees the batch in `haul top`, on the page and in the metrics.
+  private func poolIsShown() async throws {
     try await eventually("haul watch to be through", within: .seconds(150)) {
       FileManager.default.fileExists(atPath: home.path("watched"))
     }
@@ -212,17 +212,17 @@ struct GuideTests {
     }
     page.signal(SIGTERM)
     #expect(try await page.exit() == .code(0))
-    try await isLeftToItsOwn()
+    try await ftpWorkerServesItsQueue()
   }
 
-  /// Lets the guide's commands go on after ``isShown()``.
+  /// Lets the guide's commands go on after ``poolIsShown()``.
   private func goOn() async throws {
     let told = try await ChildProcess.run("bash", ["-c", "echo >'\(home.path("seen"))'"])
     #expect(told.exit == .code(0))
   }
 
-  /// What is fetched by FTP comes to the worker that may, while the ordinary one looks for work too.
-  private func isLeftToItsOwn() async throws {
+  /// The worker with FTP gets the FTP jobs, although the other worker looks for work too.
+  private func ftpWorkerServesItsQueue() async throws {
     let server = try await FTPServer()
     for name in "abcdefgh" { try server.put("\(name)", [7]) }
     for command in [
@@ -245,8 +245,8 @@ struct GuideTests {
     return "\(command.1)\(port)".split(separator: " ").map(String.init)
   }
 
-  /// What belongs to the database and not to its content is as it was, and nobody else could read the dump.
-  private func isRestored(_ server: PrivatePostgres) async throws {
+  /// The database has its rights and settings again, and only its owner can read the dump.
+  private func databaseIsRestored(_ server: PrivatePostgres) async throws {
     let admin = try await server.database.connect()
     let settings = try await admin.query(
       """
@@ -262,8 +262,8 @@ struct GuideTests {
     #expect(dump[.posixPermissions] as? Int == 0o600)
   }
 
-  /// Who brings no certificate, comes without TLS, or meets another server than the named one.
-  private func isClosed(_ server: PrivatePostgres) async throws {
+  /// Connections fail without a certificate, without TLS, or to a server of another name.
+  private func serverIsClosed(_ server: PrivatePostgres) async throws {
     for (change, words) in [
       ("", nil), ("user=haul_submit_1", nil),
       ("sslcert=/nonexistent", "connection requires a valid client certificate"),
@@ -281,8 +281,8 @@ struct GuideTests {
     }
   }
 
-  /// A service that is not there, and one whose file is not.
-  private func areNamed() async throws {
+  /// A missing service, and a service whose file is missing.
+  private func missingServicesAreNamed() async throws {
     for (service, file) in [
       ("nosuch", home.path(".pg_service.conf")), ("haul_worker", "/nonexistent"),
     ] {
@@ -300,8 +300,8 @@ struct GuideTests {
     }
   }
 
-  /// Files of libpq's own that are wrong are mistakes of configuration, told in a sentence.
-  private func areTold() async throws {
+  /// Wrong files of libpq are configuration errors with one sentence.
+  private func wrongFilesAreNamed() async throws {
     let open = try home.write(
       try String(contentsOfFile: home.path("client.key"), encoding: .utf8), to: "open.key")
     #expect(chmod(open, 0o644) == 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EmbeddedPostgres
 
-/// docs/systemd.md and deploy/systemd: what stands there, done as it stands there.
+/// Runs the commands of docs/systemd.md, and checks the units of deploy/systemd.
 struct SystemdTests {
   private static let page = repositoryRoot.appending(path: "docs/systemd.md")
 
@@ -48,7 +48,7 @@ struct SystemdTests {
     }
   }
 
-  /// Directories of its own in the places that the page names; the machine's stay as they are. The user may be there.
+  /// Mounts private directories over the page's places, so that the machine stays unchanged. The user may exist.
   private static let ownMachine = """
     cp -a /etc "$0/etc" && mount --bind "$0/etc" /etc
     sed -i /^haul:/d /etc/passwd /etc/shadow /etc/group /etc/gshadow
@@ -63,7 +63,7 @@ struct SystemdTests {
     })
   func `user, store, settings and unit are made as they stand there`() async throws {
     try await HaulPool.open { pool in
-      // The server's socket is not that user's to find.
+      // That user cannot reach the server's socket.
       let relay = try DatabaseRelay(to: pool.database)
       let blocks = try ReadmeTests.blocks("sh", of: Self.page)
       try #require(blocks.count == 3)
@@ -104,7 +104,7 @@ struct SystemdTests {
     }
   }
 
-  /// `haul get` of root makes a cluster below its state's directory, which has to be root's.
+  /// `haul get` of root creates a cluster below its state directory, which must belong to root.
   @Test func `the user's home is not where root keeps its state`() throws {
     let home = try #require(try block("sh").firstMatch(of: /--home-dir (\S+)/)?.1)
     let state = try ClusterLocation.directory(environment: [:], isRoot: true)
