@@ -29,7 +29,7 @@ struct JobSearch: Sendable, Equatable {
     if let text = value(.state) {
       selector.state = JobState(rawValue: text)
       guard JobState.known.contains(where: { $0 == selector.state }) else {
-        throw Wrong("There is no such state.")
+        throw Wrong("Unknown state.")
       }
     }
     if let text = value(.before) { before = try Self.id(text) }
@@ -38,7 +38,7 @@ struct JobSearch: Sendable, Equatable {
   /// An id of a job.
   static func id(_ text: String?) throws(Wrong) -> Int64 {
     guard let id = text.flatMap({ Int64($0) }), id > 0 else {
-      throw Wrong("A job's id is a number from 1 on.")
+      throw Wrong("A job id is a number from 1 up.")
     }
     return id
   }

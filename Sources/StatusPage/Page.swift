@@ -6,7 +6,7 @@ enum Page {
   /// What the page may load and do (CSP Level 3): its own style and script by their digests, its own data, nothing else.
   static let policy = policy(style: file("page.css"), script: script)
   static let formPolicy = policy(style: file("page.css"), script: nil)
-  /// For all that is no page.
+  /// The policy of every response that is not a page.
   static let closedPolicy = "default-src 'none'; frame-ancestors 'none'"
 
   /// The page with what it shows at first, before its script asks for more.
@@ -35,7 +35,7 @@ enum Page {
     state.pool.map { "\($0) – Haul" } ?? "Haul"
   }
 
-  /// For whoever runs no scripts.
+  /// The counts as a sentence, for browsers without JavaScript.
   private static func summary(_ state: PageState) -> String {
     guard let totals = state.totals else { return state.trouble ?? "" }
     return

@@ -9,7 +9,7 @@ struct PageState: Encodable, Sendable {
   /// The database and its server; nil until it has answered.
   var pool: String?
   var version: String
-  /// Whether this process keeps house.
+  /// Whether this process is the leader, which runs the maintenance.
   var leads: Bool
   var totals: Totals?
   var running: [Running]?
@@ -87,7 +87,7 @@ struct PageState: Encodable, Sendable {
   struct Batch: Encodable, Sendable {
     var batch: String
     var jobs, completed, failed, cancelled, running, rate, bytes: Int64
-    /// What is there of jobs that have not ended, as parts of whole files.
+    /// Downloaded fractions of the unfinished jobs' files, added up.
     var parts: Double
     var secondsLeft: Double?
     var steering: String?

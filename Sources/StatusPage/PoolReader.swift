@@ -49,7 +49,7 @@ actor PoolReader {
   private var countTask: Task<Void, Never>?
   private var ended = EndedCounter()
 
-  /// Connects when somebody looks; `conninfo` as libpq takes it.
+  /// Connects at the first read. `conninfo` is a libpq connection string.
   init(conninfo: String) {
     // Compiling a count takes longer than counting (measured, 400,000 attempts).
     let configuration = ConnectionConfiguration(

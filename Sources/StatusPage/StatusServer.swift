@@ -8,11 +8,11 @@ package final class StatusServer: Sendable {
   private let reader: PoolReader
   private let server: HTTPServer
 
-  /// Listens on `address` from now on; the database is connected to when somebody asks.
+  /// Starts to listen on `address`. Connects to the database at the first request.
   ///
   /// - Parameters:
-  ///   - token: what whoever asks must know; nil on a loopback address alone.
-  ///   - leader: what this process knows of itself as the pool's housekeeper.
+  ///   - token: the secret that every client must send; nil only on a loopback address.
+  ///   - leader: returns this process's facts as leader.
   package init(
     on address: ListenAddress, token: ListenToken?, conninfo: String, version: String,
     leader: @escaping @Sendable () -> LeaderFacts, logger: Logger
@@ -29,7 +29,7 @@ package final class StatusServer: Sendable {
     logger.info(.pageListening, (.address, LogValue("\(socket.address)")))
   }
 
-  /// Ends all connections, those of whoever looks and those to the database.
+  /// Closes all connections to clients and to the database.
   package func stop() async {
     await server.stop()
     await reader.close()

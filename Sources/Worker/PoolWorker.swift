@@ -332,5 +332,5 @@ package final class PoolWorker: Sendable {
 /// is saved of them.
 package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
-    "the database was away while this worker drained; others take over what it held"
+    "the database was unreachable while this worker drained; other workers take over its jobs"
 }

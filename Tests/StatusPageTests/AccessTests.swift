@@ -102,7 +102,7 @@ struct AccessTests {
     let rules = AccessRules(token: try ListenToken(Self.secret))
     let form = [HTTPRequest.Field.contentType: "application/x-www-form-urlencoded; charset=utf-8"]
     let verdict = rules.verdict(on: request("/login", "POST", form, body: body), now: Self.now)
-    #expect(verdict == .askToken(status: 403, "That is not the token."))
+    #expect(verdict == .askToken(status: 403, "Wrong token."))
   }
 
   @Test func `a form of another kind or too long is refused`() throws {

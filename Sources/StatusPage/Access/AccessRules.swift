@@ -17,9 +17,9 @@ enum Endpoint: String, CaseIterable, Sendable {
 struct AccessRules: Sendable {
   /// What is to be done with a request.
   enum Verdict: Sendable, Equatable {
-    /// To be answered. `isKnown`: whoever asks may see everything.
+    /// Answer the request. `isKnown`: the client has the token, or needs none.
     case serve(Endpoint, isKnown: Bool)
-    /// The form, with a sentence where the last try was wrong.
+    /// Show the login form, with a sentence if the last token was wrong.
     case askToken(status: UInt32, String?)
     /// The token was right: a session begins.
     case begin(session: String)
@@ -28,14 +28,14 @@ struct AccessRules: Sendable {
 
   static let cookie = "haul_session"
 
-  /// nil: only this machine can ask, and anybody on it may.
+  /// nil: only this machine can connect, and every user on it may.
   let token: ListenToken?
 
   /// The verdict at `now`, in seconds since 1970.
   func verdict(on request: HTTPRequest, now: Int64) -> Verdict {
     if token == nil, !Self.isLocal(host: request.fields[.host] ?? "") {
       return .answer(
-        .sentence(403, "Only localhost and addresses of this machine's own are answered here."))
+        .sentence(403, "Haul answers here only to localhost and this machine's loopback addresses."))
     }
     guard let endpoint = Endpoint(rawValue: request.path), endpoint != .login || token != nil else {
       return .answer(.sentence(404, "There is no such page."))
@@ -43,7 +43,7 @@ struct AccessRules: Sendable {
     let isForm = endpoint == .login && request.method == "POST"
     guard isForm || request.method == "GET" || request.method == "HEAD" else {
       let allowed = endpoint == .login ? "GET, HEAD, POST" : "GET, HEAD"
-      return .answer(.sentence(405, "Nothing can be changed here.", fields: ["Allow": allowed]))
+      return .answer(.sentence(405, "The status page is read-only.", fields: ["Allow": allowed]))
     }
     if isForm { return login(request, now: now) }
     if endpoint == .login { return .askToken(status: 200, nil) }
@@ -72,20 +72,20 @@ struct AccessRules: Sendable {
   }
 
   private func login(_ request: HTTPRequest, now: Int64) -> Verdict {
-    guard let token, !request.isTooLong else { return .answer(.sentence(413, "That is too long.")) }
+    guard let token, !request.isTooLong else { return .answer(.sentence(413, "The form is too long.")) }
     let type = request.fields[.contentType]?.split(separator: ";").first?.lowercased()
     guard type == "application/x-www-form-urlencoded" else {
       return .answer(.sentence(415, "Send the form."))
     }
     let given = Self.formValue("token", in: String(decoding: request.body, as: UTF8.self))
     guard token.matches(given ?? "") else {
-      return .askToken(status: 403, "That is not the token.")
+      return .askToken(status: 403, "Wrong token.")
     }
     return .begin(session: token.session(now: now))
   }
 
-  /// Whether a Host field names this machine by itself, so that no name of somebody else's was made to lead here
-  /// (DNS rebinding).
+  /// Whether a Host field names a loopback address. This rejects foreign host names that resolve to this machine (DNS
+  /// rebinding).
   static func isLocal(host: String) -> Bool {
     var name = host.lowercased()
     if let end = name.lastIndex(of: ":"), name.last != "]",

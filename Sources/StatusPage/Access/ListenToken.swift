@@ -1,6 +1,6 @@
 import HaulCLibcrypto
 
-/// What whoever may look at the page knows, and what is made of it: nothing here tells how much of a guess was right.
+/// The secret of the status page, and the sessions signed with it. Comparisons take constant time, so guesses learn nothing.
 package struct ListenToken: Sendable {
   /// A session's life, in seconds.
   static let sessionSeconds: Int64 = 12 * 3600

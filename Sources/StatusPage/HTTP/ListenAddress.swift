@@ -8,7 +8,7 @@ package struct ListenAddress: Sendable, Hashable {
   package var port: UInt16
   let isIPv6: Bool
 
-  /// Reads the whole of `text`; nil when it is none. Names are not looked up, but for `localhost`.
+  /// Reads the whole of `text`; nil when it is none. The only accepted name is `localhost`.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"),
       let port = UInt16(text[text.index(after: colon)...]),

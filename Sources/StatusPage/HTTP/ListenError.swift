@@ -1,7 +1,7 @@
 import Glibc
 import HaulSystem
 
-/// Why nobody can be answered at an address, or may be.
+/// Why the status page cannot listen on an address.
 package enum ListenError: Error, Sendable, Equatable {
   /// Another program has the port, or had it a moment ago.
   case inUse(ListenAddress)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A socket that listens. Whoever takes the descriptor closes it.
+/// A socket that listens. The owner of the descriptor closes it.
 struct ListenSocket {
   let descriptor: Int32
   /// With the port that it got.

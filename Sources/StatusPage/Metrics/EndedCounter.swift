@@ -1,24 +1,24 @@
 import JobQueue
 
-/// Counts jobs that end, from what minutes say of themselves while they go by: the database forgets minutes after a week, a
-/// counter may not fall.
+/// Counts ended jobs by adding up the database's totals per minute. The database drops minutes after a week, but a counter
+/// must never fall.
 struct EndedCounter: Sendable {
-  /// A minute older than the newest by so many seconds is settled: the leader adds changes up every second.
+  /// Seconds after which a minute no longer changes. The leader adds up changes every second.
   private static let settled: Int64 = 900
 
   private(set) var completed: Int64 = 0
   private(set) var failed: Int64 = 0
   private(set) var cancelled: Int64 = 0
-  /// What each minute had when it was last seen; nil before anything was.
+  /// The last known totals of each minute; nil before the first look.
   private var seen: [Int64: EndedInMinute]?
 
-  /// From which minute on the next look must read, at `now` in seconds since 1970.
+  /// Returns the first minute that the next look must read. `now` is in seconds since 1970.
   func since(now: Double) -> Double {
     guard let newest = seen?.keys.max() else { return now - Double(Self.settled) }
     return min(now, Double(newest)) - Double(Self.settled)
   }
 
-  /// Adds what the minutes have more than when they were last seen. The first look only learns what was before.
+  /// Adds the growth of each minute since the last look. The first look only records the totals.
   mutating func see(_ minutes: [EndedInMinute]) {
     let before = seen
     var after = before ?? [:]

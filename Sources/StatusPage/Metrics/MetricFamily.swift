@@ -3,14 +3,14 @@ struct MetricFamily: Sendable, Equatable {
   enum Kind: String, Sendable {
     /// Goes up and down.
     case gauge
-    /// Only grows, or begins anew at 0; its samples end in `_total`.
+    /// Only grows, or restarts at 0; its samples end in `_total`.
     case counter
     /// Says what something is, by labels; its sample is 1 and ends in `_info`.
     case info
   }
 
   struct Sample: Sendable, Equatable {
-    /// Names and values, in order.
+    /// Names and values of labels, in the order of output.
     var labels: [(name: String, value: String)] = []
     var value: Double
 

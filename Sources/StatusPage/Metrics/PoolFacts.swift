@@ -1,34 +1,34 @@
 import JobModel
 import JobQueue
 
-/// What is read often: cheap however many jobs there are.
+/// Facts that are read often. The cost does not grow with the number of jobs.
 struct LiveFacts: Sendable {
   /// The database and its server, for people.
   var pool: String
   var totals: PoolTotals
   var workerCounts: [WorkerCount]
-  /// The workers that neither stopped nor died.
+  /// The live workers.
   var workers: [WorkerRow]
   /// The jobs that have run the longest, at most ``mostRunning``.
   var running: [RunningJob]
-  /// The minutes of the last hour and more in which jobs ended.
+  /// The minutes in which jobs ended, for at least the last hour.
   var minutes: [EndedInMinute]
 
   static let mostRunning = 100
 }
 
-/// What counts rows: the more jobs, the longer it takes, and the less often it is read.
+/// Facts that count rows. More jobs take longer to count, so they are read less often.
 struct CountedFacts: Sendable {
   var queues: [QueueRow]
   var hostCounts: [HostCount]
-  /// The busiest, at most ``mostHosts``.
+  /// The busiest hosts, at most ``mostHosts``.
   var hosts: [HostRow]
-  /// The batches that have not ended, then the newest, at most ``mostBatches``.
+  /// The unfinished batches, then the newest ones, at most ``mostBatches``.
   var batches: [BatchRow]
   var batchCount: Int64
   var attempts: [AttemptResultCount]
   var failures: [FailureClass]
-  /// How long the oldest transaction that keeps dead rows has run, in seconds; nil where there is none to see.
+  /// Age in seconds of the oldest transaction that keeps dead rows; nil if none is visible.
   var oldestSnapshot: Double?
 
   static let mostHosts = 25
@@ -36,7 +36,7 @@ struct CountedFacts: Sendable {
 }
 
 extension LiveFacts {
-  /// Reads them, the minutes from `since(now)` on, with the database's time.
+  /// Reads the facts. `since` gets the database's time and returns the first minute to read.
   /// - Throws: also what ``JobQueue/requireSchema()`` does.
   init(reading queue: JobQueue, since: @Sendable (Double) -> Double) async throws {
     try await queue.requireSchema()
@@ -61,13 +61,13 @@ extension CountedFacts {
   }
 }
 
-/// What a coordinator knows of itself.
+/// Facts that a coordinator knows about itself.
 package struct LeaderFacts: Sendable, Equatable {
   package var isLeading: Bool
-  /// Rounds of housekeeping since this process started.
+  /// Maintenance rounds since this process started.
   package var rounds: Int
 
-  /// Facts made of their parts.
+  /// Creates facts from their parts.
   package init(isLeading: Bool, rounds: Int) {
     self.isLeading = isLeading
     self.rounds = rounds

@@ -1,14 +1,14 @@
 import JobModel
 import JobQueue
 
-/// What metrics say, from what is known. Every label has few values: queues, states, error classes.
+/// Makes the metrics of a pool. Every label has few values: queues, states, error classes.
 struct PoolMetrics: Sendable {
-  /// The program's.
+  /// The version of this program.
   var version: String
-  /// nil where the database did not answer.
+  /// nil if the database did not answer.
   var live: LiveFacts?
   var counted: CountedFacts?
-  /// Facts about the process that serves the metrics; nil if they are printed once.
+  /// Facts about the process that serves the metrics; nil for `haul metrics`, which prints them once.
   var process: ProcessFacts?
 
   struct ProcessFacts: Sendable {
@@ -25,10 +25,10 @@ struct PoolMetrics: Sendable {
   var families: [MetricFamily] {
     [
       MetricFamily(
-        "haul_up", "Whether the database answered and has this program's schema.",
+        "haul_up", "1 if the database answered and its schema matches this program.",
         live == nil ? 0 : 1),
       MetricFamily(
-        "haul_build_info", "The version of the program that tells this.",
+        "haul_build_info", "Version of the program that exports these metrics.",
         [MetricFamily.Sample(labels: [("version", version)], value: 1)]),
     ] + (live.map { totals($0) + workers($0) } ?? []) + (counted.map(counts) ?? [])
       + (process.map(own) ?? [])
@@ -38,25 +38,25 @@ struct PoolMetrics: Sendable {
     let totals = live.totals
     return [
       MetricFamily(
-        "haul_ended_jobs", "Jobs that have ended and not been queued again, by state.",
+        "haul_ended_jobs", "Jobs that have ended, by state. Requeued jobs no longer count.",
         by: "state",
         [
           ("completed", Double(totals.completed)), ("failed", Double(totals.failed)),
           ("cancelled", Double(totals.cancelled)),
         ]),
       MetricFamily(
-        "haul_unfinished_jobs", "Jobs that have not ended, running ones included.",
+        "haul_unfinished_jobs", "Jobs that have not ended, including running jobs.",
         Double(totals.unfinished)),
       MetricFamily("haul_running_jobs", "Jobs under lease.", Double(totals.running)),
       MetricFamily(
-        "haul_completed_bytes", "Lengths of the files of completed jobs.",
+        "haul_completed_bytes", "Total size of the files of completed jobs.",
         Double(totals.completedBytes)),
       MetricFamily(
-        "haul_transfer_bytes_per_second", "What all transfers together receive, lately.",
+        "haul_transfer_bytes_per_second", "Current download rate of all transfers together.",
         Double(totals.rate)),
       MetricFamily(
         "haul_leader_round_age_seconds",
-        "Time since the pool's leader, whoever that is, last looked for dead workers: some 1 to 3 seconds.",
+        "Time since the leader last looked for dead workers. Normally 1 to 3 seconds.",
         totals.leaderRoundAge),
     ]
   }
@@ -66,24 +66,24 @@ struct PoolMetrics: Sendable {
     let present = WorkerState.present.compactMap { counts[$0] }
     return [
       MetricFamily(
-        "haul_workers", "Workers by state; dead and stopped ones of all time.", by: "state",
+        "haul_workers", "Workers by state, including all dead and stopped workers since the pool was created.", by: "state",
         WorkerState.known.map { ($0.rawValue, Double(counts[$0]?.workers ?? 0)) }),
       MetricFamily(
-        "haul_worker_places", "Jobs that workers in state alive may hold at once, together.",
+        "haul_worker_places", "Transfers that all live workers together may run at once.",
         Double(counts[.alive]?.concurrency ?? 0)),
       MetricFamily(
         "haul_oldest_heartbeat_age_seconds",
-        "Time since the oldest last heartbeat of a worker that is neither stopped nor dead.",
+        "Time since the last heartbeat of the live worker that has been silent the longest.",
         present.map(\.silence).max()),
     ]
   }
 
-  /// The largest of what any worker may add to, and the others as one, so that no series is made for each.
+  /// The 50 largest values by name, and the sum of the rest as `other`. Workers can add names, so their number is bounded here.
   static func bounded(_ values: [(String, Double)]) -> [(String, Double)] {
     let most = 50
     guard values.count > most else { return values }
     let sorted = values.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
-    // One of the largest may be called as the others are together.
+    // A class may itself be called "other".
     let (named, rest) = (sorted.prefix(most).filter { $0.0 != "other" }, sorted.dropFirst(most))
     let others = sorted.prefix(most).filter { $0.0 == "other" } + rest
     return named + [("other", others.reduce(0) { $0 + $1.1 })]
@@ -96,26 +96,26 @@ struct PoolMetrics: Sendable {
       uniqueKeysWithValues: counted.attempts.map { ($0.result, $0.attempts) })
     return queues(counted.queues) + [
       MetricFamily(
-        "haul_failed_jobs", "Jobs that are failed now, by error class.", by: "error",
+        "haul_failed_jobs", "Jobs in state failed, by error class.", by: "error",
         Self.bounded(counted.failures.map { ($0.error?.rawValue ?? "unknown", Double($0.jobs)) })),
       MetricFamily(
         "haul_hosts",
-        "Hosts by what keeps more from starting on them; open: nothing does.", by: "state",
+        "Hosts by the reason why no more jobs start on them; open: jobs can start.", by: "state",
         [("open", Double(hosts[nil] ?? 0))] + reasons.map { ($0, Double(hosts[$0] ?? 0)) }),
       MetricFamily(
         "haul_attempts_total",
-        "Leases that have ended, by how; released and rescued ones go on elsewhere.", by: "result",
+        "Attempts that have ended, by result. Other attempts continue released and rescued ones.", by: "result",
         AttemptResult.ended.map { ($0.rawValue, Double(attempts[$0] ?? 0)) }),
       MetricFamily(
-        "haul_handoffs_total", "Leases that another went on with.",
+        "haul_handoffs_total", "Attempts that another attempt continued.",
         Double(counted.attempts.map(\.takenOver).reduce(0, +))),
       MetricFamily(
         "haul_fetched_bytes_total",
-        "Bytes that leases which have ended received over the network.",
+        "Bytes that ended attempts received over the network.",
         Double(counted.attempts.map(\.fetched).reduce(0, +))),
       MetricFamily(
         "haul_oldest_snapshot_age_seconds",
-        "Age of the oldest transaction, of those this user may see, that keeps dead rows from being cleared away.",
+        "Age of the oldest visible transaction that keeps VACUUM from removing dead rows.",
         counted.oldestSnapshot ?? 0),
     ]
   }
@@ -133,13 +133,13 @@ struct PoolMetrics: Sendable {
     return [
       MetricFamily("haul_jobs", "Jobs that have not ended, by queue and state.", jobs),
       MetricFamily(
-        "haul_queue_paused", "Whether an operator has paused the queue.", by: "queue",
+        "haul_queue_paused", "1 if an operator has paused the queue.", by: "queue",
         queues.map { ($0.queue, $0.paused ? 1 : 0) }),
       MetricFamily(
-        "haul_queue_workers", "Live workers that serve the queue; 0: nothing of it starts.",
+        "haul_queue_workers", "Live workers that serve the queue. With 0, none of its jobs start.",
         by: "queue", queues.map { ($0.queue, Double($0.workers)) }),
       MetricFamily(
-        "haul_queue_transfer_bytes_per_second", "What the queue's transfers receive, lately.",
+        "haul_queue_transfer_bytes_per_second", "Current download rate of the queue's transfers.",
         by: "queue", queues.map { ($0.queue, Double($0.rate)) }),
     ]
   }
@@ -147,7 +147,7 @@ struct PoolMetrics: Sendable {
   private func own(_ process: ProcessFacts) -> [MetricFamily] {
     [
       MetricFamily(
-        "haul_jobs_ended_total", "Jobs that ended since this process was first asked, by state.",
+        "haul_jobs_ended_total", "Jobs that ended since the first scrape of this process, by state.",
         by: "state",
         [
           ("completed", Double(process.ended.completed)),
@@ -155,19 +155,19 @@ struct PoolMetrics: Sendable {
           ("cancelled", Double(process.ended.cancelled)),
         ]),
       MetricFamily(
-        "haul_leader", "Whether this process keeps house for the pool.",
+        "haul_leader", "1 if this process is the leader, which runs the pool's maintenance.",
         process.leader.isLeading ? 1 : 0),
       MetricFamily(
-        "haul_leader_rounds_total", "Rounds of housekeeping by this process.",
+        "haul_leader_rounds_total", "Maintenance rounds that this process has run.",
         Double(process.leader.rounds)),
       MetricFamily(
         "haul_counts_age_seconds",
-        "Age of what counts rows: jobs by queue, hosts, attempts, failures, snapshots.",
+        "Age of the metrics that count rows: jobs by queue, hosts, attempts, failures, snapshots.",
         process.countedAge),
       MetricFamily(
-        "haul_counts_duration_seconds", "How long counting them took.", process.countedSeconds),
+        "haul_counts_duration_seconds", "Time that the last count of these rows took.", process.countedSeconds),
       MetricFamily(
-        "haul_scrape_duration_seconds", "How long it took to get this answer ready.",
+        "haul_scrape_duration_seconds", "Time that this scrape took.",
         process.scrapeSeconds),
     ]
   }

@@ -7,7 +7,7 @@ function route() {
   if (words[0] === "job" && /^[0-9]+$/.test(words[1] ?? "")) return { view: "job", query: new URLSearchParams({ id: words[1] }) };
   return { view: "pool", query: new URLSearchParams() };
 }
-/// Shows the view that the address names, as when a link was followed or the browser went back.
+/// Shows the view that the address names, for example after a click on a link or on the back button.
 function go() {
   const { view: next, query } = route(), isNew = next !== view;
   view = next;
@@ -20,7 +20,7 @@ function go() {
   if (isNew && view !== "pool") { window.scrollTo(0, 0); $(`${view}-title`).focus({ preventScroll: true }); }
   askForJobs();
 }
-/// Asks for what the view of jobs shows; only the latest question is answered.
+/// Requests the data of the current jobs view. If a newer request has begun, the answer is ignored.
 async function askForJobs() {
   clearTimeout(jobsTimer);
   if (view === "pool") return;
@@ -29,7 +29,7 @@ async function askForJobs() {
     const answer = await fetch(`/api/${name}?${query}`, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
     if (answer.status === 401) return location.reload();
     if (mine !== asked) return;
-    if (!answer.ok) throw new Error((await answer.text()).trim() || `The coordinator answers ${answer.status}`);
+    if (!answer.ok) throw new Error((await answer.text()).trim() || `The coordinator answered with status ${answer.status}`);
     const found = await answer.json();
     if (mine !== asked) return;
     tellOf(name, "");
@@ -37,14 +37,14 @@ async function askForJobs() {
     else showJob(found);
   } catch (error) {
     if (mine !== asked) return;
-    tellOf(name, error instanceof TypeError || error.name === "TimeoutError" ? "No answer: trying again." : error.message);
+    tellOf(name, error instanceof TypeError || error.name === "TimeoutError" ? "The coordinator does not answer. Retrying." : error.message);
   }
   if (!still) jobsTimer = setTimeout(askForJobs, document.hidden ? HIDDEN_POLL : JOBS_POLL);
 }
 function tellOf(name, sentence) { set($(`${name}-note`), sentence); $(`${name}-note`).hidden = !sentence; }
 function showJobs(found, query) {
   tables.jobs.show(found.jobs);
-  set($("jobs-count"), found.older ? `the newest ${count(found.jobs.length)}` : count(found.jobs.length));
+  set($("jobs-count"), found.older ? `newest ${count(found.jobs.length)}` : count(found.jobs.length));
   const older = new URLSearchParams(query);
   if (found.older) older.set("before", found.older);
   $("older").href = `#/jobs?${older}`;
@@ -53,7 +53,7 @@ function showJobs(found, query) {
 function showJob({ job, attempts }) {
   set($("job-title"), `Job ${job.job}`);
   const facts = [
-    ["File", job.path], ["State", job.state], ["Why", [job.error, job.message].filter(Boolean).join(": ")], ["URL", job.url],
+    ["File", job.path], ["State", job.state], ["Error", [job.error, job.message].filter(Boolean).join(": ")], ["URL", job.url],
     ["Host", make("a", "", job.host), jobsURL({ host: job.host })], ["Batch", job.batch && make("a", "", job.batch), job.batch && jobsURL({ batch: job.batch })],
     ["Queue", make("a", "", job.queue), jobsURL({ queue: job.queue })], ["Store", job.store], ["Size", received(job)],
     ["Digest", job.digest], ["Media type", job.mediaType], ["Priority", job.priority], ["Submitted", moment(job.submittedAt)],

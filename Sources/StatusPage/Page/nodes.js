@@ -1,5 +1,5 @@
 "use strict";
-// Shows what /api/state says, once a second, and jobs as /api/jobs and /api/job say. Texts of others (paths, hosts, messages) become text nodes and nothing else.
+// Shows /api/state once a second, and jobs from /api/jobs and /api/job. Foreign text (paths, hosts, messages) only becomes text nodes.
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const POLL = 1000, HIDDEN_POLL = 15000, PATIENCE = 8000, LATE = 6, JOBS_POLL = 3000;
@@ -16,7 +16,7 @@ const bytes = (value) => amount(value).join(" ");
 const rate = (value) => (value > 0 ? bytes(value) + "/s" : "–");
 const count = (value) => value.toLocaleString("en-US");
 const counted = (value, word) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
-// More jobs than places: the rest waits for a silent host or for a disk, which takes no place.
+// A worker may hold more jobs than places: jobs that wait for a silent host or for a disk take no place.
 const placesTaken = (running, places) => (running > places ? `${count(places)}+${count(running - places)}` : count(running));
 const two = (value) => String(value).padStart(2, "0");
 function span(seconds) {
@@ -31,9 +31,9 @@ const age = (seconds) => span(seconds).match(/^\d+[smhd]/)[0];
 const clock = (seconds) => new Date(seconds * 1000).toISOString().slice(11, 16);
 const percent = (part, whole) => Math.max(0, Math.min(100, Math.floor((100 * part) / whole)));
 
-// The page's nodes. What stays the same is not touched, so that nothing moves under a reader or a selection.
+// The page's nodes. Unchanged nodes are left alone, so that nothing moves while you read or select text.
 function set(node, value) { const text = value == null ? "" : String(value); if (node.textContent !== text) node.textContent = text; }
-// A name of labels breaks after their dots, where it has to.
+// A host name may wrap after a dot.
 function dotted(node, name) {
   if (node.textContent !== name) node.replaceChildren(...name.split(/(?<=\.)/).flatMap((label) => [label, make("wbr")]));
 }
@@ -49,12 +49,12 @@ function bar(node, value, label) {
   else if (node.value !== value || !node.hasAttribute("value")) node.value = value;
   if (node.getAttribute("aria-label") !== label) node.setAttribute("aria-label", label);
 }
-/// A link to jobs of one kind, or to one job, whose text changes.
+/// Links to a filtered list of jobs or to one job.
 const jobsURL = (query) => `#/jobs?${new URLSearchParams(query)}`;
 const jobURL = (id) => `#/job/${id}`;
 function link(node, url, text) { if (node.getAttribute("href") !== url) node.setAttribute("href", url); set(node, text); }
 function progress() { const node = make("progress"); node.max = 100; return node; }
-// A path breaks after its slashes, where it has to.
+// A path may wrap after a slash.
 function named(node, path) {
   if (node.title === path) return;
   node.replaceChildren(...path.split(/(?<=\/)/).map((part) => make("span", part.endsWith("/") ? "dir" : "file", part)));
@@ -93,7 +93,7 @@ class Table {
     this.kept = now;
     if (items.length) return;
     const cell = make("td", "empty", this.empty);
-    // A cell that spans columns which a narrow screen leaves out would make room for them.
+    // Count only the columns that a narrow screen shows: a wider cell would make room for hidden ones.
     cell.colSpan = [...this.head.cells].filter((title) => getComputedStyle(title).display !== "none").length;
     this.nothing = make("tr", "", cell);
     this.body.append(this.nothing);

@@ -1,15 +1,15 @@
-// Asking, and saying whether what is shown is fresh. The line is a status region: it changes with the connection alone.
+// Polls the coordinator and shows whether the data is fresh. The line is a status region: it changes only with the connection.
 let heard = Date.now(), failed = "", still = false, up = true, timer = 0;
 function tell() {
   const silence = (Date.now() - heard) / 1000;
-  const [kind, text] = still ? ["", "Not updated"]
+  const [kind, text] = still ? ["", "Updates paused"]
     : failed ? ["lost", failed]
-    : !up ? ["lost", "No answer from the database"]
-    : silence > LATE ? ["late", "Stale: waiting for an answer"] : ["live", "Live"];
+    : !up ? ["lost", "Database not responding"]
+    : silence > LATE ? ["late", "Stale: waiting for the coordinator"] : ["live", "Live"];
   set($("link"), text);
   look($("link"), `link ${kind}`);
   if (failed || silence > LATE) document.body.classList.add("stale");
-  $("link").title = `Last answer ${new Date(heard).toISOString().slice(11, 19)} UTC`;
+  $("link").title = `Last update ${new Date(heard).toISOString().slice(11, 19)} UTC`;
 }
 async function poll() {
   clearTimeout(timer);
@@ -17,19 +17,19 @@ async function poll() {
   try {
     const answer = await fetch("/api/state", { cache: "no-store", signal: AbortSignal.timeout(PATIENCE) });
     if (answer.status === 401) return location.reload();
-    if (!answer.ok) throw new Error(`The coordinator answers ${answer.status}`);
+    if (!answer.ok) throw new Error(`The coordinator answered with status ${answer.status}`);
     const state = await answer.json();
     if (!still) show(state);
     [heard, failed] = [Date.now(), ""];
   } catch (error) {
-    failed = error instanceof TypeError || error.name === "TimeoutError" ? "Disconnected: trying again" : error.message;
+    failed = error instanceof TypeError || error.name === "TimeoutError" ? "Disconnected: retrying" : error.message;
   }
   tell();
   timer = setTimeout(poll, document.hidden ? HIDDEN_POLL : POLL);
 }
 $("still").addEventListener("click", () => {
   still = !still;
-  set($("still"), still ? "Update" : "Hold still");
+  set($("still"), still ? "Resume updates" : "Pause updates");
   poll();
   askForJobs();
 });

@@ -9,7 +9,7 @@ function until(moment) {
   return moment === "infinity" ? "until unblocked" : `until ${moment.slice(11, 19)} UTC`;
 }
 
-// The chart: a bar a minute, the failed ones as a mark on top.
+// The chart: one bar per minute, with a mark on top for failures.
 const SVG = "http://www.w3.org/2000/svg";
 const bars = Array.from({ length: 60 }, (_, index) => {
   const group = document.createElementNS(SVG, "g"), title = document.createElementNS(SVG, "title");
@@ -39,36 +39,36 @@ function chart(minutes, now) {
     const height = most ? (96 * size) / top : 0;
     stand(bars[index].rects[0], done ? Math.max(height, 1.5) : 0, 0);
     stand(bars[index].rects[1], failed ? 3 : 0, done ? Math.max(height, 1.5) + 1 : 0);
-    set(bars[index].title, `${clock(minute)} UTC: ${counted(done, "file")}, ${bytes(size)}${failed ? `, failed ${counted(failed, "time")}` : ""}`);
+    set(bars[index].title, `${clock(minute)} UTC: ${counted(done, "file")}, ${bytes(size)}${failed ? `, ${counted(failed, "failure")}` : ""}`);
   });
   const sum = (column) => shown.reduce((total, row) => total + row[column], 0);
-  set($("chart-top"), most ? `${bytes(top)} a minute` : "");
+  set($("chart-top"), most ? `${bytes(top)}/min` : "");
   set($("chart-text"), sum(2) + sum(3) === 0 ? "none yet"
-    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, failed ${counted(sum(3), "time")}` : ""}`);
+    : `${counted(sum(2), "file")}, ${bytes(sum(1))}${sum(3) ? `, ${counted(sum(3), "failure")}` : ""}`);
 }
 
-// What an operator should look at.
+// Problems that need an operator.
 function notes(state) {
   const found = [];
   if (!state.up) found.push(["bad", state.trouble ?? "The database does not answer."]);
   if (state.totals && !(state.totals.leaderRoundAge < 6)) {
-    found.push(["bad", "No coordinator or worker leads the pool: work of dead workers is not taken back."]);
+    found.push(["bad", "No coordinator or worker leads the pool, so jobs of dead workers are not recovered. Start one with haul coordinator."]);
   }
   for (const worker of state.workers ?? []) {
-    if (worker.state === "silent") found.push(["bad", `Worker ${worker.worker} on ${worker.machine} has been silent for ${age(worker.silence)}.`]);
-    if (worker.trouble) found.push(["bad", `Worker ${worker.worker} on ${worker.machine} cannot write: ${worker.trouble}`]);
+    if (worker.state === "silent") found.push(["bad", `Worker ${worker.worker} on ${worker.machine} has sent no heartbeat for ${age(worker.silence)}.`]);
+    if (worker.trouble) found.push(["bad", `Worker ${worker.worker} on ${worker.machine} cannot write to a store: ${worker.trouble}`]);
   }
   for (const queue of state.queues ?? []) {
     const waiting = waitingIn(queue);
     const wait = waiting === 1 ? "waits" : "wait";
-    if (waiting && !queue.workers) found.push(["bad", `${counted(waiting, "job")} of queue ${queue.queue} ${wait}, and no live worker serves it.`]);
-    else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused; ${counted(waiting, "job")} ${wait}.`]);
+    if (waiting && !queue.workers) found.push(["bad", `${counted(waiting, "job")} ${wait} in queue ${queue.queue}, but no live worker serves it.`]);
+    else if (waiting && queue.paused) found.push(["", `Queue ${queue.queue} is paused. ${counted(waiting, "job")} ${wait} in it.`]);
   }
   const blocked = (state.hostCounts ?? []).find((row) => row.whyIdle === "blocked");
   if (blocked?.waiting) {
     const one = blocked.waiting === 1 && (state.hosts ?? []).find((host) => host.waiting && host.whyIdle === "blocked");
-    const who = one ? `The host ${one.host}, which jobs wait for,` : `${counted(blocked.waiting, "host")} with jobs that wait`;
-    found.push(["", `${who} ${blocked.waiting === 1 ? "is" : "are"} blocked: nothing starts there for now.`]);
+    const who = one ? `Host ${one.host} is` : `${counted(blocked.waiting, "host")} ${blocked.waiting === 1 ? "is" : "are"}`;
+    found.push(["", `${who} blocked. ${blocked.waiting === 1 ? "Its" : "Their"} waiting jobs do not start for now.`]);
   }
   const list = $("notes");
   found.slice(0, 8).forEach(([kind, text], index) => {
@@ -80,7 +80,7 @@ function notes(state) {
   list.hidden = found.length === 0;
 }
 
-// Jobs that start without an operator's word: haul top and haul queues count the same.
+// Jobs that start without an operator's command. haul top and haul queues count the same jobs.
 function waitingIn(queue) { return queue.queued + queue.interrupted + queue.scheduled; }
 
 function show(state) {
@@ -94,9 +94,9 @@ function show(state) {
   set($("rate-unit"), `${unit}/s`);
   const places = state.workers.filter((worker) => worker.state === "alive").reduce((sum, worker) => sum + worker.concurrency, 0);
   noPlace = totals.running >= places;
-  set($("rate-more"), `${placesTaken(totals.running, places)} of ${counted(places, "place")} taken, ${counted(state.workers.length, "worker")}`);
+  set($("rate-more"), `${placesTaken(totals.running, places)} of ${counted(places, "place")} in use, ${counted(state.workers.length, "worker")}`);
   set($("n-running"), count(totals.running));
-  // As the queues say below it. Paused jobs wait for an operator alone.
+  // The same numbers as in the table of queues. Paused jobs wait for an operator.
   const queues = state.queues ?? [], all = (part) => queues.reduce((sum, queue) => sum + part(queue), 0);
   const held = all((queue) => queue.held);
   set($("n-waiting"), state.queues ? count(all(waitingIn)) : "–");

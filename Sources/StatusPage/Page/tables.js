@@ -1,6 +1,6 @@
 // What each table shows of a row.
 
-/// Whether all workers have their hands full, so that no host is what keeps jobs waiting.
+/// Whether every place of every worker is taken. Then jobs wait for a place, whatever their host allows.
 let noPlace = false;
 const plain = (title, classes, value) => ({ title, classes, show: (cell, item) => set(cell, value(item)) });
 const spans = (...classes) => () => classes.map((name) => make("span", name));
@@ -15,7 +15,7 @@ const tables = {
         name.href = jobURL(job.job);
         bar(meter, job.total > 0 ? percent(job.bytes, job.total) : null, `Progress of ${job.path}`);
         const again = job.attempt > 1 ? ` · attempt ${job.attempt}` : "";
-        const word = job.command ? ` · to ${job.command}` : "";
+        const word = job.command ? ` · ${job.command} requested` : "";
         set(where, `${job.host} · worker ${job.worker} on ${job.machine}${again}${word}`);
         set(narrow, [done(job), received(job), rate(job.rate)].filter(Boolean).join(" · "));
       },
@@ -24,7 +24,7 @@ const tables = {
     plain("Received", "n wide w-5", received),
     plain("Rate", "n wide w-3", (job) => rate(job.rate)),
     plain("Time left", "n w-2", (job) => left(job.secondsLeft)),
-  ], (job) => job.job, "Nothing is running."),
+  ], (job) => job.job, "No running transfers."),
 
   batches: new Table("batches", [
     {
@@ -33,11 +33,11 @@ const tables = {
         const [name, meter, more] = cell.children, ended = batch.completed + batch.failed + batch.cancelled;
         link(name, jobsURL({ batch: batch.batch }), batch.batch);
         name.title = batch.batch;
-        // What was cancelled leaves the bar as empty as it was; parts of files fill it by as much as is there of them.
+        // Cancelled jobs do not fill the bar. Partial files fill it by the part that is downloaded.
         const tried = batch.completed + batch.failed, there = Math.min(tried + batch.parts, batch.jobs);
         bar(meter, batch.jobs ? percent(there, batch.jobs) : 0, `Progress of batch ${batch.batch}`);
         look(meter, batch.failed ? "some-bad" : "");
-        // However few have failed, it shows.
+        // A single failure among many jobs must show.
         meter.style.setProperty("--good", `${Math.min(97, 100 - (100 * batch.failed) / Math.max(there, 1))}%`);
         const parts = [`${count(ended)} of ${count(batch.jobs)} ended`, bytes(batch.bytes)];
         if (batch.failed) parts.push(`${count(batch.failed)} failed`);
@@ -54,7 +54,7 @@ const tables = {
         set(cell, !batch.jobs ? "–" : ended ? (batch.cancelled === batch.jobs ? "cancelled" : batch.completed < batch.jobs ? "ended" : "done") : batch.paused ? "paused" : left(batch.secondsLeft));
       },
     },
-  ], (batch) => batch.batch, "No batch yet: haul submit --batch NAME makes one."),
+  ], (batch) => batch.batch, "No batches yet. Create one with haul submit --batch NAME."),
 
   queues: new Table("queues", [
     {
@@ -71,7 +71,7 @@ const tables = {
     plain("Queued", "n w-2", (queue) => count(queue.queued)),
     plain("Running", "n w-2", (queue) => (queue.maxRunning ? `${queue.running} of ${queue.maxRunning}` : count(queue.running))),
     plain("Rate", "n wide w-3", (queue) => rate(queue.rate)),
-  ], (queue) => queue.queue, "No queue yet: haul store init makes the first."),
+  ], (queue) => queue.queue, "No queues yet. Create the first one with haul store init."),
 
   hosts: new Table("hosts", [
     {
@@ -84,17 +84,17 @@ const tables = {
     },
     plain("Running", "n w-3", (host) => `${host.running} of ${host.cap}`),
     {
-      title: "Starts more", classes: "w-4", parts: spans("", "sub wrap"),
+      title: "Can start?", classes: "w-4", parts: spans("", "sub wrap"),
       show(cell, host) {
         const [word, more] = cell.children;
-        set(word, { null: noPlace ? "no worker has a place" : "yes", empty: "nothing waits" }[String(host.whyIdle ?? null)] ?? `no: ${host.whyIdle}`);
+        set(word, { null: noPlace ? "no free worker" : "yes", empty: "no waiting jobs" }[String(host.whyIdle ?? null)] ?? `no: ${host.whyIdle}`);
         look(word, host.whyIdle === "blocked" ? "bad" : ["adaptive", "unanswered"].includes(host.whyIdle) ? "warn" : "");
         const reasons = host.whyIdle === "blocked" ? [host.blockReason, until(host.blockedUntil)] : [];
-        if (host.cap < host.policyCap) reasons.push(`cap lowered from ${host.policyCap}`);
+        if (host.cap < host.policyCap) reasons.push(`limit lowered from ${host.policyCap}`);
         set(more, reasons.filter(Boolean).join(", "));
       },
     },
-  ], (host) => host.host, "No host yet."),
+  ], (host) => host.host, "No hosts yet."),
 
   workers: new Table("workers", [
     {
@@ -102,7 +102,7 @@ const tables = {
       show(cell, worker) {
         const [name, more, trouble] = cell.children;
         set(name, `${worker.worker} on ${worker.machine}`);
-        set(more, `pid ${worker.pid} · ${worker.stores.join(", ") || "no store"} · heard ${worker.silence < 3 ? "just now" : `${age(worker.silence)} ago`}`);
+        set(more, `pid ${worker.pid} · ${worker.stores.join(", ") || "no store"} · last heartbeat ${worker.silence < 3 ? "just now" : `${age(worker.silence)} ago`}`);
         set(trouble, worker.trouble);
       },
     },
@@ -116,7 +116,7 @@ const tables = {
     },
     plain("Running", "n w-2", (worker) => `${placesTaken(worker.running, worker.concurrency)} of ${worker.concurrency}`),
     plain("Rate", "n wide w-3", (worker) => rate(worker.rate)),
-  ], (worker) => worker.worker, "No worker lives: haul worker starts one."),
+  ], (worker) => worker.worker, "No running workers. Start one with haul worker."),
 
   failures: new Table("failures", [
     {
@@ -129,13 +129,13 @@ const tables = {
     },
     plain("Jobs", "n w-2", (failure) => count(failure.jobs)),
     {
-      title: "The last submitted of them", classes: "wide", parts: spans("", "sub wrap"),
+      title: "Latest job of this class", classes: "wide", parts: spans("", "sub wrap"),
       show(cell, failure) {
         set(cell.children[0], failure.lastMessage);
         set(cell.children[1], lastFailed(failure));
       },
     },
-  ], (failure) => failure.error, "No job is failed."),
+  ], (failure) => failure.error, "No failed jobs."),
 
   jobs: new Table("jobs", [
     {
@@ -156,7 +156,7 @@ const tables = {
     },
     plain("Size", "n wide w-5", received),
     plain("Submitted", "n wide w-5", (job) => moment(job.submittedAt)),
-  ], (job) => job.job, "No such job."),
+  ], (job) => job.job, "No jobs match."),
 
   attempts: new Table("attempts", [
     plain("Attempt", "w-2", (attempt) => attempt.attempt),
@@ -169,8 +169,8 @@ const tables = {
       },
     },
     plain("Worker", "wide w-4", (attempt) => `${attempt.worker} on ${attempt.machine ?? "–"}`),
-    plain("Began", "wide w-5", (attempt) => moment(attempt.startedAt)),
-    plain("Took", "n w-2", (attempt) => span(attempt.seconds)),
+    plain("Started", "wide w-5", (attempt) => moment(attempt.startedAt)),
+    plain("Duration", "n w-2", (attempt) => span(attempt.seconds)),
     plain("Received", "n wide w-3", (attempt) => bytes(attempt.fetched)),
-  ], (attempt) => attempt.attempt, "No attempt yet."),
+  ], (attempt) => attempt.attempt, "No attempts yet."),
 };

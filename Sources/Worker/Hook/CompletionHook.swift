@@ -20,7 +20,7 @@ final class CompletionHook: Sendable {
   /// From the beginning of a drain on; what has not ended by then is killed, and what has not begun left out.
   static let drainTime = Duration.seconds(20)
 
-  /// What a command is told of.
+  /// A completed job, as the command gets it.
   private struct Completed: Sendable {
     let job: Int64
     let path: String

@@ -127,7 +127,7 @@ final class LeaseKeeper: Sendable {
     if database.isCutOffFromWork {
       logger.warning(
         .databaseLost,
-        (.reason, "nothing can be settled, so no heartbeat is sent and others take over"))
+        (.reason, "results cannot be saved, so heartbeats stop and other workers take over"))
       return
     }
     let sent = ContinuousClock.now

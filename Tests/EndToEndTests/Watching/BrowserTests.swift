@@ -147,7 +147,7 @@ struct BrowserTests {
           "--eval",
           "document.querySelector('#batches .some-bad').style.getPropertyValue('--good')",
           "--until",
-          "document.getElementById('link').textContent === 'No answer from the database'",
+          "document.getElementById('link').textContent === 'Database not responding'",
           "--eval", "document.getElementById('link').className",
           "--until", "document.getElementById('link').textContent === 'Live'",
           "--eval", "document.body.classList.contains('stale')",
@@ -208,13 +208,13 @@ struct BrowserTests {
       try await pool.command("cancel", "2")
       for host in [waiting, "done"] { try await pool.command("host", "block", host) }
       let page = try await ListeningPage(pool)
-      let who = "The host \(waiting), which jobs wait for, is"
+      let blocked = "Host \(waiting) is blocked. Its waiting jobs do not start for now."
       let name =
         "[...document.querySelectorAll('#hosts .name')].find((e) => e.title === '\(waiting)')"
       let one = try await ChildProcess.run(
         Self.script,
         [
-          page.url("/"), "--width", "390", "--until", Self.note("\(who) blocked"),
+          page.url("/"), "--width", "390", "--until", Self.note(blocked),
           // More than one line of it, and each label on one.
           "--eval", "\(name).offsetHeight > 1.5 * parseFloat(getComputedStyle(\(name)).lineHeight)",
           "--eval", "\(name).textContent", "--eval", Self.rows(of: name),
@@ -226,7 +226,10 @@ struct BrowserTests {
       try await pool.command("host", "block", "other")
       let two = try await ChildProcess.run(
         Self.script,
-        [page.url("/"), "--until", Self.note("2 hosts with jobs that wait are blocked")])
+        [
+          page.url("/"), "--until",
+          Self.note("2 hosts are blocked. Their waiting jobs do not start for now."),
+        ])
       #expect(two.exit == .code(0), "\(two.standardOutput) \(two.standardError)")
     }
   }
@@ -261,9 +264,7 @@ struct BrowserTests {
 
   /// That the page says so.
   private static func note(_ text: String) -> String {
-    let text = "\(text): nothing starts there for now."
-    return
-      "[...document.querySelectorAll('#notes li')].some((note) => note.textContent === '\(text)')"
+    "[...document.querySelectorAll('#notes li')].some((note) => note.textContent === '\(text)')"
   }
 
   /// How many lines each text of an element takes.

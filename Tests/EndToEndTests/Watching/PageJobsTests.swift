@@ -40,10 +40,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/api/jobs?state=odd", "400", "There is no such state."),
-    ("/api/jobs?before=x", "400", "A job's id is a number from 1 on."),
+    ("/api/jobs?state=odd", "400", "Unknown state."),
+    ("/api/jobs?before=x", "400", "A job id is a number from 1 up."),
     ("/api/jobs?batch=none", "404", "There is no such job, batch, queue or host."),
-    ("/api/job", "400", "A job's id is a number from 1 on."),
+    ("/api/job", "400", "A job id is a number from 1 up."),
     ("/api/job?id=99", "404", "There is no such job, batch, queue or host."),
   ])
   func `a question that means nothing is answered by a sentence`(
