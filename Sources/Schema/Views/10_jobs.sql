@@ -1,9 +1,9 @@
--- The monitoring interface. Views run with their owner's rights and show no credentials; every SELECT reads a
--- snapshot and takes no lock that a claim waits for. What they show is a contract: columns are added at the end, and
--- none changes its meaning.
+-- Views for monitoring. They run with their owner's rights and show no credentials. Every SELECT reads a snapshot and
+-- takes no lock that a claim waits for. The columns are a contract: new ones are added at the end, and none changes its
+-- meaning.
 --
--- Functions that a view calls run with its reader's rights and search path. So they are RETURN expressions, whose names
--- are looked up once, here: else a reader's own regexp_replace() would be given what redacted() is to hide.
+-- Functions called by views run with the caller's rights and search path. They use RETURN, which resolves names once,
+-- at creation. Otherwise a caller's own regexp_replace() would get the text that redacted() hides.
 
 CREATE OR REPLACE FUNCTION haul.redacted(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT
@@ -13,8 +13,8 @@ RETURN regexp_replace(regexp_replace(p_url, '^([a-zA-Z][a-zA-Z0-9+.-]*://)[^/?#]
   '%[0-9a-f]{2})[^=&;#?/]*|se|sp|sv|sr|st|si|ss|spr|sip|ske|sks|skt|skv|e|s|h|ex|is|hm|pw|p)=)[^&;#]*',
   '\1…', 'gi');
 COMMENT ON FUNCTION haul.redacted(text) IS
-  'A URL for people: without userinfo, and with … for the values of parameters that sign or authorise. A name that is '
-  'percent-encoded counts as one of them.';
+  'A URL for display, without user name and password. Values of parameters that sign or authorise are replaced by '
+  '"…". A percent-encoded parameter name counts as such a parameter.';
 
 CREATE OR REPLACE FUNCTION haul.shown_options(p_options jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
@@ -23,7 +23,8 @@ RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
       WHEN 'number' THEN e.value::text !~ '^-?[0-9]{1,18}$'
       WHEN 'array' THEN jsonb_path_exists(e.value, '$[*] ? (@.type() <> "string")')
       ELSE jsonb_typeof(e.value) NOT IN ('string', 'boolean') END) ELSE true END THEN (
-  -- What an earlier version let in. A value of the wrong kind is shown as text: no list may fail for it.
+  -- Earlier versions accepted these options. A value of the wrong kind is shown as text, because no list may fail for
+  -- it.
   SELECT coalesce(jsonb_object_agg(e.key, CASE WHEN jsonb_typeof(e.value) IN ('string', 'boolean') THEN e.value
     ELSE to_jsonb(haul.redacted(e.value::text)) END), '{}')
   FROM jsonb_each(CASE WHEN jsonb_typeof(p_options) = 'object' THEN p_options
@@ -31,7 +32,8 @@ RETURN CASE WHEN CASE WHEN jsonb_typeof(p_options) = 'object' THEN EXISTS (
   WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN p_options || jsonb_build_object('mirrors', (
   SELECT jsonb_agg(haul.redacted(m.url) ORDER BY m.at)
   FROM jsonb_array_elements_text(p_options -> 'mirrors') WITH ORDINALITY AS m(url, at))) ELSE p_options END;
-COMMENT ON FUNCTION haul.shown_options(jsonb) IS 'A job''s options for people: with mirrors as redacted() shows URLs.';
+COMMENT ON FUNCTION haul.shown_options(jsonb) IS
+  'A job''s options for display. Mirror URLs are shown as by redacted().';
 
 CREATE OR REPLACE VIEW haul.jobs AS
 SELECT j.id AS job, q.name AS queue, b.name AS batch, h.name AS host,
@@ -59,10 +61,10 @@ JOIN haul.queue q ON q.id = j.queue
 JOIN haul.host h ON h.id = j.host
 LEFT JOIN haul.batch b ON b.id = j.batch
 LEFT JOIN haul.outcome o ON o.job = j.id
--- The same row once more, for whoever asks for an error class: its index knows only these.
+-- The same row again, for queries by error class: the index covers only these rows.
 LEFT JOIN haul.outcome f ON f.job = j.id AND f.state <> 'completed'
--- With the next two these are eight tables, which the planner may join in any order (join_collapse_limit): few have a
--- checkpoint or a lease.
+-- With the next two joins these are eight tables, which the planner may join in any order (join_collapse_limit). Few
+-- jobs have a checkpoint or a lease.
 LEFT JOIN haul.checkpoint c ON c.job = j.id
 LEFT JOIN haul.lease l ON l.job = j.id
 LEFT JOIN haul.scheduled s ON s.job = j.id
@@ -70,36 +72,33 @@ LEFT JOIN haul.held d ON d.job = j.id
 LEFT JOIN haul.ready r ON r.job = j.id
 LEFT JOIN haul.progress p ON p.job = l.job AND p.token = l.token;
 COMMENT ON VIEW haul.jobs IS
-  'Every job with its state. On a large pool name a job, batch, queue, host, worker or error class, or use LIMIT: by '
-  'state alone, millions may be read to find a few. Running ones are in running too.';
-COMMENT ON COLUMN haul.jobs.job IS 'Id; grows in the order of submission.';
-COMMENT ON COLUMN haul.jobs.queue IS 'Name of its queue.';
-COMMENT ON COLUMN haul.jobs.batch IS 'Name it was submitted under, if any.';
-COMMENT ON COLUMN haul.jobs.host IS
-  'The host of the URL in use, with the port when it is not the usual one.';
+  'Every job with its state. On a large pool, filter by job, batch, queue, host, worker or error class, or use LIMIT: '
+  'a query by state alone may read millions of rows. The view running lists running jobs faster.';
+COMMENT ON COLUMN haul.jobs.job IS 'Job id. Later submissions have higher ids.';
+COMMENT ON COLUMN haul.jobs.queue IS 'Name of the job''s queue.';
+COMMENT ON COLUMN haul.jobs.batch IS 'Name of the batch it was submitted in; NULL = none.';
+COMMENT ON COLUMN haul.jobs.host IS 'Host of the URL in use, with the port if it is not the default.';
 COMMENT ON COLUMN haul.jobs.state IS 'queued, scheduled, running, interrupted, paused, completed, failed or cancelled.';
 COMMENT ON COLUMN haul.jobs.priority IS '0 (first) to 9.';
-COMMENT ON COLUMN haul.jobs.path IS 'Where its file ends up, below the root of the store.';
-COMMENT ON COLUMN haul.jobs.url IS 'The URL in use, with values of signing parameters blanked.';
+COMMENT ON COLUMN haul.jobs.path IS 'Path of the finished file, below the root of the store.';
+COMMENT ON COLUMN haul.jobs.url IS 'The URL in use. Values of signing parameters are hidden.';
 COMMENT ON COLUMN haul.jobs.submitted_at IS 'When it was submitted.';
-COMMENT ON COLUMN haul.jobs.run_at IS 'Not before this time, for a scheduled job.';
-COMMENT ON COLUMN haul.jobs.finished_at IS 'When it was completed, failed or cancelled.';
-COMMENT ON COLUMN haul.jobs.worker IS 'The worker that runs it now.';
-COMMENT ON COLUMN haul.jobs.token IS 'The token of its live lease.';
-COMMENT ON COLUMN haul.jobs.bytes IS 'Bytes of the file so far, or in all when completed.';
-COMMENT ON COLUMN haul.jobs.total IS 'Complete length in bytes, where known.';
-COMMENT ON COLUMN haul.jobs.durable IS 'Bytes that would survive a crash of the worker now.';
-COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, where one was checked or recorded.';
+COMMENT ON COLUMN haul.jobs.run_at IS 'Earliest start of a scheduled job.';
+COMMENT ON COLUMN haul.jobs.finished_at IS 'When it completed, failed or was cancelled.';
+COMMENT ON COLUMN haul.jobs.worker IS 'Id of the worker that runs it now.';
+COMMENT ON COLUMN haul.jobs.token IS 'Token of its live lease.';
+COMMENT ON COLUMN haul.jobs.bytes IS 'Bytes of the file downloaded so far; the file''s size once completed.';
+COMMENT ON COLUMN haul.jobs.total IS 'Complete size in bytes; NULL = unknown.';
+COMMENT ON COLUMN haul.jobs.durable IS 'Bytes that survive if the worker crashes now.';
+COMMENT ON COLUMN haul.jobs.digest IS 'Digest of the finished file, if one was verified or recorded.';
 COMMENT ON COLUMN haul.jobs.error IS 'Error class of a failed job.';
-COMMENT ON COLUMN haul.jobs.message IS 'What went wrong, in a sentence.';
+COMMENT ON COLUMN haul.jobs.message IS 'The error as a sentence.';
 COMMENT ON COLUMN haul.jobs.last_error IS
-  'Error class of the last attempt at a job that has not ended, where that failed.';
-COMMENT ON COLUMN haul.jobs.options IS
-  'What it asks for beyond URL and path, its queue''s defaults at submission included.';
-COMMENT ON COLUMN haul.jobs.store IS
-  'Name of the store that its file ends up in, also where its queue has been deleted.';
+  'Error class of the last attempt of an unfinished job; NULL = it did not fail.';
+COMMENT ON COLUMN haul.jobs.options IS 'The job''s options, including the defaults that its queue had at submission.';
+COMMENT ON COLUMN haul.jobs.store IS 'Name of the store that holds the file, even if the queue has been deleted.';
 COMMENT ON COLUMN haul.jobs.media_type IS
-  'What the server called the finished file (Content-Type, without parameters), where it said so.';
+  'Content-Type of the finished file without parameters; NULL = the server sent none.';
 
 CREATE OR REPLACE VIEW haul.running AS
 SELECT l.job, l.worker, w.machine, q.name AS queue, h.name AS host, j.path, l.attempt, l.token,
@@ -120,19 +119,19 @@ COMMENT ON VIEW haul.running IS 'Jobs under lease now, with progress as of the l
 COMMENT ON COLUMN haul.running.job IS 'Id of the job.';
 COMMENT ON COLUMN haul.running.worker IS 'Id of the worker that holds it.';
 COMMENT ON COLUMN haul.running.machine IS 'Host name of that worker''s machine.';
-COMMENT ON COLUMN haul.running.queue IS 'Name of its queue.';
-COMMENT ON COLUMN haul.running.host IS 'The origin it counts against.';
-COMMENT ON COLUMN haul.running.path IS 'Where its file will end up.';
-COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 for the second, …';
+COMMENT ON COLUMN haul.running.queue IS 'Name of the job''s queue.';
+COMMENT ON COLUMN haul.running.host IS 'Host whose limit it counts against.';
+COMMENT ON COLUMN haul.running.path IS 'Path of the file once finished.';
+COMMENT ON COLUMN haul.running.attempt IS '1 for the first lease of the job, 2 for the second, and so on.';
 COMMENT ON COLUMN haul.running.token IS 'Fencing token of the lease.';
-COMMENT ON COLUMN haul.running.bytes IS 'Bytes of the file so far.';
-COMMENT ON COLUMN haul.running.total IS 'Complete length in bytes, where known.';
-COMMENT ON COLUMN haul.running.durable IS 'Bytes that would survive a crash of the worker now.';
-COMMENT ON COLUMN haul.running.rate IS 'Bytes a second, lately.';
-COMMENT ON COLUMN haul.running.time_left IS 'Time left at that rate.';
+COMMENT ON COLUMN haul.running.bytes IS 'Bytes of the file downloaded so far.';
+COMMENT ON COLUMN haul.running.total IS 'Complete size in bytes; NULL = unknown.';
+COMMENT ON COLUMN haul.running.durable IS 'Bytes that survive if the worker crashes now.';
+COMMENT ON COLUMN haul.running.rate IS 'Current download rate in bytes per second.';
+COMMENT ON COLUMN haul.running.time_left IS 'Estimated time left at the current rate.';
 COMMENT ON COLUMN haul.running.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.running.updated_at IS 'When the worker last reported progress.';
 COMMENT ON COLUMN haul.running.command IS
-  'cancel or pause, when an operator has asked and the worker has not yet done so.';
-COMMENT ON COLUMN haul.running.batch IS 'Name it was submitted under, if any.';
-COMMENT ON COLUMN haul.running.resumed_at IS 'Bytes of an earlier attempt that were durable when the lease began.';
+  'cancel or pause if an operator has requested it and the worker has not done it yet.';
+COMMENT ON COLUMN haul.running.batch IS 'Name of the batch it was submitted in; NULL = none.';
+COMMENT ON COLUMN haul.running.resumed_at IS 'Durable bytes of an earlier attempt that this lease started with.';

@@ -1,17 +1,15 @@
--- Who works, from where to where, and what belongs together: workers, queues, stores, hosts with their policies,
--- batches.
+-- Workers, queues, stores, hosts with their policies, and batches.
 
 CREATE OR REPLACE VIEW haul.received AS
 SELECT w.id AS worker, r.queue, r.batch, r.rate
 FROM haul.worker w CROSS JOIN LATERAL jsonb_to_recordset(w.received) AS r(queue text, batch text, rate bigint)
 WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp()
   AND w.heartbeat_at >= clock_timestamp() - haul.session_grace();
-COMMENT ON VIEW haul.received IS
-  'What each worker that is heard of receives, by queue and batch, as of its last heartbeat.';
+COMMENT ON VIEW haul.received IS 'Download rate of each live worker by queue and batch, as of its last heartbeat.';
 COMMENT ON COLUMN haul.received.worker IS 'Id of the worker.';
 COMMENT ON COLUMN haul.received.queue IS 'Name of the queue.';
 COMMENT ON COLUMN haul.received.batch IS 'Name of the batch; NULL = jobs without one.';
-COMMENT ON COLUMN haul.received.rate IS 'Bytes a second, lately, with files that have ended meanwhile.';
+COMMENT ON COLUMN haul.received.rate IS 'Current rate in bytes per second. Includes files that have just ended.';
 
 CREATE OR REPLACE VIEW haul.workers AS
 SELECT w.id AS worker, w.machine, w.pid, w.version,
@@ -31,37 +29,35 @@ SELECT w.id AS worker, w.machine, w.pid, w.version,
    WHERE i.id = ANY (w.instances) AND w.closed_stores ? i.id::text AND w.stopped_at IS NULL) AS trouble,
   w.queues, w.schemes, w.networks
 FROM haul.worker w;
-COMMENT ON VIEW haul.workers IS 'Every worker process that has registered.';
-COMMENT ON COLUMN haul.workers.worker IS 'Id; never used again.';
-COMMENT ON COLUMN haul.workers.machine IS 'Host name of its machine.';
-COMMENT ON COLUMN haul.workers.pid IS 'Process id there.';
-COMMENT ON COLUMN haul.workers.version IS 'Version of its program.';
+COMMENT ON VIEW haul.workers IS 'Every worker process that has ever registered.';
+COMMENT ON COLUMN haul.workers.worker IS 'Worker id. Ids are never reused.';
+COMMENT ON COLUMN haul.workers.machine IS 'Host name of the worker''s machine.';
+COMMENT ON COLUMN haul.workers.pid IS 'Process id on that machine.';
+COMMENT ON COLUMN haul.workers.version IS 'Version of the worker''s program.';
 COMMENT ON COLUMN haul.workers.state IS
-  'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped (in '
-  'order).';
+  'alive; silent (no heartbeat for 3 s); dead (its leases have expired or were rescued); draining; stopped '
+  '(gracefully).';
 COMMENT ON COLUMN haul.workers.running IS
-  'Jobs it holds: more than concurrency while it publishes files or waits for silent hosts, which takes no place.';
-COMMENT ON COLUMN haul.workers.concurrency IS 'Transfers it may run at once: its places.';
+  'Jobs it holds. This may exceed concurrency: jobs that publish files or wait for silent hosts take no place.';
+COMMENT ON COLUMN haul.workers.concurrency IS 'Transfers it may run at once. Each takes one place.';
 COMMENT ON COLUMN haul.workers.rate IS
-  'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
-COMMENT ON COLUMN haul.workers.stores IS 'Stores it mounts.';
+  'Current rate of all its transfers in bytes per second. Includes files that have just ended.';
+COMMENT ON COLUMN haul.workers.stores IS 'Names of the stores it mounts.';
 COMMENT ON COLUMN haul.workers.registered_at IS 'When it registered.';
-COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Its last sign of life.';
-COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases end unless it gives another.';
+COMMENT ON COLUMN haul.workers.heartbeat_at IS 'Time of its last heartbeat.';
+COMMENT ON COLUMN haul.workers.expires_at IS 'When its leases expire without another heartbeat.';
 COMMENT ON COLUMN haul.workers.trouble IS
-  'The stores that it cannot write to now, and why: it claims nothing for them.';
-COMMENT ON COLUMN haul.workers.queues IS 'Queues it claims from; NULL = all of its stores.';
-COMMENT ON COLUMN haul.workers.schemes IS 'Schemes of URLs that it fetches; NULL = unknown.';
-COMMENT ON COLUMN haul.workers.networks IS
-  'Networks that it connects to besides public addresses; NULL = unknown.';
+  'Stores that it cannot write to now, with the reasons. It claims no jobs for them.';
+COMMENT ON COLUMN haul.workers.queues IS 'Queues it claims from; NULL = all queues of its stores.';
+COMMENT ON COLUMN haul.workers.schemes IS 'URL schemes it downloads; NULL = unknown.';
+COMMENT ON COLUMN haul.workers.networks IS 'Networks it may connect to besides public addresses; NULL = unknown.';
 
 CREATE OR REPLACE FUNCTION haul.live_workers(p_instances integer[]) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT count(*) FROM haul.worker w
   WHERE w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND w.instances && p_instances
 $$;
-COMMENT ON FUNCTION haul.live_workers(integer[]) IS
-  'How many workers that have neither stopped nor died mount one of these store instances.';
+COMMENT ON FUNCTION haul.live_workers(integer[]) IS 'Number of live workers that mount one of these store instances.';
 
 CREATE OR REPLACE FUNCTION haul.serving_workers(p_queue integer) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -71,7 +67,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   WHERE q.id = p_queue AND w.stopped_at IS NULL AND w.expires_at > clock_timestamp() AND NOT w.draining
 $$;
 COMMENT ON FUNCTION haul.serving_workers(integer) IS
-  'How many workers that have neither stopped nor died mount the store of this queue and claim from it.';
+  'Number of live workers that mount this queue''s store, claim from the queue and do not drain.';
 
 CREATE OR REPLACE FUNCTION haul.is_queue_served(p_queue integer, p_instance integer) RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -82,23 +78,23 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
       AND NOT w.draining AND NOT coalesce(w.closed_stores ? i.id::text, false))
 $$;
 COMMENT ON FUNCTION haul.is_queue_served(integer, integer) IS
-  'Whether a live worker takes jobs of a queue: one that neither drains nor has trouble with the store. p_instance '
-  'narrows to jobs with a part file in that instance of the store; 0 = any.';
+  'Whether a live worker takes jobs of a queue. Workers that drain or cannot write to the store do not count. '
+  'p_instance restricts this to jobs with a part file in that store instance; 0 = any.';
 
 CREATE OR REPLACE FUNCTION haul.unserved_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT array(SELECT q.id FROM haul.queue q WHERE NOT haul.is_queue_served(q.id, 0))
 $$;
-COMMENT ON FUNCTION haul.unserved_queues() IS 'Queues that no live worker takes jobs of.';
+COMMENT ON FUNCTION haul.unserved_queues() IS 'Queues whose jobs no live worker takes.';
 
--- A function for the planner: written into haul.hosts it is taken for something to be done for each host, and the
--- query for one worth compiling.
+-- This is a function because of the planner. Written into haul.hosts, it would be planned once for each host and
+-- compiled.
 CREATE OR REPLACE FUNCTION haul.stalled_queues() RETURNS integer[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
   SELECT array(SELECT q.id FROM haul.queue q WHERE q.paused OR q.max_running IS NOT NULL) || haul.unserved_queues()
 $$;
 COMMENT ON FUNCTION haul.stalled_queues() IS
-  'Queues where no claim may come for long: paused, limited or served by no worker.';
+  'Queues that may not be claimed from for long: paused, limited or served by no worker.';
 
 CREATE OR REPLACE VIEW haul.queues AS
 SELECT q.name AS queue, s.name AS store, q.paused,
@@ -110,43 +106,43 @@ SELECT q.name AS queue, s.name AS store, q.paused,
   haul.serving_workers(q.id) AS workers,
   q.max_running, q.weight, q.defaults
 FROM haul.queue q JOIN haul.store s ON s.id = q.store
--- No index leads from a queue to these: each is read once for all queues. One that is not asked for is not read.
+-- These tables have no index by queue, so each is read once for all queues. A table is read only if its column is
+-- selected.
 LEFT JOIN (SELECT n.queue, count(*) AS scheduled FROM haul.scheduled n GROUP BY n.queue) d ON d.queue = q.id
 LEFT JOIN (SELECT n.queue, count(*) AS held FROM haul.held n GROUP BY n.queue) h ON h.queue = q.id
 LEFT JOIN (
   SELECT n.queue, count(*) AS running FROM haul.lease n GROUP BY n.queue) l ON l.queue = q.id
 WHERE q.deleted_at IS NULL;
 COMMENT ON VIEW haul.queues IS
-  'Queues with what waits and runs in them, counted exactly: of millions that wait, queued takes some tenths of a '
-  'second a million. A column that is not selected is not counted.';
-COMMENT ON COLUMN haul.queues.queue IS 'Name.';
-COMMENT ON COLUMN haul.queues.store IS 'Name of the store where its files end up.';
-COMMENT ON COLUMN haul.queues.paused IS 'Nothing is claimed from it while true.';
-COMMENT ON COLUMN haul.queues.queued IS 'Jobs that anyone may claim.';
-COMMENT ON COLUMN haul.queues.interrupted IS
-  'Jobs with a part file, waiting for a worker that mounts its store instance.';
-COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs not to be claimed before a time.';
+  'Queues with exact counts of their waiting and running jobs. Counting queued jobs takes some tenths of a second per '
+  'million. A column that you do not select is not counted.';
+COMMENT ON COLUMN haul.queues.queue IS 'Queue name.';
+COMMENT ON COLUMN haul.queues.store IS 'Name of the store that gets its files.';
+COMMENT ON COLUMN haul.queues.paused IS 'true = none of its jobs start.';
+COMMENT ON COLUMN haul.queues.queued IS 'Waiting jobs that any worker of the queue may claim.';
+COMMENT ON COLUMN haul.queues.interrupted IS 'Jobs with a part file that wait for a worker with that store instance.';
+COMMENT ON COLUMN haul.queues.scheduled IS 'Jobs that start at a later time.';
 COMMENT ON COLUMN haul.queues.held IS 'Paused jobs.';
 COMMENT ON COLUMN haul.queues.running IS 'Jobs under lease.';
 COMMENT ON COLUMN haul.queues.rate IS
-  'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
-COMMENT ON COLUMN haul.queues.max_running IS 'How many of its jobs may run at once, pool-wide; NULL = any number.';
-COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks here first, beside its other queues.';
-COMMENT ON COLUMN haul.queues.defaults IS 'Options of jobs that are submitted without their own.';
+  'Current rate of all its transfers in bytes per second. Includes files that have just ended.';
+COMMENT ON COLUMN haul.queues.max_running IS 'Maximum number of its jobs that run at once, pool-wide; NULL = no limit.';
+COMMENT ON COLUMN haul.queues.weight IS 'How often a worker looks here first, relative to its other queues.';
+COMMENT ON COLUMN haul.queues.defaults IS 'Options for submitted jobs that do not set their own.';
 COMMENT ON COLUMN haul.queues.workers IS
-  'Live workers that serve it: they mount its store and claim from it. Where there is none, nothing starts.';
+  'Live workers that mount its store and claim from it. With 0, none of its jobs start.';
 
 CREATE OR REPLACE VIEW haul.stores AS
 SELECT s.name AS store, i.id AS instance, i.machine, i.root, haul.live_workers(ARRAY[i.id]) AS workers, i.marker,
   i.created_at, i.verified_at
 FROM haul.store s JOIN haul.store_instance i ON i.store = s.id;
-COMMENT ON VIEW haul.stores IS 'Directories that were made instances of stores.';
-COMMENT ON COLUMN haul.stores.store IS 'Name; instances of one name are separate disks.';
-COMMENT ON COLUMN haul.stores.instance IS 'Id of the instance.';
+COMMENT ON VIEW haul.stores IS 'Directories that were initialised as instances of stores.';
+COMMENT ON COLUMN haul.stores.store IS 'Store name. Instances with the same name are separate disks.';
+COMMENT ON COLUMN haul.stores.instance IS 'Id of the store instance.';
 COMMENT ON COLUMN haul.stores.machine IS 'Host name of the machine where it was last initialised.';
-COMMENT ON COLUMN haul.stores.root IS 'Its directory there.';
-COMMENT ON COLUMN haul.stores.workers IS 'Live workers that mount it.';
-COMMENT ON COLUMN haul.stores.marker IS 'The id in its marker file.';
+COMMENT ON COLUMN haul.stores.root IS 'Directory on that machine.';
+COMMENT ON COLUMN haul.stores.workers IS 'Number of live workers that mount it.';
+COMMENT ON COLUMN haul.stores.marker IS 'Id in the directory''s marker file.';
 COMMENT ON COLUMN haul.stores.created_at IS 'When it was first initialised.';
 COMMENT ON COLUMN haul.stores.verified_at IS 'When ''haul verify'' last compared its files; NULL = never.';
 
@@ -156,14 +152,15 @@ SELECT p.pattern, p.cap, (SELECT count(*) FROM haul.host_name h WHERE h.used AND
   p.min_interval, p.burst
 FROM haul.host_policy p;
 COMMENT ON VIEW haul.policies IS
-  'What is set for hosts; an exact name goes before the longest suffix that fits, that before a cap of 4.';
-COMMENT ON COLUMN haul.policies.pattern IS 'A host, *.suffix, or * for all.';
-COMMENT ON COLUMN haul.policies.cap IS 'How many transfers such a host may see at once, pool-wide.';
-COMMENT ON COLUMN haul.policies.hosts IS 'Hosts with jobs so far that the pattern fits.';
-COMMENT ON COLUMN haul.policies.min_interval IS 'The least time between starts, pool-wide.';
-COMMENT ON COLUMN haul.policies.burst IS 'Starts that may follow each other at once after a pause.';
+  'Limits set for hosts. An exact name takes precedence over the longest matching suffix. The default is 4 '
+  'connections per host.';
+COMMENT ON COLUMN haul.policies.pattern IS 'A host name, *.suffix, or * for all hosts.';
+COMMENT ON COLUMN haul.policies.cap IS 'Maximum number of concurrent transfers per host, pool-wide.';
+COMMENT ON COLUMN haul.policies.hosts IS 'Number of hosts with jobs that match the pattern.';
+COMMENT ON COLUMN haul.policies.min_interval IS 'Minimum time between starts, pool-wide.';
+COMMENT ON COLUMN haul.policies.burst IS 'Number of starts that may follow each other at once after a pause.';
 
--- By the index alone: for a host without paused jobs the planner may prefer to read those of all others.
+-- Uses only the index. For a host without paused jobs, the planner may otherwise read the paused jobs of all others.
 CREATE OR REPLACE FUNCTION haul.held_of(p_host integer, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
@@ -172,7 +169,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.held_of(integer, integer) IS
-  'How many paused jobs a host has; no more than p_limit and 1,000 are looked at.';
+  'Number of paused jobs of a host. Counts at most p_limit and at most 1,000.';
 
 CREATE OR REPLACE VIEW haul.hosts AS
 SELECT h.name AS host, h.in_flight AS running, h.cap,
@@ -203,8 +200,8 @@ CROSS JOIN LATERAL (
     coalesce(bool_and(n.queue = ANY (ARRAY(SELECT q.id FROM haul.queue q WHERE q.paused))
       OR n.queue = ANY ((SELECT haul.unserved_queues())::integer[])) FILTER (WHERE n.is_there), false) AS all_stand
   FROM (
-    -- A lane's head may be gone; a claim finds that out. Where it may be long until one looks it is looked for. Queues
-    -- are looked up once, not for each of many lanes.
+    -- The head of a lane may be gone, and a claim finds that out. The head is checked only where the next claim may
+    -- take long. Queues are looked up once, not for each lane.
     SELECT l.queue, CASE
       WHEN l.instance = 0 AND NOT coalesce(h.blocked_until > clock_timestamp(), false)
         AND l.queue <> ALL ((SELECT haul.stalled_queues())::integer[])
@@ -215,46 +212,48 @@ CROSS JOIN LATERAL (
           AND (r.priority, r.job) >= (l.priority, l.head))
       END AS is_there
     FROM haul.lane l WHERE l.host = h.id AND l.head IS NOT NULL
-    -- Not written into both sums: each lane is looked at once.
+    -- OFFSET 0 keeps this subquery apart, so each lane is checked once and not once for each aggregate.
     OFFSET 0) n) w
 WHERE h.blocked_until > clock_timestamp() OR NOT EXISTS (SELECT FROM haul.host_name n WHERE n.id = h.id AND NOT n.used);
-COMMENT ON VIEW haul.hosts IS 'Origins, and why each starts nothing.';
-COMMENT ON COLUMN haul.hosts.host IS 'Name, with the port when it is not the usual one.';
-COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against it.';
+COMMENT ON VIEW haul.hosts IS 'Hosts, and why each one is idle.';
+COMMENT ON COLUMN haul.hosts.host IS 'Host name, with the port if it is not the default.';
+COMMENT ON COLUMN haul.hosts.running IS 'Jobs under lease that count against its limit.';
 COMMENT ON COLUMN haul.hosts.cap IS
-  'How many may run at once now, pool-wide: less than policy_cap after it has refused to serve so many.';
-COMMENT ON COLUMN haul.hosts.waiting IS 'Whether jobs wait for it that are neither held nor scheduled for later.';
+  'Maximum number of concurrent transfers now, pool-wide. Lower than policy_cap after the host refused requests.';
+COMMENT ON COLUMN haul.hosts.waiting IS
+  'Whether jobs for it are ready to start. Paused and scheduled jobs do not count.';
 COMMENT ON COLUMN haul.hosts.why_idle IS
-  'Why nothing more starts: blocked, full, adaptive (full by a cap that its refusals have lowered), '
-  'unanswered (one transfer runs, and the host has not sent a byte yet), held (jobs are paused, and none is ready), '
-  'empty, paused (its queues are), '
-  'unserved (its queues are paused or no live worker takes their jobs) or interval; NULL when something may start.';
+  'Why no more jobs start: blocked, full, adaptive (at the limit that its refusals lowered), unanswered (one transfer '
+  'runs, and the host has not sent a byte yet), held (its jobs are paused and none is ready), empty, paused (its '
+  'queues are), unserved (its queues are paused or no live worker takes their jobs) or interval. NULL = jobs may '
+  'start.';
 COMMENT ON COLUMN haul.hosts.blocked_until IS
-  'Nothing starts before this time: at the host''s own wish, after failures or at an operator''s word.';
-COMMENT ON COLUMN haul.hosts.failures IS
-  'Failures to reach it in a row; until it has answered, one job at a time tries.';
+  'No job starts before this time, because the host asked for it, after failures, or because an operator blocked the '
+  'host.';
+COMMENT ON COLUMN haul.hosts.failures IS 'Consecutive failures to reach it. Until it answers, one job at a time tries.';
 COMMENT ON COLUMN haul.hosts.last_start IS 'When a job for it was last claimed.';
 COMMENT ON COLUMN haul.hosts.range_unsafe IS
-  'It answered a range request wrongly within the last hour; no ranges are requested from that directory.';
+  'Whether it answered a range request wrongly within the last hour. Haul requests no ranges from that directory.';
 COMMENT ON COLUMN haul.hosts.block_reason IS 'Why it is blocked: the error class of the failure, or operator.';
-COMMENT ON COLUMN haul.hosts.policy_cap IS 'How many may run at once by its policy.';
-COMMENT ON COLUMN haul.hosts.min_interval IS 'The least time between starts, by its policy.';
-COMMENT ON COLUMN haul.hosts.burst IS 'Starts that may follow each other at once after a pause, by its policy.';
-COMMENT ON COLUMN haul.hosts.held IS 'Its paused jobs; no more than 1,000 are looked at.';
+COMMENT ON COLUMN haul.hosts.policy_cap IS 'Maximum number of concurrent transfers by its policy.';
+COMMENT ON COLUMN haul.hosts.min_interval IS 'Minimum time between starts by its policy.';
+COMMENT ON COLUMN haul.hosts.burst IS
+  'Number of starts that may follow each other at once after a pause, by its policy.';
+COMMENT ON COLUMN haul.hosts.held IS 'Number of its paused jobs, counted up to 1,000.';
 
 CREATE OR REPLACE VIEW haul.batches AS
 SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
   t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
   coalesce(r.running, 0) AS running, t.bytes + coalesce(r.bytes, 0) AS bytes, coalesce(v.rate, 0) AS rate,
-  -- Of what waits, or runs and is of unknown length, nothing is known but what others were long: few of them tell
-  -- little. 'haul watch' has the same rule.
+  -- The size of waiting jobs is unknown, and so is the size of some running ones. The estimate uses the mean size of
+  -- completed jobs, so it needs enough of them. 'haul watch' has the same rule.
   CASE WHEN v.rate > 0 AND (t.completed >= least(20, t.jobs / 4 + 1)
     OR r.measured = t.jobs - t.completed - t.failed - t.cancelled) THEN make_interval(secs =>
     least(greatest((r.left_over + (t.jobs - t.completed - t.failed - t.cancelled - r.measured)
       * coalesce(t.bytes::double precision / nullif(t.completed, 0), 0)) / v.rate, r.longest), 1e11)) END AS time_left,
   b.submitted_at, b.sweep AS steering, t.bytes AS completed_bytes, coalesce(w.bytes, 0) AS waiting_bytes,
   coalesce(w.parts, 0) AS waiting_parts,
-  -- This and the next are found by the index on batches, once for each row that is shown. Ids of a batch lie close
+  -- This column and the next use the index on batches, once for each displayed row. The ids of a batch are close
   -- together.
   CASE WHEN t.jobs > t.completed + t.failed + t.cancelled THEN (
     SELECT count(*) FROM (
@@ -269,7 +268,7 @@ SELECT b.name AS batch, t.jobs, t.completed, t.failed, t.cancelled,
   coalesce(r.parts, 0) AS running_parts
 FROM haul.batch b
 LEFT JOIN haul.batch_total k ON k.batch = b.id
--- What the leader has not added up yet, in one pass for all batches.
+-- Changes that the leader has not added up yet, read once for all batches.
 LEFT JOIN (
   SELECT n.batch, haul.whole(sum(n.jobs)) AS jobs, haul.whole(sum(n.completed)) AS completed,
     haul.whole(sum(n.failed)) AS failed, haul.whole(sum(n.cancelled)) AS cancelled, haul.whole(sum(n.bytes)) AS bytes
@@ -282,7 +281,7 @@ CROSS JOIN LATERAL (
     haul.whole(coalesce(k.bytes, 0)::numeric + coalesce(d.bytes, 0)) AS bytes) t
 LEFT JOIN (
   SELECT j.batch, count(*) AS running,
-    -- One that has just been taken over has no progress yet, but what it goes on from.
+    -- A job that was just taken over has no progress yet, only its checkpoint.
     haul.whole(sum(greatest(p.bytes, haul.range_bytes(c.durable)))) AS bytes,
     count(p.total) AS measured, coalesce(sum(greatest(p.total - p.bytes, 0)), 0) AS left_over,
     max((p.total - p.bytes)::double precision / nullif(p.rate, 0)) AS longest,
@@ -300,30 +299,31 @@ LEFT JOIN (
   WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = c.job)
     AND NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = c.job)
   GROUP BY 1) w ON w.batch = b.id;
-COMMENT ON VIEW haul.batches IS 'Jobs submitted together, in numbers that are kept up and not counted.';
-COMMENT ON COLUMN haul.batches.batch IS 'Name.';
-COMMENT ON COLUMN haul.batches.jobs IS 'How many jobs.';
-COMMENT ON COLUMN haul.batches.completed IS 'How many have completed.';
-COMMENT ON COLUMN haul.batches.failed IS 'How many have failed.';
-COMMENT ON COLUMN haul.batches.cancelled IS 'How many were cancelled.';
-COMMENT ON COLUMN haul.batches.unfinished IS 'How many have not ended.';
-COMMENT ON COLUMN haul.batches.running IS 'How many are under lease now.';
+COMMENT ON VIEW haul.batches IS 'Jobs submitted together. The numbers are maintained, not counted.';
+COMMENT ON COLUMN haul.batches.batch IS 'Batch name.';
+COMMENT ON COLUMN haul.batches.jobs IS 'Number of jobs.';
+COMMENT ON COLUMN haul.batches.completed IS 'Number of completed jobs.';
+COMMENT ON COLUMN haul.batches.failed IS 'Number of failed jobs.';
+COMMENT ON COLUMN haul.batches.cancelled IS 'Number of cancelled jobs.';
+COMMENT ON COLUMN haul.batches.unfinished IS 'Number of jobs that have not ended.';
+COMMENT ON COLUMN haul.batches.running IS 'Number of jobs under lease now.';
 COMMENT ON COLUMN haul.batches.bytes IS
-  'Lengths of the files of completed jobs, and what is there of running ones, together; with waiting_bytes all that '
-  'is there.';
+  'Size of the completed files plus the bytes that running jobs have downloaded. Add waiting_bytes for all downloaded '
+  'bytes.';
 COMMENT ON COLUMN haul.batches.rate IS
-  'Bytes a second over all its transfers, lately, with files that have ended meanwhile.';
+  'Current rate of all its transfers in bytes per second. Includes files that have just ended.';
 COMMENT ON COLUMN haul.batches.time_left IS
-  'Time left at that rate if what waits is as long as what has completed; no less than of any running job by itself. '
-  'NULL until 20 jobs, or a quarter of them, have completed, where the length of any other is not known.';
-COMMENT ON COLUMN haul.batches.submitted_at IS 'When the first of it was submitted.';
+  'Estimated time left at the current rate, at least that of the slowest running job. Assumes that waiting files are '
+  'as large as completed ones on average. NULL until 20 jobs or a quarter of them have completed, unless all sizes '
+  'are known.';
+COMMENT ON COLUMN haul.batches.submitted_at IS 'When its first jobs were submitted.';
 COMMENT ON COLUMN haul.batches.steering IS
-  'cancel or pause while an operator''s word is being carried out; no job of it starts meanwhile.';
-COMMENT ON COLUMN haul.batches.completed_bytes IS 'Lengths of the files of completed jobs.';
-COMMENT ON COLUMN haul.batches.waiting_bytes IS 'What is there of waiting and paused ones that were interrupted.';
-COMMENT ON COLUMN haul.batches.waiting_parts IS 'The same as parts of whole files.';
-COMMENT ON COLUMN haul.batches.held IS 'Paused jobs; no more than 1,000 are looked at.';
+  'cancel or pause while an operator''s command on the whole batch is carried out. None of its jobs start meanwhile.';
+COMMENT ON COLUMN haul.batches.completed_bytes IS 'Total size of the files of completed jobs.';
+COMMENT ON COLUMN haul.batches.waiting_bytes IS 'Downloaded bytes of interrupted jobs that are waiting or paused.';
+COMMENT ON COLUMN haul.batches.waiting_parts IS 'The same, as a sum of file fractions.';
+COMMENT ON COLUMN haul.batches.held IS 'Number of its paused jobs, counted up to 1,000.';
 COMMENT ON COLUMN haul.batches.paused_queue IS
-  'The queue of its newest job, where that is paused and the batch has not ended.';
+  'Queue of its newest job if that queue is paused and the batch has not ended.';
 COMMENT ON COLUMN haul.batches.running_parts IS
-  'What is there of running jobs, as parts of whole files; of those whose length is not known, nothing.';
+  'Downloaded fractions of its running files, added up. Files of unknown size count as 0.';

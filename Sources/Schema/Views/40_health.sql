@@ -1,10 +1,10 @@
--- Whether all is as it must be: invariants that hold at every snapshot, and vitals of the database.
+-- Consistency of the pool: invariants that hold in every snapshot, and measurements of the database.
 
 CREATE OR REPLACE VIEW haul.health AS
 SELECT 'host_in_flight' AS check, count(*) AS violations,
-  'hosts whose count of running jobs differs from their leases' AS meaning
+  'hosts whose number of running jobs differs from their leases' AS meaning
 FROM haul.host h
--- Counted once, not for each host: there may be many of them, and no index leads from a host to its leases.
+-- Counted once for all hosts. There may be many hosts, and no index leads from a host to its leases.
 LEFT JOIN (SELECT l.host, count(*) AS leases FROM haul.lease l GROUP BY l.host) n ON n.host = h.id
 WHERE h.in_flight <> coalesce(n.leases, 0)
 UNION ALL
@@ -24,13 +24,13 @@ FROM (
     UNION ALL SELECT job FROM haul.lease UNION ALL SELECT job FROM haul.outcome) s ON s.job = j.id
   GROUP BY j.id HAVING count(s.job) <> 1) j
 UNION ALL
-SELECT 'lost_lane', count(*), 'lanes where something waits that no claim would find'
+SELECT 'lost_lane', count(*), 'lanes with waiting jobs that no claim would find'
 FROM (SELECT DISTINCT r.host, r.queue, r.instance FROM haul.ready r) r
 LEFT JOIN haul.lane l ON l.host = r.host AND l.queue = r.queue AND l.instance = r.instance
 LEFT JOIN haul.host h ON h.id = r.host
 WHERE l.head IS NULL OR (l.next_at IS NULL AND h.in_flight < haul.places(h.cap, h.failures))
 UNION ALL
-SELECT 'lane_head', count(*), 'lanes whose head is behind what waits in them'
+SELECT 'lane_head', count(*), 'lanes whose head is behind their first waiting job'
 FROM haul.lane l WHERE l.head IS NOT NULL AND EXISTS (
   SELECT FROM haul.ready r WHERE r.queue = l.queue AND r.host = l.host AND r.instance = l.instance
     AND (r.priority, r.job) < (l.priority, l.head))
@@ -54,23 +54,22 @@ WHERE (coalesce(c.jobs, 0), coalesce(c.completed, 0), coalesce(c.failed, 0), coa
   <> (coalesce(k.jobs, 0), coalesce(k.completed, 0), coalesce(k.failed, 0), coalesce(k.cancelled, 0),
     coalesce(k.bytes, 0))
 UNION ALL
-SELECT 'queue_max_running', count(*), 'queues of which more jobs run than may'
+SELECT 'queue_max_running', count(*), 'queues that run more jobs than their limit allows'
 FROM haul.queue q WHERE q.max_running < (SELECT count(*) FROM haul.lease l WHERE l.queue = q.id)
 UNION ALL
-SELECT 'checkpoint_of_finished', count(*), 'checkpoints of jobs that have ended and will not go on'
+SELECT 'checkpoint_of_finished', count(*), 'checkpoints of ended jobs that cannot be continued'
 FROM haul.checkpoint c WHERE EXISTS (
   SELECT FROM haul.outcome o WHERE o.job = c.job AND o.state <> 'cancelled' AND NOT haul.keeps_progress(o.error))
 UNION ALL
-SELECT 'refresh_of_completed', count(*), 'jobs that have completed and count as asked for again'
+SELECT 'refresh_of_completed', count(*), 'completed jobs that still count as being refreshed'
 FROM haul.refresh f JOIN haul.outcome o ON o.job = f.job WHERE o.state = 'completed';
 COMMENT ON VIEW haul.health IS
-  'Invariants; every count should be 0, whatever the pool is doing. Reads everything, so that it takes minutes on '
-  'many millions of jobs: for tests and for trouble. What may be large for good reasons is in vitals. What no '
-  'snapshot can break or show has no row: a job has one live token, since the key of what runs is the job; how far '
-  'apart a host''s starts are, and how long a claim takes however much waits, only those can tell who were there.';
+  'Invariants of the pool. Every count should be 0 at any time. Reads all rows, which takes minutes on many millions '
+  'of jobs: use it for tests and troubleshooting. Values that may be large for good reasons are in vitals. Invariants '
+  'that no snapshot can show have no row, such as the time between two starts on a host or the duration of a claim.';
 COMMENT ON COLUMN haul.health.check IS 'Name of the invariant.';
-COMMENT ON COLUMN haul.health.violations IS 'How many break it; 0 is right.';
-COMMENT ON COLUMN haul.health.meaning IS 'What they are.';
+COMMENT ON COLUMN haul.health.violations IS 'Number of violations; 0 is right.';
+COMMENT ON COLUMN haul.health.meaning IS 'What the violations are.';
 
 CREATE OR REPLACE FUNCTION haul.held_snapshots() RETURNS TABLE (holder text, age interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -85,8 +84,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   FROM pg_prepared_xacts p WHERE p.database = current_database()
 $$;
 COMMENT ON FUNCTION haul.held_snapshots() IS
-  'Sessions and prepared transactions that keep dead rows of this database from being cleared away, and for how '
-  'long. Of sessions of other users only as many as haul_admin may see: see sees_all_sessions().';
+  'Sessions and prepared transactions that keep VACUUM from removing dead rows of this database, with their age. '
+  'Shows sessions of other users only if haul_admin may see them, see sees_all_sessions().';
 
 CREATE OR REPLACE FUNCTION haul.standby_snapshots() RETURNS TABLE (holder text, transactions integer)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -96,8 +95,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   FROM pg_stat_activity a WHERE a.backend_type = 'walsender' AND a.backend_xmin IS NOT NULL
 $$;
 COMMENT ON FUNCTION haul.standby_snapshots() IS
-  'Standbys that keep dead rows of this server from being cleared away (hot_standby_feedback), by slot or, without a '
-  'slot, by connection, and how many transactions have begun since. Of connections only as many as haul_admin may '
+  'Standbys that keep VACUUM from removing dead rows of this server (hot_standby_feedback), by slot or, without a '
+  'slot, by connection. Counts the transactions that have begun since. Shows only connections that haul_admin may '
   'see.';
 
 CREATE OR REPLACE FUNCTION haul.sees_all_sessions() RETURNS boolean
@@ -105,33 +104,33 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
   SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE')
 $$;
 COMMENT ON FUNCTION haul.sees_all_sessions() IS
-  'Whether haul_admin is a member of pg_read_all_stats, so that held_snapshots() is complete.';
+  'Whether haul_admin is a member of pg_read_all_stats. If so, held_snapshots() is complete.';
 
 CREATE OR REPLACE FUNCTION haul.open_transactions() RETURNS TABLE (holder text, age interval)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
-  -- One moment for all, so that the oldest is the one that began first.
+  -- Use one moment for all rows, so that the oldest transaction is the one that began first.
   SELECT format('process %s of %s', a.pid, a.usename),
     (SELECT clock_timestamp()) - coalesce(a.xact_start, a.failed_at)
   FROM (
-    -- An open transaction that has failed no longer has its start.
+    -- An open transaction that has failed has lost its start time.
     SELECT n.*, CASE WHEN n.state = 'idle in transaction (aborted)' THEN n.state_change END AS failed_at
     FROM pg_stat_activity n) a
   WHERE a.datname IS NOT NULL AND a.usename IS NOT NULL AND a.pid <> pg_backend_pid()
     AND coalesce(a.backend_type, 'client backend') = 'client backend'
-    -- Every role may see this lock, which a session has until its transaction ends or fails.
+    -- Every role may see this lock. A session holds it until its transaction ends or fails.
     AND (coalesce(a.xact_start, a.failed_at) IS NOT NULL
       OR coalesce(a.state, 'disabled') = 'disabled' AND EXISTS (SELECT FROM pg_locks l
       WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid = a.pid))
 $$;
 COMMENT ON FUNCTION haul.open_transactions() IS
-  'Sessions of this server that are in a transaction, whatever their database, and for how long; if it has failed, '
-  'since when. Of sessions of other users haul_admin may not see how long, which is NULL then, and not whether a '
-  'transaction that has failed is still open: see sees_all_sessions().';
+  'Sessions of this server that are in a transaction, in any database, with its age. For a failed transaction, the '
+  'age is the time since the failure. For other users'' sessions haul_admin may not see the age (NULL) or whether a '
+  'failed transaction is still open, see sees_all_sessions().';
 
 CREATE OR REPLACE VIEW haul.vitals AS
 SELECT 'dead_rows' AS vital, s.relname::text AS subject, s.n_dead_tup::double precision AS value, 'rows' AS unit,
   s.n_dead_tup > 100000 + s.n_live_tup / 2 AS alarming,
-  'deleted or replaced rows of a hot table that VACUUM has not cleared away; claims step over them' AS meaning
+  'deleted or replaced rows of a busy table that VACUUM has not removed yet; they slow claims down' AS meaning
 FROM pg_stat_all_tables s
 WHERE s.schemaname = 'haul' AND s.relname IN ('ready', 'lease', 'lane', 'host', 'scheduled', 'held', 'progress',
   'checkpoint',
@@ -139,45 +138,46 @@ WHERE s.schemaname = 'haul' AND s.relname IN ('ready', 'lease', 'lane', 'host', 
 UNION ALL
 SELECT 'oldest_snapshot', o.holder, coalesce(extract(epoch FROM o.age), 0)::double precision, 'seconds',
   coalesce(o.age > interval '5 minutes', false),
-  CASE WHEN haul.sees_all_sessions() THEN 'since when somebody keeps dead rows from being cleared away; 0 = nobody does'
-    ELSE 'since when a session keeps dead rows from being cleared away, of the few that haul_admin may see: GRANT '
-      'pg_read_all_stats TO haul_admin shows all'
+  CASE WHEN haul.sees_all_sessions()
+    THEN 'age of the oldest transaction that keeps VACUUM from removing dead rows; 0 = none'
+    ELSE 'age of the oldest visible transaction that keeps VACUUM from removing dead rows; to see all, run GRANT '
+      'pg_read_all_stats TO haul_admin'
   END
 FROM (SELECT) one LEFT JOIN LATERAL (SELECT n.* FROM haul.held_snapshots() n ORDER BY n.age DESC LIMIT 1) o ON true
 UNION ALL
 SELECT 'standby_snapshot', o.holder, coalesce(o.transactions, 0), 'transactions',
   coalesce(o.transactions > 1000000, false),
-  'since when a standby keeps dead rows from being cleared away (hot_standby_feedback); 0 = none does'
+  'transactions since a standby began to keep dead rows from VACUUM (hot_standby_feedback); 0 = none does'
 FROM (SELECT) one LEFT JOIN LATERAL (
   SELECT n.* FROM haul.standby_snapshots() n ORDER BY n.transactions DESC LIMIT 1) o ON true
 UNION ALL
 SELECT 'notify_queue', (
     SELECT string_agg(t.holder, ', ' ORDER BY t.age DESC) FROM (
       SELECT o.holder, o.age FROM haul.open_transactions() o WHERE q.usage > 0
-      -- One whose age cannot be seen may be older than all. Most others end within a minute.
+      -- A transaction of unknown age may be the oldest. Most others end within a minute.
       ORDER BY coalesce(o.age, interval '1 minute') DESC
       LIMIT CASE WHEN haul.sees_all_sessions() THEN 1 ELSE 3 END) t),
   q.usage, 'of 1', q.usage > 0.5,
-  'how full the queue of notifications is; when it is full, submissions and control calls fail. A session that has '
-  'said LISTEN and stays in a transaction keeps the queue from emptying. '
-  || CASE WHEN haul.sees_all_sessions() THEN 'The oldest transaction of the server is shown'
-    ELSE 'Up to three sessions in a transaction are shown; haul_admin cannot see which is the oldest: GRANT '
-      'pg_read_all_stats TO haul_admin shows it' END
+  'how full PostgreSQL''s notification queue is. If it is full, submissions and control calls fail. A session that '
+  'has run LISTEN and stays in a transaction keeps the queue from emptying. '
+  || CASE WHEN haul.sees_all_sessions() THEN 'subject is the oldest transaction of the server'
+    ELSE 'subject lists up to three sessions in a transaction; to see which is the oldest, run GRANT '
+      'pg_read_all_stats TO haul_admin' END
 FROM (SELECT pg_notification_queue_usage() AS usage) q
 UNION ALL
 SELECT 'partition_room', NULL, p.room, 'jobs', coalesce(p.room < 500000, false),
-  'how many more jobs the partitions have room for; whoever keeps house and whoever submits makes new ones'
+  'how many more jobs fit into the partitions; the leader and submissions create new partitions'
 FROM (
   SELECT (max(substr(c.relname, 5)::bigint) + 1) * 1048576 - (SELECT d.last_value FROM haul.job_id d) AS room
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'haul.job'::regclass) p
 UNION ALL
 SELECT 'stranded_lanes', q.name, coalesce(sum(n.lanes), 0), 'lanes', coalesce(sum(n.lanes), 0) > 0,
-  'what waits in a queue for one host is a lane; these stand although their queue is not paused: no live worker '
-  'serves it, or all that do have trouble with its store'
+  'lanes that cannot start although their queue is not paused: no live worker serves the queue, or none of them can '
+  'write to its store. A lane is the waiting jobs of one queue for one host'
 FROM haul.queue q LEFT JOIN (
   SELECT DISTINCT l.queue, l.instance FROM haul.lane l WHERE l.head IS NOT NULL) k
   ON k.queue = q.id AND NOT q.paused AND NOT haul.is_queue_served(q.id, k.instance)
--- The head of a lane may be gone: nobody has claimed there since.
+-- The head of a lane may be gone if no claim has looked there since.
 LEFT JOIN LATERAL (
   SELECT count(*) AS lanes FROM haul.lane l
   WHERE l.queue = k.queue AND l.instance = k.instance AND l.head IS NOT NULL AND EXISTS (
@@ -189,15 +189,15 @@ WHERE q.deleted_at IS NULL GROUP BY q.name
 UNION ALL
 SELECT 'last_round', NULL, extract(epoch FROM clock_timestamp() - p.round_at)::double precision, 'seconds',
   coalesce(p.round_at < clock_timestamp() - interval '10 seconds', true),
-  'since the last round of housekeeping (rescue, promotion, totals); a worker or a coordinator keeps one every second'
+  'since the last maintenance round (rescue, promotion, totals); a worker or coordinator runs one every second'
 FROM (SELECT) one LEFT JOIN haul.pulse p ON true
 UNION ALL
 SELECT 'changes_to_add', NULL, c.changes, 'rows', c.changes > 100000,
-  'changes to totals of batches that housekeeping has not added up, counted up to 100,001'
+  'changes to batch totals that the leader has not added up yet, counted up to 100,001'
 FROM (SELECT count(*) AS changes FROM (SELECT FROM haul.batch_change LIMIT 100001) n) c
 UNION ALL
 SELECT 'set_aside', NULL, c.jobs, 'jobs', c.jobs > 0,
-  'jobs that have failed as internal within a day: their data raise errors in the database, so it has set them aside'
+  'jobs that failed as internal within the last day because their data raised errors in the database'
 FROM (SELECT count(*) AS jobs FROM haul.outcome o
   WHERE o.error = 'internal' AND o.state <> 'completed' AND o.finished_at > clock_timestamp() - interval '1 day') c
 UNION ALL
@@ -205,31 +205,31 @@ SELECT 'open_transaction', (SELECT concat('process ' || (h.value ->> 'pid'), ' o
     WHERE h.value IS NOT NULL),
   extract(epoch FROM clock_timestamp() - (h.value ->> 'since')::timestamptz)::double precision, 'seconds',
   coalesce((h.value ->> 'since')::timestamptz < clock_timestamp() - interval '30 seconds', false),
-  'since the oldest open transaction holds rows of Haul; jobs that need these rows wait until it ends'
+  'age of the oldest open transaction that holds rows of Haul; jobs that need these rows wait until it ends'
 FROM (SELECT) one LEFT JOIN (
   SELECT e.value FROM haul.pulse p CROSS JOIN LATERAL jsonb_each(p.holders) e
   ORDER BY (e.value ->> 'since')::timestamptz LIMIT 1) h ON true
 UNION ALL
 SELECT 'clock_step', NULL, extract(epoch FROM p.step)::double precision, 'seconds',
   coalesce(p.stepped_at > clock_timestamp() - interval '1 day', false),
-  'by how much the clock of the database was set back when that was last noticed; waits and leases were brought back'
+  'how far the database''s clock was set back the last time; Haul corrected its waits and leases'
 FROM (SELECT) one LEFT JOIN haul.pulse p ON true
 UNION ALL
-SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'how many of the server''s connections are in use'
+SELECT 'connections', NULL, c.used, 'of 1', c.used > 0.9, 'share of the server''s connections that are in use'
 FROM (SELECT sum(d.numbackends)::double precision / current_setting('max_connections')::integer AS used
   FROM pg_stat_database d) c
 UNION ALL
 SELECT 'frozen_age', NULL, age(d.datfrozenxid), 'transactions', age(d.datfrozenxid) > 1000000000,
-  'since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database refuses to write'
+  'transactions since the oldest row that VACUUM has not frozen; at 2,000,000,000 the database stops all writes'
 FROM pg_database d WHERE d.datname = current_database();
 COMMENT ON VIEW haul.vitals IS
-  'Measurements of what a pool lives on. Apart from health, since each may be large for good reasons: a number of 0 '
-  'is right there and not here. Filter by alarming.';
+  'Measurements of the database that the pool depends on. Unlike health, they may be large for good reasons. Filter '
+  'by alarming.';
 COMMENT ON COLUMN haul.vitals.vital IS
   'dead_rows, oldest_snapshot, standby_snapshot, notify_queue, partition_room, stranded_lanes, last_round, '
   'changes_to_add, set_aside, open_transaction, clock_step, connections or frozen_age.';
-COMMENT ON COLUMN haul.vitals.subject IS 'Which table or queue, or who; NULL where there is but one.';
-COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL where there is none yet.';
-COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or of 1 for a share.';
-COMMENT ON COLUMN haul.vitals.alarming IS 'Whether somebody should look into it now.';
-COMMENT ON COLUMN haul.vitals.meaning IS 'What it is.';
+COMMENT ON COLUMN haul.vitals.subject IS 'The table, queue or session that is measured; NULL = there is only one.';
+COMMENT ON COLUMN haul.vitals.value IS 'The measurement; NULL = no value yet.';
+COMMENT ON COLUMN haul.vitals.unit IS 'rows, seconds, jobs, lanes, transactions, or "of 1" for a share.';
+COMMENT ON COLUMN haul.vitals.alarming IS 'Whether it needs an operator''s attention now.';
+COMMENT ON COLUMN haul.vitals.meaning IS 'What the measurement means.';

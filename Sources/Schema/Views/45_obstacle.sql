@@ -1,4 +1,4 @@
--- Of a large pool the view of jobs would be read for this.
+-- On a large pool, the view jobs would read too many rows for this.
 CREATE OR REPLACE FUNCTION haul.live_jobs(p_queue text, p_host text)
 RETURNS TABLE (state haul.job_state, jobs bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -24,9 +24,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(text, text) IS
-  'How many jobs that have not ended are in each state, of one queue or host; NULL = any. Reads no job that has ended.';
+  'Number of unfinished jobs in each state, of one queue or host; NULL = any. Reads no jobs that have ended.';
 
--- LANGUAGE plpgsql and not sql: each of its calls is planned for the batches and jobs that it names.
+-- plpgsql instead of sql, so that each call is planned for the batches and jobs that it names.
 CREATE OR REPLACE FUNCTION haul.causes(p_batches text[], p_jobs bigint[], p_ready jsonb DEFAULT NULL) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET plan_cache_mode = force_custom_plan AS $$
@@ -49,7 +49,7 @@ BEGIN
     parts AS MATERIALIZED (
       SELECT j.queue, j.host, j.state, CASE WHEN j.state = 'paused' THEN coalesce(j.batch, '') END AS batch,
         CASE WHEN j.state = 'scheduled' THEN j.last_error END AS error, count(*) AS jobs, min(j.job) AS job,
-        -- The first try that comes, and whose it is.
+        -- The earliest scheduled start, and its job.
         min(ARRAY[extract(epoch FROM j.run_at), j.job]) FILTER (WHERE j.state = 'scheduled') AS next
       FROM awaited j WHERE j.state IN ('queued', 'interrupted', 'scheduled', 'paused')
       GROUP BY 1, 2, 3, 4, 5
@@ -62,11 +62,11 @@ BEGIN
         coalesce(sum(p.jobs) FILTER (WHERE p.state <> 'scheduled'), 0) AS due, min(p.job) AS job,
         bool_or(p.state = 'interrupted') AS interrupted, bool_or(p.state = 'queued') AS is_free
       FROM parts p WHERE p.state <> 'paused' GROUP BY 1, 2),
-    -- Without the columns that count what waits.
+    -- Without the columns that count waiting jobs.
     queues AS (
       SELECT q.queue, q.store, q.paused, q.running, q.max_running FROM haul.queues q
       WHERE q.queue IN (SELECT w.queue FROM waiting w)),
-    -- Not the view, which looks at the lanes of each.
+    -- The view hosts would check the lanes of each host.
     hosts AS MATERIALIZED (
       SELECT n.name AS host, h.in_flight AS running, haul.places(h.cap, h.failures) AS places, h.block_reason,
         CASE WHEN h.blocked_until > clock_timestamp() THEN h.blocked_until END AS blocked_until,
@@ -79,12 +79,12 @@ BEGIN
       SELECT w.worker, w.machine, w.pid, w.stores, w.queues, w.trouble, w.running, w.concurrency FROM haul.workers w
       WHERE w.state IN ('alive', 'silent')),
     serving AS MATERIALIZED (
-      -- Trouble with another store keeps nobody from this queue.
+      -- Trouble with another store does not affect this queue.
       SELECT q.queue, w.worker, w.machine, w.pid, w.running, w.concurrency,
         CASE WHEN starts_with(w.trouble, q.store || ': ') OR strpos(w.trouble, '; ' || q.store || ': ') > 0
           THEN w.trouble END AS trouble
       FROM queues q JOIN workers w ON q.store = ANY (w.stores) AND (w.queues IS NULL OR q.queue = ANY (w.queues))),
-    -- Each with the queue, the host or both whose jobs it keeps.
+    -- Each cause with the queue, the host or both that it affects.
     lasting (kind, name, seconds, reason, running, places, queue, host) AS MATERIALIZED (
       SELECT 'unserved', q.queue, NULL::float8, NULL, NULL::bigint, NULL::bigint, q.queue, NULL::text FROM queues q
       WHERE NOT EXISTS (SELECT FROM serving s WHERE s.queue = q.queue)
@@ -114,7 +114,7 @@ BEGIN
       UNION ALL SELECT 'away', a.queue, NULL, NULL, NULL, NULL, a.queue, a.host FROM able a
       WHERE a.interrupted AND NOT a.is_free AND EXISTS (
         SELECT FROM haul.vitals v WHERE v.vital = 'stranded_lanes' AND v.subject = a.queue AND v.value > 0)),
-    -- By queue and by host apart: with OR each cause would be compared with all that waits.
+    -- Join by queue and by host separately. With OR, each cause would be compared with all waiting jobs.
     concerned (kind, name, seconds, reason, running, places, queue, host, jobs, due) AS (
       SELECT k.*, w.jobs, w.due FROM lasting k JOIN waiting w ON w.queue = k.queue
       UNION ALL SELECT k.*, w.jobs, w.due FROM lasting k JOIN waiting w ON w.host = k.host
@@ -175,12 +175,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.causes(text[], bigint[], jsonb) IS
-  'What keeps jobs from being started: the jobs of these batches, these jobs and, where p_ready is not NULL, the ready '
-  'jobs of its "queue" and "host", which are only counted. Returns {"waiting", "due", "free", "more", "causes"}: how '
-  'many jobs wait, how many of them wait for no time, how many of those nothing keeps, and how many causes are left '
-  'out. At most 100 causes are listed: {"kind", "name", "jobs", "due", "seconds", "reason", "running", "places", '
-  '"attempt", "max_attempts", "max_wait", "start"}, first those that somebody must mend, then those that pass, each by '
-  'their jobs. A job may have several causes. Reads all of the jobs that are named.';
+  'Why jobs do not start. Covers the jobs of these batches, these jobs and, if p_ready is not NULL, the ready jobs of '
+  'its "queue" and "host", which are only counted. Returns {"waiting": jobs that wait, "due": of these, jobs without '
+  'a later start time, "free": of these, jobs without any cause, "more": causes left out, "causes"}. Lists at most '
+  '100 causes: {"kind", "name", "jobs", "due", "seconds", "reason", "running", "places", "attempt", "max_attempts", '
+  '"max_wait", "start"}. Causes that need an operator come first, then those that pass; within each group, causes '
+  'with more jobs come first. A job may have several causes. Reads all named jobs.';
 
 CREATE OR REPLACE FUNCTION haul.obstacle(p_batches text[], p_jobs bigint[]) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -200,6 +200,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.obstacle(text[], bigint[]) IS
-  'What keeps the waiting jobs of these batches, and these jobs, from being started: one of the causes that causes() '
-  'lists. First what somebody must mend, then, where it keeps all of them, what mends itself. NULL where something may '
-  'start at any moment. Reads all of the jobs.';
+  'The main reason why the waiting jobs of these batches, and these jobs, do not start: one of the causes of '
+  'causes(). Prefers causes that need an operator. Returns a cause that passes only if it affects all the jobs. NULL '
+  '= a job may start at any moment. Reads all the jobs.';

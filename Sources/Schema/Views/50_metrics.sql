@@ -1,4 +1,4 @@
--- Numbers of the whole pool, for metrics and the status page: one row, or one a class.
+-- Numbers of the whole pool for metrics and the status page: one row, or one per class.
 
 CREATE OR REPLACE VIEW haul.totals AS
 SELECT t.jobs, t.completed, t.failed, t.cancelled, t.jobs - t.completed - t.failed - t.cancelled AS unfinished,
@@ -15,18 +15,18 @@ CROSS JOIN (
   SELECT (SELECT count(*) FROM haul.lease) AS running,
     (SELECT haul.whole(coalesce(sum(v.rate), 0)) FROM haul.received v) AS rate) r;
 COMMENT ON VIEW haul.totals IS
-  'All jobs of the pool, in numbers that are kept up and not counted: one row, cheap however many there are.';
-COMMENT ON COLUMN haul.totals.jobs IS 'How many jobs.';
-COMMENT ON COLUMN haul.totals.completed IS 'How many have completed.';
-COMMENT ON COLUMN haul.totals.failed IS 'How many have failed.';
-COMMENT ON COLUMN haul.totals.cancelled IS 'How many were cancelled.';
-COMMENT ON COLUMN haul.totals.unfinished IS 'How many have not ended.';
-COMMENT ON COLUMN haul.totals.completed_bytes IS 'Lengths of the files of completed jobs.';
-COMMENT ON COLUMN haul.totals.running IS 'How many are under lease now.';
+  'Totals of all jobs of the pool. The numbers are maintained, not counted: one row, fast for any number of jobs.';
+COMMENT ON COLUMN haul.totals.jobs IS 'Number of jobs.';
+COMMENT ON COLUMN haul.totals.completed IS 'Number of completed jobs.';
+COMMENT ON COLUMN haul.totals.failed IS 'Number of failed jobs.';
+COMMENT ON COLUMN haul.totals.cancelled IS 'Number of cancelled jobs.';
+COMMENT ON COLUMN haul.totals.unfinished IS 'Number of jobs that have not ended.';
+COMMENT ON COLUMN haul.totals.completed_bytes IS 'Total size of the files of completed jobs.';
+COMMENT ON COLUMN haul.totals.running IS 'Number of jobs under lease now.';
 COMMENT ON COLUMN haul.totals.rate IS
-  'Bytes a second over all transfers, lately, with files that have ended meanwhile.';
+  'Current rate of all transfers in bytes per second. Includes files that have just ended.';
 COMMENT ON COLUMN haul.totals.leader_round_at IS
-  'When the leader, whoever that is, last took back the work of dead workers; NULL = never since the server started.';
+  'When the leader last looked for dead workers; NULL = never since the server started.';
 
 CREATE OR REPLACE VIEW haul.attempt_results AS
 SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) AS fetched,
@@ -34,13 +34,13 @@ SELECT a.result, count(*) AS attempts, haul.whole(coalesce(sum(a.fetched), 0)) A
     EXISTS (SELECT FROM haul.lease l WHERE l.job = a.job AND l.token > a.token)
     OR EXISTS (SELECT FROM haul.attempt n WHERE n.job = a.job AND n.token > a.token))) AS taken_over
 FROM haul.attempt a GROUP BY a.result;
-COMMENT ON VIEW haul.attempt_results IS 'Attempts that have ended, by how. Reads all of them.';
+COMMENT ON VIEW haul.attempt_results IS 'Attempts that have ended, by result. Reads all attempts.';
 COMMENT ON COLUMN haul.attempt_results.result IS
   'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
-COMMENT ON COLUMN haul.attempt_results.attempts IS 'How many.';
-COMMENT ON COLUMN haul.attempt_results.fetched IS 'Bytes they received over the network.';
+COMMENT ON COLUMN haul.attempt_results.attempts IS 'Number of attempts.';
+COMMENT ON COLUMN haul.attempt_results.fetched IS 'Bytes that they received over the network.';
 COMMENT ON COLUMN haul.attempt_results.taken_over IS
-  'Of those released or rescued, how many another attempt went on with.';
+  'Number of released or rescued attempts that another attempt continued.';
 
 CREATE OR REPLACE VIEW haul.failure_classes AS
 SELECT f.error, f.jobs, f.last_job, h.name AS last_host, o.message AS last_message, o.finished_at AS last_at
@@ -50,12 +50,12 @@ JOIN haul.outcome o ON o.job = f.last_job
 JOIN haul.job j ON j.id = f.last_job
 JOIN haul.host h ON h.id = j.host;
 COMMENT ON VIEW haul.failure_classes IS
-  'Failed jobs by error class, with the last submitted of each. Reads all failed jobs.';
+  'Failed jobs by error class, with the latest submitted job of each. Reads all failed jobs.';
 COMMENT ON COLUMN haul.failure_classes.error IS 'Error class.';
-COMMENT ON COLUMN haul.failure_classes.jobs IS 'How many jobs are failed with it now.';
-COMMENT ON COLUMN haul.failure_classes.last_job IS 'Id of the one submitted last.';
-COMMENT ON COLUMN haul.failure_classes.last_host IS 'The origin of its URL.';
-COMMENT ON COLUMN haul.failure_classes.last_message IS 'What went wrong with it, in a sentence.';
+COMMENT ON COLUMN haul.failure_classes.jobs IS 'Number of jobs that are failed with this class now.';
+COMMENT ON COLUMN haul.failure_classes.last_job IS 'Id of the latest submitted of these jobs.';
+COMMENT ON COLUMN haul.failure_classes.last_host IS 'Host of its URL.';
+COMMENT ON COLUMN haul.failure_classes.last_message IS 'Its error as a sentence.';
 COMMENT ON COLUMN haul.failure_classes.last_at IS 'When it failed.';
 
 GRANT SELECT ON haul.totals, haul.attempt_results, haul.failure_classes TO haul_monitor, haul_submitter, haul_worker;

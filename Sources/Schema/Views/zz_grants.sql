@@ -1,5 +1,5 @@
--- Who may call and see what: functions and views, no tables. Only staging takes inserts, from a session that knows a
--- submission's key. Grants of an earlier version are revoked first.
+-- Rights on functions and views. No role gets rights on tables, except INSERT into staging for sessions that know a
+-- submission's key. Grants of earlier versions are revoked first.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA haul FROM PUBLIC, haul_worker, haul_submitter, haul_monitor;
 REVOKE ALL ON TYPE haul.job_state, haul.attempt_result FROM PUBLIC;
 GRANT USAGE ON TYPE haul.job_state, haul.attempt_result TO haul_worker, haul_submitter, haul_monitor;
