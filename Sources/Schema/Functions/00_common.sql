@@ -1,31 +1,31 @@
--- What the other functions share. The names of the files give the order in which they are applied.
+-- Shared by the other functions. Files are applied in the order of their names.
 --
 -- SQLSTATEs of Haul's own:
---   HA001 unknown worker or secret      HA005 wrong isolation level
---   HA002 version not served            HA006 a call older than the last
---   HA003 no such name                  HA007 somebody else has it now
---   HA004 refused input                 HA008 a path that is taken
+-- HA001 unknown worker or secret      HA005 wrong isolation level
+-- HA002 version not served            HA006 a call older than the last
+-- HA003 no such name                  HA007 another session or worker has it now
+-- HA004 refused input                 HA008 a path that is taken
 --
 -- Lock order, everywhere:
---   pool → submission → host_name (in name order) → batch → worker_call → worker
---   → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
---   → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
--- Rows that the session itself has just made do not count: end_leases() locks jobs after that.
+-- pool → submission → host_name (in name order) → batch → worker_call → worker
+-- → lease (job order) → outcome, held (job order) → dedupe (key order) → job → scheduled (job order)
+-- → ready (job order) → host (id order) → lane_key → lane (key order, in one pass)
+-- Rows that the session itself has just inserted do not count: end_leases() locks jobs after that.
 --
--- 1. A session that has locked a lane waits for no row of `ready`: claims and promotions take these with SKIP LOCKED.
---    They move a row to another lane only under the locks of both lanes. A session that inserts rows of `ready` arms
---    their lanes as its last step.
--- 2. A claim never waits: it takes lanes, hosts and the gates of limited queues with SKIP LOCKED too.
+-- 1. A session that has locked a lane waits for no row of `ready`: claims and promotions lock these with SKIP LOCKED.
+-- They move a row to another lane only under the locks of both lanes. A session that inserts rows of `ready` arms their
+-- lanes as its last step.
+-- 2. A claim never waits: it also locks lanes, hosts and the gates of limited queues with SKIP LOCKED.
 -- 3. A session that needs a queue to stay locks it FOR KEY SHARE. A session that deletes a queue waits for nothing
---    after that.
+-- after that.
 -- 4. Lock in one statement and read in the next. Within one statement, a locked row is seen at its newest version and
---    all else as it was before.
+-- everything else as it was before.
 
 COMMENT ON SCHEMA haul IS
   'Haul: a pool of download workers. Read its views and call its functions. Only the owner, haul_admin, reads or '
   'writes tables.';
 
--- A crash could otherwise hand out a token twice.
+-- Without this, a crash could hand out a token twice.
 CREATE OR REPLACE FUNCTION haul.require_read_committed() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -42,9 +42,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_read_committed() IS
-  'Raises HA005 unless the transaction is READ COMMITTED. Turns synchronous_commit on for the transaction where it is '
-  'off: what a function returns is durable, whatever role, database or session have set. Where nothing limits how long '
-  'the transaction may stand idle, it may for 5 minutes: others wait for what it holds.';
+  'Raises HA005 unless the transaction is READ COMMITTED. Turns synchronous_commit on for the transaction, so what a '
+  'function returns is durable whatever the settings of role, database or session. If the transaction has no idle '
+  'timeout, sets one of 5 minutes, because other sessions wait for its locks.';
 
 CREATE OR REPLACE FUNCTION haul.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -55,28 +55,29 @@ COMMENT ON FUNCTION haul.schema_version() IS 'The number of this database''s new
 CREATE OR REPLACE FUNCTION haul.oldest_served_version() RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 12;
 COMMENT ON FUNCTION haul.oldest_served_version() IS
-  'The oldest schema version that a program may know and still be served. Programs ask when the database is newer.';
+  'The oldest schema version whose programs this database still serves. Programs ask if the database is newer than '
+  'they are.';
 
 CREATE OR REPLACE FUNCTION haul.lease_expiry() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '15 seconds' $$;
-COMMENT ON FUNCTION haul.lease_expiry() IS 'How long a lease holds after its worker''s last heartbeat.';
+COMMENT ON FUNCTION haul.lease_expiry() IS 'Lifetime of a lease after its worker''s last heartbeat.';
 CREATE OR REPLACE FUNCTION haul.session_grace() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '3 seconds';
 COMMENT ON FUNCTION haul.session_grace() IS
-  'How long a worker whose session has gone may be silent before its jobs are rescued; one that is silent for longer '
-  'is shown so.';
+  'How long a worker without a session may be silent before its jobs are rescued. A worker that is silent for longer '
+  'is shown as silent.';
 
 CREATE OR REPLACE FUNCTION haul.hold_time() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '5 minutes' $$;
 COMMENT ON FUNCTION haul.hold_time() IS
-  'How long an interrupted job waits for a worker with its part file before any may start it from zero.';
+  'How long an interrupted job waits for a worker with its part file. After that any worker may start it from zero.';
 
 CREATE OR REPLACE FUNCTION haul.trouble_memory() RETURNS interval
 LANGUAGE sql IMMUTABLE AS $$ SELECT interval '10 minutes' $$;
 COMMENT ON FUNCTION haul.trouble_memory() IS
-  'How long after the end of a host''s last block its trouble still counts as going on.';
+  'How long a host''s trouble counts as continuing after its last block has ended.';
 
--- STABLE, as convert_to() is: only then the planner writes it out in the statement that calls it.
+-- STABLE like convert_to(). Only then does the planner inline it.
 CREATE OR REPLACE FUNCTION haul.path_digest(p_path text) RETURNS uuid
 LANGUAGE sql STABLE STRICT AS $$
   SELECT encode(substring(sha256(convert_to(p_path, 'UTF8')) FROM 1 FOR 16), 'hex')::uuid
@@ -87,34 +88,35 @@ COMMENT ON FUNCTION haul.path_digest(text) IS
 CREATE OR REPLACE FUNCTION haul.largest_file() RETURNS bigint
 LANGUAGE sql IMMUTABLE RETURN 1152921504606846976;
 COMMENT ON FUNCTION haul.largest_file() IS
-  'The most bytes that a file may have: 2^60. Larger numbers of programs are read as this one.';
+  'Maximum size of a file in bytes: 2^60. Larger numbers from programs are reduced to it.';
 
--- Without STRICT: only then the planner writes these two out in the statement that calls them.
+-- Not STRICT, because only then does the planner inline these two.
 CREATE OR REPLACE FUNCTION haul.bytes_of(p_bytes bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_bytes < 0 THEN 0 WHEN p_bytes > haul.largest_file() THEN haul.largest_file() ELSE p_bytes END;
 COMMENT ON FUNCTION haul.bytes_of(bigint) IS
-  'A number of bytes as a program has told it, from 0 to largest_file(); NULL for NULL.';
+  'A number of bytes that a program reported, limited to 0 … largest_file(); NULL for NULL.';
 
 CREATE OR REPLACE FUNCTION haul.whole(p_sum numeric) RETURNS bigint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_sum > 9223372036854775807 THEN 9223372036854775807
   WHEN p_sum < -9223372036854775807 THEN -9223372036854775807 ELSE p_sum::bigint END;
 COMMENT ON FUNCTION haul.whole(numeric) IS
-  'A sum as a bigint. A sum that a bigint cannot hold is read as the nearest that it can: it never raises.';
+  'A sum as a bigint. A sum that does not fit becomes the nearest bigint. Never raises.';
 
 CREATE OR REPLACE FUNCTION haul.range_bytes(p_ranges int8multirange) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT
 RETURN (SELECT coalesce(haul.whole(sum(upper(r)::numeric - lower(r))), 0) FROM unnest(p_ranges) r);
-COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS 'How many bytes a multirange has, apart from endless ranges.';
+COMMENT ON FUNCTION haul.range_bytes(int8multirange) IS
+  'Number of bytes in a multirange. Unbounded ranges do not count.';
 
--- host.failures: 0 = it has answered; above 0 = failures in a row; -1 = it has not answered yet; -2 = it has answered
--- nothing since a transfer waited for its first byte in vain.
+-- host.failures: 0 = it has answered; above 0 = consecutive failures; -1 = it has not answered yet; -2 = it has not
+-- answered since a transfer waited for its first byte in vain.
 CREATE OR REPLACE FUNCTION haul.places(p_cap integer, p_failures integer) RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT CASE WHEN p_failures <> 0 THEN 1 ELSE p_cap END $$;
 COMMENT ON FUNCTION haul.places(integer, integer) IS
-  'How many transfers a host may see now, by its cap and its failures in a row. A host with failures gets one '
-  'transfer, to try, and so does one that has not answered yet (below 0).';
+  'Maximum number of transfers to a host now, by its limit (cap) and its consecutive failures. A host with failures, '
+  'or one that has not answered yet (below 0), gets one transfer as a trial.';
 
 CREATE OR REPLACE FUNCTION haul.starts(p_interval interval, p_burst integer, p_next_start timestamptz,
   p_now timestamptz)
@@ -124,7 +126,7 @@ LANGUAGE sql IMMUTABLE AS $$
     extract(epoch FROM greatest(p_next_start - p_now, interval '0')) / extract(epoch FROM p_interval))::integer END
 $$;
 COMMENT ON FUNCTION haul.starts(interval, integer, timestamptz, timestamptz) IS
-  'How many starts the interval of a host allows at p_now; below 1 = none yet, NULL = any number.';
+  'Number of starts that a host''s interval allows at p_now; below 1 = none yet, NULL = no limit.';
 
 CREATE OR REPLACE FUNCTION haul.next_start(p_interval interval, p_burst integer, p_next_start timestamptz)
 RETURNS timestamptz
@@ -132,28 +134,28 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_interval > '0' THEN p_next_start - p_interval * (p_burst - 1) END
 $$;
 COMMENT ON FUNCTION haul.next_start(interval, integer, timestamptz) IS
-  'When the interval of a host allows its next start; NULL = at any time.';
+  'When a host''s interval allows its next start; NULL = at any time.';
 
 CREATE OR REPLACE FUNCTION haul.successes_to_grow() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 20 $$;
 COMMENT ON FUNCTION haul.successes_to_grow() IS
-  'How many completed jobs, without a block in between, give a host below its policy''s cap one transfer more.';
+  'How many completed jobs without a block raise a lowered host limit by one.';
 
 CREATE OR REPLACE FUNCTION haul.url_directory(p_url text) RETURNS uuid
 LANGUAGE sql IMMUTABLE
 RETURN md5(regexp_replace(regexp_replace(p_url, '[?#].*', ''), '[^/]*$', ''))::uuid;
 COMMENT ON FUNCTION haul.url_directory(text) IS
-  'A digest of the URL without query and last path segment: the same for files of one directory.';
+  'Digest of the URL without its query and last path segment. Files of one directory have the same digest.';
 
 CREATE OR REPLACE FUNCTION haul.same_but_query(p_url text, p_other text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN split_part(p_url, '?', 1) = split_part(p_other, '?', 1);
 COMMENT ON FUNCTION haul.same_but_query(text, text) IS
-  'Whether two URLs differ in their query alone, as an expired signed URL and a new one do.';
+  'Whether two URLs differ only in their query, like an expired and a renewed signed URL.';
 
--- As long as any transaction keeps an old snapshot, the versions that a busy row has had stay, and `id = …` meets
--- them all, the oldest first. From the end of the same range the newest comes first, and LIMIT stops there. Written
--- out in the statement that calls it, so it may not SET anything.
+-- While any transaction keeps an old snapshot, old versions of a busy row stay, and `id = …` reads them all, oldest
+-- first. A scan of the same range from the other end finds the newest version first, and LIMIT stops there. The planner
+-- inlines this function, so it may not SET anything.
 CREATE OR REPLACE FUNCTION haul.host_now(p_host integer) RETURNS TABLE (
   place tid, name text, in_flight integer, cap integer, policy_cap integer, successes integer, failures integer,
   min_interval interval, burst integer, next_start timestamptz, blocked_until timestamptz, trouble_since timestamptz,
@@ -165,8 +167,8 @@ LANGUAGE sql STABLE AS $$
   FROM haul.host h WHERE h.id >= p_host AND h.id <= p_host ORDER BY h.id DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.host_now(integer) IS
-  'The newest version of a host and where its row is, whatever old snapshots keep. No row where there is no such '
-  'host. Locks nothing.';
+  'Newest version of a host and the place of its row, even if old snapshots keep earlier versions. No row if the host '
+  'does not exist. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lane_now(p_host integer, p_queue integer, p_instance integer) RETURNS TABLE (
   place tid, priority smallint, head bigint, next_at timestamptz)
@@ -176,8 +178,8 @@ LANGUAGE sql STABLE AS $$
   ORDER BY l.instance DESC LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.lane_now(integer, integer, integer) IS
-  'The newest version of a lane and where its row is, as host_now() finds a host. No row where there is no such lane. '
-  'Locks nothing.';
+  'Newest version of a lane and the place of its row, found like host_now(). No row if the lane does not exist. Locks '
+  'nothing.';
 
 CREATE OR REPLACE FUNCTION haul.policy_of(p_host text) RETURNS TABLE (cap integer, min_interval interval, burst integer)
 LANGUAGE sql STABLE AS $$
@@ -189,10 +191,9 @@ LANGUAGE sql STABLE AS $$
     ORDER BY p.pattern = p_host DESC, length(p.pattern) DESC LIMIT 1) p ON true
 $$;
 COMMENT ON FUNCTION haul.policy_of(text) IS
-  'What holds for a host of this name: its own policy, else that of the longest *.suffix, else that of *, else the '
-  'default. One row.';
+  'Policy of a host: that of its exact name, or of the longest matching *.suffix, or of *, or the default. One row.';
 
--- Two sessions that make the same hosts meet them in the same order.
+-- Two sessions that create the same hosts lock them in the same order.
 CREATE OR REPLACE FUNCTION haul.ensure_hosts(p_names text[], p_used boolean DEFAULT true) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   WITH missing AS (
@@ -204,14 +205,14 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
   INSERT INTO haul.host (id, name, cap, policy_cap, min_interval, burst, failures)
   SELECT m.id, m.name, p.cap, p.cap, p.min_interval, p.burst, -1
   FROM missing m CROSS JOIN LATERAL haul.policy_of(m.name) p;
-  -- Few are not, and those alone are looked at.
+  -- Only the few hosts that are not marked yet are locked.
   UPDATE haul.host_name n SET used = true
   FROM (SELECT k.id FROM haul.host_name k WHERE NOT k.used AND p_used AND k.name = ANY (p_names) ORDER BY k.name
     FOR UPDATE) k
   WHERE n.id = k.id
 $$;
 COMMENT ON FUNCTION haul.ensure_hosts(text[], boolean) IS
-  'Makes missing hosts, with their policies, in name order. p_used: jobs name all of these hosts.';
+  'Creates missing hosts with their policies, in name order. p_used: jobs use all of these hosts.';
 
 CREATE OR REPLACE FUNCTION haul.arm(
   p_hosts integer[], p_queues integer[], p_instances integer[], p_priorities smallint[], p_heads bigint[])
@@ -219,7 +220,7 @@ RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  -- One element a lane, what comes first in it.
+  -- One element per lane, with its first job.
   SELECT array_agg(t.host), array_agg(t.queue), array_agg(t.instance), array_agg(t.priority), array_agg(t.head)
   INTO p_hosts, p_queues, p_instances, p_priorities, p_heads
   FROM (
@@ -234,15 +235,15 @@ BEGIN
   ORDER BY u.host, u.queue, u.instance
   ON CONFLICT DO NOTHING;
 
-  -- A key that is not ours has been committed by now, with its lane.
+  -- A key that another session created is committed by now, with its lane.
   INSERT INTO haul.lane (host, queue, instance, priority, head, next_at)
   SELECT u.host, u.queue, u.instance, u.priority, u.head, clock_timestamp()
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
   WHERE NOT EXISTS (SELECT FROM haul.lane_now(u.host, u.queue, u.instance));
 
-  -- A claim that is looking at a lane now has not seen these jobs: what it leaves behind is read after it has ended.
-  -- One that has changed since this statement began is locked like the others; whether it is returned depends on
-  -- PostgreSQL's version.
+  -- A claim that is looking at a lane now has not seen these jobs, so the lane is read after that claim has ended. A
+  -- lane that has changed since this statement began is locked too; whether it is returned depends on PostgreSQL's
+  -- version.
   PERFORM FROM unnest(p_hosts, p_queues, p_instances) AS u(host, queue, instance)
   CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n JOIN haul.lane l ON l.ctid = n.place
   ORDER BY u.host, u.queue, u.instance FOR UPDATE OF l;
@@ -251,20 +252,20 @@ BEGIN
     priority = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.priority ELSE n.priority
       END,
     head = CASE WHEN n.head IS NULL OR (u.priority, u.head) < (n.priority, n.head) THEN u.head ELSE n.head END,
-    -- A change of priority moves the row in the index: never to a time that claims have already passed.
+    -- A priority change moves the row in the index, but never to a time that claims have already passed.
     next_at = CASE WHEN n.head IS NULL OR u.priority < n.priority
       THEN greatest(n.next_at, clock_timestamp()) ELSE coalesce(n.next_at, clock_timestamp()) END
   FROM unnest(p_hosts, p_queues, p_instances, p_priorities, p_heads) AS u(host, queue, instance, priority, head)
   CROSS JOIN LATERAL haul.lane_now(u.host, u.queue, u.instance) n
-  -- One in which something better waits already stays as it is.
+  -- A lane with an earlier waiting job stays unchanged.
   WHERE l.ctid = n.place AND (n.head IS NULL OR n.next_at IS NULL OR (u.priority, u.head) < (n.priority, n.head));
 END
 $$;
 COMMENT ON FUNCTION haul.arm(integer[], integer[], integer[], smallint[], bigint[]) IS
-  'Lets claims find the lanes of rows that were just put into ready, and parked lanes whose host is free again. Makes '
-  'missing lanes and lowers the first (priority, job) of each lane. Locks lane keys, then lanes, each in key order in '
-  'one pass. Call it once in a transaction, last of all that waits for locks; only haul get, whose queue is its own, '
-  'calls it more often.';
+  'Lets claims find the lanes of rows that were just inserted into ready, and parked lanes whose host has free places '
+  'again. Creates missing lanes and lowers the first (priority, job) of each lane. Locks lane keys, then lanes, each '
+  'in key order in one pass. Call it once per transaction, after everything else that waits for locks. Only haul get '
+  'calls it more often, because its queue is its own.';
 
 CREATE OR REPLACE FUNCTION haul.authenticate(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -278,4 +279,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.authenticate(bigint, text) IS
-  'Raises HA001 unless the worker is known and the secret is its own. Locks nothing.';
+  'Raises HA001 unless the worker exists and the secret is its own. Locks nothing.';

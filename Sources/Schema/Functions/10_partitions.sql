@@ -1,5 +1,5 @@
--- Tables are created apart and attached: that takes no lock that a claim waits for, while CREATE … PARTITION OF
--- would wait for every reader.
+-- Create tables separately and attach them: this takes no lock that a claim waits for. CREATE … PARTITION OF would wait
+-- for every reader.
 CREATE OR REPLACE FUNCTION haul.ensure_partitions(p_ids_ahead bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp
 SET lock_timeout = '5s' AS $$
@@ -21,10 +21,11 @@ BEGIN
   WHILE v_from <= v_last + p_ids_ahead LOOP
     v_name := format('job_%s', v_from / c_size);
     IF to_regclass('haul.' || v_name) IS NULL THEN
-      -- One at a time; a session that waited here finds the partition made. The row is for the owner alone, so that no
-      -- other login can hold it.
+      -- One session at a time. A session that waited here finds the partition created. Only the owner can lock this
+      -- row, so no other login can hold it.
       PERFORM FROM haul.pool FOR UPDATE;
-      -- Not to_regclass() again: it remembers that there was none, and a wait for a row makes it forget nothing.
+      -- Do not call to_regclass() again: it caches the negative result, and waiting for a row lock does not clear the
+      -- cache.
       IF NOT EXISTS (SELECT FROM pg_class c WHERE c.relname = v_name AND c.relnamespace = 'haul'::regnamespace) THEN
         FOREACH v_parent IN ARRAY ARRAY['job', 'outcome', 'attempt'] LOOP
           v_name := format('%s_%s', v_parent, v_from / c_size);
@@ -42,5 +43,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.ensure_partitions(bigint) IS
-  'Makes partitions of job, outcome and attempt for p_ids_ahead more jobs. Returns how many it made. Call it before '
-  'any other lock is taken. Raises HA004 for more than a hundred partitions.';
+  'Creates partitions of job, outcome and attempt for p_ids_ahead more jobs. Returns the number of new partitions. '
+  'Call it before you take any other lock. Raises HA004 for more than a hundred partitions.';

@@ -13,7 +13,7 @@ DECLARE
   v_store record;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- NULL is not served either.
+  -- NULL is refused too.
   IF (p_version BETWEEN haul.oldest_served_version() AND haul.schema_version()) IS NOT TRUE THEN
     RAISE EXCEPTION 'this program knows schema version %, the database serves % to %',
       coalesce(p_version::text, 'NULL'), haul.oldest_served_version(), haul.schema_version() USING ERRCODE = 'HA002';
@@ -49,9 +49,9 @@ END
 $$;
 COMMENT ON FUNCTION haul.register(integer, text, text, integer, integer, jsonb, text[]) IS
   'Registers a worker. p_stores: [{"store": name, "marker": uuid}], read from the directories that it mounts. '
-  'p_queues: the names of the queues that it claims from; NULL = all queues of its stores. Returns {"worker", '
-  '"secret", "pool", "stores": [{"store", "instance"}]}. The secret is returned only here and kept as a digest; every '
-  'later call carries it. Raises HA002 for a schema version that is not served, HA003 for an unknown marker or queue.';
+  'p_queues: names of the queues that it claims from; NULL = all queues of its stores. Returns {"worker", "secret", '
+  '"pool", "stores": [{"store", "instance"}]}. The secret is returned only here and stored as a digest. Every later '
+  'call must pass it. Raises HA002 for a schema version that is not served, HA003 for an unknown marker or queue.';
 
 CREATE OR REPLACE FUNCTION haul.tell_reach(p_worker bigint, p_secret text, p_schemes text[], p_networks inet[])
 RETURNS void
@@ -69,8 +69,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.tell_reach(bigint, text, text[], inet[]) IS
-  'Records what a worker may fetch: URLs of these schemes, and from these networks besides public addresses. NULL = '
-  'unknown. Commands show it to people; no claim depends on it.';
+  'Records what a worker can download: URLs with these schemes, and from these networks besides public addresses. '
+  'NULL = unknown. Commands display it; claims do not depend on it.';
 
 CREATE OR REPLACE FUNCTION haul.require_queues(p_queues text[], p_stores text[]) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -89,10 +89,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.require_queues(text[], text[]) IS
-  'Raises HA003 for a queue that does not exist or whose store is not in p_stores: a worker for it would never get a '
-  'job. Programs that do not name their queues to register() ask here before it.';
+  'Raises HA003 for a queue that does not exist or whose store is not in p_stores, because a worker for it would '
+  'never get a job. Programs that do not pass queue names to register() call this first.';
 
--- While the session lives it holds an advisory lock. When the lock is free, the process or its connection is gone.
+-- The session holds an advisory lock while it lives. If the lock is free, the process or its connection is gone.
 CREATE OR REPLACE FUNCTION haul.attach_session(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -101,7 +101,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
   v_key := haul.lock_session();
-  -- A machine that vanishes takes its session with it within about ten seconds, not hours. Without effect on a socket.
+  -- If the machine vanishes, its session ends within about ten seconds instead of hours. No effect on a Unix socket.
   PERFORM set_config('tcp_keepalives_idle', '4', false), set_config('tcp_keepalives_interval', '2', false),
     set_config('tcp_keepalives_count', '3', false);
   UPDATE haul.worker SET session_key = v_key WHERE id = p_worker;
@@ -111,7 +111,7 @@ COMMENT ON FUNCTION haul.attach_session(bigint, text) IS
   'Ties this session to the worker. When the session ends, the worker''s jobs are rescued after session_grace() '
   'without a heartbeat, instead of after lease_expiry().';
 
--- Any login may take advisory locks. A key that somebody could foresee could be taken before.
+-- Any login may take advisory locks. It could take a predictable key first.
 CREATE OR REPLACE FUNCTION haul.lock_session() RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -126,16 +126,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lock_session() IS
-  'Takes an advisory lock for as long as the session lives, under a random key that nobody else holds, and returns the '
-  'key. Never waits.';
+  'Takes an advisory lock under a random unused key until the session ends, and returns the key. Never waits.';
 
 CREATE OR REPLACE FUNCTION haul.session_lock(p_number bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (x'4861'::bigint << 48) | p_number $$;
 COMMENT ON FUNCTION haul.session_lock(bigint) IS
-  'The key of an advisory lock by its number: a worker''s session has one of its own, the leader 0.';
+  'Advisory lock key for a number: each worker''s session has its own number, the leader has 0.';
 
--- A leader that stands still, or is cut off without the server's knowing, may hold its lock for hours. Two rounds at
--- once do no harm: they wait for each other.
+-- A leader that hangs, or whose connection broke without the server's notice, may hold its lock for hours. Two rounds
+-- at once do no harm: they wait for each other.
 CREATE OR REPLACE FUNCTION haul.lead() RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT pg_try_advisory_lock(haul.session_lock(0))
@@ -144,9 +143,9 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
       AND NOT EXISTS (SELECT FROM haul.pulse p WHERE p.promoted_at >= clock_timestamp() - interval '5 seconds'), false)
 $$;
 COMMENT ON FUNCTION haul.lead() IS
-  'Whether this session must run maintenance now: it is the leader or becomes it, for as long as it lives, or the '
-  'leader has run none for 2 seconds, or none since the server''s crash, or leaves jobs waiting that have been due for '
-  '30 seconds and does not look for such jobs.';
+  'Whether this session must run maintenance now. It does if it is the leader or becomes the leader, which it stays '
+  'until it ends. It also does if the leader has run no maintenance for 2 seconds or since a crash of the server, or '
+  'ignores jobs that have been due for 30 seconds.';
 
 CREATE OR REPLACE FUNCTION haul.close_store(p_worker bigint, p_secret text, p_store text, p_reason text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -165,8 +164,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.close_store(bigint, text, text, text) IS
-  'Says why the worker cannot write to a store that it mounts. It gets no more jobs for this store until it calls '
-  'again with NULL.';
+  'Records why the worker cannot write to a store that it mounts. It gets no jobs for this store until it calls again '
+  'with NULL.';
 
 CREATE OR REPLACE FUNCTION haul.stop_worker(p_worker bigint, p_secret text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -178,7 +177,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.stop_worker(bigint, text) IS
-  'The last call of a worker that stops gracefully. Its remaining jobs may be rescued at once.';
+  'Last call of a worker that stops gracefully. Its remaining jobs may be rescued at once.';
 
 CREATE OR REPLACE FUNCTION haul.drain_worker(p_worker bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -194,5 +193,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.drain_worker(bigint) IS
-  'Asks a worker to drain; the worker is notified and also learns it by its next heartbeat. Returns false for a '
-  'worker that has stopped or died.';
+  'Asks a worker to drain. The worker is notified, and its next heartbeat reports it too. Returns false for a worker '
+  'that has stopped or died.';

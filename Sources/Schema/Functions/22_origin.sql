@@ -1,5 +1,5 @@
--- Where this database comes from. A standby that is promoted, a backup that is restored and a server that has crashed
--- may lack the last commits. What was handed out in these must not be handed out again.
+-- Detects where this database comes from. A promoted standby, a restored backup or a crashed server may lack the last
+-- commits. Tokens and ids from these commits must not be handed out again.
 
 CREATE OR REPLACE FUNCTION haul.heed_origin(p_waits boolean) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -22,18 +22,18 @@ BEGIN
   IF v_pool.single IS NULL THEN
     RETURN false;
   END IF;
-  -- A new statement: a session that was here before has committed.
+  -- A new statement sees what an earlier session committed here.
   v_has_crashed := NOT EXISTS (SELECT FROM haul.pulse);
   UPDATE haul.pool SET server_start = pg_postmaster_start_time(),
     system = (SELECT c.system_identifier FROM pg_control_system() c),
-    -- Changes with a promotion at once; pg_control_checkpoint() tells of it after the next checkpoint only.
+    -- This changes at once with a promotion. pg_control_checkpoint() shows a promotion only after the next checkpoint.
     timeline = ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
     database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
   SELECT v_pool.timeline IS NOT NULL AND (p.system, p.timeline) IS DISTINCT FROM (v_pool.system, v_pool.timeline),
     v_pool.timeline IS NOT NULL AND p.database <> v_pool.database
   INTO v_is_later, v_is_copy FROM haul.pool p;
   IF v_has_crashed THEN
-    -- If the clock was ahead before the crash, times of then lie in the future, and rescue() must see that.
+    -- If the clock was ahead before the crash, times from then lie in the future. rescue() must see that.
     INSERT INTO haul.pulse (server_start, round_at, grace_until)
     VALUES (pg_postmaster_start_time(), greatest(clock_timestamp(), (SELECT max(w.heartbeat_at) FROM haul.worker w),
       (SELECT max(h.last_start) FROM haul.host h)), clock_timestamp()
@@ -48,7 +48,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heed_origin(boolean) IS
-  'Notices, before tokens and job ids are drawn, that this database may lack commits: it is on another server, '
-  'timeline or database than before, or its server has crashed. Then tokens go on 2^32 above the last, and job ids, '
-  'unless it was only a crash, 2^24 above. Locks the row of pool when it finds such a change. Returns false, and then '
-  'the caller may draw none, where another session has locked that row and p_waits is false.';
+  'Detects, before tokens and job ids are drawn, that this database may lack commits: it is on another server, '
+  'timeline or database than before, or its server has crashed. If so, tokens continue 2^32 above the last one. Job '
+  'ids continue 2^24 above, except after a crash alone. Locks the row of pool when it finds such a change. Returns '
+  'false if another session holds that row and p_waits is false; then the caller must not draw tokens or ids.';

@@ -1,4 +1,4 @@
--- Must agree with the table of error classes in Sources/Reports/ErrorTable.swift and docs/errors.md.
+-- Must match the table of error classes in Sources/Reports/ErrorTable.swift and docs/errors.md.
 CREATE OR REPLACE FUNCTION haul.disposition(p_error text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE
@@ -11,40 +11,39 @@ RETURN CASE
   ELSE 'permanent'
 END;
 COMMENT ON FUNCTION haul.disposition(text) IS
-  'What an error class means for the job and its host. permanent: asking again changes nothing, so the job fails. '
-  'job: the job''s own trouble, so it is tried again, up to max_attempts. host: the host''s trouble, so the host that '
-  'answered is blocked and the attempt is not charged. worker: the trouble of the worker that tried, so any worker '
-  'tries again later, not charged. kept: asking again from here changes nothing, so the job fails, but keeps its '
-  'progress for a retry.';
+  'What an error class means for the job and its host. permanent: a retry cannot help, so the job fails. job: a '
+  'problem of the job, so it is retried up to max_attempts. host: a problem of the host, so the host that answered is '
+  'blocked and the attempt is not charged. worker: a problem of the worker, so any worker retries later and the '
+  'attempt is not charged. kept: a retry cannot help, so the job fails, but its progress is kept for ''haul retry''.';
 
 CREATE OR REPLACE FUNCTION haul.has_class(p_error text, p_class text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN p_error = p_class OR p_class = 'http_4xx' AND p_error IN ('http_403', 'http_404', 'http_410');
 COMMENT ON FUNCTION haul.has_class(text, text) IS
-  'Whether a selector''s error class means an error. http_4xx means http_403, http_404 and http_410 too.';
+  'Whether a selector''s error class includes an error. http_4xx includes http_403, http_404 and http_410.';
 
 CREATE OR REPLACE FUNCTION haul.is_silence(p_error text, p_status integer, p_host text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error IN ('timeout', 'silent') AND p_status IS NULL AND p_host IS NULL, false);
 COMMENT ON FUNCTION haul.is_silence(text, integer, text) IS
-  'Whether a transfer with this error has waited for the first byte of the job''s own host in vain. p_status: what the '
-  'host answered, p_host: another host that was asked last.';
+  'Whether a transfer with this error waited in vain for the first byte of the job''s own host. p_status: the host''s '
+  'answer. p_host: another host that was asked last.';
 
 CREATE OR REPLACE FUNCTION haul.error_of(p_error text, p_status integer, p_host text, p_failures integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN haul.is_silence(p_error, p_status, p_host) AND p_failures NOT IN (0, -1) THEN 'silent'
   ELSE p_error END;
 COMMENT ON FUNCTION haul.error_of(text, integer, text, integer) IS
-  'The error class of a failure: silent, which is the host''s trouble, where a host keeps silent a second time without '
-  'an answer in between. p_failures: as host.failures is.';
+  'Error class of a failure. If a host stays silent twice without an answer in between, the class is silent, a '
+  'problem of the host. p_failures: as host.failures.';
 
 CREATE OR REPLACE FUNCTION haul.keeps_progress(p_error text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(haul.has_class(p_error, 'http_4xx') OR p_error IN ('redirects', 'unverified_length')
   OR haul.disposition(p_error) <> 'permanent' AND p_error <> 'disk_full', false);
 COMMENT ON FUNCTION haul.keeps_progress(text) IS
-  'Whether what is durable of a job that has failed so stays, for a retry to go on with: unless the error is about the '
-  'bytes themselves or the disk is full. A refused request, as under a signed URL that has expired, is not.';
+  'Whether the durable bytes of a job with this error are kept for a retry. They are dropped if the error is about '
+  'the bytes themselves or the disk is full. They are kept after a refused request, such as an expired signed URL.';
 
 CREATE OR REPLACE FUNCTION haul.host_backoff(p_failures integer, p_dice double precision, p_longest interval)
 RETURNS interval
@@ -52,22 +51,22 @@ LANGUAGE sql IMMUTABLE
 RETURN least(p_longest,
   least(interval '5 minutes', interval '1 second' * 2 ^ least(p_failures, 10)) * (0.5 + p_dice / 2));
 COMMENT ON FUNCTION haul.host_backoff(integer, double precision, interval) IS
-  'How long to leave a host alone after this many failures in a row. The bound doubles from 1 second to 5 minutes; '
-  'p_dice in [0, 1) picks a time between half of the bound and all of it. Never longer than p_longest.';
+  'How long to block a host after this many consecutive failures. The bound doubles from 1 second to 5 minutes. '
+  'p_dice in [0, 1) picks a time between half the bound and the full bound. Never longer than p_longest.';
 
 CREATE OR REPLACE FUNCTION haul.worker_backoff(p_trouble interval, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN (0.5 + p_dice / 2) * greatest(interval '1 second', least(interval '5 minutes', coalesce(p_trouble, '0')));
 COMMENT ON FUNCTION haul.worker_backoff(interval, double precision) IS
-  'How long a job waits after a worker''s own trouble: about as long again as p_trouble has lasted, so that it is soon '
-  'tried elsewhere at first. Between half a second and 5 minutes.';
+  'How long a job waits after a problem of the worker: about as long as p_trouble has lasted, so that other workers '
+  'try soon at first. Between half a second and 5 minutes.';
 
 CREATE OR REPLACE FUNCTION haul.job_backoff(p_failures integer, p_dice double precision) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN p_dice * least(interval '10 minutes', interval '2 seconds' * 2 ^ least(p_failures, 10));
 COMMENT ON FUNCTION haul.job_backoff(integer, double precision) IS
-  'How long a job waits after this many charged failures: any time up to a bound that doubles from 2 seconds to '
-  '10 minutes. p_dice in [0, 1) picks it.';
+  'How long a job waits after this many charged failures. The bound doubles from 2 seconds to 10 minutes. p_dice in '
+  '[0, 1) picks a time from 0 to the bound.';
 
 CREATE OR REPLACE FUNCTION haul.decide(
   p_result text, p_command text, p_error text, p_failures integer, p_max_attempts integer,
@@ -78,11 +77,11 @@ CREATE OR REPLACE FUNCTION haul.decide(
   OUT state haul.job_state, OUT charged boolean, OUT delay interval, OUT error text, OUT host_delay interval)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
-  -- The host or the workers have used up a part of the longest wait already.
+  -- The host or the workers have already used up part of the maximum wait.
   v_longest interval := greatest(p_max_host_wait - coalesce(p_trouble, '0'), interval '1 second');
   v_waiting haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' WHEN p_resumable THEN 'interrupted'
     ELSE 'queued' END;
-  -- To be refused takes no time. To wait for a silent host takes seconds of a slot, so it is asked less often.
+  -- A refusal takes no time. A silent host takes seconds of a slot, so it is asked less often.
   v_cost integer := CASE WHEN p_error = 'silent' THEN 3 ELSE 0 END;
   v_later haul.job_state := CASE WHEN p_command = 'pause' THEN 'paused' ELSE 'scheduled' END;
 BEGIN
@@ -109,8 +108,8 @@ BEGIN
       ELSE
         state := v_later;
         host_delay := greatest(p_retry_after, haul.host_backoff(p_host_failures + v_cost, p_dice, v_longest));
-        -- A host that serves other jobs has no failures in a row. But a job that asks at a port where nobody listens
-        -- holds the others up at each try, so it is tried less and less often.
+        -- A host that serves other jobs has no consecutive failures. But a job whose port refuses connections delays
+        -- the others at each try, so it is tried less and less often.
         delay := greatest(p_retry_after, haul.host_backoff(greatest(p_host_failures, p_tries) + v_cost, p_dice,
           v_longest));
       END IF;
@@ -121,7 +120,7 @@ BEGIN
         state := v_later;
         delay := haul.worker_backoff(p_trouble, p_dice);
       END IF;
-    -- The host serves others meanwhile, and may serve this one when it is alone.
+    -- The host serves other transfers meanwhile, and may serve this one when it is alone.
     WHEN p_busy < 5 THEN
       state := v_later;
       delay := haul.job_backoff(p_busy + 1, p_dice);
@@ -138,13 +137,12 @@ END
 $$;
 COMMENT ON FUNCTION haul.decide(text, text, text, integer, integer, integer, integer, boolean, boolean, interval,
   integer, interval, interval, double precision, integer, integer, boolean) IS
-  'Decides what becomes of a job when its lease ends. Depends on its arguments alone. p_result is completed, failed, '
-  'released (by the worker) or rescued (from a dead worker); p_command is what the operator asked for meanwhile: '
-  'cancel, pause or NULL. p_failures and p_rescues count the charged ones before this attempt. p_progressed: this '
-  'attempt made durable progress. p_resumable: there is a checkpoint. p_trouble: for how long the host, or the '
-  'workers that tried, have been in trouble; NULL = they are not. p_max_host_wait: a job waits no longer than this '
-  'for a host or a worker, and fails if the host itself asks for more. p_tries: how often in a row this job has asked '
-  'its host in vain. p_busy: how often before it was refused while other transfers of the host went on, as it is now; '
-  'NULL = it is not. p_refused: no live worker is left to try it. p_dice is in [0, 1). Returns the job''s state and '
-  'error, whether the attempt is charged, after which delay the job is tried again, and for how long its host is left '
-  'alone (NULL = not).';
+  'Decides what happens to a job when its lease ends. Depends only on its arguments. p_result: completed, failed, '
+  'released (by the worker) or rescued (from a dead worker). p_command: what the operator requested meanwhile: '
+  'cancel, pause or NULL. p_failures and p_rescues: number of charged ones before this attempt. p_progressed: this '
+  'attempt made durable progress. p_resumable: there is a checkpoint. p_trouble: how long the host, or the workers '
+  'that tried, have had problems; NULL = none. p_max_host_wait: maximum time that a job waits for a host or a worker; '
+  'it fails if the host asks for more. p_tries: how many times in a row this job has asked its host in vain. p_busy: '
+  'how often it was refused before while other transfers of the host continued, as now; NULL = not now. p_refused: no '
+  'live worker is left to try it. p_dice: in [0, 1). Returns the job''s state and error, whether the attempt is '
+  'charged, the delay until the next try, and how long to block its host (NULL = not).';

@@ -1,5 +1,5 @@
--- Counts of a batch's jobs by outcome. Statements that make or end jobs add a row to `batch_change` by trigger, so that
--- no function can forget it. The leader adds these rows up.
+-- Counts a batch's jobs by outcome. Triggers add a row to `batch_change` for each statement that creates or ends jobs,
+-- so no function can forget it. The leader adds these rows up.
 
 -- count_outcomes() counts jobs that have ended or wait again.
 CREATE OR REPLACE FUNCTION haul.count_jobs() RETURNS trigger
@@ -9,8 +9,8 @@ BEGIN
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT coalesce(j.batch, 0), clock_timestamp(), count(*), 0, 0, 0, 0 FROM new_rows j GROUP BY 1 ORDER BY 1;
   ELSE
-    -- A new submission may move a job to another batch. Old rows and new ones are not joined: the plan is kept from one
-    -- statement to the next, and one made for a single row reads all rows for each of ten thousand.
+    -- A new submission may move a job to another batch. Do not join old and new rows: the plan is reused between
+    -- statements, and a plan for one row would read all rows for each of ten thousand.
     INSERT INTO haul.batch_change (batch, at, jobs, completed, failed, cancelled, bytes)
     SELECT m.batch, clock_timestamp(), sum(m.sign), 0, 0, 0, 0 FROM (
       SELECT coalesce(o.batch, 0) AS batch, -1 AS sign FROM old_rows o
@@ -21,8 +21,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_jobs() IS
-  'Trigger: adds to batch_change how many jobs a statement has made in each batch, or moved from one batch to '
-  'another; 0 = no batch.';
+  'Trigger: records in batch_change how many jobs a statement has created in each batch or moved to another batch; 0 '
+  '= no batch.';
 
 CREATE OR REPLACE FUNCTION haul.count_outcomes() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -46,11 +46,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.count_outcomes() IS
-  'Trigger: adds to batch_change how many jobs of each batch a statement has let end, and their bytes, less those '
-  'that it lets wait again; 0 = no batch.';
+  'Trigger: records in batch_change how many jobs of each batch a statement has ended, and their bytes, minus jobs '
+  'that wait again; 0 = no batch.';
 
--- The triggers, once: making one waits for all that is being written to its table, and then nothing writes before the
--- commit. So what was there before is counted here, and all else by them.
+-- Created once. Creating a trigger waits for all writers of its table, and no writer can start before the commit. So
+-- earlier jobs are counted here, and later ones by the triggers.
 DO $$
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = 'haul.job'::regclass AND t.tgname = 'count_inserted') THEN
@@ -89,7 +89,7 @@ BEGIN
     SELECT g.batch, date_trunc('minute', g.at) AS at, count(*) AS changes, sum(g.jobs) AS jobs,
       sum(g.completed) AS completed,
       sum(g.failed) AS failed, sum(g.cancelled) AS cancelled, sum(g.bytes) AS bytes,
-      -- What is taken back was an end all the same when it happened.
+      -- A job that was requeued still ended in its minute.
       sum(greatest(g.completed, 0)) AS completed_then, sum(greatest(g.failed, 0)) AS failed_then,
       sum(greatest(g.cancelled, 0)) AS cancelled_then, sum(greatest(g.bytes, 0)) AS bytes_then
     FROM gone g GROUP BY 1, 2)
@@ -122,10 +122,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.roll_up(integer) IS
-  'Maintenance: adds up to p_limit changes to the totals of their batches and minutes, and notifies whoever waits for '
-  'a batch that has ended. Returns how many changes. Two calls at once do no harm.';
+  'Maintenance: adds up to p_limit changes to the totals of their batches and minutes. Notifies sessions that wait '
+  'for a batch that has ended. Returns the number of changes. Two concurrent calls do no harm.';
 
--- Whoever is withdrawing a job at this moment may be waiting for a lane.
+-- A session that is withdrawing a job now may be waiting for a lane.
 CREATE OR REPLACE FUNCTION haul.take_ready(p_jobs bigint[]) RETURNS SETOF haul.ready
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -136,8 +136,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_ready(bigint[]) IS
-  'Takes jobs, whose lanes the caller has locked, out of ready and returns their rows. Leaves a job that somebody '
-  'else has locked.';
+  'Takes jobs out of ready and returns their rows. The caller has locked their lanes. Skips jobs that another session '
+  'has locked.';
 
 CREATE OR REPLACE FUNCTION haul.put_away(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -158,8 +158,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.put_away(bigint[]) IS
-  'For jobs that a claim meets although their batch is being cancelled or paused: ends or holds them. Leaves rows of '
-  'ready that somebody else has locked. Returns all such jobs of p_jobs, those left as well.';
+  'Ends or holds jobs that a claim meets although their batch is being cancelled or paused. Skips rows of ready that '
+  'another session has locked. Returns all such jobs of p_jobs, including skipped ones.';
 
 CREATE OR REPLACE FUNCTION haul.begin_sweep(p_batch integer, p_what text) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -167,10 +167,11 @@ BEGIN
   PERFORM FROM haul.batch b WHERE b.id = p_batch FOR UPDATE;
   UPDATE haul.batch SET sweep = p_what, sweeps = sweeps + 1, swept = 0, swept_at = clock_timestamp(),
     sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
-  -- A cancellation is not weakened; else two operators would begin anew in turns, and never end.
+  -- A pause does not replace a cancellation. Otherwise two operators would restart each other's commands and never
+  -- finish.
   WHERE id = p_batch AND (sweep IS NULL OR sweep = 'pause' AND p_what = 'cancel');
   IF NOT FOUND THEN
-    -- The same word again means also what was submitted since: the sweep goes on to there.
+    -- A repeated command also covers jobs submitted since: the sweep continues up to them.
     UPDATE haul.batch SET sweep_below = (SELECT max(j.id) FROM haul.job j WHERE j.batch = p_batch)
     WHERE id = p_batch AND sweep = p_what;
   END IF;
@@ -178,9 +179,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_sweep(integer, text) IS
-  'Notes that all jobs submitted to a batch so far are to be cancelled or paused. From its commit on none of them is '
-  'claimed; sweep() moves them. A pause does not replace a cancellation. Returns the number of the command that holds '
-  'now. Locks the batch.';
+  'Records that all jobs submitted to a batch so far are to be cancelled or paused. After the commit none of them is '
+  'claimed; sweep() processes them. A pause does not replace a cancellation. Returns the number of the active '
+  'command. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.end_sweep(p_batch integer) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -188,10 +189,10 @@ LANGUAGE sql SET search_path = pg_catalog, haul, pg_temp AS $$
     IS NOT NULL
 $$;
 COMMENT ON FUNCTION haul.end_sweep(integer) IS
-  'Takes back what is to be done to the whole of a batch. What has been done to its jobs stays.';
+  'Removes the pending command on a whole batch. Jobs that it has already changed stay changed.';
 
--- The plan is pinned: free to choose, on a table that nobody has analysed yet, the planner reads and sorts all of the
--- batch for each step.
+-- The plan is pinned. On a table that has never been analysed, the planner would read and sort the whole batch at each
+-- step.
 CREATE OR REPLACE FUNCTION haul.batch_jobs(p_batch integer, p_after bigint, p_last bigint, p_limit integer)
   RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -202,7 +203,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.batch_jobs(integer, bigint, bigint, integer) IS
-  'The first p_limit jobs of a batch above p_after, up to p_last, by id; {} = none. Locks nothing.';
+  'The first p_limit jobs of a batch with ids above p_after, up to p_last, by id; {} = none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.sweep(p_batch integer, p_limit integer, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -228,8 +229,8 @@ BEGIN
   more := true;
   v_done := CASE v_batch.sweep WHEN 'cancel' THEN haul.cancel_jobs(v_jobs) ELSE haul.hold_jobs(v_jobs) END;
   changed := cardinality(v_done);
-  -- A job that goes from one place to another meanwhile is missed in both. The next step begins with it: in this one
-  -- leases would be locked after rows of `ready`.
+  -- A job that moves between the tables meanwhile is missed in both. The next step begins with it, because this one
+  -- would lock leases after rows of `ready`.
   SELECT min(u.job) INTO v_missed FROM (SELECT unnest(v_jobs) EXCEPT SELECT unnest(v_done)) AS u(job)
   WHERE NOT EXISTS (SELECT FROM haul.outcome o WHERE o.job = u.job)
     AND NOT EXISTS (SELECT FROM haul.held h WHERE h.job = u.job AND v_batch.sweep = 'pause')
@@ -239,9 +240,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.sweep(integer, integer) IS
-  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() has noted: waiting jobs end or are held, '
-  'running ones are told. Returns how many it changed, and whether there may be more; when not, the note is gone. '
-  'Locks the batch.';
+  'Cancels or pauses up to p_limit more jobs of a batch, as begin_sweep() recorded. Waiting jobs end or are held; '
+  'running jobs get the command. Returns the number of changed jobs and whether there may be more. If not, the record '
+  'is removed. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.steer_batch(
   p_batch integer, p_what text, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
@@ -259,8 +260,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.steer_batch(integer, text, integer, bigint) IS
-  'One step of cancelling or pausing a whole batch, the first with p_sweep NULL, by up to p_limit jobs. Changes '
-  'nothing where somebody has ended it meanwhile. Locks the batch.';
+  'One step of cancelling or pausing a whole batch, by up to p_limit jobs. p_sweep is NULL for the first step. Does '
+  'nothing if another session has ended the command meanwhile. Locks the batch.';
 
 CREATE OR REPLACE FUNCTION haul.sweep_on(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -274,11 +275,11 @@ BEGIN
     FOR UPDATE SKIP LOCKED;
   RETURN CASE WHEN v_batch IS NULL THEN 0 ELSE (SELECT s.changed FROM haul.sweep(v_batch, p_limit) s) END;
 EXCEPTION WHEN lock_not_available THEN
-  -- Another session holds one of its jobs. The other batches come first.
+  -- Another session holds one of its jobs. Process the other batches first.
   UPDATE haul.batch SET swept_at = clock_timestamp() WHERE id = v_batch AND sweep IS NOT NULL;
   RETURN 0;
 END
 $$;
 COMMENT ON FUNCTION haul.sweep_on(integer) IS
-  'Housekeeping: goes on with cancelling or pausing a batch whose operator''s program has ended. Returns how many '
-  'jobs it changed.';
+  'Maintenance: continues to cancel or pause a batch if the operator''s program has ended. Returns the number of '
+  'changed jobs.';

@@ -6,13 +6,13 @@ LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN coalesce(p_mirror, 0) < 1 THEN p_url
   ELSE coalesce(p_options -> 'mirrors' ->> (p_mirror - 1), p_url) END;
 COMMENT ON FUNCTION haul.url_in_use(text, jsonb, smallint) IS
-  'The URL that a job with this URL, these options and this mirror in use asks for.';
+  'The URL that a job requests now, given its URL, its options and the mirror in use.';
 
 CREATE OR REPLACE FUNCTION haul.count_urls(p_options jsonb) RETURNS integer
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(p_options -> 'mirrors') = 'array' THEN 1 + jsonb_array_length(p_options -> 'mirrors')
   ELSE 1 END;
-COMMENT ON FUNCTION haul.count_urls(jsonb) IS 'How many URLs a job with these options has, its mirrors included.';
+COMMENT ON FUNCTION haul.count_urls(jsonb) IS 'Number of URLs of a job with these options, including its own.';
 
 CREATE OR REPLACE FUNCTION haul.next_mirror(p_mirror smallint, p_options jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE
@@ -20,8 +20,8 @@ RETURN ((coalesce(p_mirror, 0) + 1) % haul.count_urls(p_options))::smallint;
 COMMENT ON FUNCTION haul.next_mirror(smallint, jsonb) IS
   'The mirror after the one in use; 0 = the job''s own URL, which follows the last mirror.';
 
--- A host counts under one name. Other spellings of it have that name too, or none: in other scripts, percent-encoded,
--- or an IPv4 address that is not four decimal numbers. Programs write none of the latter.
+-- A host is counted under one name. Other spellings get that name too, or none: other scripts, percent-encoded names,
+-- and IPv4 addresses that are not four decimal numbers. Programs do not write those.
 CREATE OR REPLACE FUNCTION haul.host_of(p_url text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
@@ -49,8 +49,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.host_of(text) IS
-  'The name of a URL''s host as haul.host has it: in lower case, without the usual port and the last dot. NULL = the '
-  'URL names none, or not as programs write it.';
+  'The host name of a URL as in haul.host: lower case, without the default port and the final dot. NULL = the URL has '
+  'no host, or not in the form that programs write.';
 
 CREATE OR REPLACE FUNCTION haul.ipv6_name(p_address text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -61,7 +61,7 @@ EXCEPTION WHEN invalid_text_representation THEN
 END
 $$;
 COMMENT ON FUNCTION haul.ipv6_name(text) IS
-  'The name of the host with this IPv6 address, in brackets and in its shortest form; NULL for any other text.';
+  'The host name for this IPv6 address, in brackets and in its shortest form; NULL for any other text.';
 
 CREATE OR REPLACE FUNCTION haul.host_id(p_url text) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -69,7 +69,7 @@ BEGIN
   RETURN (SELECT n.id FROM haul.host_name n WHERE n.name = haul.host_of(p_url));
 END
 $$;
-COMMENT ON FUNCTION haul.host_id(text) IS 'The id of a URL''s host; NULL where no job has named that host.';
+COMMENT ON FUNCTION haul.host_id(text) IS 'The id of a URL''s host; NULL if no job has used that host.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_hosts(p_submission uuid, p_last bigint) RETURNS text[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -90,7 +90,7 @@ LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_error NOT IN ('disk_full', 'io', 'open_files', 'exists', 'path_conflict', 'credential', 'proxy',
   'not_permitted', 'cancelled', 'rescued_too_often'), false);
 COMMENT ON FUNCTION haul.is_of_source(text) IS
-  'Whether another URL of the same file may do better after such an error: not where disk, path, worker or proxy is at '
+  'Whether another URL of the same file may help after this error. It cannot if disk, path, worker or proxy is at '
   'fault.';
 
 CREATE OR REPLACE FUNCTION haul.turn_to_mirror(
@@ -105,7 +105,7 @@ BEGIN
   moves := false;
   state := p_state;
   delay := p_delay;
-  -- The other URLs have failed often enough. This failure, of a host in trouble, is not charged.
+  -- The other URLs have failed often enough. This failure of a host in trouble is not charged.
   IF v_is_last AND p_urls > 1 AND p_failures >= p_max_attempts AND p_state = 'scheduled' AND NOT p_resumable
     AND haul.is_of_source(p_error) THEN
     state := 'failed';
@@ -131,13 +131,13 @@ END
 $$;
 COMMENT ON FUNCTION haul.turn_to_mirror(haul.job_state, text, text, interval, integer, integer, boolean, integer,
   integer, integer, double precision) IS
-  'Whether a job with several URLs turns to the next one after an attempt has failed, and what becomes of it then. '
-  'Depends on its arguments alone. p_state and p_delay are the decision for one URL, by decide(); p_command, p_error, '
-  'p_failures, p_max_attempts, p_resumable and p_dice are as there. p_urls: how many URLs the job has; p_mirror: the '
-  'one in use (NULL or 0 = its own). p_refusals: how many attempts in a row before this one have failed for good. The '
-  'next URL is tried at once, after the last one the first again, after a pause. The job fails when every URL has '
-  'failed for good in a row, or at the last URL once decide() would let it fail or the others have failed often '
-  'enough.';
+  'Whether a job with several URLs switches to the next one after a failed attempt, and what happens to it then. '
+  'Depends only on its arguments. p_state and p_delay: the result of decide() for one URL. p_command, p_error, '
+  'p_failures, p_max_attempts, p_resumable and p_dice: as in decide(). p_urls: number of URLs of the job. p_mirror: '
+  'the one in use (NULL or 0 = its own). p_refusals: how many attempts in a row before this one failed permanently. '
+  'The next URL is tried at once. After the last URL the first one is tried again, after a pause. The job fails when '
+  'all its URLs have failed permanently in a row. It also fails at the last URL if decide() would let it fail or the '
+  'others have failed often enough.';
 
 CREATE OR REPLACE FUNCTION haul.refusals(p_job bigint) RETURNS integer
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -149,17 +149,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refusals(bigint) IS
-  'How many of a job''s last failures, in a row and not forgiven, were for good. Attempts that ended otherwise do not '
-  'count.';
+  'Number of a job''s last consecutive failures that were permanent and not forgiven. Attempts with other results are '
+  'ignored.';
 
--- A tag says nothing about the file of another URL: servers make it of length and time. Only the job's digest proves
--- that the pieces belong together. `moved` makes the worker compare some bytes before.
+-- An ETag says nothing about another URL's file, because servers derive it from length and time. Only the job's digest
+-- proves that the pieces belong together. `moved` makes the worker compare some bytes first.
 CREATE OR REPLACE FUNCTION haul.is_part_of_mirror(p_resume jsonb, p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN coalesce(p_options ? 'digest' AND (left(p_resume ->> 'validator', 1) = '"'
   OR p_resume ->> 'validator' = 'digest'), false);
 COMMENT ON FUNCTION haul.is_part_of_mirror(jsonb, jsonb) IS
-  'Whether another URL may continue what a job with these options has saved.';
+  'Whether another URL may continue the saved bytes of a job with these options.';
 
 CREATE OR REPLACE FUNCTION haul.use_mirrors(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -173,7 +173,7 @@ BEGIN
   DELETE FROM haul.checkpoint c USING jsonb_to_recordset(p_moves) AS m(job bigint, keeps boolean)
   WHERE c.job = m.job AND m.keeps IS NOT TRUE;
   UPDATE haul.checkpoint c SET resume = jsonb_set(c.resume, '{moved}', 'true') WHERE c.job = ANY (v_jobs);
-  -- A validator of one URL means nothing at another.
+  -- A validator of one URL is meaningless for another.
   UPDATE haul.refresh f SET source = NULL WHERE f.job = ANY (v_jobs);
   INSERT INTO haul.leaving (host)
   SELECT DISTINCT m.host_id FROM jsonb_to_recordset(p_moves) AS m(host_id integer, in_trouble boolean)
@@ -181,9 +181,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.use_mirrors(jsonb) IS
-  'Gives jobs another of their URLs: p_moves is [{"job", "mirror": 0 = its own URL, "next_host", "host_id": the host '
-  'so far, "in_trouble": whether that host is, "keeps": whether the next URL may continue what is saved}]. The caller '
-  'has ended their leases. Locks jobs by id.';
+  'Switches jobs to another of their URLs. p_moves: [{"job", "mirror": 0 = its own URL, "next_host", "host_id": the '
+  'host so far, "in_trouble": whether that host is, "keeps": whether the next URL may continue the saved bytes}]. The '
+  'caller has ended their leases. Locks jobs by id.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_of(p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -193,10 +193,11 @@ BEGIN
     WHERE m.url = p_url LIMIT 1);
 END
 $$;
-COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS 'Which mirror in these options a URL is; NULL = none.';
+COMMENT ON FUNCTION haul.mirror_of(text, jsonb) IS
+  'The number of a URL among the mirrors in these options; NULL = none.';
 
--- Jobs that have not been tried follow the jobs that have left a host in trouble. Jobs with saved bytes or with an
--- earlier file stay, because only use_mirrors() prepares these for another URL.
+-- Untried jobs follow the jobs that have left a host in trouble. Jobs with saved bytes or an earlier file stay, because
+-- only use_mirrors() prepares these for another URL.
 CREATE OR REPLACE FUNCTION haul.jobs_to_move(p_hosts integer[], p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -221,9 +222,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.jobs_to_move(integer[], integer) IS
-  'Up to p_limit jobs that wait for one of these hosts, in trouble, that have not been tried and have a mirror at a '
-  'host without trouble: [{"job", "queue", "host", "priority", "mirror", "next_host"}]. Looks at the first 10,000 jobs '
-  'of each queue. Locks nothing.';
+  'Up to p_limit waiting jobs of these hosts in trouble that are untried and have a mirror on a host without trouble: '
+  '[{"job", "queue", "host", "priority", "mirror", "next_host"}]. Reads the first 10,000 jobs of each queue. Locks '
+  'nothing.';
 
 CREATE OR REPLACE FUNCTION haul.move_waiting(p_moves jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -231,12 +232,13 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
   v_mine bigint[];
 BEGIN
-  -- A session that holds a row of one of these jobs may wait for a lane of the caller's. So this waits for no row.
+  -- A session that holds a row of one of these jobs may wait for one of the caller's lanes, so do not wait for rows
+  -- here.
   SELECT array_agg(t.job) INTO v_mine FROM (
     SELECT r.job FROM jsonb_to_recordset(p_moves) AS m(job bigint)
     JOIN haul.ready r ON r.job = m.job JOIN haul.job j ON j.id = m.job
     ORDER BY m.job FOR UPDATE OF r SKIP LOCKED FOR NO KEY UPDATE OF j SKIP LOCKED) t;
-  -- A new statement: an operator or another submission may have changed them since they were chosen.
+  -- A new statement: an operator or another submission may have changed the jobs since they were chosen.
   WITH mine AS MATERIALIZED (
     SELECT m.* FROM jsonb_to_recordset(p_moves)
       AS m(job bigint, queue integer, host integer, priority smallint, mirror smallint, next_host integer)
@@ -253,5 +255,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_waiting(jsonb) IS
-  'Lets waiting jobs use another of their URLs; p_moves is the reply of jobs_to_move(). The caller has armed the lanes '
-  'of both hosts. Passes over jobs that somebody has changed since, or is about to change.';
+  'Switches waiting jobs to another of their URLs. p_moves: the result of jobs_to_move(). The caller has armed the '
+  'lanes of both hosts. Skips jobs that another session has changed or locked since.';

@@ -1,4 +1,4 @@
--- Ends leases: the only way out of `running`, for settlements, releases and rescues alike.
+-- Ends leases. Settlements, releases and rescues all use this: jobs leave `running` in no other way.
 
 CREATE OR REPLACE FUNCTION haul.end_leases(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET lock_timeout = '200ms' AS $$
@@ -9,14 +9,14 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.end_leases(bigint, jsonb) IS
-  'Ends leases of a worker, or of any worker where p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
-  'failed, released or rescued, and what is known of "error", "message", "status", "retry_after": seconds, "host": the '
-  'host that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": there where a '
-  'range request was answered wrongly, "source": as in outcome}]. Returns [{"job", "token", "state", "delay": '
-  'seconds, "cause": error class}]. A stale token changes nothing and is not in the reply. Locks leases in job order. '
-  'If a job''s data raise an error (SQLSTATE class 22, 23 or 54), the others end as they would without it, and this '
-  'job fails as internal. What another session keeps locked for longer than 200 ms stays as it is and is not in the '
-  'reply: end it in another call.';
+  'Ends leases of a worker, or of any worker if p_worker is NULL. p_endings: [{"job", "token", "result": completed, '
+  'failed, released or rescued, and if known "error", "message", "status", "retry_after": seconds, "host": the host '
+  'that answered, "bytes", "path", "digest", "fetched", "resumed_at", "changes", "range_unsafe": where a range '
+  'request was answered wrongly, "source": as in outcome}]. Returns [{"job", "token", "state", "delay": seconds, '
+  '"cause": error class}]. A stale token changes nothing and is missing from the reply. Locks leases in job order. If '
+  'a job''s data raise an error (SQLSTATE class 22, 23 or 54), this job fails as internal and the others end '
+  'normally. Endings that another session blocks for longer than 200 ms stay open and are missing from the reply: '
+  'pass them to another call.';
 
 CREATE OR REPLACE FUNCTION haul.end_together(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -30,7 +30,7 @@ BEGIN
   IF v_leases IS NULL THEN
     RETURN '[]';
   END IF;
-  -- A new statement: the leases are ours and stay where they are, all else is read as committed by now.
+  -- A new statement: the leases are locked and stay in place, and everything else is read as committed by now.
   WITH decided AS MATERIALIZED (
     SELECT * FROM haul.decide_endings(v_leases, p_endings)
   ), gone AS (
@@ -87,12 +87,12 @@ BEGIN
     jsonb_agg(to_jsonb(g)) INTO v_done, v_moves, v_alike
   FROM (
     SELECT d.host_id, d.queue, d.wait_instance AS instance, d.priority, d.state, d.result, d.error, d.answered,
-      -- The rule is asked of the few that were sent on to another host.
+      -- The rule is checked only for the few transfers that were redirected to another host.
       CASE WHEN d.host IS NULL THEN d.host_name ELSE haul.host_to_block(d.worker, d.host_name, d.host) END AS blocks,
       d.range_unsafe, count(*) AS ended,
       min(d.job) AS head,
       max(extract(epoch FROM d.host_delay)) AS delay,
-      -- Only by a job's first try: an address that is always refused says nothing of the host.
+      -- Only a job's first try counts: an address that is always refused says nothing about the host.
       count(*) FILTER (WHERE d.busy = 0 AND d.state = 'scheduled' AND NOT d.charged) AS too_many,
       count(*) FILTER (WHERE haul.is_silence(d.error, d.status, d.host)) AS silent
     FROM decided d
@@ -105,9 +105,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_together(bigint, jsonb) IS
-  'What end_leases() does, for all endings or none: an ending that raises an error raises it for all.';
+  'Does the work of end_leases() for all endings or none: an ending that raises an error raises it for all.';
 
--- A worker's word alone may not stop a host that others work on.
+-- The report of one worker must not block a host that others use.
 CREATE OR REPLACE FUNCTION haul.host_to_block(p_worker bigint, p_own text, p_answered text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -119,9 +119,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.host_to_block(bigint, text, text) IS
-  'The host that is left alone after a failure by a host''s trouble. p_own: the job''s host, p_answered: the one that '
-  'answered, as after a redirect; NULL = the same. NULL = none: it is neither the job''s own nor one of which the '
-  'worker holds a job. Locks nothing.';
+  'The host to block after a failure by a host''s trouble. p_own: the job''s host. p_answered: the host that '
+  'answered, for example after a redirect; NULL = the same. NULL = block none, because that host is not the job''s '
+  'own and the worker holds no job of it. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.waited_in_vain(p_message text, p_trouble interval, p_asked interval) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -134,16 +134,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.waited_in_vain(text, interval, interval) IS
-  'The message of a job that has waited for its host long enough: how long the host has been in trouble, and how long '
-  'it asks to be left alone.';
+  'The message of a job that has waited for its host too long: how long the host has been in trouble, and for how '
+  'long it asks clients to stay away.';
 
 CREATE OR REPLACE FUNCTION haul.lock_leases(p_worker bigint, p_endings jsonb) RETURNS tid[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  -- Lock in job order. Whoever comes second finds the lease gone.
+  -- Lock in job order. A session that comes second finds the lease gone.
   RETURN (SELECT array_agg(t.place) FROM (
-    -- By lists, each job by its id: joined to the endings, all leases would be read. No token belongs to two jobs.
+    -- Use lists and look up each job by its id: a join with the endings would read all leases. No token belongs to two
+    -- jobs.
     SELECT l.ctid AS place
     FROM haul.lease l
     WHERE l.job = ANY (ARRAY(SELECT e.job FROM jsonb_to_recordset(p_endings) AS e(job bigint)))
@@ -153,8 +154,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lock_leases(bigint, jsonb) IS
-  'Locks in job order the leases that these endings mean and whose tokens are live. p_worker NULL = of any worker. '
-  'Returns where their rows are; NULL = there are none.';
+  'Locks, in job order, the leases of these endings whose tokens are live. p_worker NULL = of any worker. Returns the '
+  'places of their rows; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.attempt_history(
   p_job bigint, OUT failures integer, OUT rescues integer, OUT trouble interval, OUT tries integer)
@@ -173,12 +174,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.attempt_history(bigint) IS
-  'Of a job''s attempts that are not forgiven: charged failures, charged rescues, for how long its host or its '
-  'workers have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in '
-  'that time.';
+  'For a job''s attempts that are not forgiven: charged failures, charged rescues, how long its host or its workers '
+  'have been in trouble without a break (NULL = they are not), and how often it asked the host in vain in that time.';
 
--- In plpgsql, since the plan of an SQL function is made anew at each call. The caller has pinned it. STABLE: what a row
--- says of the job, its host and its checkpoint is read as the calling statement sees it, after the leases are locked.
+-- plpgsql, because an SQL function is planned at each call. The caller has pinned the plan. STABLE: job, host and
+-- checkpoint are read as the calling statement sees them, after the leases are locked.
 CREATE OR REPLACE FUNCTION haul.decide_endings(p_leases tid[], p_endings jsonb) RETURNS TABLE (
   place tid, job bigint, token bigint, worker bigint, queue integer, host_id integer, priority smallint,
   attempt smallint, started_at timestamptz, result text, error text, message text, status smallint, host text,
@@ -191,7 +191,7 @@ LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY WITH endings AS MATERIALIZED (
-    -- Bounded as they come in.
+    -- Limited to valid values as they come in.
     SELECT e.job, e.token, e.result, left(e.error, 200) AS error, e.message, e.status, e.retry_after,
       CASE WHEN octet_length(e.host) <= 300 THEN e.host END AS host, haul.bytes_of(e.bytes) AS bytes,
       CASE WHEN octet_length(e.path) <= 4096 THEN e.path END AS path, left(e.digest, 200) AS digest,
@@ -209,20 +209,21 @@ BEGIN
         AS wait_instance, haul.is_part_of_mirror(c.resume, j.options) AND haul.keeps_progress(e.error) AS keeps,
       coalesce(c.token = l.token, false) AS progressed, coalesce(haul.range_bytes(c.durable), 0) AS durable,
       coalesce(e.resumed_at, l.resumed_at) AS began_at,
-      -- Of a dead worker: what it had reported or made durable.
+      -- For a dead worker: the bytes that it had reported or made durable.
       coalesce(e.fetched, greatest(p.bytes, haul.range_bytes(c.durable)) - l.resumed_at, 0) AS seen,
-      -- Refused for now, and others of the host go on.
+      -- Refused for now while other transfers of the host continue.
       CASE WHEN e.status = 503 AND e.error = 'http_5xx' AND e.host IS NULL AND e.retry_after IS NULL AND h.in_flight > 1
         THEN (SELECT count(*) FROM haul.attempt a WHERE a.job = l.job AND NOT a.forgiven AND NOT a.charged
           AND a.status = 503 AND a.error = 'http_5xx')::integer END AS busy,
       j.options, haul.url_in_use(j.url, j.options, j.mirror) AS url, j.mirror, j.path AS job_path,
       h.name AS host_name, greatest(h.failures, 0) AS host_failures,
-      -- Old trouble that nobody has looked into since says nothing about now. And a job has waited for its host no
-      -- longer than the job exists.
+      -- Old trouble that no session has looked at since says nothing about now. And a job cannot have waited for its
+      -- host longer than the job exists.
       CASE WHEN h.blocked_until > clock_timestamp() - haul.trouble_memory()
         THEN greatest(h.trouble_since, j.submitted_at) END AS trouble_since
     FROM unnest(p_leases) AS u(place)
-    -- OFFSET 0: each by its place. Free to choose, a plan made while nothing runs reads all leases, and goes on so.
+    -- OFFSET 0: find each row by its place. A plan made while few jobs run would read all leases, and PostgreSQL keeps
+    -- that plan.
     CROSS JOIN LATERAL (SELECT k.*, k.ctid AS place FROM haul.lease k WHERE k.ctid = u.place OFFSET 0) l
     JOIN endings e ON e.job = l.job AND e.token = l.token
     JOIN haul.job j ON j.id = l.job
@@ -240,12 +241,13 @@ BEGIN
     coalesce(t.state, d.state), d.charged, CASE WHEN t.state IS NULL THEN d.delay ELSE t.delay END,
     coalesce(d.host_delay, t.host_delay), d.error,
     d.rescues,
-    -- Its own host has answered, whatever it said. A page in place of the file may be from a network on the way.
+    -- Its own host has answered, whatever the answer was. A web page instead of the file may come from a network on the
+    -- way.
     n.result = 'completed' OR n.status IS NOT NULL AND n.host IS NULL
       AND coalesce(haul.disposition(n.error) NOT IN ('host', 'worker') AND n.error <> 'suspect_page', true),
     coalesce(t.moves, false), t.mirror, CASE WHEN t.moves THEN t.next_host ELSE n.host_id END, n.keeps
   FROM ended n
-  -- A completed job needs no decision: two function calls less a row.
+  -- A completed job needs no decision, which saves two function calls per row.
   CROSS JOIN LATERAL (
     SELECT 'completed'::haul.job_state AS state, false AS charged, NULL::interval AS delay, n.error,
       NULL::interval AS host_delay, 0 AS rescues, NULL::interval AS trouble, 0 AS failures
@@ -265,7 +267,7 @@ BEGIN
     WHERE n.result <> 'completed') d
   LEFT JOIN LATERAL (
     SELECT m.*, u.mirror, haul.host_id(u.url) AS next_host,
-      -- A host whose trouble would have ended the job is left alone for a moment, too.
+      -- A host whose trouble would have ended the job is blocked for a moment, too.
       CASE WHEN haul.disposition(n.error) = 'host' THEN greatest(interval '1 second',
         make_interval(secs => least(greatest(n.retry_after, 0), 86400))) END AS host_delay
     FROM (SELECT k.mirror, haul.url_in_use(j.url, j.options, k.mirror) AS url
@@ -275,12 +277,12 @@ BEGIN
       coalesce(haul.number_option(n.options, 'max_attempts'), 5), n.resumable, haul.count_urls(n.options), n.mirror,
       haul.refusals(n.job), random()) m
     WHERE n.result = 'failed' AND n.options ? 'mirrors' AND (m.state = 'failed' OR haul.host_id(u.url) IS NOT NULL)
-    -- OFFSET 0: a plan of its own, which looks at the first two and then, for nearly all, at nothing else.
+    -- OFFSET 0: a plan of its own, which checks the first two conditions and, for nearly all rows, nothing else.
     OFFSET 0) t ON true;
 END
 $$;
 COMMENT ON FUNCTION haul.decide_endings(tid[], jsonb) IS
-  'What becomes of jobs whose leases, locked by the caller, end: a row for each, with its ending, the decision of '
-  'decide(), and wait_instance: where it waits (0 = anywhere). moves: whether it turns to another of its URLs, by '
-  'turn_to_mirror(), which mirror that is (0 = its own URL), next_host: the host of the URL it waits for, and keeps: '
-  'whether a mirror may continue what is saved. Changes and locks nothing.';
+  'Decides what happens to jobs whose leases end; the caller has locked these. Returns a row for each, with its '
+  'ending, the decision of decide(), and wait_instance: where it waits (0 = anywhere). moves: whether it switches to '
+  'another of its URLs by turn_to_mirror(), with that mirror''s number (0 = its own URL). next_host: the host of the '
+  'URL it waits for. keeps: whether a mirror may continue the saved bytes. Changes and locks nothing.';

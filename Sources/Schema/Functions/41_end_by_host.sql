@@ -1,5 +1,5 @@
--- Ends leases where not all can end together: another session holds what some of them need, or a job's data raise an
--- error.
+-- Ends leases that cannot all end together, because another session holds rows that some of them need or a job's data
+-- raise an error.
 
 CREATE OR REPLACE FUNCTION haul.ending_keys(p_endings jsonb) RETURNS TABLE (ending jsonb, job bigint, token bigint)
 LANGUAGE sql IMMUTABLE AS $$
@@ -8,16 +8,16 @@ LANGUAGE sql IMMUTABLE AS $$
   FROM jsonb_array_elements(p_endings) e
 $$;
 COMMENT ON FUNCTION haul.ending_keys(jsonb) IS
-  'Endings as for end_leases(), each with its job and token; NULL where that is no number.';
+  'Endings as for end_leases(), each with its job and token; NULL if that is not a number.';
 
--- The jobs of a free host end at once. For a locked host this waits a little longer, in a random order: a busy host,
--- which another session always locks for a moment, gets its turn too.
+-- The jobs of a free host end at once. For a locked host, wait a little longer, in random order: a busy host, which
+-- other sessions always lock for a moment, gets its turn too.
 CREATE OR REPLACE FUNCTION haul.end_by_host(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   v_until timestamptz := clock_timestamp() + interval '500 milliseconds';
-  -- A job that an operator's open transaction has changed does not keep the other jobs of its host.
+  -- A job that an operator's open transaction has changed does not block the other jobs of its host.
   v_free bigint[] := ARRAY(
     SELECT l.token FROM haul.ending_keys(p_endings) k JOIN haul.lease l ON l.job = k.job AND l.token = k.token
     WHERE p_worker IS NULL OR l.worker = p_worker FOR UPDATE OF l SKIP LOCKED);
@@ -50,8 +50,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_by_host(bigint, jsonb) IS
-  'What end_leases() does, for the endings of each host alone, for about half a second in all. What another session '
-  'holds stays as it is and is not in the reply.';
+  'Does the work of end_leases() for the endings of each host separately, for about half a second in total. Endings '
+  'that another session blocks stay open and are missing from the reply.';
 
 CREATE OR REPLACE FUNCTION haul.end_each(p_worker bigint, p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -75,11 +75,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.end_each(bigint, jsonb) IS
-  'What end_leases() does, for each ending of one host alone. Sets a job aside whose ending raises an error of '
-  'SQLSTATE class 22, 23 or 54. Stops where another session holds the host. Other errors, such as a full disk or a '
-  'deadlock, are no job''s fault and are raised.';
+  'Does the work of end_leases() for each ending of one host separately. Sets a job aside if its ending raises an '
+  'error of SQLSTATE class 22, 23 or 54. Stops if another session holds the host. Other errors, such as a full disk '
+  'or a deadlock, are not the job''s fault and are raised.';
 
--- The job's own data are suspect: nothing here reads them.
+-- The job's own data are suspect, so nothing here reads them.
 CREATE OR REPLACE FUNCTION haul.set_aside(p_worker bigint, p_job jsonb, p_token jsonb, p_reason text) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -111,10 +111,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_aside(bigint, jsonb, jsonb, text) IS
-  'Lets a job fail as internal whose data raise errors, gives its host the place back, and forgets what was saved of '
-  'it. Reads the lease alone. Returns it as end_leases() does; [] where the token is stale.';
+  'Lets a job whose data raise errors fail as internal, gives its place back to its host, and drops its saved bytes. '
+  'Reads only the lease. Returns it like end_leases(); [] if the token is stale.';
 
--- What work() asks about endings that were not settled.
+-- Answers work()'s questions about endings that were not settled.
 
 CREATE OR REPLACE FUNCTION haul.note_fetched(p_worker bigint, p_endings jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -122,7 +122,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 BEGIN
   UPDATE haul.attempt a SET fetched = greatest(a.fetched, haul.bytes_of((k.ending ->> 'fetched')::bigint))
   FROM (
-    -- It is not worth a wait.
+    -- Not worth waiting for a lock.
     SELECT e.ending, e.job, e.token FROM haul.ending_keys(p_endings) e
     JOIN haul.attempt n ON n.job = e.job AND n.token = e.token
     WHERE n.worker = p_worker AND n.result = 'rescued' AND e.ending ->> 'fetched' ~ '^[0-9]{1,18}$'
@@ -131,8 +131,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_fetched(bigint, jsonb) IS
-  'Writes into attempts of this worker that were rescued how much they have really fetched, which the worker says when '
-  'it finds its leases gone.';
+  'Records how many bytes rescued attempts of this worker have really received. The worker reports it when it finds '
+  'its leases gone.';
 
 CREATE OR REPLACE FUNCTION haul.still_open(p_worker bigint, p_endings jsonb, p_settled jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -147,5 +147,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.still_open(bigint, jsonb, jsonb) IS
-  'The tokens of a worker''s endings whose leases are still there; p_settled is what end_leases() has returned for '
-  'them.';
+  'Tokens of a worker''s endings whose leases still exist. p_settled: the result of end_leases() for them.';

@@ -1,4 +1,4 @@
--- A worker that has died or drains is not waited for: the operator of the one that refused reads why.
+-- Workers that have died or drain are ignored. The operator of the worker that was refused reads the reason.
 CREATE OR REPLACE FUNCTION haul.is_refused_by_all(p_job bigint, p_worker bigint, p_queue integer, p_error text)
 RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -13,5 +13,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_refused_by_all(bigint, bigint, integer, text) IS
-  'Whether p_error says that p_worker lacks the right to write a job''s file, and every other live worker that claims '
-  'from the queue has met that too.';
+  'Whether p_error says that p_worker may not write a job''s file, and every other live worker of the queue has met '
+  'the same error.';

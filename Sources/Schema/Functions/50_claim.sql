@@ -8,8 +8,8 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_sweeping boolean := EXISTS (SELECT FROM haul.batch b WHERE b.sweep IS NOT NULL);
   v_swept integer := 0;
-  -- Jobs of one lane taken at once. A claim of many that took but one of each would hold so many hosts that settlements
-  -- queue for them: 200 hosts and 10 workers do less than half.
+  -- Maximum number of jobs taken from one lane at once. A claim that took only one from each lane would hold so many
+  -- hosts that settlements queue for them: with 200 hosts and 10 workers, throughput would halve.
   v_depth integer := greatest(1, least(4, p_free_slots / 8));
   v_lanes tid[];
   v_hosts tid[];
@@ -23,8 +23,8 @@ DECLARE
 BEGIN
   claimed := 0;
   WHILE claimed < p_free_slots AND v_swept < 1000 LOOP
-    -- 1. Due lanes, those due longest first, and their hosts. A lane whose host somebody is settling stays due for the
-    -- next claim.
+    -- 1. Lock due lanes, longest due first, and their hosts. A lane whose host is being settled stays due for the next
+    -- claim.
     SELECT array_agg(t.place), array_agg(t.host), max(t.next_at) INTO v_lanes, v_hosts, v_due FROM (
       SELECT l.ctid AS place, h.ctid AS host, l.next_at FROM haul.lane l
       CROSS JOIN LATERAL haul.host_now(l.host) n JOIN haul.host h ON h.ctid = n.place
@@ -40,7 +40,7 @@ BEGIN
       ORDER BY l.next_at LIMIT 1) t;
     v_from := v_due;
     seen := least(v_due, v_passed);
-    -- 2. In new statements, what may start, and its leases.
+    -- 2. In new statements, choose the jobs that may start and create their leases.
     SELECT c.* INTO v_jobs, v_places, v_of
     FROM haul.choose_jobs(p_queue, p_instance, v_lanes, v_hosts, p_floor, v_depth, p_free_slots - claimed, v_now) c;
     IF v_sweeping AND v_jobs IS NOT NULL THEN
@@ -52,18 +52,18 @@ BEGIN
     IF v_places IS NOT NULL THEN
       claimed := claimed + haul.lease_jobs(p_worker, p_call, p_queue, p_limited, p_part_instance, v_places, v_of);
     END IF;
-    -- 3. Again a new statement: what is next in each lane, and when.
+    -- 3. In another new statement, find the next job of each lane, and when it is due.
     PERFORM haul.move_lanes_on(p_queue, p_instance, v_lanes);
   END LOOP;
 END
 $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
-  'Claims up to p_free_slots jobs from a queue''s lanes of one instance at one priority, for leases under (p_worker, '
-  'p_call). p_floor NULL takes the first jobs of each lane; else it takes the first at this priority or a later one, '
-  'or the last one before it. Lanes that were due before p_since are left to a complete look. Returns how many jobs, '
-  'and "seen": when the last lane that it met had become due, or an earlier lane that somebody else held at that '
-  'moment (NULL = it met no lane). Takes what it can lock and never waits.';
+  'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority, for leases under (p_worker, '
+  'p_call). p_floor NULL takes the first jobs of each lane. Otherwise it takes the first job at this priority or a '
+  'later one, or the last one before it. Lanes that were due before p_since are left to a complete look. Returns the '
+  'number of jobs and "seen": when the last lane that it read became due, or an earlier lane that another session '
+  'held at that moment (NULL = it read no lane). Takes what it can lock and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,
@@ -71,15 +71,15 @@ CREATE OR REPLACE FUNCTION haul.choose_jobs(
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 BEGIN
-  -- One from each host, then a second from each, and so on. What is locked stays where it is, and so do the jobs of
-  -- locked lanes: found by their place no older versions of them are met.
+  -- Take one job from each host, then a second from each, and so on. Locked rows stay in place, and so do jobs of
+  -- locked lanes: reading them by place meets no old row versions.
   SELECT array_agg(p.job), array_agg(p.place), array_agg(p.host) INTO jobs, places, hosts FROM (
     SELECT r.job, r.place, u.host
     FROM unnest(p_lanes, p_hosts) AS u(place, host)
     JOIN haul.lane l ON l.ctid = u.place JOIN haul.host h ON h.ctid = u.host
     CROSS JOIN LATERAL (SELECT CASE WHEN l.priority < p_floor
       THEN haul.lower_priority(p_queue, h.id, p_instance, p_floor) ELSE l.priority END AS priority) w
-    -- OFFSET 0: found once for each lane, and the index leads to it.
+    -- OFFSET 0: looked up once per lane, by index.
     CROSS JOIN LATERAL (SELECT CASE WHEN w.priority = l.priority THEN l.head ELSE 0 END AS job) b
     CROSS JOIN LATERAL (SELECT CASE WHEN h.failures > 0
       THEN haul.any_job(p_queue, h.id, p_instance, w.priority, b.job) ELSE b.job END AS job OFFSET 0) f
@@ -99,9 +99,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.choose_jobs(integer, integer, tid[], tid[], smallint, integer, integer, timestamptz) IS
-  'Chooses up to p_free_slots jobs that may start at p_now, from lanes that the caller has locked together with their '
-  'hosts, about p_depth from each lane; p_floor as for claim_band(). Returns the jobs, where their rows of ready are, '
-  'and the row of each one''s host; NULL = none. Locks nothing.';
+  'Chooses up to p_free_slots jobs that may start at p_now, about p_depth from each lane. The caller has locked the '
+  'lanes and their hosts. p_floor: as for claim_band(). Returns the jobs, the places of their rows in ready, and the '
+  'row of each host; NULL = none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lease_jobs(
   p_worker bigint, p_call bigint, p_queue integer, p_limited boolean, p_part_instance integer, p_places tid[],
@@ -112,7 +112,7 @@ DECLARE
   v_count bigint;
 BEGIN
   WITH taken AS (
-    -- What an operator has withdrawn meanwhile is not among them, nor what one is about to.
+    -- Jobs that an operator has withdrawn meanwhile, or is withdrawing, are skipped.
     DELETE FROM haul.ready r USING (
       SELECT k.ctid AS place, u.host FROM unnest(p_places, p_hosts) AS u(place, host)
       JOIN haul.ready k ON k.ctid = u.place FOR UPDATE OF k SKIP LOCKED) k
@@ -138,9 +138,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lease_jobs(bigint, bigint, integer, boolean, integer, tid[], tid[]) IS
-  'Takes jobs out of ready, whose rows and whose hosts'' rows are given, makes leases for them under (p_worker, '
-  'p_call) and counts them on their hosts, which the caller has locked. Skips jobs that somebody else has locked or '
-  'taken. Returns how many leases.';
+  'Takes jobs out of ready, creates their leases under (p_worker, p_call) and counts them on their hosts. The caller '
+  'passes the rows and has locked the hosts. Skips jobs that another session has locked or taken. Returns the number '
+  'of leases.';
 
 CREATE OR REPLACE FUNCTION haul.move_lanes_on(p_queue integer, p_instance integer, p_lanes tid[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -164,13 +164,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_lanes_on(integer, integer, tid[]) IS
-  'Writes into lanes that the caller has locked, together with their hosts, which job is next and when. A lane that '
+  'Records the next job of each lane and when it is due. The caller has locked the lanes and their hosts. A lane that '
   'is empty or whose host is full is parked: no claim finds it until arm().';
 
--- A host in trouble is asked for one job at a time. Were that always the first, jobs that ask in vain, at a port where
--- nobody listens, would keep all others from ever being tried. So it is one of the next few, counted from the first or
--- from an id between first and last. How many are "the next": 1, 2, … 8192, each power of two as likely as the
--- other, so that neither a run of vain jobs nor a gap in the ids hides the rest.
+-- A host in trouble gets one job at a time. If that were always the first job, jobs that never succeed, for example at
+-- a closed port, would keep all others from being tried. So pick one of the next few, counted from the first job or
+-- from a random id between the first and the last. "The next few" are 1, 2, … 8192, each power of two with the same
+-- probability, so that no run of failing jobs and no gap in the ids hides the rest.
 CREATE OR REPLACE FUNCTION haul.any_job(p_queue integer, p_host integer, p_instance integer, p_priority smallint,
   p_first bigint)
 RETURNS bigint
@@ -194,7 +194,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, haul, pg_temp SET enable_seq
   ORDER BY random() LIMIT 1
 $$;
 COMMENT ON FUNCTION haul.any_job(integer, integer, integer, smallint, bigint) IS
-  'A random one of the jobs that wait in a lane at a priority, from p_first on; NULL where none does. Locks nothing.';
+  'A random waiting job of a lane at a priority, from p_first on; NULL = none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.lower_priority(p_queue integer, p_host integer, p_instance integer, p_floor smallint)
 RETURNS smallint
@@ -206,8 +206,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp SET enable_seqsc
       AND r.priority < p_floor ORDER BY r.priority DESC LIMIT 1))
 $$;
 COMMENT ON FUNCTION haul.lower_priority(integer, integer, integer, smallint) IS
-  'The first priority from p_floor on at which something waits in a lane, else the last one before it; NULL where '
-  'nothing waits.';
+  'The first priority from p_floor on at which a job waits in a lane, otherwise the last one before it; NULL = no job '
+  'waits.';
 
 CREATE OR REPLACE FUNCTION haul.claim_order(p_claim bigint, OUT priorities smallint[], OUT floor smallint)
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -222,15 +222,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_order(bigint) IS
-  'In which order a worker''s claim of this number looks at the priorities, and from which priority on within a lane; '
-  'NULL = the best. Seven of eight claims take the best. The others start elsewhere or take from each lane what is '
-  'not its best, so that every job gets its turn.';
+  'The order in which a worker''s claim of this number looks at the priorities, and the first priority within a lane; '
+  'NULL = the best. Seven of eight claims take the best jobs. The others start elsewhere or take other jobs from each '
+  'lane, so that every job gets its turn.';
 
--- p_seen: {"from": when the lanes had become due from which claims look, by "instance:priority", "next": where they
--- will, "xid", "at", "look_at": when claim_thoroughly() looks completely}. What an earlier claim has met is behind it:
--- an index full of what it has left there is not read again. But a lane may have been armed by a transaction that was
--- still going on. So "next" becomes "from" when a claim has looked from the old place after all such transactions,
--- those before "xid", have ended, or after 5 s.
+-- p_seen: {"from": claims look from this due time of lanes on, by "instance:priority", "next": the next such time,
+-- "xid", "at", "look_at": when claim_thoroughly() looks completely}. Lanes that an earlier claim has read are behind
+-- it, so an index full of their old entries is not read again. But a transaction that was still running may have armed
+-- a lane. So "next" becomes "from" only when a claim has looked from the old place after all such transactions, those
+-- before "xid", have ended, or after 5 s.
 CREATE OR REPLACE FUNCTION haul.claim_queue(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
   p_free_slots integer, p_seen jsonb, OUT claimed integer, OUT seen jsonb, OUT held boolean)
@@ -255,7 +255,7 @@ BEGIN
       held := true;
       RETURN;
     END IF;
-    -- A new statement: whoever claimed before has committed.
+    -- A new statement: earlier claims have committed.
     SELECT least(p_free_slots, p_max_running - count(*)) INTO v_room FROM haul.lease l WHERE l.queue = p_queue
       AND l.limited;
   END IF;
@@ -283,7 +283,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_queue(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
-  'Claims up to p_free_slots jobs of a queue: by priority, and within one priority first the handed-over jobs of the '
-  'worker''s own store instance. p_max_running NULL = no limit. p_seen is how far earlier claims have seen; NULL = a '
-  'complete look. Returns how many jobs, p_seen as it is now, and whether somebody else holds the gate of a limited '
-  'queue. Skips what is locked.';
+  'Claims up to p_free_slots jobs of a queue by priority. Within one priority, handed-over jobs of the worker''s own '
+  'store instance come first. p_max_running NULL = no limit. p_seen: how far earlier claims have looked; NULL = look '
+  'completely. Returns the number of jobs, the new p_seen, and whether another session holds the gate of a limited '
+  'queue. Skips locked rows.';

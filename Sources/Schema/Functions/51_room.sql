@@ -3,8 +3,8 @@
 CREATE OR REPLACE FUNCTION haul.most_leases(p_concurrency integer) RETURNS integer
 LANGUAGE sql IMMUTABLE RETURN 4 * p_concurrency;
 COMMENT ON FUNCTION haul.most_leases(integer) IS
-  'How many jobs a worker that has registered with this concurrency may hold at once. Beside its transfers it '
-  'publishes files, waits for hosts that do not answer, and for a disk that hangs: up to as many jobs again each.';
+  'Maximum number of jobs that a worker with this concurrency may hold. Besides its transfers it publishes files, '
+  'waits for hosts that do not answer, and waits for a disk that hangs: up to the same number again for each.';
 
 CREATE OR REPLACE FUNCTION haul.room(p_worker bigint, p_held integer, p_asked integer, OUT jobs integer,
   OUT held integer)
@@ -16,12 +16,12 @@ BEGIN
   jobs := p_asked;
   held := greatest(p_held, 0);
   IF jobs > 0 AND held + jobs > v_most THEN
-    -- Leases that others have ended, as after a rescue, are still in p_held.
+    -- Leases that others have ended, for example by a rescue, still count in p_held.
     held := (SELECT count(*) FROM haul.lease l WHERE l.worker = p_worker);
     jobs := least(jobs, greatest(v_most - held, 0));
   END IF;
 END
 $$;
 COMMENT ON FUNCTION haul.room(bigint, integer, integer) IS
-  'How many of p_asked jobs a worker may claim so that it holds at most most_leases(), and how many it holds. p_held: '
-  'how many it holds, or more. Counts leases only where that may be too many.';
+  'How many of p_asked jobs a worker may claim without exceeding most_leases(), and how many it holds. p_held: an '
+  'upper bound of the jobs it holds. Counts leases only if that bound is too high.';

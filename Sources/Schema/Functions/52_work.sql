@@ -2,7 +2,7 @@ CREATE OR REPLACE FUNCTION haul.leases_of(p_worker bigint, p_call bigint, p_job 
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-  -- Jobs of one submission mostly have the same options: they are read once.
+  -- Jobs of one submission usually have the same options, so these are read once.
   PERFORM haul.readable_options(o.options) FROM (
     SELECT DISTINCT j.options FROM haul.lease l JOIN haul.job j ON j.id = l.job
     WHERE l.worker = p_worker AND l.call = p_call AND (p_job IS NULL OR l.job = p_job) AND j.options <> '{}') o;
@@ -22,7 +22,7 @@ BEGIN
     'url', haul.url_in_use(j.url, j.options, j.mirror), 'host', h.name, 'path', j.path,
     'options', j.options, 'attempt', l.attempt)
     || CASE WHEN h.failures <> 0 THEN jsonb_build_object('host_failures', h.failures) ELSE '{}' END
-    -- Of a first attempt there is no more to say.
+    -- A first attempt has no history to add.
     || CASE WHEN c.job IS NULL AND l.attempt = 1 AND h.range_unsafe_until IS NULL THEN '{}'
       ELSE jsonb_strip_nulls(jsonb_build_object(
         'resume', c.resume::text, 'resume_instance', c.instance, 'resume_token', c.token, 'intent', c.intent,
@@ -46,8 +46,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.leases_of(bigint, bigint, bigint) IS
-  'The leases of one call of a worker, of p_job alone where it is given, each with what it needs to begin or go on; '
-  '[] = none. Locks nothing.';
+  'The leases of one call of a worker, or of p_job only, each with everything needed to start or continue it; [] = '
+  'none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.readable_options(p_options jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -60,7 +60,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.readable_options(jsonb) IS
-  'The options. Raises 22023 for options that no worker can read, which an earlier version may have taken.';
+  'The options. Raises 22023 for options that no worker can read. Earlier versions accepted such options.';
 
 CREATE OR REPLACE FUNCTION haul.claimed_by(p_worker bigint, p_call bigint) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -83,7 +83,7 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
       CONTINUE;
     END;
     v_bytes := v_bytes + pg_column_size(v_found);
-    -- It may be no job's fault that one reply cannot hold them all.
+    -- If one reply cannot hold all jobs, that may be no job's fault.
     IF v_found IS NULL OR v_claimed <> '{}' AND v_bytes > 16777216 THEN
       v_released := v_released || jsonb_build_object('job', v_lease.job, 'token', v_lease.token, 'result', 'released');
     ELSE
@@ -95,14 +95,15 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.claimed_by(bigint, bigint) IS
-  'The leases of one call of a worker, as leases_of() returns them. A job whose data raise an error fails as internal '
-  'and is not among them. If one reply cannot hold all jobs, it has about 16 MiB of them, and the others are released.';
+  'The leases of one call of a worker, as from leases_of(). A job whose data raise an error fails as internal and is '
+  'left out. If one reply cannot hold all jobs, it has about 16 MiB of them, and the others are released.';
 
 CREATE OR REPLACE FUNCTION haul.work(
   p_worker bigint, p_secret text, p_call bigint, p_endings jsonb, p_queues text[], p_free_slots integer)
 RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
--- Holds for all that is called from here: the plans are pinned, so a custom one would be the same, made anew each time.
+-- Applies to every statement called from here. The plans are pinned, so a custom plan would be the same, but made again
+-- at each call.
 SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_last record;
@@ -113,7 +114,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- The newest version first, as in host_now().
+  -- Newest version first, as in host_now().
   SELECT c.ctid AS place, c.call, c.claims, c.seen, c.held INTO v_last FROM haul.worker_call c
   WHERE c.worker >= p_worker AND c.worker <= p_worker ORDER BY c.worker DESC LIMIT 1 FOR UPDATE;
   IF p_call < v_last.call THEN
@@ -140,15 +141,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.work(bigint, text, bigint, jsonb, text[], integer) IS
-  'Settles what a worker has finished, then claims up to p_free_slots jobs, in one commit; 0 only settles. p_call is '
-  '1, 2, 3, … for each worker. The same number again changes nothing and returns what the first call gave, so a lost '
-  'reply loses nothing; a smaller one raises HA006. p_endings as for end_leases(), with the results completed, failed '
-  'and released. p_queues: names, or NULL for all queues whose store the worker mounts; it gets no jobs of a queue '
-  'that it has not registered for, none for a store that it has closed, and holds at most most_leases(). Returns '
-  '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], '
-  '"contended": true = somebody else held what was due, so ask again soon, "wait": seconds until something known '
-  'becomes due, "draining", "later": tokens of endings that another session held up: end them in a later call}. An '
-  'ending whose token is stale is in neither list.';
+  'Settles the jobs that a worker has finished, then claims up to p_free_slots jobs, in one commit; 0 only settles. '
+  'p_call is 1, 2, 3, … for each worker. A repeated number changes nothing and returns the first call''s result, so a '
+  'lost reply loses nothing; a smaller one raises HA006. p_endings: as for end_leases(), with the results completed, '
+  'failed and released. p_queues: names, or NULL for all queues whose store the worker mounts. It gets no jobs of '
+  'queues that it has not registered for or of stores that it has closed, and holds at most most_leases(). Returns '
+  '{"settled": [{"job", "token", "state", "delay", "cause"}], "claimed": [leases], "contended": true = another '
+  'session held due jobs, so ask again soon, "wait": seconds until the next known job becomes due, "draining", '
+  '"later": tokens of endings that another session blocked: pass them to a later call}. An ending with a stale token '
+  'is in neither list.';
 
 CREATE OR REPLACE FUNCTION haul.claim_jobs(
   p_worker bigint, p_call bigint, p_claim bigint, p_queues text[], p_free_slots integer, p_seen jsonb,
@@ -192,7 +193,7 @@ BEGIN
     IF v_queue.max_running IS NOT NULL THEN
       wait := least(wait, 1);  -- nobody says so when a place becomes free
     END IF;
-    -- Slots are left: is something due that others held, and when is the next due?
+    -- Slots are left: did other sessions hold due jobs, and when is the next one due?
     SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() INTO v_next
     FROM haul.next_due(v_queue.id, v_queue.instance,
       CASE WHEN NOT v_claim.complete THEN p_seen -> v_queue.id::text END) n;
@@ -202,7 +203,7 @@ BEGIN
       v_looked := v_looked - v_queue.id::text;
     END IF;
   END LOOP;
-  -- Of queues that have given nothing for an hour, and of those that are gone or closed, nothing is remembered.
+  -- Forget queues that have given no jobs for an hour, and those that are gone or closed.
   seen := v_looked || CASE WHEN claimed >= p_free_slots THEN p_seen - ARRAY(SELECT jsonb_object_keys(v_looked))
     ELSE '{}' END;
   seen := seen - ARRAY(SELECT s.key FROM jsonb_each(seen) s
@@ -211,13 +212,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_jobs(bigint, bigint, bigint, text[], integer, jsonb) IS
-  'Claims up to p_free_slots jobs for a worker from its open queues, each first as often as its weight says. p_claim '
-  'counts the worker''s claims; p_seen is how far its earlier ones have seen, by queue. Returns how many jobs, '
-  '"seen" as it is now, whether others held what was due, in how many seconds something known becomes due (NULL = '
-  'unknown), and whether the worker drains. A worker that drains or whose leases have expired gets nothing.';
+  'Claims up to p_free_slots jobs for a worker from its open queues. Weights decide how often each queue comes first. '
+  'p_claim: number of the worker''s claim. p_seen: how far its earlier claims have looked, by queue. Returns the '
+  'number of jobs, the new "seen", whether others held due jobs, the seconds until the next known job becomes due '
+  '(NULL = unknown), and whether the worker drains. A worker that drains or whose leases have expired gets no jobs.';
 
--- A queue that a worker has claimed from has many old entries in the index of due lanes while an old snapshot lasts, so
--- the look passes it by: it is looked at anyway, from where the earlier claims have come to.
+-- While an old snapshot lasts, a queue that the worker has claimed from has many old entries in the index of due lanes.
+-- This look skips it; the claim looks at it anyway, from where earlier claims stopped.
 CREATE OR REPLACE FUNCTION haul.queues_to_look_at(p_queues text[], p_seen jsonb) RETURNS TABLE (queue integer)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
@@ -244,8 +245,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.queues_to_look_at(text[], jsonb) IS
-  'The queues that a claim looks at: those of p_queues, or where it is NULL those where a lane is armed and those in '
-  'p_seen, the memory of the worker''s earlier claims. Queues without work cost nothing. Locks nothing.';
+  'The queues that a claim looks at: p_queues, or if that is NULL, queues with an armed lane and queues in p_seen, '
+  'the memory of the worker''s earlier claims. Queues without work cost nothing. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.claim_thoroughly(
   p_worker bigint, p_call bigint, p_claim bigint, p_queue integer, p_max_running integer, p_instance integer,
@@ -262,8 +263,8 @@ BEGIN
   complete := claimed < p_free_slots AND NOT held AND coalesce((seen ->> 'look_at')::timestamptz
     NOT BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute', true);
   IF complete THEN
-    -- What a late commit armed in the past, or a claim skipped because it was locked, is found by a complete look. It
-    -- steps over all that an old snapshot keeps: it gets a fiftieth of the time, as long as that is once a minute.
+    -- A complete look finds lanes that a late commit armed in the past or that a claim skipped because of a lock. It
+    -- reads all row versions that an old snapshot keeps, so it gets 2 % of the time and runs at least once a minute.
     v_looked := clock_timestamp();
     v_claim := haul.claim_queue(p_worker, p_call, p_claim, p_queue, p_max_running, p_instance, p_free_slots - claimed,
       NULL);
@@ -275,8 +276,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.claim_thoroughly(bigint, bigint, bigint, integer, integer, integer, integer, jsonb) IS
-  'Claims from one queue as claim_queue() does. If slots are left it looks at all lanes once more, at most once a '
-  'second. Returns also whether it has ("complete").';
+  'Claims from one queue like claim_queue(). If slots are left, it looks at all lanes again, at most once a second. '
+  'Also returns whether it did ("complete").';
 
 CREATE OR REPLACE FUNCTION haul.next_due(p_queue integer, p_instance integer, p_seen jsonb)
 RETURNS TABLE (next_at timestamptz)
@@ -293,16 +294,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.next_due(integer, integer, jsonb) IS
-  'When the next lane of a queue is due, a row for each priority, of this instance and of 0, that has one armed. '
-  'p_seen as for claim_queue().';
+  'When the next lane of a queue is due: a row for each priority that has an armed lane of this instance or of 0. '
+  'p_seen: as for claim_queue().';
 
 CREATE OR REPLACE FUNCTION haul.look_from(p_seen jsonb, p_instance integer, p_priority integer) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT coalesce((p_seen -> 'from' ->> (p_instance || ':' || p_priority))::timestamptz, '-infinity')
 $$;
 COMMENT ON FUNCTION haul.look_from(jsonb, integer, integer) IS
-  'The due time from which a claim looks at lanes of an instance and priority, after what p_seen says; -infinity = '
-  'at all of them.';
+  'The due time from which a claim looks at lanes of an instance and priority, according to p_seen; -infinity = at '
+  'all of them.';
 
 CREATE OR REPLACE FUNCTION haul.settled_before(p_endings jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -314,14 +315,14 @@ BEGIN
       END)), '[]')
   FROM jsonb_to_recordset(p_endings) AS e(job bigint, token bigint)
   JOIN haul.attempt a ON a.job = e.job AND a.token = e.token
-  -- OFFSET 0: by each job's id. Free to choose, the planner reads all jobs for each ending.
+  -- OFFSET 0: look up each job by its id. Otherwise the planner may read all jobs for each ending.
   CROSS JOIN LATERAL (SELECT v.state, v.run_at, v.error FROM haul.jobs v WHERE v.job = a.job OFFSET 0) j
   WHERE a.result <> 'rescued');
 END
 $$;
 COMMENT ON FUNCTION haul.settled_before(jsonb) IS
-  'What became of endings whose call had taken effect already: [{"job", "token", "state": by now, "cause", "delay": '
-  'seconds}]. One that was rescued before is not in it.';
+  'The results of endings whose call took effect before: [{"job", "token", "state": now, "cause", "delay": seconds}]. '
+  'Jobs that were rescued before are left out.';
 
 CREATE OR REPLACE FUNCTION haul.is_idle(p_worker bigint, p_secret text, p_queues text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -345,5 +346,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.is_idle(bigint, text, text[]) IS
-  'Whether nothing is queued, scheduled, interrupted or running in these queues; NULL: in all that the worker '
-  'mounts.';
+  'Whether no job is queued, scheduled, interrupted or running in these queues; NULL = all queues whose store the '
+  'worker mounts.';

@@ -1,4 +1,4 @@
--- It locks only the worker's own rows, so that it cannot wait behind a claim.
+-- Locks only the worker's own rows, so it never waits for a claim.
 CREATE OR REPLACE FUNCTION haul.heartbeat(p_worker bigint, p_secret text, p_seen bigint, p_holding jsonb,
   p_received jsonb DEFAULT NULL)
 RETURNS jsonb
@@ -10,11 +10,11 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- A rescue that is looking at this worker holds the row: after that wait all is read anew.
+  -- A rescue that is looking at this worker holds the row. After waiting for it, everything is read again.
   PERFORM FROM haul.worker WHERE id = p_worker FOR UPDATE;
   v_now := clock_timestamp();
   UPDATE haul.worker SET heartbeat_at = v_now, expires_at = v_now + haul.lease_expiry(),
-    -- As views read it; what cannot be a rate they never see.
+    -- Stored as views read it. Invalid rates never reach them.
     received = coalesce((
       SELECT jsonb_agg(jsonb_build_object('queue', left(r.queue, 200), 'batch', left(r.batch, 200), 'rate',
         least(r.rate, 1000000000000)))
@@ -41,8 +41,8 @@ BEGIN
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, worker = excluded.worker, bytes = excluded.bytes,
     total = excluded.total, rate = excluded.rate, updated_at = excluded.updated_at
   WHERE p.token <= excluded.token;
-  -- After the rows above, which wait in job order, and without waiting: two workers of which one has taken over from
-  -- the other would otherwise wait for each other.
+  -- After the rows above, which wait in job order, and without waiting. Otherwise two workers, one of which took over
+  -- from the other, would wait for each other.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g WHERE g.worker = p_worker AND NOT EXISTS (
       SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = g.token)
@@ -64,15 +64,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.heartbeat(bigint, text, bigint, jsonb, jsonb) IS
-  'A worker''s sign of life: extends all its leases and reports progress. p_seen: the last call whose reply the '
-  'worker has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate", '
-  '"waits_for_disk"}]. p_received: bytes per second of all its transfers, ended ones too, [{"queue", "batch", '
+  'A worker''s heartbeat: extends all its leases and reports progress. p_seen: the last call whose reply the worker '
+  'has read. p_holding: all jobs that it believes it holds, [{"job", "token", "bytes", "total", "rate", '
+  '"waits_for_disk"}]. p_received: bytes per second of all its transfers, including ended ones, [{"queue", "batch", '
   '"rate"}]; NULL = the sum of p_holding. Returns {"expiry": seconds, "draining", "peers": how many other workers '
-  'could take the same jobs, "lost": [tokens that are no lease '
-  'of the worker any more], "commands": [{"job", "token", "command"}], "unlisted": [{"job", "token"}]: leases of '
-  'calls up to p_seen that p_holding lacks and the worker should release}. The caller may count on its leases for '
-  '"expiry" seconds from when it sent the call. Locks only the worker''s own rows, and of hosts and lanes those that '
-  'it need not wait for.';
+  'could take the same jobs, "lost": [tokens of leases that the worker no longer has], "commands": [{"job", "token", '
+  '"command"}], "unlisted": [{"job", "token"}]: leases of calls up to p_seen that p_holding lacks and the worker '
+  'should release}. The caller may rely on its leases for "expiry" seconds from the moment it sent the call. Locks '
+  'only the worker''s own rows, and those hosts and lanes that need no waiting.';
 
 CREATE OR REPLACE FUNCTION haul.peers(p_worker bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -88,11 +87,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.peers(bigint) IS
-  'How many other live workers could take the jobs of a worker: they do not drain, and share one of its stores and '
-  'queues with it. Locks nothing.';
+  'Number of other live workers that could take a worker''s jobs: they do not drain, and share one of its stores and '
+  'queues. Locks nothing.';
 
--- It waits for nobody, as a claim does not: the next heartbeat comes soon. A host is left to it where somebody holds a
--- lane that would stay parked.
+-- Never waits, like a claim: the next heartbeat comes soon. Skips a host if another session holds one of its lanes that
+-- would stay parked.
 CREATE OR REPLACE FUNCTION haul.hear_hosts(p_worker bigint, p_holding jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -114,7 +113,7 @@ BEGIN
   IF v_hosts IS NULL THEN
     RETURN;
   END IF;
-  -- A new statement: while their hosts are locked nobody parks a lane of theirs.
+  -- A new statement: while their hosts are locked, no other session parks their lanes.
   SELECT array_agg(t.place) INTO v_lanes FROM (
     SELECT l.ctid AS place FROM haul.lane_key k
     CROSS JOIN LATERAL haul.lane_now(k.host, k.queue, k.instance) n JOIN haul.lane l ON l.ctid = n.place
@@ -136,9 +135,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hear_hosts(bigint, jsonb) IS
-  'Gives hosts all their places that have sent bytes to one of these transfers of a worker, which began after the '
-  'host''s last block, or whose transfer waits for a disk, and lets claims find their lanes. p_holding as for '
-  'heartbeat(). Passes over what is locked.';
+  'Gives hosts all their places back once they answer: a transfer of this worker that began after the host''s last '
+  'block has received bytes, or waits for a disk. Lets claims find their lanes. p_holding: as for heartbeat(). Skips '
+  'locked rows.';
 
 CREATE OR REPLACE FUNCTION haul.checkpoint(p_worker bigint, p_secret text, p_points jsonb) RETURNS bigint[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -151,10 +150,10 @@ BEGIN
   SELECT coalesce(array_agg(t.token), '{}') INTO v_live FROM (
     SELECT l.token FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint)
     JOIN haul.lease l ON l.job = e.job AND l.token = e.token AND l.worker = p_worker
-    -- So that it waits for an ending, and for no operator's transaction.
+    -- This waits for an ending, but not for an operator's transaction.
     ORDER BY l.job FOR KEY SHARE OF l) t;
   INSERT INTO haul.checkpoint AS c (job, token, instance, durable, length, resume, intent, saved_at)
-  -- By job and token: the token of one job gives no right to another.
+  -- Match by job and token: one job's token gives no right to another job.
   SELECT e.job, e.token, l.instance, e.durable * int8multirange(int8range(0, haul.largest_file())),
     haul.bytes_of(e.length), e.resume::jsonb, e.intent, clock_timestamp()
   FROM jsonb_to_recordset(p_points) AS e(job bigint, token bigint, durable int8multirange, length bigint, resume text,
@@ -170,14 +169,14 @@ END
 $$;
 COMMENT ON FUNCTION haul.checkpoint(bigint, text, jsonb) IS
   'Records durable progress after the bytes have reached the disk, in the worker''s own instance of the job''s store: '
-  '[{"job", "token", "durable", "length", "resume", "intent"}]. Returns the tokens that are live; a stale one '
-  'changes nothing, nor does one whose "resume" has more than 64 KiB or whose "intent" has more than 4,096 bytes.';
+  '[{"job", "token", "durable", "length", "resume", "intent"}]. Returns the live tokens. An entry changes nothing if '
+  'its token is stale, its "resume" exceeds 64 KiB or its "intent" exceeds 4,096 bytes.';
 
 CREATE OR REPLACE FUNCTION haul.part_grace(p_state haul.job_state) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN CASE p_state WHEN 'cancelled' THEN interval '1 hour' ELSE interval '7 days' END;
 COMMENT ON FUNCTION haul.part_grace(haul.job_state) IS
-  'How long the part file of a job that has ended so is kept, for a retry that continues it.';
+  'How long the part file of a job that ended in this state is kept for a retry.';
 
 CREATE OR REPLACE FUNCTION haul.unneeded_parts(p_worker bigint, p_secret text, p_instance integer, p_parts jsonb)
 RETURNS jsonb
@@ -185,7 +184,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SE
 BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.authenticate(p_worker, p_secret);
-  -- The record goes before the file. A retry locks the outcome too: it comes before, and the part stays, or after.
+  -- The record goes before the file. A retry locks the outcome too: either it comes first and the part stays, or it
+  -- comes after.
   WITH late AS (
     SELECT o.job FROM haul.outcome o
     WHERE o.job IN (SELECT e.job FROM jsonb_to_recordset(p_parts) AS e(job bigint))
@@ -199,6 +199,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unneeded_parts(bigint, text, integer, jsonb) IS
-  'Which of these part files, [{"job", "token"}], of a store instance nobody needs any more, in the same form. A part '
-  'file is needed while its job runs or has a checkpoint in this instance. Deletes the checkpoints of jobs that have '
-  'ended longer ago than part_grace().';
+  'Returns those of these part files, [{"job", "token"}], of a store instance that are no longer needed. A part file '
+  'is needed while its job runs or has a checkpoint in this instance. Deletes checkpoints of jobs that ended longer '
+  'ago than part_grace().';

@@ -1,5 +1,5 @@
--- Workers that name the same instance of a store must share its directory. If the directory was copied with its marker,
--- each has files that the other lacks. So each worker leaves its sign there, a file with its number, and looks for the
+-- Workers that name the same store instance must share its directory. If the directory was copied with its marker, each
+-- copy has files that the other lacks. So each worker writes its sign there, a file with its number, and looks for the
 -- signs of the others.
 
 CREATE OR REPLACE FUNCTION haul.sign_stores(p_worker bigint, p_secret text, p_signs jsonb) RETURNS jsonb
@@ -23,12 +23,12 @@ BEGIN
     FROM haul.worker w CROSS JOIN LATERAL unnest(w.instances) AS i(id)
     JOIN haul.worker o ON o.id <> w.id AND o.signs ? i.id::text
     WHERE w.id = p_worker AND o.stopped_at IS NULL AND o.heartbeat_at >= v_now - haul.session_grace()
-      -- One that has found its own directory to be a copy is no witness.
+      -- A worker that has found its own directory to be a copy is no witness.
       AND NOT coalesce(o.closed_stores ? i.id::text, false));
 END
 $$;
 COMMENT ON FUNCTION haul.sign_stores(bigint, text, jsonb) IS
-  'Records the signs of a worker, [{"instance", "fresh": true = made just now, "unseen": [workers whose signs it '
-  'looked for and did not find]}], one for each store directory that it could write and read. Returns the other '
-  'workers that are heard of and have signed these instances: [{"instance", "worker", "machine", "age": of the sign '
-  'in seconds, "misses": whether it does not find the caller''s sign}].';
+  'Records the signs of a worker: [{"instance", "fresh": true = made just now, "unseen": [workers whose signs it did '
+  'not find]}], one for each store directory that it could write and read. Returns the other live workers that have '
+  'signed these instances: [{"instance", "worker", "machine", "age": of the sign in seconds, "misses": whether it '
+  'does not find the caller''s sign}].';

@@ -1,6 +1,6 @@
--- A gap of more than 3 s between rounds, a restart or a crash of the server start one lease_expiry() of grace in which
--- nothing is rescued: then it was not the workers that were away. But if the heartbeats of some worker have come all
--- through the gap, the database was there and only the leader was away: its work is rescued without delay.
+-- A gap of more than 3 s between rounds, or a restart or crash of the server, starts a grace period of one
+-- lease_expiry() without rescues, because then the workers were probably not at fault. But if a worker's heartbeats
+-- arrived throughout the gap, the database was up and only the leader was away. Then rescues start without delay.
 CREATE OR REPLACE FUNCTION haul.rescue() RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET lock_timeout = '200ms' AS $$
@@ -13,12 +13,12 @@ DECLARE
   v_suspect record;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- A session that stands still after this would stop all rounds.
+  -- A session that hangs after this would stop all rounds.
   PERFORM set_config('idle_in_transaction_session_timeout', '10s', true);
   IF NOT haul.heed_origin(false) THEN
     RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
   END IF;
-  -- Whoever waits here for another round sees its stamp afterwards.
+  -- A session that waits here for another round sees its timestamp afterwards.
   INSERT INTO haul.pulse AS p (server_start, round_at, grace_until)
   VALUES (pg_postmaster_start_time(), '-infinity', '-infinity')
   ON CONFLICT (id) DO UPDATE SET round_at = p.round_at;
@@ -49,7 +49,7 @@ BEGIN
     RETURN jsonb_build_object('grace', true, 'rescued', '[]'::jsonb, 'workers', '[]'::jsonb);
   END IF;
 
-  -- A worker that is heartbeating right now holds its row, and is alive.
+  -- A worker that is sending a heartbeat right now holds its row, and is alive.
   FOR v_suspect IN
     SELECT w.id, w.session_key, w.expires_at <= v_now AS expired,
       w.heartbeat_at <= v_now - haul.session_grace() AS quiet
@@ -68,11 +68,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue() IS
-  'One round of rescue, every second, by the leader: takes back the jobs of dead workers. A worker is dead when its '
-  'leases have expired, or when its session is gone and its last heartbeat is older than session_grace(). Returns '
-  '{"grace": true = rescues nothing yet, "rescued": [{"job", "token", "state"}], "workers": [ids]}.';
+  'One round of rescue, run by the leader every second: takes back the jobs of dead workers. A worker is dead if its '
+  'leases have expired, or if its session is gone and its last heartbeat is older than session_grace(). Returns '
+  '{"grace": true = rescues no jobs yet, "rescued": [{"job", "token", "state"}], "workers": [ids]}.';
 
--- Where all workers are processes of one machine, whoever starts there can see whose process has ended.
+-- If all workers are processes of one machine, a process that starts there can see which of them have ended.
 CREATE OR REPLACE FUNCTION haul.rescue_workers(p_workers bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
@@ -90,7 +90,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_workers(bigint[]) IS
-  'Takes back, at once, the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}].';
+  'Takes back at once the jobs of workers that the caller knows to be gone. Returns [{"job", "token", "state"}].';
 
 CREATE OR REPLACE FUNCTION haul.rescue_worker(p_worker bigint, OUT jobs integer, OUT had_ended boolean,
   OUT kept integer)
@@ -111,10 +111,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.rescue_worker(bigint) IS
-  'An operator''s word that a worker hangs or cannot be reached: takes its jobs back at once, whatever the clocks say, '
-  'and gives it no others. If it lives, its next heartbeat tells it, and it ends. Returns how many jobs, whether '
-  'it had stopped or died before, and how many jobs it keeps until another session lets go of their hosts; NULL for a '
-  'worker that does not exist.';
+  'Takes back at once the jobs of a worker that an operator reports as hanging or unreachable, whatever the clocks '
+  'say, and gives it no new ones. If it lives, it learns this at its next heartbeat and ends. Returns the number of '
+  'jobs, whether the worker had stopped or died before, and how many jobs it keeps until another session unlocks '
+  'their hosts; NULL if the worker does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.watch_holders(p_known jsonb, p_now timestamptz) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -132,5 +132,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.watch_holders(jsonb, timestamptz) IS
-  'The transactions of other sessions that have locked or changed rows of Haul and have not ended, {transaction: '
-  '{"pid": NULL of a prepared one, "login", "since"}}. p_known is the reply of the round before: "since" stays.';
+  'Open transactions of other sessions that have locked or changed rows of Haul: {transaction: {"pid": NULL for a '
+  'prepared one, "login", "since"}}. p_known: the result of the previous round, whose "since" stays.';

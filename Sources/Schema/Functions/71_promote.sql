@@ -1,4 +1,4 @@
--- Lets jobs that wait for a time, for a host or for a worker be claimed, when it is time.
+-- Makes jobs claimable when the time, host or worker that they wait for allows it.
 
 CREATE OR REPLACE FUNCTION haul.move_due(p_limit integer, p_job bigint, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -22,8 +22,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_due(integer, bigint, integer) IS
-  'Moves up to p_limit jobs that are due, those of p_host alone or p_job alone where these are given, from scheduled '
-  'to ready, and returns their rows. The caller arms their lanes.';
+  'Moves up to p_limit due jobs, or only those of p_host or p_job, from scheduled to ready, and returns their rows. '
+  'The caller arms their lanes.';
 
 CREATE OR REPLACE FUNCTION haul.take_due(p_limit integer, p_host integer) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -51,8 +51,8 @@ EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit
 END
 $$;
 COMMENT ON FUNCTION haul.take_due(integer, integer) IS
-  'What move_due() does with all jobs that are due. If one raises an error of SQLSTATE class 22, 23 or 54, the others '
-  'move, and this job fails as internal.';
+  'Does the work of move_due() for all due jobs. If one raises an error of SQLSTATE class 22, 23 or 54, this job '
+  'fails as internal and the others move.';
 
 CREATE OR REPLACE FUNCTION haul.promote_hosts(p_limit integer, p_host integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -77,8 +77,8 @@ BEGIN
     END;
   END IF;
 
-  -- Held too long, or about to use a mirror: lock both lanes of each, in key order with those above, then look again
-  -- and move.
+  -- Held too long, or about to use a mirror: lock both lanes of each job, in key order with those above, then check
+  -- again and move.
   SELECT coalesce(array_agg(t.job), '{}') INTO v_held FROM (
     SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.hold_until <= clock_timestamp()
       AND (p_host IS NULL OR r.host = p_host)
@@ -97,8 +97,8 @@ BEGIN
     FROM jsonb_to_recordset(v_moves)
       AS m(host integer, queue integer, priority smallint, job bigint, next_host integer)
     CROSS JOIN LATERAL unnest(ARRAY[m.host, m.next_host]) AS i(host)) a;
-  -- One that was taken and interrupted again meanwhile has a new hold_until, and its lane is not locked here. One that
-  -- an operator is withdrawing is not waited for: he may be waiting for a lane.
+  -- A job that was claimed and interrupted again meanwhile has a new hold_until, and its lane is not locked here. Do
+  -- not wait for a job that an operator is withdrawing: that session may be waiting for a lane.
   UPDATE haul.ready r SET instance = 0, hold_until = NULL WHERE r.job IN (
     SELECT k.job FROM haul.ready k
     WHERE k.job = ANY (v_held) AND k.instance <> 0 AND k.hold_until <= clock_timestamp() FOR UPDATE SKIP LOCKED);
@@ -119,9 +119,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote_hosts(integer, integer) IS
-  'What promote() does, for the jobs of one host, or of all where p_host is NULL.';
+  'Does the work of promote() for the jobs of one host, or of all if p_host is NULL.';
 
--- Waits a little longer for locked hosts, in a random order, as end_by_host() does.
+-- Waits a little longer for locked hosts, in random order, like end_by_host().
 CREATE OR REPLACE FUNCTION haul.promote_by_host(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET enable_seqscan = off AS $$
 DECLARE
@@ -156,8 +156,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote_by_host(integer) IS
-  'What promote() does, for each host with something to do alone, for about half a second in all. Leaves hosts that '
-  'another session holds. Returns the sums.';
+  'Does the work of promote() for each host with due work separately, for about half a second in total. Skips hosts '
+  'that another session holds. Returns the sums.';
 
 CREATE OR REPLACE FUNCTION haul.promote(p_limit integer, OUT due integer, OUT unheld integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -169,12 +169,12 @@ BEGIN
   EXCEPTION WHEN lock_not_available THEN
     SELECT p.* INTO due, unheld FROM haul.promote_by_host(p_limit) p;
   END;
-  -- Leases that a claim was just making when their queue got its limit.
+  -- Leases that a claim was creating when their queue got its limit.
   UPDATE haul.lease SET limited = true WHERE job IN (
     SELECT l.job FROM haul.lease l WHERE NOT l.limited
       AND l.queue IN (SELECT q.id FROM haul.queue q WHERE q.max_running IS NOT NULL)
     ORDER BY l.job FOR UPDATE SKIP LOCKED);
-  -- Progress that belongs to no lease any more.
+  -- Progress of leases that no longer exist.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g
     WHERE NOT EXISTS (SELECT FROM haul.lease l WHERE l.job = g.job AND l.token = g.token) FOR UPDATE SKIP LOCKED);
@@ -183,7 +183,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.promote(integer) IS
-  'Maintenance: lets up to p_limit jobs that wait for a host in trouble use a mirror. Moves up to p_limit scheduled '
-  'jobs that are due to their lanes. Also frees up to p_limit interrupted jobs that no worker with their part file '
-  'has taken in time, so that any worker may take them. Returns how many of each. Jobs of hosts that another session '
-  'keeps locked for longer than 200 ms stay for another call.';
+  'Maintenance: lets up to p_limit jobs that wait for a host in trouble use a mirror. Moves up to p_limit due '
+  'scheduled jobs to their lanes. Frees up to p_limit interrupted jobs that no worker with their part file has '
+  'claimed in time, so that any worker may take them. Returns the number of each. Jobs of hosts that another session '
+  'locks for longer than 200 ms are left to another call.';

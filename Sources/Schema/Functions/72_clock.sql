@@ -1,18 +1,18 @@
--- The database's clock may be ahead, as after the boot of a virtual machine, and be set back. Times that were written
--- before then lie in the future: a dead worker looks alive, and nothing that waits is due.
+-- The database's clock may be ahead, for example after a virtual machine boots, and be set back later. Times written
+-- before then lie in the future: a dead worker looks alive, and no waiting job becomes due.
 
 CREATE OR REPLACE FUNCTION haul.mend_clock(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 BEGIN
-  -- Of a step before this one, if retries are left of it.
+  -- From an earlier step, if it has retries left.
   PERFORM haul.mend_waits(2147483647);
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
     stepped_at = p_now, step = p_step, mended_to = 0;
-  -- How far claims have seen the lanes of their queues.
+  -- How far claims have looked at the lanes of their queues.
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
   WHERE c.worker = k.worker;
-  -- A live worker soon sends its next heartbeat, and a dead one expires as if it had sent one now.
+  -- A live worker soon sends its next heartbeat. A dead one expires as if it had sent one now.
   UPDATE haul.worker w SET heartbeat_at = least(w.heartbeat_at, p_now), steady_since = least(w.steady_since, p_now),
     expires_at = least(w.expires_at, p_now + haul.lease_expiry()), stopped_at = least(w.stopped_at, p_now)
   FROM (
@@ -34,13 +34,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
-  'Brings back what waits for times that were written while the clock was ahead by p_step: leases, retries, held part '
-  'files, submissions, automatic blocks and the next starts of hosts. What a person has set stays: the time of a job '
-  'that has not been tried, and an operator''s block. Where a time was written before the clock was ahead, it '
-  'comes that much earlier. Locks in the usual order. Retries come back in steps: mend_waits().';
+  'Corrects times that were written while the clock was ahead by p_step: leases, retries, held part files, '
+  'submissions, automatic blocks and the next starts of hosts. Times set by a person stay: the start of an untried '
+  'job, and an operator''s block. A time written before the clock was ahead comes that much earlier. Locks in the '
+  'usual order. mend_waits() corrects the retries in steps.';
 
 CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 20000;
-COMMENT ON FUNCTION haul.mended_at_once() IS 'How many retries mend_waits() brings back in one round of the leader.';
+COMMENT ON FUNCTION haul.mended_at_once() IS 'Number of retries that mend_waits() corrects in one round of the leader.';
 
 CREATE OR REPLACE FUNCTION haul.mend_waits(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -61,8 +61,7 @@ BEGIN
     (SELECT h.job FROM haul.held h WHERE h.job > v_from ORDER BY h.job LIMIT p_limit)
     UNION ALL (SELECT s.job FROM haul.scheduled s WHERE s.job > v_from ORDER BY s.job LIMIT p_limit)
     ORDER BY job LIMIT p_limit) t;
-  -- A job that has not been tried waits for a time that a person has set, and the wait of one that was tried since the
-  -- step is right.
+  -- An untried job waits for a time that a person has set. A job that was tried after the step has a correct wait.
   UPDATE haul.held h SET run_at = greatest(v_now, h.run_at - v_step) FROM (
     SELECT k.job FROM haul.held k WHERE k.job > v_from AND k.job <= v_last AND k.run_at > v_now
       AND EXISTS (SELECT FROM haul.attempt a WHERE a.job = k.job) AND NOT EXISTS (
@@ -79,8 +78,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_waits(integer) IS
-  'Brings back the retries of the next p_limit jobs that wait, after pulse.mended_to, as mend_clock() says. Does '
-  'nothing once it has looked at all. Leaves rows that another session holds.';
+  'Corrects the retries of the next p_limit waiting jobs after pulse.mended_to, as described in mend_clock(). Does '
+  'nothing once all have been checked. Skips rows that another session holds.';
 
 CREATE OR REPLACE FUNCTION haul.mend_hosts(p_now timestamptz, p_step interval) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -105,4 +104,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.mend_hosts(timestamptz, interval) IS
-  'The part of mend_clock() about hosts and their lanes. Locks hosts by id, then lanes.';
+  'The part of mend_clock() for hosts and their lanes. Locks hosts by id, then lanes.';
