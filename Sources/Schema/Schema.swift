@@ -1,4 +1,4 @@
-/// One numbered migration: applied once to each database, in order.
+/// One numbered migration: applied once to each database, by number.
 package struct Migration: Sendable {
   /// Grows by one from each to the next.
   package let version: Int

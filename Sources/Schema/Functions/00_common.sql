@@ -273,7 +273,7 @@ BEGIN
   PERFORM FROM haul.worker w
   WHERE w.id = p_worker AND w.secret_digest = sha256(convert_to(p_secret, 'UTF8'));
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'worker % is not known, or the secret is not its own', p_worker
+    RAISE EXCEPTION 'unknown worker %, or wrong secret', p_worker
       USING ERRCODE = 'HA001';
   END IF;
 END

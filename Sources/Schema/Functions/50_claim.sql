@@ -8,8 +8,8 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_sweeping boolean := EXISTS (SELECT FROM haul.batch b WHERE b.sweep IS NOT NULL);
   v_swept integer := 0;
-  -- Maximum number of jobs taken from one lane at once. A claim that took only one from each lane would hold so many
-  -- hosts that settlements queue for them: with 200 hosts and 10 workers, throughput would halve.
+  -- Maximum number of jobs taken from one lane at once. A claim that took only one from each lane would hold too many
+  -- hosts, and settlements would queue for them: with 200 hosts and 10 workers, throughput would halve.
   v_depth integer := greatest(1, least(4, p_free_slots / 8));
   v_lanes tid[];
   v_hosts tid[];

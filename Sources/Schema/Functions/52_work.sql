@@ -53,7 +53,7 @@ CREATE OR REPLACE FUNCTION haul.readable_options(p_options jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   IF haul.wrong_option(p_options) IS NOT NULL THEN
-    RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options)
+    RAISE EXCEPTION 'the option "%" has an invalid value', haul.wrong_option(p_options)
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
   RETURN p_options;
@@ -191,7 +191,7 @@ BEGIN
     EXIT WHEN claimed >= p_free_slots;
     contended := contended OR v_claim.held;
     IF v_queue.max_running IS NOT NULL THEN
-      wait := least(wait, 1);  -- nobody says so when a place becomes free
+      wait := least(wait, 1);  -- no notification comes when a place becomes free
     END IF;
     -- Slots are left: did other sessions hold due jobs, and when is the next one due?
     SELECT nullif(min(n.next_at), 'infinity') - clock_timestamp() INTO v_next

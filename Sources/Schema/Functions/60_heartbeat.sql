@@ -41,8 +41,8 @@ BEGIN
   ON CONFLICT (job) DO UPDATE SET token = excluded.token, worker = excluded.worker, bytes = excluded.bytes,
     total = excluded.total, rate = excluded.rate, updated_at = excluded.updated_at
   WHERE p.token <= excluded.token;
-  -- After the rows above, which wait in job order, and without waiting. Otherwise two workers, one of which took over
-  -- from the other, would wait for each other.
+  -- After the rows above, which wait in job order, and without waiting. Otherwise two workers could wait for each other
+  -- if one took over from the other.
   DELETE FROM haul.progress p WHERE p.job IN (
     SELECT g.job FROM haul.progress g WHERE g.worker = p_worker AND NOT EXISTS (
       SELECT FROM jsonb_to_recordset(p_holding) AS e(token bigint) WHERE e.token = g.token)

@@ -28,7 +28,7 @@ BEGIN
       PERFORM haul.mend_clock(v_now, p.round_at - v_now) FROM haul.pulse p;
     EXCEPTION WHEN lock_not_available THEN
       v_mended := false;
-      RAISE WARNING 'haul: the clock of the database was set back; the next round brings back what waits';
+      RAISE WARNING 'haul: the clock of the database was set back; the next round corrects waiting times';
     END;
   ELSE
     PERFORM haul.mend_waits(haul.mended_at_once());

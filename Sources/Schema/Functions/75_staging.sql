@@ -1,18 +1,18 @@
--- How a list becomes jobs: begin_submission(), then COPY into `staging` in as many transactions as its sender likes,
--- then check_submission(), then submit() until nothing is left, then end_submission().
+-- How a list becomes jobs: begin_submission(), then COPY into `staging` in any number of transactions, then
+-- check_submission(), then submit() until no lines are left, then end_submission().
 --
--- Why not all in one transaction?
+-- Why not in one transaction?
 -- 1. A list of ten million lines would hold back VACUUM for minutes. Claims would step over all rows claimed meanwhile.
--- 2. Every other submission that meets one of its hosts or paths would wait for its end.
+-- 2. Every other submission with the same hosts or paths would wait for its end.
 -- 3. After an interruption all work would start again.
--- So every line is read and checked before the first job exists, but the jobs come in transactions of at most p_limit
--- lines. A list within that limit is all or nothing. If a longer one breaks off, some of its jobs are there, and the
--- same submission again skips them.
+-- So every line is read and checked before the first job exists, but jobs are created in transactions of at most
+-- p_limit lines. A list within that limit is all or nothing. If a longer one is interrupted, some of its jobs exist,
+-- and submitting it again skips them.
 --
 -- How does the leader know that a sender is dead? Behind a pooler the sender has no session of its own. So it renews
 -- its submission from time to time. Each step locks the submission and renews it again at its end, however long the
--- step takes. The leader marks a dead submission before it removes the first line. If the sender comes back, it can
--- then neither add lines nor make jobs of the rest.
+-- step takes. The leader marks a dead submission before it removes the first line. If the sender comes back after that,
+-- it can no longer add lines or create jobs.
 
 CREATE OR REPLACE FUNCTION haul.submission_patience() RETURNS interval
 LANGUAGE sql IMMUTABLE RETURN interval '2 minutes';
@@ -29,7 +29,7 @@ BEGIN
   PERFORM haul.require_read_committed();
   PERFORM haul.queue_named(p_queue);
   PERFORM haul.heed_origin(true);
-  -- Programs that do not know renewals have a session.
+  -- Programs that do not renew have a session.
   IF NOT p_renewed THEN
     v_key := haul.lock_session();
   END IF;
@@ -38,8 +38,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_submission(text, boolean) IS
-  'Begins a submission to a queue and returns its key. Lines are then copied into haul.staging (submission, line, '
-  'url, host, path, priority, options). It lives as long as this session; or, with p_renewed, as long as '
+  'Begins a submission to a queue and returns its key. Then copy lines into haul.staging (submission, line, url, '
+  'host, path, priority, options). The submission lives as long as this session or, with p_renewed, as long as '
   'renew_submission() is called in time. Raises HA003 for a queue that does not exist.';
 
 CREATE OR REPLACE FUNCTION haul.renew_submission(p_submission uuid) RETURNS void
@@ -49,16 +49,16 @@ BEGIN
   PERFORM haul.require_read_committed();
   UPDATE haul.submission s SET renewed_at = clock_timestamp() WHERE s.id = p_submission AND s.renewed_at > '-infinity';
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'the submission has ended before its time: its sender was silent for too long, its session has '
-      'ended, or the database has crashed' USING ERRCODE = 'HA007',
-      HINT = 'Submit the list again: lines that are jobs already are skipped.';
+    RAISE EXCEPTION 'the submission has expired: its sender was silent for too long, its session has ended, or the '
+      'database has crashed' USING ERRCODE = 'HA007',
+      HINT = 'Submit the list again. Lines that already are jobs are skipped.';
   END IF;
 END
 $$;
 COMMENT ON FUNCTION haul.renew_submission(uuid) IS
-  'Says that the sender of a submission lives; call it at least twice in submission_patience(). Call it also before '
-  'and after COPY, in the same transaction: until the commit nobody clears the submission. Raises HA007 if it has '
-  'ended. Locks the submission.';
+  'Reports that the sender of a submission is alive. Call it at least twice per submission_patience(). Also call it '
+  'before and after COPY, in the same transaction: until the commit, the submission cannot be cleared. Raises HA007 '
+  'if it has ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.end_submission(p_submission uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -70,14 +70,14 @@ BEGIN
   DELETE FROM haul.submission s WHERE s.id = p_submission;
 END
 $$;
-COMMENT ON FUNCTION haul.end_submission(uuid) IS 'Forgets a submission and whatever of it is still staged.';
+COMMENT ON FUNCTION haul.end_submission(uuid) IS 'Deletes a submission and its staged lines.';
 
 CREATE OR REPLACE FUNCTION haul.clear_submissions(p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   v_silent_since timestamptz := clock_timestamp() - haul.submission_patience();
-  -- After a gap in the leader's rounds it may have been the database that was away, or its clock was set forward.
+  -- After a gap in the leader's rounds, the database may have been down, or its clock was set forward.
   v_watched timestamptz := (SELECT p.watched_since FROM haul.pulse p);
   v_dead record;
   v_count integer;
@@ -103,20 +103,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.clear_submissions(integer) IS
-  'Housekeeping: removes up to p_limit staged lines of submissions whose senders were silent for '
-  'submission_patience(), or whose sessions have ended. Returns how many.';
+  'Maintenance: removes up to p_limit staged lines of submissions whose senders were silent for submission_patience() '
+  'or whose sessions have ended. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.origin_of(p_url text) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN split_part(p_url, '/', 1) || '/' || split_part(p_url, '/', 2) || '/' || split_part(p_url, '/', 3);
-COMMENT ON FUNCTION haul.origin_of(text) IS 'The beginning of a URL that says what its host is.';
+COMMENT ON FUNCTION haul.origin_of(text) IS 'The part of a URL that determines its host.';
 
--- Under other names a submitter could start more at a host than its limit allows.
+-- With another host name, a submitter could exceed the host's connection limit.
 CREATE OR REPLACE FUNCTION haul.lines_of_other_hosts(p_submission uuid, p_last bigint) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 DECLARE
-  -- OFFSET 0: each host is read once, not once for each line.
+  -- OFFSET 0: each host is parsed once, not once per line.
   v_wrong bigint[] := ARRAY(
     SELECT hashtextextended(g.host || ' ' || g.origin, 0) FROM (
       SELECT s.host, haul.origin_of(s.url) AS origin FROM haul.staging s
@@ -132,7 +132,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.lines_of_other_hosts(uuid, bigint) IS
-  'The lines of a submission up to p_last whose host is not that of their URL by host_of(). Locks nothing.';
+  'Lines of a submission up to p_last whose host differs from host_of() of their URL. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.refuse_host(p_line bigint) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -143,7 +143,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refuse_host(bigint) IS
-  'Raises HA004 for this line, whose host is not that of its URL; NULL = there is none.';
+  'Raises HA004 for this line, because its host is not that of its URL; NULL = no such line.';
 
 CREATE OR REPLACE FUNCTION haul.check_submission(
   p_submission uuid, p_queue text, p_on_duplicate text, p_remove boolean, p_limit integer,
@@ -166,10 +166,10 @@ BEGIN
   v_queue := haul.queue_named(p_queue);
   PERFORM haul.renew_submission(p_submission);
   IF p_staged <> (SELECT count(*) FROM haul.staging s WHERE s.submission = p_submission) THEN
-    RAISE EXCEPTION 'not all of the % staged lines are there', p_staged USING ERRCODE = 'HA007',
+    RAISE EXCEPTION 'some of the % staged lines are missing', p_staged USING ERRCODE = 'HA007',
       HINT = 'Submit the list again.';
   END IF;
-  -- Paths that need a closer look, by their hashes: of millions of paths these fit where the texts would not.
+  -- Hashes of paths that need a closer check. Hashes of millions of paths fit into memory; the paths would not.
   v_torn := ARRAY(
     SELECT hashtextextended(s.path, 0) FROM haul.staging s WHERE s.submission = p_submission GROUP BY 1
     HAVING CASE WHEN p_on_duplicate = 'error' THEN count(*) > 1
@@ -182,7 +182,7 @@ BEGIN
     WHERE f.line <> f.first_line AND (p_on_duplicate = 'error' OR f.url <> f.first_url);
     v_jobs := array_fill(NULL::bigint, ARRAY[cardinality(v_lines)]);
   END IF;
-  -- With the smallest character for a slash, what is below a path follows it at once.
+  -- If "/" sorts as the smallest character, everything below a path follows it at once.
   v_files := ARRAY(
     SELECT hashtextextended(k.path, 0) FROM (
       SELECT s.path, translate(s.path, '/', E'\x01') COLLATE "C" AS key,
@@ -197,7 +197,7 @@ BEGIN
     v_others := v_others || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
     v_jobs := v_jobs || array_fill(NULL::bigint, ARRAY[cardinality(v_below)]);
   END IF;
-  -- Asked once: in a new store no line needs to be looked up.
+  -- Checked once: in a new store no line has to be looked up.
   IF p_on_duplicate <> 'replace' AND EXISTS (SELECT FROM haul.dedupe d WHERE d.store = v_queue.store) THEN
     SELECT v_lines || coalesce(array_agg(s.line), '{}'), v_jobs || coalesce(array_agg(d.job), '{}'),
       v_others || coalesce(array_agg(NULL::bigint), '{}') INTO v_lines, v_jobs, v_others
@@ -236,22 +236,21 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bigint) IS
-  'Which lines of a submission contradict each other or existing jobs, or have a host that is not that of their '
-  'URL, before any line becomes a job. p_on_duplicate skip or refresh: the same URL for the same path is the same '
-  'job, another URL is wrong. replace: lines only contradict each other, not earlier jobs. error: every path that '
-  'is taken is wrong. p_remove takes these lines out of the submission. Returns {"count", "removed": jobs that '
-  'these lines asked for and that are taken out, "first": [{"line", "path", "other_line", "job", "directory", '
-  '"host"}]}, the first p_limit of them by line: "host" is one that is not that of the URL, "other_line" the '
-  'earlier line with the path, else "job" has it, else, with "directory", other lines need the path as a directory. '
-  'Raises HA003 for a queue that does not exist, HA007 for a submission that has ended or whose lines are not '
-  'p_staged (NULL = any number).';
+  'Finds lines of a submission that contradict each other or existing jobs, or whose host is not that of their URL, '
+  'before any line becomes a job. p_on_duplicate skip or refresh: a line with the path and URL of a job is that job; '
+  'another URL is an error. replace: lines can only contradict each other. error: every path that is taken is an '
+  'error. p_remove removes these lines from the submission. Returns {"count", "removed": number of removed lines, '
+  '"first": [{"line", "path", "other_line", "job", "directory", "host"}]}, the first p_limit of them by line. "host" '
+  'is a host that differs from the URL''s. Otherwise "other_line" is the earlier line with the path, or "job" is the '
+  'job with the path. With "directory", other lines need the path as a directory. Raises HA003 for a queue that does '
+  'not exist, HA007 for a submission that has ended or that does not have p_staged lines (NULL = any number).';
 
--- Whoever reads jobs must be able to show unknown options.
+-- Programs that read jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
   RETURN CASE WHEN p_options IS NULL THEN NULL WHEN jsonb_typeof(p_options) <> 'object' THEN 'options'
-    -- As a text: pg_column_size() may see the compressed value of a row.
+    -- As text: pg_column_size() may see the compressed value of a row.
     WHEN octet_length(p_options::text) > 65536 THEN 'options' ELSE (
     SELECT e.key FROM jsonb_each(p_options) e WHERE NOT CASE
       WHEN e.value = 'null' THEN true
@@ -275,19 +274,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wrong_option(jsonb) IS
-  'The first of a job''s options, by name, whose value is not of its kind. "options" where p_options is no object, '
-  'NULL where all are right. Unknown options may have a number, a text or a truth value. All options together take '
-  'at most 64 KiB, a URL at most 8,000 bytes, and numbers are written without a fraction.';
+  'The name of the first option, by name, whose value has the wrong type; "options" if p_options is not an object; '
+  'NULL = all are right. Unknown options may be numbers, strings or booleans. All options together have at most 64 '
+  'KiB, a URL at most 8,000 bytes, and numbers have no fraction.';
 
--- Options that were accepted before wrong_option() knew better must not stop a settlement.
+-- Options that earlier versions accepted must not stop a settlement.
 CREATE OR REPLACE FUNCTION haul.number_option(p_options jsonb, p_name text) RETURNS integer
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN jsonb_typeof(p_options -> p_name) = 'number'
   THEN greatest(least((p_options -> p_name)::numeric, 1000000000), 0)::integer END;
 COMMENT ON FUNCTION haul.number_option(jsonb, text) IS
-  'The number of an option, from 0 to 1,000,000,000; NULL where it is absent or no number. Never raises.';
+  'The number in an option, from 0 to 1,000,000,000; NULL if it is missing or not a number. Never raises.';
 
--- A job with such options would stop whoever claims or settles it.
+-- A job with such options would make every claim or settlement of it fail.
 CREATE OR REPLACE FUNCTION haul.require_options(
   p_options jsonb, p_submission uuid DEFAULT NULL, p_last bigint DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -296,22 +295,22 @@ DECLARE
   v_wrong record;
 BEGIN
   IF haul.wrong_option(p_options) IS NOT NULL THEN
-    RAISE EXCEPTION 'the option "%" has a value that it cannot have', haul.wrong_option(p_options)
+    RAISE EXCEPTION 'the option "%" has an invalid value', haul.wrong_option(p_options)
       USING ERRCODE = 'HA004';
   END IF;
   IF p_options ? 'mirrors' THEN
-    RAISE EXCEPTION 'mirrors belong to one file: give them to a line' USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'mirrors belong to one file: give them on the line of that file' USING ERRCODE = 'HA004';
   END IF;
   SELECT s.line, haul.wrong_option(s.options) AS option INTO v_wrong FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= coalesce(p_last, 9223372036854775807)
     AND s.options IS NOT NULL AND haul.wrong_option(s.options) IS NOT NULL
   ORDER BY s.line LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'line %: the option "%" has a value that it cannot have', v_wrong.line, v_wrong.option
+    RAISE EXCEPTION 'line %: the option "%" has an invalid value', v_wrong.line, v_wrong.option
       USING ERRCODE = 'HA004';
   END IF;
 END
 $$;
 COMMENT ON FUNCTION haul.require_options(jsonb, uuid, bigint) IS
-  'Raises HA004 for options that no worker can read: p_options, or those of a submission''s lines up to p_last (NULL '
-  '= all lines).';
+  'Raises HA004 for options that no worker can read: p_options, or the options of a submission''s lines up to p_last '
+  '(NULL = all lines).';

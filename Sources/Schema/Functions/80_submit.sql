@@ -1,7 +1,7 @@
--- Jobs from what is staged (75_staging.sql).
+-- Creates jobs from staged lines (75_staging.sql).
 
--- The planner does not know the size of staging: what a line needs from elsewhere is looked up by index and kept in its
--- row, and no statement of submit() may read more of another table than that.
+-- The planner does not know the size of staging. So everything that a line needs from other tables is looked up by
+-- index and stored in its row. No statement of submit() may read more of another table than that.
 
 CREATE OR REPLACE FUNCTION haul.submit(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
@@ -23,7 +23,8 @@ BEGIN
   PERFORM haul.require_options(p_options, p_submission, v_last);
   v_added := haul.add_jobs(p_submission, v_queue.id, v_queue.store, v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after, v_last);
-  -- The lines that are left met an earlier job: the same URL is that job, another URL is an error.
+  -- The remaining lines have the path of an earlier job: with the same URL they are that job, with another URL an
+  -- error.
   IF v_added.jobs < v_step.count THEN
     v_met := haul.met_jobs(p_submission, v_queue.store, v_last, p_on_duplicate);
     SELECT a.requeued, a.refreshed INTO v_requeued, v_refreshed
@@ -34,7 +35,7 @@ BEGIN
     GET DIAGNOSTICS v_met_lines = ROW_COUNT;
   END IF;
 
-  -- Last of all the lanes, each once and in key order.
+  -- Lanes last, each once and in key order.
   PERFORM haul.arm(array_agg(a.host), array_agg(a.queue), array_agg(a.instance), array_agg(a.priority),
     array_agg(a.head))
   FROM (
@@ -49,25 +50,25 @@ BEGIN
     'refreshed', cardinality(v_refreshed),
     'first', least(v_added.first, (SELECT min(m.job) FROM unnest(v_met) AS m(job))),
     'last', greatest(v_added.last, (SELECT max(m.job) FROM unnest(v_met) AS m(job))),
-    -- Counted, and not what is missing of v_step.count: a line that is lost must show.
+    -- Counted, not derived from v_step.count, so that a lost line shows.
     'skipped', v_met_lines - cardinality(v_requeued) - cardinality(v_refreshed),
     'left', EXISTS (SELECT FROM haul.staging s WHERE s.submission = p_submission AND s.line > coalesce(v_last, 0)));
 END
 $$;
 COMMENT ON FUNCTION haul.submit(uuid, text, text, smallint, jsonb, interval, text, boolean, integer) IS
-  'Makes jobs of the first p_limit lines of a submission, all of these or none; call again while "left". p_options '
-  '{"digest", "length", "if_exists", "max_attempts", "max_bytes", …} hold for every line; a line''s own options and '
-  'priority go before. p_after: the jobs start no earlier than this long from now; NULL or 0 = at once. '
-  'p_on_duplicate as for check_submission(), and what is wrong there raises here; with refresh, completed jobs ask '
-  'their sources again. p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, '
-  '"skipped": lines whose job is there with the same URL, "requeued": jobs that had failed or been cancelled and '
-  'wait again, with the options given now, "refreshed": jobs that had completed and ask again, "elsewhere": '
-  '[{"kind", "name", "jobs"}]: jobs in another batch, where a batch is given, or another queue, "unchecked": jobs '
-  'whose line has a digest that they neither demand nor have, "unapplied": jobs that lack other options of their '
-  'line, "others": ids outside the batch, "first" and "last": the least and the greatest id of the jobs that these '
-  'lines are now or met (null = none), "left"}. The first four add up to the lines of this step. Raises HA003 for '
-  'a queue that does not exist, HA004 for an option of the wrong kind or a host that is not that of the URL, HA007 for '
-  'a submission that has ended, HA008 for a path that another job has.';
+  'Creates jobs from the first p_limit lines of a submission, all or none. Call it again while "left" is true. '
+  'p_options {"digest", "length", "if_exists", "max_attempts", "max_bytes", …} apply to every line; a line''s own '
+  'options and priority take precedence. p_after: earliest start, from now; NULL or 0 = at once. p_on_duplicate: as '
+  'for check_submission(), but errors are raised here; with refresh, completed jobs ask their sources again. '
+  'p_others: whether to return ids outside the batch. Returns {"submitted": new jobs, "skipped": lines whose job '
+  'exists with the same URL, "requeued": failed or cancelled jobs that wait again, with the options given now, '
+  '"refreshed": completed jobs that ask their sources again, "elsewhere": [{"kind", "name", "jobs"}]: jobs in another '
+  'batch, if a batch is given, or in another queue, "unchecked": jobs without the digest of their line, as a '
+  'requirement or a result, "unapplied": jobs that lack other options of their line, "others": ids outside the batch, '
+  '"first" and "last": lowest and highest id of the jobs that these lines created or matched (null = none), "left"}. '
+  'The first four add up to the lines of this step. Raises HA003 for a queue that does not exist, HA004 for an option '
+  'of the wrong type or a host that is not that of the URL, HA007 for a submission that has ended, HA008 for a path '
+  'that another job has.';
 
 CREATE OR REPLACE FUNCTION haul.met_jobs(p_submission uuid, p_store integer, p_last bigint, p_on_duplicate text)
 RETURNS bigint[]
@@ -93,8 +94,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.met_jobs(uuid, integer, bigint, text) IS
-  'Writes into the lines of a submission up to p_last which job has their path, and returns these jobs. Raises HA008 '
-  'for a line whose job has another URL, or, with p_on_duplicate error, for any.';
+  'Records in the lines of a submission up to p_last which job has their path, and returns these jobs. Raises HA008 '
+  'for a line whose job has another URL or, with p_on_duplicate error, for any such line.';
 
 CREATE OR REPLACE FUNCTION haul.try_again(
   p_submission uuid, p_queue haul.queue, p_options jsonb, p_last bigint, p_met bigint[], p_on_duplicate text,
@@ -108,10 +109,10 @@ BEGIN
       p_met, (SELECT b.begun_at FROM haul.submission b WHERE b.id = p_submission), p_queue.id);
   END IF;
   requeued := haul.requeue(p_met, p_queue => p_queue.id);
-  -- Whoever submits again what had failed may have mended its options. A refreshed job keeps the options that are not
+  -- A user who submits a failed job again may have corrected its options. A refreshed job keeps options that are not
   -- given now, except those that describe the earlier file.
   UPDATE haul.job j SET options = p_queue.defaults || l.options
-    -- The saved bytes came from one of these.
+    -- The saved bytes came from one of these URLs.
     || CASE WHEN j.mirror IS NOT NULL THEN jsonb_build_object('mirrors', j.options -> 'mirrors') ELSE '{}' END
   FROM (
     SELECT DISTINCT ON (s.owner) s.owner, coalesce((
@@ -125,9 +126,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.try_again(uuid, haul.queue, jsonb, bigint, bigint[], text) IS
-  'Queues those of the jobs that lines have met again that had failed or been cancelled, and, with p_on_duplicate '
-  'refresh, those that completed before the submission began. Gives them the options of their lines. Returns both; '
-  'the caller arms their lanes. Locks their outcomes in job order.';
+  'Queues failed and cancelled jobs again if lines have their path and, with p_on_duplicate refresh, jobs that '
+  'completed before the submission began. Gives them the options of their lines. Returns both; the caller arms their '
+  'lanes. Locks their outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.compare_met(
   p_submission uuid, p_queue integer, p_batch integer, p_options jsonb, p_last bigint, p_met bigint[],
@@ -156,7 +157,7 @@ BEGIN
   INTO v_unchecked, v_unapplied
   FROM haul.staging s
   CROSS JOIN LATERAL (SELECT coalesce(p_options, '{}') || coalesce(s.options, '{}') AS options) g
-  -- OFFSET 0: by each job's id.
+  -- OFFSET 0: look up each job by its id.
   CROSS JOIN LATERAL (SELECT j.options, (
     SELECT coalesce(o.digest, 'sha-256=' || encode(o.sha256, 'hex')) FROM haul.outcome o WHERE o.job = j.id) AS digest
     FROM haul.job j WHERE j.id = s.owner OFFSET 0) j
@@ -166,16 +167,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.compare_met(uuid, integer, integer, jsonb, bigint, bigint[], bigint[], boolean) IS
-  'How the jobs that a submission''s lines have met differ from what the lines say: {"elsewhere", "others", '
-  '"unchecked", "unapplied"} as in the reply of submit(). Jobs in p_again have the lines'' options already. Locks '
-  'nothing.';
+  'How the jobs that a submission''s lines match differ from these lines: {"elsewhere", "others", "unchecked", '
+  '"unapplied"} as in the reply of submit(). Jobs in p_again have the lines'' options already. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.add_jobs(
   p_submission uuid, p_queue integer, p_store integer, p_batch integer, p_priority smallint, p_options jsonb,
   p_after interval, p_last bigint, OUT jobs bigint, OUT hosts integer[], OUT priorities smallint[], OUT heads bigint[],
   OUT first bigint, OUT last bigint)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off SET work_mem = '64MB'
--- Whatever the planner thinks of the number of lines: as many are compared with as many.
+-- No nested loop: both sides have the same number of rows, whatever the planner estimates.
 SET enable_nestloop = off AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -185,7 +185,7 @@ BEGIN
     DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= p_last
     RETURNING s.submission, s.line, s.url, s.host, s.path, s.priority, s.options
   ), lines AS MATERIALIZED (
-    -- Ids in the order of the lines. A line that repeats an earlier one draws one in vain.
+    -- Ids follow the order of the lines. A line that repeats an earlier one uses up an id.
     SELECT nextval('haul.job_id') AS id, haul.path_digest(g.path) AS digest, g.*
     FROM (SELECT * FROM gone ORDER BY gone.line) g
   ), names AS MATERIALIZED (
@@ -193,10 +193,10 @@ BEGIN
     SELECT n.host, (SELECT h.id FROM haul.host_name h WHERE h.name = n.host) AS id
       FROM (SELECT DISTINCT l.host FROM lines l) n
   ), origins AS MATERIALIZED (
-    -- Lines may come from other sessions until the moment in which they are taken.
+    -- Other sessions may add lines until the moment when the lines are taken.
     SELECT l.host, haul.origin_of(l.url) AS origin, min(l.line) AS line FROM lines l GROUP BY 1, 2
   ), paths AS (
-    -- One row a path, in key order: two submissions of the same paths wait for each other, never in a circle.
+    -- One row per path, in key order: two submissions of the same paths wait for each other without a deadlock.
     INSERT INTO haul.dedupe (store, path_digest, job)
     SELECT p_store, l.digest, min(l.id) FROM lines l GROUP BY l.digest ORDER BY l.digest
     ON CONFLICT (store, path_digest) DO NOTHING
@@ -230,9 +230,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.add_jobs(uuid, integer, integer, integer, smallint, jsonb, interval, bigint) IS
-  'Makes jobs of a submission''s lines up to p_last whose paths nobody has, and removes these lines. Returns how '
-  'many, the lanes that the caller arms, with the first job of each, and the least and the greatest id. p_after NULL '
-  'or 0 = at once; else there are no lanes to arm. Raises HA004 for a line whose host is not that of its URL.';
+  'Creates jobs from a submission''s lines up to p_last whose paths are free, and removes these lines. Returns the '
+  'number of jobs, the lanes that the caller arms, with the first job of each, and the lowest and highest id. p_after '
+  'NULL or 0 = at once; otherwise there are no lanes to arm. Raises HA004 for a line whose host is not that of its '
+  'URL.';
 
 CREATE OR REPLACE FUNCTION haul.begin_step(
   p_submission uuid, p_queue text, p_batch text, p_limit integer,
@@ -244,7 +245,7 @@ BEGIN
   PERFORM haul.renew_submission(p_submission);
   SELECT max(f.line) INTO last FROM (
     SELECT s.line FROM haul.staging s WHERE s.submission = p_submission ORDER BY s.line LIMIT p_limit) f;
-  -- One line of a text may name several URLs: all with the last number belong to this step.
+  -- A line of a list may name several URLs. All rows with the last line number belong to this step.
   SELECT count(*) INTO count FROM haul.staging s WHERE s.submission = p_submission AND s.line <= last;
   PERFORM haul.ensure_partitions(count + 100000);
   batch := haul.ensure_batch(p_batch);
@@ -254,10 +255,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.begin_step(uuid, text, text, integer) IS
-  'Begins a step of a submission. Returns its queue, which nobody deletes before the commit, its batch (NULL = none), '
-  'how many lines the step is about, and the last of these (NULL = none is left). Makes batch, partitions and hosts '
-  'that are missing. Raises HA003 for a queue that does not exist, HA007 for a submission that has ended. Locks the '
-  'submission.';
+  'Begins a step of a submission. Returns its queue, which cannot be deleted before the commit, its batch (NULL = '
+  'none), the number of lines in this step, and the last of these lines (NULL = none is left). Creates missing '
+  'batches, partitions and hosts. Raises HA003 for a queue that does not exist, HA007 for a submission that has '
+  'ended. Locks the submission.';
 
 CREATE OR REPLACE FUNCTION haul.keep_queue(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -274,8 +275,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.keep_queue(text) IS
-  'The queue of this name, locked FOR KEY SHARE, so that nobody deletes it before the commit. Looks for the name '
-  'again if the queue was deleted meanwhile. Raises HA003 where there is none.';
+  'The queue with this name, locked FOR KEY SHARE, so that it cannot be deleted before the commit. Looks the name up '
+  'again if the queue was deleted meanwhile. Raises HA003 if there is none.';
 
 CREATE OR REPLACE FUNCTION haul.queue_named(p_queue text) RETURNS haul.queue
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -293,7 +294,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.queue_named(text) IS
-  'The queue of this name, unless it is deleted. Raises HA003 where there is none. Locks nothing.';
+  'The queue with this name, unless it is deleted. Raises HA003 if there is none. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.ensure_batch(p_batch text) RETURNS integer
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -305,4 +306,4 @@ BEGIN
   RETURN (SELECT b.id FROM haul.batch b WHERE b.name = p_batch);
 END
 $$;
-COMMENT ON FUNCTION haul.ensure_batch(text) IS 'The id of the batch of this name, made where it is new; NULL for NULL.';
+COMMENT ON FUNCTION haul.ensure_batch(text) IS 'The id of the batch with this name, created if new; NULL for NULL.';

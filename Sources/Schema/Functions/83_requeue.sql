@@ -1,4 +1,4 @@
--- Jobs that have ended wait again.
+-- Puts jobs that have ended back into the queue.
 
 CREATE OR REPLACE FUNCTION haul.waiting_again(p_jobs bigint[]) RETURNS TABLE (
   queue integer, host integer, instance integer, priority smallint, job bigint, hold_until timestamptz)
@@ -15,8 +15,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.waiting_again(bigint[]) IS
-  'Rows of ready for jobs that wait again: those whose part file a live worker has wait for such a worker, for a '
-  'while.';
+  'Rows of ready for jobs that wait again. If a live worker has a job''s part file, the job waits for such a worker '
+  'for a while.';
 
 CREATE OR REPLACE FUNCTION haul.arm_jobs(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.arm_jobs(bigint[]) IS
-  'Does what arm() does, for those of these jobs that are ready, and is called as arm() is.';
+  'Calls arm() for those of these jobs that are ready. The rules for arm() apply.';
 
 CREATE OR REPLACE FUNCTION haul.requeue(p_jobs bigint[], p_completed boolean DEFAULT false,
   p_queue integer DEFAULT NULL)
@@ -41,7 +41,7 @@ BEGIN
   SELECT coalesce(array_agg(t.job), '{}') INTO v_jobs FROM (
     SELECT o.job FROM haul.outcome o WHERE o.job = ANY (p_jobs) AND (o.state <> 'completed' OR p_completed)
     ORDER BY o.job FOR UPDATE) t;
-  -- None of their queues is deleted before this commits, unless it has been already.
+  -- Queues that still exist cannot be deleted before this commits.
   PERFORM FROM haul.queue q WHERE q.id IN (SELECT j.queue FROM haul.job j WHERE j.id = ANY (v_jobs)) ORDER BY q.id
     FOR KEY SHARE;
   UPDATE haul.job j SET queue = p_queue WHERE j.id = ANY (v_jobs) AND p_queue IS NOT NULL
@@ -50,10 +50,10 @@ BEGIN
   WHERE j.id = ANY (v_jobs) LIMIT 1;
   IF FOUND THEN
     RAISE EXCEPTION 'the queue of job % has been deleted', v_orphan USING ERRCODE = 'HA004',
-      HINT = 'Submit its URL again, to a queue that is there.';
+      HINT = 'Submit its URL again to an existing queue.';
   END IF;
   PERFORM haul.forgive(v_jobs);
-  -- With nothing saved, the first URL is as good as any.
+  -- No bytes are saved, so the first URL is as good as any.
   UPDATE haul.job j SET mirror = NULL, host = coalesce(haul.host_id(j.url), j.host)
   WHERE j.id = ANY (v_jobs) AND j.mirror IS NOT NULL AND NOT p_completed
     AND NOT EXISTS (SELECT FROM haul.checkpoint c WHERE c.job = j.id);
@@ -66,9 +66,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.requeue(bigint[], boolean, integer) IS
-  'Puts failed and cancelled jobs, with p_completed also completed ones, back into ready, with earlier attempts '
-  'forgiven; out of a deleted queue to p_queue, HA004 where that is NULL. Returns those; the caller arms their lanes. '
-  'Locks outcomes in job order.';
+  'Puts failed and cancelled jobs, with p_completed also completed ones, back into ready, and forgives earlier '
+  'attempts. Jobs of a deleted queue move to p_queue; raises HA004 if that is NULL. Returns the jobs; the caller arms '
+  'their lanes. Locks outcomes in job order.';
 
 CREATE OR REPLACE FUNCTION haul.forgive(p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -79,18 +79,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.forgive(bigint[]) IS
-  'Lets jobs begin anew: earlier attempts no longer count against max_attempts, and changes of the source seen in them '
-  'no longer keep the job from resuming. For jobs that the caller queues again.';
+  'Resets the history of jobs that the caller queues again: earlier attempts no longer count against max_attempts, '
+  'and earlier changes of the source no longer keep the job from resuming.';
 
--- A job that waits or runs brings what its source has then. So nothing is claimable that a lease may still be about:
--- an outcome is there only when no lease is. A file that stood there before its job, which was told to skip it, may
--- belong to somebody else.
+-- A waiting or running job downloads the current file anyway. An outcome exists only when no lease does, so no job
+-- becomes claimable while a lease may still be in use. A file that existed before a job with if_exists skip may not be
+-- Haul's.
 CREATE OR REPLACE FUNCTION haul.refresh_jobs(p_jobs bigint[], p_since timestamptz, p_queue integer) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 DECLARE
   v_jobs bigint[];
 BEGIN
-  -- In one pass all that the caller will queue again besides.
+  -- In one pass with all other jobs that the caller will queue again.
   PERFORM FROM haul.outcome o WHERE o.job = ANY (p_jobs) ORDER BY o.job FOR UPDATE;
   WITH kept AS (
     INSERT INTO haul.refresh (job, path, bytes, digest, source)
@@ -104,7 +104,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.refresh_jobs(bigint[], timestamptz, integer) IS
-  'Queues jobs again that completed before p_since, so that their sources are asked whether the files have changed. '
-  'Keeps what the jobs brought: files stay until new ones replace them. Leaves jobs that wait or run, and jobs that '
-  'only skipped a file. Returns the queued jobs; the caller arms their lanes as its last step. Locks the outcomes of '
-  'all in job order.';
+  'Queues jobs again that completed before p_since, to ask their sources whether the files have changed. Keeps the '
+  'downloaded files until new ones replace them. Skips jobs that wait or run, and jobs that only skipped a file. '
+  'Returns the queued jobs; the caller arms their lanes as its last step. Locks the outcomes of all in job order.';

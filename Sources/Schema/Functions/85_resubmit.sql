@@ -1,15 +1,14 @@
--- For users who want files now, whatever became of earlier jobs for the same paths: the lines of a submission take
--- those jobs over. Call it before submit(), which makes jobs of the remaining lines.
+-- For users who want files now, whatever happened to earlier jobs with the same paths: the lines of a submission take
+-- those jobs over. Call it before submit(), which creates jobs from the remaining lines.
 
 CREATE OR REPLACE FUNCTION haul.wants_anew(p_options jsonb) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
   SELECT coalesce(p_options ->> 'if_exists' IN ('replace', 'rename'), false)
 $$;
 COMMENT ON FUNCTION haul.wants_anew(jsonb) IS
-  'Whether these options ask for the file although one is there already: to replace it, or beside it.';
+  'Whether these options ask to download the file again although one exists: if_exists replace or rename.';
 
--- Each line is looked up by itself (LIMIT keeps the planner from joining): the planner does not know the size of
--- staging.
+-- Look up each line separately (LIMIT keeps the planner from joining): the planner does not know the size of staging.
 CREATE OR REPLACE FUNCTION haul.finished_lines(p_submission uuid, p_queue text, p_options jsonb)
 RETURNS TABLE (line bigint, path text, bytes bigint, digest text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -29,17 +28,17 @@ SET enable_seqscan = off SET enable_bitmapscan = off AS $$
     AND (NOT haul.wants_anew(p_options) OR j.options ->> 'if_exists' = p_options ->> 'if_exists' AND j.queue IN (
       SELECT queue FROM haul.ready UNION ALL SELECT queue FROM haul.scheduled
       UNION ALL SELECT queue FROM haul.held UNION ALL SELECT queue FROM haul.lease))
-    -- Asked once: of a new store no line needs to be looked up.
+    -- Checked once: in a new store no line has to be looked up.
     AND EXISTS (SELECT FROM haul.dedupe n WHERE n.store = (SELECT q.store FROM haul.queue q WHERE q.name = p_queue))
 $$;
 COMMENT ON FUNCTION haul.finished_lines(uuid, text, jsonb) IS
   'For haul get: lines of a submission whose path has a completed job with the same URL. Only the caller can see '
-  'whether the file is still there. path is where the file was published, bytes its length; digest is one that the '
-  'submission demands and that was not compared when the file came. Where p_options ask to replace or rename files, '
-  'only jobs of the same command count, while something in their queue waits or runs.';
+  'whether the file still exists. path: where the file was published. bytes: its size. digest: a digest that the '
+  'submission requires and that was not verified at download. If p_options ask to replace or rename files, only jobs '
+  'of the same command count, while jobs of their queue wait or run.';
 
--- Of two at once for one store the second waits for the end of the first, and so meets the jobs that the first has
--- made: submit() would skip them as somebody else's, and their files would not belong to the second.
+-- One session per store at a time. The second one waits and then meets the jobs of the first. submit() would skip them
+-- as foreign jobs, and their files would not belong to the second session.
 CREATE OR REPLACE FUNCTION haul.resubmit(
   p_submission uuid, p_queue text, p_batch text, p_options jsonb, p_done bigint[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -94,12 +93,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resubmit(uuid, text, text, jsonb, bigint[]) IS
-  'Call it before submit(), for users who want files now. Removes the lines p_done; where files are wanted anew their '
-  'jobs move to this queue, so that they count until it has ended. Jobs at the paths of other lines take over what '
-  'these lines say, in this queue and batch, and wait again with earlier attempts forgiven. What is durable of the '
-  'same URL is kept. These lines are removed too. p_options as for submit(). Returns {"taken_over": how many jobs, '
-  '"unfinished": those that had not ended and keep their URL, "lines": how many it removed}. Raises HA003 for a queue '
-  'that does not exist, HA007 for a job that is running.';
+  'Call it before submit(), for users who want files now. Removes the lines p_done. If files are to be downloaded '
+  'again, their jobs move to this queue, so that they count until it ends. Jobs with the paths of other lines take '
+  'over what these lines say, in this queue and batch, and wait again with earlier attempts forgiven. Durable bytes '
+  'of the same URL are kept. These lines are removed too. p_options: as for submit(). Returns {"taken_over": number '
+  'of jobs, "unfinished": jobs that had not ended and keep their URL, "lines": number of removed lines}. Raises HA003 '
+  'for a queue that does not exist, HA007 for a job that is running.';
 
 CREATE OR REPLACE FUNCTION haul.detach(
   p_jobs bigint[], p_others bigint[], OUT free bigint[], OUT ended bigint, OUT completed bigint[])
@@ -121,17 +120,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.detach(bigint[], bigint[]) IS
-  'Takes jobs out of wherever they wait or have ended, and locks their rows in job and those of p_others. Returns '
-  'those (NULL = none), how many had ended and which had completed (likewise); one that is not free runs, or has '
-  'just been changed.';
+  'Removes jobs from the tables of waiting and ended jobs, and locks their rows in job and those of p_others. Returns '
+  'these jobs (NULL = none), the number that had ended and the completed ones (NULL = none). A job that is missing is '
+  'running or was just changed.';
 
 CREATE OR REPLACE FUNCTION haul.mirror_kept(p_job haul.job, p_url text, p_options jsonb) RETURNS smallint
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_job.mirror IS NOT NULL AND p_job.url = p_url
   THEN haul.mirror_of(haul.url_in_use(p_job.url, p_job.options, p_job.mirror), p_options) END;
 COMMENT ON FUNCTION haul.mirror_kept(haul.job, text, jsonb) IS
-  'Which mirror of a line with this URL and these options a job goes on using, where the line names the job''s own URL '
-  'and the mirror in use; NULL = none.';
+  'The mirror that a job continues to use, as a number among the mirrors of a line with this URL and these options. '
+  'The line must name the job''s own URL and the mirror in use; NULL = none.';
 
 CREATE OR REPLACE FUNCTION haul.take_over_lines(
   p_submission uuid, p_queue integer, p_batch integer, p_priority smallint, p_options jsonb, p_after interval,
@@ -145,8 +144,8 @@ BEGIN
   WITH asked AS (
     DELETE FROM haul.refresh f WHERE f.job = ANY (p_jobs) RETURNING f.job)
   SELECT p_completed || array_agg(a.job) INTO v_there FROM asked a;
-  -- What another URL has brought is of use where only the query has changed, or where both have the same strong tag:
-  -- then it is compared with what comes. There must be something to come.
+  -- Bytes from another URL are useful if only the query has changed or both have the same strong ETag. Then they are
+  -- compared with the new download. Some bytes must still be missing.
   DELETE FROM haul.checkpoint c USING haul.staging s, haul.job j,
     LATERAL haul.url_in_use(j.url, j.options, j.mirror) AS u(url)
   WHERE s.submission = p_submission AND s.owner = ANY (p_jobs) AND j.id = s.owner AND c.job = j.id
@@ -187,10 +186,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_over_lines(uuid, integer, integer, smallint, jsonb, interval, bigint[], bigint[]) IS
-  'Makes detached jobs what the lines say that own them, the first of several, and removes these lines. The jobs wait '
-  'again with earlier attempts forgiven. p_completed: jobs whose files are there; these, and jobs that were '
-  'refreshing, replace the file unless their line says otherwise. p_priority NULL = keep their own. p_after NULL or 0 '
-  '= at once, and their lanes are armed. Returns how many lines.';
+  'Gives detached jobs the content of the lines that own them, the first of several, and removes these lines. The '
+  'jobs wait again with earlier attempts forgiven. p_completed: jobs whose files exist. These jobs, and jobs that '
+  'were refreshing, replace the file unless their line says otherwise. p_priority NULL = keep their own. p_after NULL '
+  'or 0 = at once, and their lanes are armed. Returns the number of lines.';
 
 CREATE OR REPLACE FUNCTION haul.require_all_free(p_jobs bigint[], p_free bigint[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -206,11 +205,11 @@ BEGIN
       USING ERRCODE = 'HA007',
       HINT = 'Wait for it, or stop it.';
   ELSIF FOUND THEN
-    RAISE EXCEPTION 'somebody else has changed the job of "%" just now', v_busy.path USING ERRCODE = 'HA007',
+    RAISE EXCEPTION 'another session has just changed the job of "%"', v_busy.path USING ERRCODE = 'HA007',
       HINT = 'Try again.';
   END IF;
 END
 $$;
 COMMENT ON FUNCTION haul.require_all_free(bigint[], bigint[]) IS
-  'Raises HA007 for the first of p_jobs that is not in p_free; the message says which worker has it, if one has. '
+  'Raises HA007 for the first of p_jobs that is not in p_free. The message names the worker that has it, if any. '
   'Locks nothing.';

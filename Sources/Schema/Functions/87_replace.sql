@@ -1,5 +1,5 @@
--- So nothing is claimable under the new line while the old file may still be brought, and whatever the old lease's
--- worker says after its end is stale.
+-- A job becomes claimable under its new line only after its old lease has ended. Later reports of the old worker are
+-- stale.
 CREATE OR REPLACE FUNCTION haul.replace(
   p_submission uuid, p_queue text, p_batch text, p_priority smallint, p_options jsonb, p_after interval,
   p_limit integer, p_unfinished boolean DEFAULT false)
@@ -7,7 +7,7 @@ RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-  -- Larger than any line's number.
+  -- Higher than any line number.
   v_behind bigint := 1000000000000;
   v_step record := haul.begin_step(p_submission, p_queue, p_batch, p_limit);
   v_queue haul.queue := v_step.queue;
@@ -24,7 +24,7 @@ BEGIN
     owner = (SELECT d.job FROM haul.dedupe d
       WHERE d.store = v_queue.store AND d.path_digest = haul.path_digest(s.path))
   WHERE s.submission = p_submission AND s.line <= v_last;
-  -- Lines that come later have no owner, and no job becomes what they say.
+  -- Later lines have no owner, and no job takes over their content.
   PERFORM haul.refuse_host((haul.lines_of_other_hosts(p_submission, v_last))[1]);
 
   DELETE FROM haul.staging s WHERE s.submission = p_submission AND s.line <= v_last AND EXISTS (
@@ -34,12 +34,12 @@ BEGIN
   SELECT coalesce(array_agg(DISTINCT s.owner), '{}') INTO v_jobs FROM haul.staging s
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner IS NOT NULL;
 
-  -- Leases before all else, as everywhere, also of jobs that have been told before: none of them ends meanwhile. A
-  -- cancelled job would lose what it has.
+  -- Leases first, as everywhere, including jobs that already have a command, so that none of them ends meanwhile. A
+  -- cancelled job would lose its saved bytes.
   PERFORM FROM haul.lease l WHERE l.job = ANY (v_jobs) ORDER BY l.job FOR NO KEY UPDATE;
   PERFORM haul.command_jobs(v_jobs, 'pause');
   IF p_unfinished THEN
-    -- A new statement, which sees all that has ended before the leases were locked.
+    -- A new statement sees all jobs that ended before the leases were locked.
     WITH gone AS (
       DELETE FROM haul.staging s USING haul.outcome o
       WHERE s.submission = p_submission AND s.line <= v_last AND o.job = s.owner AND o.state <> 'failed'
@@ -55,13 +55,13 @@ BEGIN
   WHERE s.submission = p_submission AND s.line <= v_last AND s.owner = ANY (v_jobs)
     AND NOT s.owner = ANY (coalesce(v_free.free, '{}'));
   GET DIAGNOSTICS v_waiting = ROW_COUNT;
-  -- detach() has locked the rows: no other session moves these jobs meanwhile.
+  -- detach() has locked the rows, so no other session moves these jobs meanwhile.
   SELECT coalesce(jsonb_agg(jsonb_build_object('batch', b.name, 'jobs', m.jobs) ORDER BY b.id), '[]') INTO v_moved
   FROM (
     SELECT j.batch, count(*) AS jobs FROM haul.job j
     WHERE j.id = ANY (v_free.free) AND j.batch IS DISTINCT FROM v_step.batch GROUP BY j.batch) m
   JOIN haul.batch b ON b.id = m.batch;
-  -- Of several lines for one job the first counts, and the others are skipped.
+  -- If several lines match one job, the first counts and the others are skipped.
   v_skipped := v_skipped - coalesce(cardinality(v_free.free), 0) + haul.take_over_lines(p_submission, v_queue.id,
     v_step.batch, p_priority,
     v_queue.defaults || coalesce(p_options, '{}'), p_after,
@@ -78,10 +78,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.replace(uuid, text, text, smallint, jsonb, interval, integer, boolean) IS
-  'Call it before submit(): jobs at the paths of the first p_limit lines take over what these lines say, in this '
-  'queue and batch. A running job is asked to stop, and its line is put behind all others for a later call. Other '
-  'arguments as for submit(). p_unfinished: completed and cancelled jobs stay as they are. Returns {"replaced": how '
-  'many jobs, "skipped": lines that repeat another of this submission or whose jobs stay, "waiting": lines put '
-  'behind, "moved": [{"batch", "jobs"}]: how many jobs left which other batch, "first" and "last": the least and the '
-  'greatest id of the jobs that were taken over (null = none), "left": lines of these p_limit for submit()}. Raises '
-  'HA003 for a queue that does not exist, HA004 as submit().';
+  'Call it before submit(): jobs with the paths of the first p_limit lines take over what these lines say, in this '
+  'queue and batch. A running job is asked to stop, and its line moves behind all others for a later call. Other '
+  'arguments: as for submit(). p_unfinished: completed and cancelled jobs stay as they are. Returns {"replaced": '
+  'number of jobs, "skipped": lines that repeat another line or whose jobs stay, "waiting": lines moved behind the '
+  'others, "moved": [{"batch", "jobs"}]: number of jobs that left each other batch, "first" and "last": lowest and '
+  'highest id of the jobs taken over (null = none), "left": lines of these p_limit for submit()}. Raises HA003 for a '
+  'queue that does not exist, HA004 as submit().';

@@ -1,4 +1,4 @@
--- What operators did, so that everybody can see later which command changed the pool.
+-- Records what operators did, so that everyone can see later which command changed the pool.
 
 CREATE OR REPLACE FUNCTION haul.selector_text(p_selector jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -14,10 +14,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.selector_text(jsonb) IS
-  'A selector in words: "batch films, state failed". Of many ids it names the first ten.';
+  'A selector in words: "batch films, state failed". Lists the first ten ids at most.';
 
--- A command that takes several steps is one row: the newest one of the same session, if its last step was less than
--- p_within ago. A row that another session has locked is left alone, so that no operator waits for another.
+-- A command with several steps is one row: the newest row of the same session, if its last step was less than p_within
+-- ago. A row that another session has locked is skipped, so that operators never wait for each other.
 CREATE OR REPLACE FUNCTION haul.note_operation(
   p_action text, p_target text, p_jobs bigint DEFAULT NULL, p_within interval DEFAULT '10 seconds') RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -45,5 +45,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.note_operation(text, text, bigint, interval) IS
-  'Records an operator''s command for haul.operations: what was done, to what, and how many jobs it changed (NULL = '
+  'Records an operator''s command for haul.operations: the action, its target, and the number of changed jobs (NULL = '
   'not a command on jobs; 0 is not recorded). Keeps the newest 10,000.';

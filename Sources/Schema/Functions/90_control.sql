@@ -1,6 +1,6 @@
--- What operators do to jobs. Each function takes a selector, see check_selector(), and changes up to p_limit jobs a
--- call. It returns how many it changed and whether there may be more. Call it again while there may be, with the
--- `sweep` of the first reply as p_sweep. If two operators steer the same batch, the later command wins.
+-- Commands of operators on jobs. Each function takes a selector, see check_selector(), and changes up to p_limit jobs
+-- per call. It returns the number of changed jobs and whether there may be more. If so, call it again, with the `sweep`
+-- of the first reply as p_sweep. If two operators steer the same batch, the later command wins.
 
 CREATE OR REPLACE FUNCTION haul.matches(
   p_selector jsonb, p_job bigint, p_state text, p_error text) RETURNS boolean
@@ -16,15 +16,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
       OR j.host = (SELECT h.id FROM haul.host_name h WHERE h.name = p_selector ->> 'host')))
 $$;
 COMMENT ON FUNCTION haul.matches(jsonb, bigint, text, text) IS
-  'Whether a selector means a job that has this state and error (NULL = none), whatever ids it names.';
+  'Whether a selector matches a job with this state and error (NULL = none). Ignores the selector''s ids.';
 
--- Compared before matches(), which looks the job up.
+-- Checked before matches(), which looks the job up.
 CREATE OR REPLACE FUNCTION haul.ids(p_selector jsonb) RETURNS bigint[]
 LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_selector ? 'ids' THEN
     ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_selector -> 'ids') AS i) END
 $$;
-COMMENT ON FUNCTION haul.ids(jsonb) IS 'The ids that a selector names; NULL where it does not narrow by ids.';
+COMMENT ON FUNCTION haul.ids(jsonb) IS 'The ids in a selector; NULL if it does not filter by ids.';
 
 CREATE OR REPLACE FUNCTION haul.check_selector(p_selector jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -34,11 +34,11 @@ BEGIN
   IF p_selector IS NULL OR p_selector = '{}' OR jsonb_typeof(p_selector) <> 'object' THEN
     RAISE EXCEPTION 'name the jobs: ids, a batch, a queue, a host, a state or an error class' USING ERRCODE = 'HA004';
   END IF;
-  -- What is misspelt would not narrow, and all jobs would be meant.
+  -- A misspelt key would not filter, and the command would affect all jobs.
   SELECT k INTO v_missing FROM jsonb_object_keys(p_selector) AS k
   WHERE k NOT IN ('ids', 'batch', 'queue', 'host', 'state', 'error') LIMIT 1;
   IF FOUND THEN
-    RAISE EXCEPTION 'jobs are not selected by "%"', v_missing USING ERRCODE = 'HA004';
+    RAISE EXCEPTION 'unknown selector key "%"', v_missing USING ERRCODE = 'HA004';
   END IF;
   SELECT 'batch "' || (p_selector ->> 'batch') || '"' INTO v_missing WHERE p_selector ? 'batch'
     AND NOT EXISTS (SELECT FROM haul.batch WHERE name = p_selector ->> 'batch')
@@ -56,8 +56,8 @@ END
 $$;
 COMMENT ON FUNCTION haul.check_selector(jsonb) IS
   'Raises HA003 for a name or an id of a selector that does not exist, HA004 for an empty selector or an unknown key. '
-  'A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; what is absent does not narrow. error is a '
-  'class as for has_class(). Lists ask here too, so that a name that does not exist is no empty list.';
+  'A selector is {"ids": [..], "batch", "queue", "host", "state", "error"}; missing keys do not filter. error is a '
+  'class as for has_class(). Lists call this too, so that an unknown name is an error and not an empty list.';
 
 CREATE OR REPLACE FUNCTION haul.command_jobs(p_jobs bigint[], p_command text) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -69,7 +69,7 @@ BEGIN
     WHERE l.job = ANY (p_jobs) AND l.command IS DISTINCT FROM p_command AND l.command IS DISTINCT FROM 'cancel'
     ORDER BY l.job FOR NO KEY UPDATE) t;
   UPDATE haul.lease l SET command = p_command WHERE l.job = ANY (v_jobs);
-  -- A payload must stay below 8,000 bytes; a thousand workers' ids do not.
+  -- A payload must have less than 8,000 bytes. The ids of a thousand workers have more.
   PERFORM pg_notify('haul', 'workers:' || (
     SELECT CASE WHEN count(DISTINCT l.worker) > 300 THEN 'all' ELSE string_agg(DISTINCT l.worker::text, ',') END
     FROM haul.lease l WHERE l.job = ANY (v_jobs))) WHERE v_jobs <> '{}';
@@ -77,12 +77,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.command_jobs(bigint[], text) IS
-  'Tells running jobs to cancel or pause, and notifies their workers at once. A cancellation is never replaced. '
-  'Returns the jobs that had not been told. Locks leases in job order.';
+  'Tells running jobs to cancel or pause, and notifies their workers at once. Never replaces a cancellation. Returns '
+  'the jobs that did not have the command yet. Locks leases in job order.';
 
--- It works in job order, to which the plan is pinned. It waits for a claim that is taking a job; a claim never waits.
--- Locking lanes would cost more than all the rest where jobs are of many hosts. So the head of a lane may be gone; a
--- claim finds what is behind it.
+-- Works in job order, and the plan is pinned to it. Waits for a claim that is taking a job; a claim never waits.
+-- Locking lanes would cost more than everything else if the jobs have many hosts. So the head of a lane may be gone,
+-- and a claim finds the job behind it.
 CREATE OR REPLACE FUNCTION haul.withdraw(p_jobs bigint[])
 RETURNS TABLE (job bigint, queue integer, host integer, instance integer, priority smallint, run_at timestamptz)
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -102,8 +102,8 @@ COMMENT ON FUNCTION haul.withdraw(bigint[]) IS
   'Takes jobs out of scheduled and ready and returns their rows; run_at NULL = out of ready. Waits for a claim that '
   'is taking one. Locks no lanes.';
 
--- One that a claim takes between the look at the leases and the look at the waiting jobs is seen in neither: callers
--- look again until there is none.
+-- A job that is claimed between the reads of leases and of waiting jobs is missed in both. Callers repeat until there
+-- are none.
 CREATE OR REPLACE FUNCTION haul.live_jobs(
   p_selector jsonb, p_command text, p_limit integer, p_but smallint DEFAULT NULL) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -130,9 +130,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.live_jobs(jsonb, text, integer, smallint) IS
-  'Up to p_limit jobs of a selector that wait, or that run and have been told neither p_command nor cancel; for '
-  'cancel also held jobs. p_command NULL = all jobs that have not ended and do not have the priority p_but. Locks '
-  'nothing.';
+  'Up to p_limit jobs of a selector that wait, or that run and have not received p_command or cancel; for cancel also '
+  'held jobs. p_command NULL = all unfinished jobs that do not have the priority p_but. Locks nothing.';
 
 CREATE OR REPLACE FUNCTION haul.hold_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -149,8 +148,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.hold_jobs(bigint[]) IS
-  'Holds those of these jobs that wait, and tells running ones to pause with their progress kept. Returns all jobs '
-  'that it changed. Locks leases first, no lanes.';
+  'Holds those of these jobs that wait, and tells running ones to pause with their progress kept. Returns all changed '
+  'jobs. Locks leases first, no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.cancel_jobs(p_jobs bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET enable_seqscan = off AS $$
@@ -170,15 +169,15 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.cancel_jobs(bigint[]) IS
-  'Ends those of these jobs that wait or are held and tells running ones to cancel. Their checkpoints stay, see '
-  'part_grace(). Returns all that it changed. Locks leases first, no lanes.';
+  'Ends those of these jobs that wait or are held, and tells running ones to cancel. Their checkpoints stay, see '
+  'part_grace(). Returns all changed jobs. Locks leases first, no lanes.';
 
 CREATE OR REPLACE FUNCTION haul.whole_batch(p_selector jsonb) RETURNS integer
 LANGUAGE sql STABLE SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT b.id FROM haul.batch b WHERE p_selector = jsonb_build_object('batch', b.name)
 $$;
 COMMENT ON FUNCTION haul.whole_batch(jsonb) IS
-  'The id of the batch that a selector means as a whole; NULL where it names anything else.';
+  'The id of the batch if a selector means a whole batch; NULL if it has other keys.';
 
 CREATE OR REPLACE FUNCTION haul.take_out(
   p_what text, p_selector jsonb, p_limit integer, p_sweep bigint, OUT changed integer, OUT more boolean,
@@ -201,8 +200,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_out(text, jsonb, integer, bigint) IS
-  'What pause() and cancel() do, p_what of these: a step of steer_batch() for a whole batch, else up to p_limit '
-  'jobs, and sweep is NULL.';
+  'Does the work of pause() and cancel(); p_what is one of these. For a whole batch: one step of steer_batch(). '
+  'Otherwise: up to p_limit jobs, and sweep is NULL.';
 
 CREATE OR REPLACE FUNCTION haul.pause(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -211,8 +210,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('pause', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.pause(jsonb, integer, bigint) IS
-  'Holds waiting jobs of a selector and asks running ones to stop with their progress kept; up to p_limit a call: '
-  'again with p_sweep = sweep while "more".';
+  'Holds waiting jobs of a selector and asks running ones to stop with their progress kept, up to p_limit per call. '
+  'Call it again with p_sweep = sweep while "more".';
 
 CREATE OR REPLACE FUNCTION haul.cancel(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
@@ -221,8 +220,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET ji
   SELECT s.* FROM haul.take_out('cancel', p_selector, p_limit, p_sweep) s
 $$;
 COMMENT ON FUNCTION haul.cancel(jsonb, integer, bigint) IS
-  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop; called as pause(). Their '
-  'part files are kept for an hour, in which retry() continues them.';
+  'Ends waiting and paused jobs of a selector as cancelled and asks running ones to stop. Call it like pause(). Part '
+  'files are kept for an hour, in which retry() can continue them.';
 
 CREATE OR REPLACE FUNCTION haul.take_back(p_batch integer, p_what text[], p_sweep bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -233,11 +232,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.take_back(integer, text[], bigint) IS
-  'resume() and retry() begin with this. Where p_sweep is NULL, it ends what is being done to the whole of a batch, '
-  'if that is one of p_what. Returns the number of the last command on the batch, for p_sweep of later steps, and 0 '
-  'without a batch. NULL = there has been another command since p_sweep, and that one wins.';
+  'First step of resume() and retry(). If p_sweep is NULL, ends the pending command on the whole batch if it is one '
+  'of p_what. Returns the number of the last command on the batch, to pass as p_sweep in later steps; 0 without a '
+  'batch. NULL = another command was given since p_sweep, and that one wins.';
 
--- Lets paused jobs wait again where they stood, and takes back a pause that a worker has not carried out.
+-- Lets paused jobs wait again in their old place, and withdraws a pause that a worker has not carried out.
 CREATE OR REPLACE FUNCTION haul.resume(
   p_selector jsonb, p_limit integer DEFAULT 10000, p_sweep bigint DEFAULT NULL,
   OUT changed integer, OUT more boolean, OUT sweep bigint)
@@ -286,9 +285,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.resume(jsonb, integer, bigint) IS
-  'Lets paused jobs of a selector wait again where they stood; called as pause().';
+  'Lets paused jobs of a selector wait again in their old place. Call it like pause().';
 
--- Gives waiting, held and running jobs another priority; of a running one it counts when it waits again.
+-- Changes the priority of waiting, held and running jobs. For a running job it counts when the job waits again.
 CREATE OR REPLACE FUNCTION haul.prioritize(
   p_selector jsonb, p_priority smallint, p_limit integer DEFAULT 10000, OUT changed integer, OUT more boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -308,7 +307,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.prioritize(jsonb, smallint, integer) IS
-  'Gives jobs of a selector that have not ended another priority, 0 (first) to 9; up to p_limit a call: again while '
+  'Changes the priority of unfinished jobs of a selector, 0 (first) to 9, up to p_limit per call. Call it again while '
   '"more".';
 
 CREATE OR REPLACE FUNCTION haul.move_to_priority(p_jobs bigint[], p_priority smallint) RETURNS void
@@ -320,7 +319,8 @@ BEGIN
     SELECT l.job FROM haul.lease l WHERE l.job = ANY (p_jobs) ORDER BY l.job FOR NO KEY UPDATE);
   UPDATE haul.held SET priority = p_priority WHERE job IN (
     SELECT h.job FROM haul.held h WHERE h.job = ANY (p_jobs) ORDER BY h.job FOR UPDATE);
-  -- Before any lane is locked: a submission that queues one of them again has its row when it comes to the lanes.
+  -- Before any lane is locked: a submission that queues one of these jobs again already has its row when it locks
+  -- lanes.
   UPDATE haul.job SET priority = p_priority WHERE id = ANY (p_jobs);
   SELECT coalesce(jsonb_agg(to_jsonb(w)), '[]') INTO v_moved FROM haul.withdraw(p_jobs) w;
   INSERT INTO haul.scheduled (job, queue, host, instance, priority, run_at)
@@ -339,5 +339,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.move_to_priority(bigint[], smallint) IS
-  'Gives jobs another priority and moves those that wait to it, and arms their lanes. Locks leases, held, job, '
-  'scheduled and ready in this order, then lanes.';
+  'Changes the priority of jobs, moves those that wait, and arms their lanes. Locks leases, held, job, scheduled and '
+  'ready in this order, then lanes.';

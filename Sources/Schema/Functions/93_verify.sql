@@ -1,4 +1,4 @@
--- What `haul verify` leaves behind, and what `haul check` says about it.
+-- Records results of `haul verify` and reports them to `haul check`.
 
 CREATE OR REPLACE FUNCTION haul.record_verification(p_instances integer[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -8,8 +8,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.record_verification(integer[]) IS
-  'Records that the files in these instances of stores have just been compared with what is known of them. Ids that '
-  'do not exist change nothing. Locks the instances in the order of their ids.';
+  'Records that the files in these store instances were just verified. Ignores ids that do not exist. Locks the '
+  'instances in the order of their ids.';
 
 CREATE OR REPLACE FUNCTION haul.recorded_digests(OUT ended bigint, OUT completed bigint, OUT without_digest bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
@@ -21,5 +21,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.recorded_digests() IS
-  'How many jobs have ended, how many of these have completed, and for how many of those no digest of the file is '
-  'known. Looks at the million ended jobs with the highest ids. Locks nothing.';
+  'Number of ended jobs, of completed jobs, and of completed jobs without a known digest. Reads the million ended '
+  'jobs with the highest ids. Locks nothing.';

@@ -1,11 +1,11 @@
--- Pages of a list of jobs, which a screen reads every second. Their cost does not grow with the number of jobs.
+-- Pages of a list of jobs, which a screen reads every second. The cost does not grow with the number of jobs.
 
 CREATE OR REPLACE FUNCTION haul.newest_jobs(
   p_state text, p_error text, p_batch integer, p_before bigint, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 BEGIN
-  -- States that few jobs have come first: their own tables find them, wherever they are among millions.
+  -- States with few jobs come first: their own tables find them, wherever they are among millions.
   CASE
   WHEN p_state = 'running' THEN
     RETURN ARRAY(SELECT l.job FROM haul.lease l WHERE l.job < p_before ORDER BY l.job DESC LIMIT p_limit);
@@ -14,13 +14,13 @@ BEGIN
   WHEN p_state = 'paused' THEN
     RETURN ARRAY(SELECT d.job FROM haul.held d WHERE d.job < p_before ORDER BY d.job DESC LIMIT p_limit);
   WHEN p_state = 'interrupted' THEN
-    -- Their own index is in another order. It is asked for, or the planner might search all that wait.
+    -- Sorted by hold_until first, so that the planner uses their own index instead of searching all waiting jobs.
     RETURN ARRAY(
       WITH parts AS MATERIALIZED (
         SELECT r.job FROM haul.ready r WHERE r.instance <> 0 AND r.job < p_before ORDER BY r.hold_until)
       SELECT p.job FROM parts p ORDER BY p.job DESC LIMIT p_limit);
   WHEN p_state = 'failed' THEN
-    -- From one error class to the next, and of each that is meant the newest.
+    -- Go from one error class to the next, and read the newest jobs of each matching class.
     RETURN ARRAY(
       WITH RECURSIVE class AS (
         SELECT (SELECT min(o.error) FROM haul.outcome o WHERE o.state <> 'completed') AS error
@@ -36,7 +36,7 @@ BEGIN
     RETURN ARRAY(
       SELECT j.id FROM haul.job j WHERE j.batch = p_batch AND j.id < p_before ORDER BY j.id DESC LIMIT p_limit);
   WHEN p_state = 'cancelled' THEN
-    -- In the order of the index that has only jobs which did not complete.
+    -- In the order of the index that has only jobs that did not complete.
     RETURN ARRAY(
       SELECT o.job FROM haul.outcome o WHERE o.error IS NULL AND o.state <> 'completed' AND o.job < p_before
       ORDER BY o.error DESC NULLS FIRST, o.job DESC LIMIT p_limit);
@@ -50,8 +50,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.newest_jobs(text, text, integer, bigint, integer) IS
-  'The newest p_limit jobs below p_before, found by an index for the state, the error class of failed jobs or the '
-  'batch, NULL = any. Those of the state or batch are all among them, but not all need have it.';
+  'The newest p_limit jobs below p_before, found by an index on the state, the error class of failed jobs or the '
+  'batch; NULL = any. Includes all jobs of the state or batch, but may include others.';
 
 CREATE OR REPLACE FUNCTION haul.find_jobs(
   p_selector jsonb, p_text text, p_before bigint, p_limit integer, p_look integer, OUT jobs bigint[], OUT older bigint)
@@ -90,7 +90,7 @@ BEGIN
           OR strpos(lower(coalesce((SELECT o.path FROM haul.outcome o WHERE o.job = j.id), j.path)), lower(p_text)) > 0
           OR strpos(lower(haul.redacted(haul.url_in_use(j.url, j.options, j.mirror))), lower(p_text)) > 0)
       ORDER BY j.id DESC);
-    -- NULL where there were fewer: the end of the list.
+    -- NULL if there were fewer: the end of the list.
     older := v_near[v_limit];
     v_look := v_look - v_limit;
     EXIT WHEN older IS NULL OR cardinality(jobs) >= v_limit OR v_look <= 0;
@@ -102,6 +102,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.find_jobs(jsonb, text, bigint, integer, integer) IS
-  'Up to p_limit jobs of a selector, {} = all, with ids below p_before, the newest first. p_text: only those whose '
-  'path or URL, as the view jobs shows it, contains it; upper and lower case are the same. It looks at about p_look '
-  'jobs at most. older: where to go on; NULL = there are no more.';
+  'Up to p_limit jobs of a selector, {} = all, with ids below p_before, newest first. p_text: only jobs whose path or '
+  'URL, as in the view jobs, contains it, ignoring case. Reads about p_look jobs at most. older: pass it as p_before '
+  'for the next page; NULL = there are no more.';

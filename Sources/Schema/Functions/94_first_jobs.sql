@@ -1,5 +1,5 @@
--- The first jobs of all lanes. A lane's (priority, head) is a lower bound of its jobs: the lanes with the lowest bounds
--- are read until no other lane can have an earlier job, so that the call does not read all that waits.
+-- The first jobs of all lanes. A lane's (priority, head) is a lower bound for its jobs. Lanes with the lowest bounds
+-- are read until no other lane can have an earlier job, so the call does not read all waiting jobs.
 CREATE OR REPLACE FUNCTION haul.first_ready(
   p_interrupted boolean, p_queue integer, p_host integer, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -35,14 +35,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.first_ready(boolean, integer, integer, integer) IS
-  'The ids of the first p_limit jobs that a worker could claim, by priority, the oldest first: those with a part file '
-  'on one machine (p_interrupted) or all others; of one queue or host, NULL = any.';
+  'Ids of the first p_limit claimable jobs, by priority, oldest first: jobs with a part file (p_interrupted) or all '
+  'others, of one queue or host; NULL = any.';
 
--- Which jobs a list shows first. A list reads the rows of haul.jobs by these ids: to sort the view, all of it would be
--- read.
+-- The jobs that a list shows first. A list reads the rows of haul.jobs by these ids, because sorting the view would
+-- read all of it.
 CREATE OR REPLACE FUNCTION haul.first_jobs(p_selector jsonb, p_limit integer) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp SET jit = off
--- Conditions that the selector does not name are left out when the plan is made.
+-- Conditions that the selector does not have are removed at planning time.
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_ids bigint[] := haul.ids(p_selector);
@@ -97,8 +97,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.first_jobs(jsonb, integer) IS
-  'The ids of the first p_limit jobs of a selector ({} = all), in the order of a list: running, interrupted, queued, '
-  'scheduled, paused, failed, cancelled, completed. Those that wait come as they start: by priority, the oldest first, '
-  'and scheduled ones by their time. Of those that have ended the newest come first. Reads all that waits where a '
-  'batch is selected, and of a large pool all that has ended where few of it are selected. '
-  'Raises HA003 and HA004 as check_selector().';
+  'Ids of the first p_limit jobs of a selector ({} = all), in list order: running, interrupted, queued, scheduled, '
+  'paused, failed, cancelled, completed. Waiting jobs come in the order in which they start: by priority, oldest '
+  'first; scheduled ones by their time. Ended jobs come newest first. With a batch, reads all waiting jobs; on a '
+  'large pool also all ended jobs if the selector matches few of them. Raises HA003 and HA004 as check_selector().';

@@ -24,15 +24,16 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.init_store(text, uuid, text, text) IS
-  'Records a directory''s marker under a store''s name. Makes the store, and a queue of the same name on it; the '
-  'first store also gets the queue default. The same marker again only updates machine and root. Returns the '
-  'instance''s id. Raises HA004 for a marker of another store.';
+  'Records a directory''s marker under a store''s name. Creates the store, and a queue of the same name on it; the '
+  'first store also gets the queue default. A known marker only updates machine and root. Returns the instance''s id. '
+  'Raises HA004 for a marker of another store.';
 
 CREATE OR REPLACE FUNCTION haul.pool_id() RETURNS uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
   SELECT p.id FROM haul.pool p
 $$;
-COMMENT ON FUNCTION haul.pool_id() IS 'The id that tells this pool''s part files from another''s on the same store.';
+COMMENT ON FUNCTION haul.pool_id() IS
+  'The pool''s id, which distinguishes its part files from another pool''s on the same store.';
 
 CREATE OR REPLACE FUNCTION haul.create_queue(p_name text, p_store text) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -55,7 +56,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.create_queue(text, text) IS
-  'Makes a queue on a store. Raises HA003 for a store that does not exist, HA004 for a queue that does.';
+  'Creates a queue on a store. Raises HA003 for a store that does not exist, HA004 for a queue that does.';
 
 CREATE OR REPLACE FUNCTION haul.set_queue(p_name text, p_settings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -76,7 +77,7 @@ BEGIN
   WHERE q.id = v_queue.id RETURNING q.max_running INTO v_limit;
   IF v_limit IS NOT NULL THEN
     INSERT INTO haul.queue_gate VALUES (v_queue.id) ON CONFLICT DO NOTHING;
-    -- What began without a limit counts all the same.
+    -- Jobs that started without a limit count too.
     UPDATE haul.lease SET limited = true WHERE job IN (
       SELECT l.job FROM haul.lease l WHERE l.queue = v_queue.id AND NOT l.limited ORDER BY l.job FOR NO KEY UPDATE);
   END IF;
@@ -88,8 +89,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_queue(text, jsonb) IS
-  'Changes a queue: {"paused", "max_running": null = no limit, "weight": 1 to 1000, "defaults": options of jobs '
-  'submitted from now on, null removes one}. What is absent stays. A lower max_running holds for starts from now on. '
+  'Changes a queue: {"paused", "max_running": null = no limit, "weight": 1 to 1000, "defaults": options for jobs '
+  'submitted from now on, null removes one}. Missing keys change nothing. A lower max_running applies to new starts. '
   'Raises HA003 for a queue that does not exist, HA004 for a wrong option.';
 
 CREATE OR REPLACE FUNCTION haul.delete_queue(p_name text) RETURNS void
@@ -99,7 +100,7 @@ DECLARE
 BEGIN
   PERFORM haul.require_read_committed();
   v_queue := haul.queue_named(p_name);
-  -- A submission that has not committed holds the row; one that comes later finds it deleted.
+  -- An uncommitted submission holds the row; a later one finds the queue deleted.
   PERFORM FROM haul.queue q WHERE q.id = v_queue.id FOR UPDATE;
   UPDATE haul.queue SET deleted_at = clock_timestamp(), paused = true, name = left(name, 40) || '.deleted-' || id
   WHERE id = v_queue.id;
@@ -115,7 +116,7 @@ END
 $$;
 COMMENT ON FUNCTION haul.delete_queue(text) IS
   'Deletes a queue and frees its name. Finished jobs stay. Raises HA003 for a queue that does not exist, HA004 while '
-  'jobs of it wait or run.';
+  'its jobs wait or run.';
 
 CREATE OR REPLACE FUNCTION haul.set_host(p_name text, p_cap integer, p_interval double precision, p_burst integer)
 RETURNS void
@@ -123,7 +124,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS
 BEGIN
   PERFORM haul.require_read_committed();
   IF p_name !~ '^(\*|(\*\.)?([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?)$' THEN
-    RAISE EXCEPTION '"%" is not a host such as example.org or example.org:8443, nor *.example.org, nor *', p_name
+    RAISE EXCEPTION '"%" is not a host such as example.org, example.org:8443, *.example.org or *', p_name
       USING ERRCODE = 'HA004';
   END IF;
   INSERT INTO haul.host_policy AS h (pattern, cap, min_interval, burst)
@@ -136,9 +137,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.set_host(text, integer, double precision, integer) IS
-  'Sets how a host may be used, pool-wide: concurrent transfers, seconds between starts, and how many starts may '
-  'follow each other at once after a pause. NULL leaves a value as it is. p_name may also be *.suffix, or * for any '
-  'host. A lower cap holds for starts from now on; running transfers go on. Raises HA004 for a name that is no host.';
+  'Sets the limits of a host, pool-wide: concurrent transfers, seconds between starts, and how many starts may follow '
+  'each other at once after a pause. NULL keeps a value. p_name may also be *.suffix, or * for all hosts. A lower cap '
+  'applies to new starts; running transfers continue. Raises HA004 for an invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.block_host(p_name text, p_for interval) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -155,9 +156,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.block_host(text, interval) IS
-  'Starts nothing on a host for p_for; NULL = until unblock_host(). Running transfers go on. Never shortens a block '
-  'that the host asked for or that failures caused; it may shorten an operator''s block. Raises HA004 for a name that '
-  'is no host.';
+  'Starts no jobs on a host for p_for; NULL = until unblock_host(). Running transfers continue. Never shortens a '
+  'block that the host requested or that failures caused; it may shorten an operator''s block. Raises HA004 for an '
+  'invalid host name.';
 
 CREATE OR REPLACE FUNCTION haul.unblock_host(
   p_name text, OUT scheduled integer, OUT next_due double precision, OUT last_due double precision)
@@ -166,7 +167,7 @@ DECLARE
   v_host integer;
 BEGIN
   PERFORM haul.require_read_committed();
-  -- No index leads from a host to these: before the host is locked.
+  -- No index leads from a host to these, so read them before the host is locked.
   SELECT count(*), extract(epoch FROM min(s.run_at) - clock_timestamp()),
     extract(epoch FROM max(s.run_at) - clock_timestamp())
   INTO scheduled, next_due, last_due
@@ -183,11 +184,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unblock_host(text) IS
-  'Ends what keeps a host from being asked, and forgets its trouble. Tells how many of its jobs wait for a time of '
-  'their own all the same, and in how many seconds the next and the last are due. Raises HA003 for one that is not '
-  'known.';
+  'Unblocks a host and clears its failures. Returns how many of its jobs still wait for a start time of their own, '
+  'and in how many seconds the first and the last are due. Raises HA003 for an unknown host.';
 
--- A lane goes only to a later place than claims have passed.
+-- A lane only moves to a later place than claims have passed.
 CREATE OR REPLACE FUNCTION haul.wake_lanes(p_hosts integer[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
 BEGIN
@@ -200,8 +200,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.wake_lanes(integer[]) IS
-  'Makes the waiting lanes of these hosts due now, where the host has free slots. The caller has locked the hosts. '
-  'Locks lanes in key order.';
+  'Makes the waiting lanes of these hosts due now if the host has free places. The caller has locked the hosts. Locks '
+  'lanes in key order.';
 
 CREATE OR REPLACE FUNCTION haul.unset_host(p_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -217,8 +217,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.unset_host(text) IS
-  'Forgets the policy of this pattern. Its hosts get the next policy that fits, or the default. Raises HA003 where '
-  'there is no such policy.';
+  'Deletes the policy of this pattern. Its hosts get the next matching policy, or the default. Raises HA003 if there '
+  'is no such policy.';
 
 CREATE OR REPLACE FUNCTION haul.apply_policies(p_pattern text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp AS $$
@@ -238,5 +238,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION haul.apply_policies(text) IS
-  'Gives hosts that a pattern means the policies of now, and wakes their lanes. Locks the hosts in id order, then '
+  'Applies the current policies to the hosts of a pattern, and wakes their lanes. Locks the hosts in id order, then '
   'lanes.';

@@ -1,5 +1,5 @@
 -- The four roles. Roles belong to the whole cluster, so several databases may be migrated at the
--- same moment: whoever loses the race finds the role there and goes on.
+-- same moment. The session that loses the race finds the role and continues.
 DO $$
 DECLARE
   v_role text;
@@ -13,18 +13,18 @@ BEGIN
         EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
         IF v_role = 'haul_admin' THEN
           BEGIN
-            -- So that haul.vitals says who holds a snapshot. Once: whoever takes it away does not get it back.
+            -- Lets haul.vitals show who holds a snapshot. Granted once: if you revoke it, it stays revoked.
             GRANT pg_read_all_stats TO haul_admin;
           EXCEPTION WHEN insufficient_privilege THEN
-            NULL;  -- haul.vitals says what is missing
+            NULL;  -- haul.vitals reports it
           END;
         END IF;
       EXCEPTION WHEN duplicate_object OR unique_violation OR internal_error THEN
-        NULL;  -- made by another migration between the look and the act
+        NULL;  -- another migration created it meanwhile
       END;
     END LOOP;
   END LOOP;
-  -- Whoever migrates must be able to act as the owner.
+  -- The migrating user must be able to act as the owner.
   FOR v_try IN 1..20 LOOP
     EXIT WHEN pg_has_role(current_user, 'haul_admin', CASE WHEN v_has_set THEN 'SET' ELSE 'MEMBER' END);
     BEGIN

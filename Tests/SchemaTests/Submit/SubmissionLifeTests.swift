@@ -32,7 +32,7 @@ struct SubmissionLifeTests {
       try await body()
       return false
     } catch JobQueueError.busy(let message, _) {
-      return message.hasPrefix("the submission has ended before its time")
+      return message.hasPrefix("the submission has expired")
     } catch {
       Issue.record(error)
       return false
@@ -166,7 +166,7 @@ struct SubmissionLifeTests {
       let submission = Submission(queue: Pool.name)
       await #expect(
         throws: JobQueueError.busy(
-          "not all of the 5 staged lines are there", hint: "Submit the list again.")
+          "some of the 5 staged lines are missing", hint: "Submit the list again.")
       ) { try await pool.jobs.check(submission, key, 5) }
       #expect(try await pool.jobs.check(submission, key, 4).count == 0)
     }

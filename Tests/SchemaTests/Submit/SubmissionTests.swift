@@ -105,7 +105,7 @@ struct SubmissionTests {
       submission.options.maxRate = -1
       await #expect(
         throws: JobQueueError.refused(
-          "the option \"max_rate\" has a value that it cannot have", hint: nil)
+          "the option \"max_rate\" has an invalid value", hint: nil)
       ) {
         try await pool.jobs.submit(submission, [Pool.line(1, "https://c.test/", "c.test/c")])
       }
