@@ -18,7 +18,7 @@ package struct LogOutput: Sendable {
   }
 
   /// Standard error, one `write(2)` a line, unbuffered, so that a killed process has said all it
-  /// said. A reader that does not read holds nobody up: see ``StandardStream/write(_:)``.
+  /// said. A reader that does not read delays no other thread: see ``StandardStream/write(_:)``.
   package static let standardError = LogOutput { line in
     try? StandardStream.error.write(line)
   }

@@ -55,22 +55,22 @@ package struct Logger: Sendable {
     return logger
   }
 
-  /// For finding a fault: detail nobody needs while all is well.
+  /// Logs details for troubleshooting.
   package func debug(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
     write(.debug, event, fields)
   }
 
-  /// The normal course of things.
+  /// Logs normal operation.
   package func info(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
     write(.info, event, fields)
   }
 
-  /// Something that Haul deals with by itself but an operator may want to know.
+  /// Logs something that Haul handles by itself but an operator may want to know.
   package func warning(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
     write(.warning, event, fields)
   }
 
-  /// Something that stays wrong until somebody acts.
+  /// Logs a problem that lasts until an operator acts.
   package func error(_ event: LogEvent, _ fields: (LogField, LogValue)...) {
     write(.error, event, fields)
   }

@@ -1,7 +1,7 @@
-/// The terms of this process as leader, from what it is told round by round.
+/// Tracks the terms of this process as leader from the database's answer in each round.
 ///
-/// A stand-in for a leader that stands still is told not to lead right after a round of its own, because maintenance has
-/// just run. That does not end its term. A later refusal does: somebody else has run maintenance.
+/// If this process stands in for a leader that hangs, the answer right after its own round is "do not lead", because
+/// maintenance has just run. That does not end its term. A later refusal does: another process has run maintenance.
 struct LeaderTerm {
   enum News: Equatable {
     case elected

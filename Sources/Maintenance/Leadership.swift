@@ -4,10 +4,10 @@ package import Log
 package import Postgres
 import Synchronization
 
-/// The pool's one housekeeper: whoever holds the leader lock rescues, promotes and makes partitions, every second.
+/// Runs the pool's maintenance in the one process that holds the leader lock: rescue, promotion and partitions, every second.
 ///
-/// The coordinator runs it, and every worker does too, so that a pool without a coordinator keeps house all the same. The lock is the
-/// session's: when the process dies, another takes it within a second.
+/// Coordinators and workers all run it, so a pool without a coordinator has maintenance too. The lock belongs to a session:
+/// when the process dies, another process takes it within a second.
 package final class Leadership: Sendable {
   /// From one round of the leader's to the next.
   package static let round = Duration.seconds(1)
@@ -57,7 +57,7 @@ package final class Leadership: Sendable {
     }
   }
 
-  /// One round: takes the lock if it is free, and keeps house if it is ours.
+  /// One round: takes the lock if it is free, and runs maintenance if this process has it.
   package func runRound() async {
     do {
       guard try await leads() else { return }

@@ -3,7 +3,7 @@ package import Log
 import Postgres
 import Synchronization
 
-/// A process that does nothing but keep house. Any number may run; one leads, the others stand by.
+/// A process that only runs maintenance. Any number may run; one leads, the others stand by.
 package final class PoolCoordinator: Sendable {
   private let conninfo: String
   private let logger: Logger

@@ -2,7 +2,7 @@ package import Log
 package import Postgres
 
 extension Logger {
-  /// Says what has happened to a session that is made anew whenever it is lost.
+  /// Logs the events of a session that reconnects whenever it is lost.
   package func log(_ event: Session.Event) {
     switch event {
     case .connected(let pid, false): debug(.databaseRestored, (.pid, LogValue(pid)))

@@ -25,7 +25,7 @@ actor PoolReader {
 
     /// When counting again is worth it.
     var isDue: Bool { at.duration(to: .now) > max(PoolReader.liveInterval, took * 50) }
-    /// Whether it is so quick that whoever asks may wait for it.
+    /// Whether it is fast enough for a request to wait for it.
     var isQuick: Bool { took < .milliseconds(200) }
     /// Whether it may be done each time that the rest is read, as of the same moment.
     var isAlways: Bool { facts != nil && took * 50 < PoolReader.liveInterval }

@@ -1,10 +1,10 @@
-/// How many jobs to ask for and when, so that a few jobs spread over all workers: if every worker took all that it has room for,
-/// the first one would take them all.
+/// Decides how many jobs to claim and when, so that a few jobs spread over all workers. Otherwise the first worker would take
+/// them all.
 ///
-/// As long as a queue has enough for everybody, nothing is held back. Once a claim has brought less than it asked for, the next
-/// ones take small shares in turns, until they have brought as many jobs as the worker runs at once.
+/// While a queue has enough jobs for every worker, claims are not limited. After a claim returns fewer jobs than it asked for,
+/// the next claims take small shares in turns, until they have returned as many jobs as the worker runs at once.
 struct ClaimPace: Sendable {
-  /// How many jobs have come since a claim brought less than it asked for; nil: there is enough for all.
+  /// Jobs claimed since a claim returned fewer than it asked for; nil: there are enough for every worker.
   private var taken: Int?
   /// Claims in a row that others kept from being full.
   private var contended = 0
@@ -22,7 +22,7 @@ struct ClaimPace: Sendable {
     return min(room, max(1, concurrency / (2 * (peers + 1))))
   }
 
-  /// A claim that asked for `asked` jobs has brought `claimed`. That others held what was due (`isContended`) says nothing of
+  /// Records that a claim for `asked` jobs returned `claimed`. That others held what was due (`isContended`) says nothing of
   /// how much there is.
   mutating func took(_ claimed: Int, asked: Int, isContended: Bool, concurrency: Int) {
     contended = claimed < asked && isContended ? contended + 1 : 0

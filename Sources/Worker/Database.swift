@@ -24,8 +24,8 @@ struct Database: Sendable {
       conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20), writes: true)
   }
 
-  /// Both sessions for a registered worker; `work` begins with `first`, made as ``workConfiguration(_:)`` says. `observe` is
-  /// told what happens to the control session.
+  /// Both sessions for a registered worker; `work` begins with `first`, made as ``workConfiguration(_:)`` says. `observe` gets
+  /// the events of the control session.
   init(
     conninfo: String, first: Connection, caller: JobQueue.Caller, logger: Logger,
     observe: @escaping @Sendable (Session.Event) -> Void
@@ -75,8 +75,8 @@ struct Database: Sendable {
     }
   }
 
-  /// Whether there has been no connection for work so long that others had better go on with this worker's jobs: nothing of
-  /// them can be settled, however well heartbeats arrive. A database that was away for both is given time to serve both.
+  /// Whether the work connection has been down for so long that other workers should take over this worker's jobs: results
+  /// cannot be saved, even if heartbeats arrive. If both connections were down, both get time to reconnect.
   var isCutOffFromWork: Bool {
     let (lost, connected) = (work.timeLost ?? .zero, control.timeConnected ?? .zero)
     return min(lost, connected) >= Self.patience

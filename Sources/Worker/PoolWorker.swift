@@ -81,7 +81,7 @@ package final class PoolWorker: Sendable {
   }
 
   /// Pauses the transfers with their sockets open, for a process that is about to be stopped: no pause counts as a slow source.
-  /// Once it is continued they go on by themselves, or anew from what is durable where their leases have expired.
+  /// After SIGCONT they continue by themselves. If their leases have expired, they restart from the durable bytes.
   package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
   /// From now on ``run()`` returns once nothing is left to do, as with `exitWhenIdle`.
@@ -328,8 +328,8 @@ package final class PoolWorker: Sendable {
   }()
 }
 
-/// A worker was drained that held jobs and did not reach the database before its leases may have expired. Others go on with what
-/// is saved of them.
+/// A worker was drained that held jobs and did not reach the database before its leases may have expired. Other
+/// workers continue them from the saved bytes.
 package struct DrainTimeout: Error, CustomStringConvertible {
   package let description =
     "the database was unreachable while this worker drained; other workers take over its jobs"

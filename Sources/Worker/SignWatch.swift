@@ -65,7 +65,7 @@ final class SignWatch: Sendable {
     }
   }
 
-  /// nil where the directory cannot be written or read, or its mount has gone: then nobody learns anything from it.
+  /// nil if the directory cannot be written or read, or its mount is gone. Then the signs prove nothing.
   private func look(_ name: String, instance: Int) async -> StoreSign? {
     guard let store = stores[name] else { return nil }
     let (pool, worker, now) = (registration.pool, registration.worker, ContinuousClock.now)

@@ -108,7 +108,7 @@ final class StoreWatch: Sendable {
     }
   }
 
-  /// What keeps results from being written there; nil where nothing does. Whoever comes during a look shares it.
+  /// Why results cannot be written there; nil if they can. Calls during a check share its result.
   /// `mayReopen`: a store whose mount has come back is opened again.
   private func look(
     at store: Store, forRoom: Bool, mayReopen: Bool = false

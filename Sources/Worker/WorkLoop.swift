@@ -21,7 +21,7 @@ final class WorkLoop: Sendable {
 
   /// Without any news a worker asks again after about this long.
   private static let pollTime = Duration.seconds(5)
-  /// From the end of one call to the next, where nobody waits for it.
+  /// Time between two calls if no task waits for the next one.
   private static let gatheringTime = Duration.milliseconds(10)
 
   private let database: Database
@@ -121,9 +121,11 @@ final class WorkLoop: Sendable {
 
   private var concurrency: Int { configuration.concurrency }
 
-  /// How many more jobs it may hold. Those that are being published take no room from others, up to as many again: the network does
-  /// not wait for the disk. Nor do those whose hosts are silent: as many of these as there are slots run beside the others, and the rest
-  /// make way for what is claimed. Those that wait for a disk that hangs take none at all. Without a confirmed lease no job is asked for.
+  /// How many more jobs it may hold. Without a confirmed lease it claims no jobs.
+  ///
+  /// Jobs that are being published do not count, up to the number of slots, so that the network does not wait for the disk.
+  /// Jobs of silent hosts do not count either: up to the number of slots run beside the others, and the rest make room for newly
+  /// claimed jobs. Jobs that wait for a disk that hangs never count.
   private var room: Int {
     guard environment.keeper.mayClaim, !state.withLock(\.isDraining) else { return 0 }
     let hanging = environment.watch.hanging

@@ -3,7 +3,7 @@ package import JobModel
 package import JobQueue
 package import Stores
 
-/// What a worker is told when it starts.
+/// Settings of a worker.
 package struct WorkerConfiguration: Sendable {
   /// libpq's string or URI; empty = libpq's environment.
   package var conninfo: String
@@ -31,7 +31,7 @@ package struct WorkerConfiguration: Sendable {
   /// Called when a store is closed: it is full, cannot be written or hangs, as the sentence says. Nothing is claimed for it until it is
   /// well again.
   package var onStoreClosed: (@Sendable (_ store: String, _ reason: String) -> Void)?
-  /// Stop in order once nothing is queued, scheduled, interrupted or running in the queues.
+  /// Stop gracefully when no job is queued, scheduled, interrupted or running in the queues.
   package var exitWhenIdle: Bool
   /// Whether the SHA-256 of each file is computed and recorded, unless the job says otherwise.
   package var recordsDigests = true

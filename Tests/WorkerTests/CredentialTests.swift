@@ -68,18 +68,18 @@ struct CredentialTests {
     ("type: bearer\norigins: https://h", "it has no 'token'"),
     (
       "type: hunter2\norigins: https://h",
-      "its 'type' is none of bearer, basic, header, client-certificate"
+      "its 'type' must be one of bearer, basic, header, client-certificate"
     ),
-    ("type: bearer\norigins: hunter2\ntoken: x", "its 'origins' are written such as"),
-    ("type: bearer\norigins: https://h\ntoken: hunter2\nuser: x", "'user' does not belong"),
-    ("type: bearer\norigins: https://h\nhunter2", "its line 3 is no 'key: value'"),
+    ("type: bearer\norigins: hunter2\ntoken: x", "its 'origins' must look like"),
+    ("type: bearer\norigins: https://h\ntoken: hunter2\nuser: x", "its type does not allow 'user'"),
+    ("type: bearer\norigins: https://h\nhunter2", "its line 3 must have the form 'key: value'"),
     (
       "type: bearer\norigins: https://h\ntoken: hunter2\ntoken: hunter3",
-      "its line 4 is no 'key: value'"
+      "its line 4 must have the form 'key: value'"
     ),
     ("type: bearer\norigins: https://h\ntoken-file: open", "others may read it"),
     ("type: bearer\norigins: https://h\ntoken-file: none", "cannot be read"),
-    ("type: header\norigins: https://h\nheader: hunter2", "its 'header' is written"),
+    ("type: header\norigins: https://h\nheader: hunter2", "its 'header' must have the form"),
     ("type: bearer\norigins: https://h\ntoken: hun\u{1}ter2", "control character"),
   ])
   func `what is wrong is said without what is in it`(text: String, reason: String) throws {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// libmicrohttpd with one thread of its own: takes requests, has each answered by a task, and sends what that returns.
 ///
-/// A connection is suspended while its answer is made, so a slow one keeps nobody else waiting.
+/// A connection is suspended while its answer is made, so a slow one does not delay others.
 /// Every connection that is suspended is resumed once; the daemon is stopped when none is (libmicrohttpd: MHD_stop_daemon).
 @safe final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
@@ -63,8 +63,8 @@ import Synchronization
   let pointer: OpaquePointer
 }
 
-/// A connection's handle. `@unchecked Sendable` holds because all that another thread than the daemon's does with it is to resume
-/// it, while it is suspended (libmicrohttpd: MHD_resume_connection).
+/// A connection's handle. `@unchecked Sendable` holds because threads other than the daemon's only resume it, while it is suspended
+/// (libmicrohttpd: MHD_resume_connection).
 @safe private struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
   /// Its own while it is open.

@@ -29,12 +29,12 @@ struct Credential: Sendable {
   func requireUse(at url: WebURL, name: String) throws(TransferError) {
     if login?.keyPath != nil, url.scheme != "sftp" {
       throw TransferError(
-        .credential, "the credential \(name) is a key, which only sftp knows what to do with")
+        .credential, "the credential \(name) is an SSH key, which only sftp can use")
     }
     if url.isFile, login == nil {
       throw TransferError(
         .credential,
-        "the credential \(name) is of a type that \(url.scheme) knows nothing of; basic is one that it knows"
+        "the credential \(name) has a type that \(url.scheme) cannot use; use type basic"
       )
     }
   }
@@ -74,7 +74,7 @@ struct Credential: Sendable {
     case .header?:
       let halves = try need(.header).split(separator: ":", maxSplits: 1)
       guard halves.count == 2 else {
-        throw SecretFile.Problem("its 'header' is written 'header: Name: value'")
+        throw SecretFile.Problem("its 'header' must have the form 'header: Name: value'")
       }
       let value = halves[1].drop { $0 == " " }
       fields = [.init(String(halves[0]), String(value))]
@@ -92,14 +92,14 @@ struct Credential: Sendable {
       _ = try content(path(try need(.key)))
     case nil:
       let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-      throw SecretFile.Problem("its 'type' is none of \(kinds)")
+      throw SecretFile.Problem("its 'type' must be one of \(kinds)")
     }
     used.formUnion([.type, .origins])
     if let stray = Key.allCases.first(where: { values[$0] != nil && !used.contains($0) }) {
-      throw SecretFile.Problem("'\(stray.rawValue)' does not belong to its type")
+      throw SecretFile.Problem("its type does not allow '\(stray.rawValue)'")
     }
     guard fields.allSatisfy({ $0.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f } }) else {
-      throw SecretFile.Problem("what it sends has a control character")
+      throw SecretFile.Problem("a value that it sends contains a control character")
     }
   }
 
@@ -113,7 +113,7 @@ struct Credential: Sendable {
       guard halves.count == 2, let key = Key(rawValue: String(halves[0])), values[key] == nil else {
         let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
         throw SecretFile.Problem(
-          "its line \(index + 1) is no 'key: value', each key once, with a key of \(keys)")
+          "its line \(index + 1) must have the form 'key: value'; each key may occur once: \(keys)")
       }
       var value = halves[1].drop(while: \.isWhitespace)
       while value.last?.isWhitespace == true { value.removeLast() }
@@ -127,7 +127,7 @@ struct Credential: Sendable {
     for word in text.split(whereSeparator: { $0 == " " || $0 == "," }) {
       guard let origin = OriginPattern(String(word)) else {
         throw SecretFile.Problem(
-          "its 'origins' are written such as https://example.org, https://*.example.org:8443")
+          "its 'origins' must look like https://example.org or https://*.example.org:8443")
       }
       origins.append(origin)
     }

@@ -18,7 +18,7 @@ package struct RequestSettings: Sendable {
   package var schemes: Set<String> = []
   /// The keys of hosts that sftp is spoken with, as OpenSSH has them; nil for none.
   package var knownHosts: String?
-  /// A mail address or a URL by which whoever runs a server finds out whose requests these are.
+  /// A mail address or URL that tells the operators of servers whose requests these are.
   package var contact: String?
 
   /// None of these.

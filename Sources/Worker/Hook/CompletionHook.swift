@@ -64,7 +64,7 @@ final class CompletionHook: Sendable {
     state.withLock { $0.unsettled[lease.token] = completed }
   }
 
-  /// What the database says to an ending. Only what is completed counts: whoever has lost the lease runs nothing.
+  /// Records the database's answer to an ending. The command runs only for completed jobs, not after the lease was lost.
   func settled(_ token: Int64, isCompleted: Bool) {
     let skipped = state.withLock { state -> Completed? in
       guard let completed = state.unsettled.removeValue(forKey: token), isCompleted else {
@@ -74,7 +74,7 @@ final class CompletionHook: Sendable {
       state.waiting.append(completed)
       return nil
     }
-    if let skipped { skip(skipped, "too many wait for their turn, or the worker stops") }
+    if let skipped { skip(skipped, "too many commands are waiting, or the worker stops") }
     startNext()
   }
 

@@ -17,7 +17,7 @@ final class HookProcess: Sendable {
   }
 
   private enum Life {
-    /// Somebody may wait for its end. May become ended.
+    /// A task may wait for its end. May become ended.
     case running(CheckedContinuation<Exit, Never>?)
     case ended(Exit)
   }
@@ -25,7 +25,7 @@ final class HookProcess: Sendable {
   private let pid: pid_t
   private let life = Mutex(Life.running(nil))
 
-  /// Starts it with this process's environment, but for what leads into the database, and `variables`.
+  /// Starts the command with `variables` and this process's environment, without the variables that lead to the database.
   init(_ command: String, _ variables: [String: String]) throws(Failure) {
     let environment = ProcessInfo.processInfo.environment.filter {
       $0.key != "HAUL_DATABASE_URL" && !$0.key.hasPrefix("PG")
@@ -35,7 +35,7 @@ final class HookProcess: Sendable {
     guard DetachedThread.start({ [self] in collect() }) else {
       _ = Glibc.kill(-pid, SIGKILL)
       collect()
-      throw Failure(reason: "there is no thread to wait for it")
+      throw Failure(reason: "no thread is left to wait for it")
     }
   }
 

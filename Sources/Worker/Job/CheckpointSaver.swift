@@ -14,7 +14,7 @@ final class CheckpointSaver: Sendable {
   let store: Store
   let environment: RunEnvironment
   let logger: Logger
-  /// Parts of which a checkpoint has been handed over.
+  /// Parts with a checkpoint that was passed on to be saved.
   private let handedOver = Mutex<Set<String>>([])
   /// Records that wait for the database.
   private let waiting = Atomic(0)

@@ -4,8 +4,8 @@ import JobQueue
 import Log
 import Stores
 
-/// Removes part files that nobody needs: of jobs that have ended or are gone, or that wait without a checkpoint. Never one whose job
-/// is running. Parts of another pool are not touched.
+/// Removes part files that are no longer needed: their jobs have ended, are deleted, or wait without a checkpoint. Keeps the
+/// parts of running jobs and of other pools.
 struct Janitor: Sendable {
   static let interval = Duration.seconds(60)
 

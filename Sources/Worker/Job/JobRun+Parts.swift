@@ -6,8 +6,8 @@ import Stores
 
 /// What a run finds and leaves behind on the disk.
 extension JobRun {
-  /// What the source said of the file that the job has brought before, where that file is still there by its length and is
-  /// what the job now demands. Else all of it is fetched anew.
+  /// The source's validators for the file that the job downloaded before; nil if that file has another length now or does not
+  /// meet the job's requirements. Then Haul downloads the whole file again.
   func source(
     ofFileAt path: RelativePath, in store: Store
   ) async throws(TransferError) -> SourceRecord? {

@@ -9,7 +9,7 @@ import Synchronization
 /// One lease carried out: take over what is on the disk, transfer, publish.
 final class JobRun: Sendable {
   let lease: Lease
-  /// When the call that brought it was first sent.
+  /// When the call that claimed the job was first sent.
   let claimed: ContinuousClock.Instant
   /// Heartbeats sent from now on report it.
   let listed = ContinuousClock.now
@@ -230,7 +230,7 @@ final class JobRun: Sendable {
     }
     if url.isFile, !fields.isEmpty {
       throw TransferError(
-        .blockedURL, "the job has headers, which \(url.scheme) knows nothing of")
+        .blockedURL, "the job has header fields, which \(url.scheme) does not support")
     }
     guard let name = lease.options.credential else { return (fields, nil) }
     let credential = try await store.io.run { [environment] () throws(TransferError) in

@@ -13,10 +13,10 @@ struct Publisher: Sendable {
   let path: RelativePath
   /// What to do when a file stands there.
   let policy: CollisionPolicy
-  /// What the file's is, where it was computed: recorded with the intent, for whoever has to finish this.
+  /// The file's digest, if it was computed. Recorded with the intent, for a worker that has to finish this.
   let digest: ExpectedDigest?
 
-  /// Gives the part file its final name. Durable on return. nil: the lease is lost, or somebody else has taken the part over; that
+  /// Gives the part file its final name. Durable on return. nil: the lease is lost, or another worker has taken the part over; that
   /// is not an error.
   ///
   /// `isKept`: the database has a checkpoint of this part; then the intent is recorded first, so that the next worker recognises the
@@ -47,7 +47,7 @@ struct Publisher: Sendable {
     return named.published
   }
 
-  /// The rename; whoever calls has the right to it.
+  /// Renames the file. The caller must have the right to do so.
   private func giveName(to part: PartFile, length: Int64) throws(TransferError) -> GroupCommit.Named
   {
     guard store.isInPlace else { throw TransferError(.io, store.displacement) }
@@ -114,10 +114,10 @@ struct Publisher: Sendable {
 }
 
 extension Lease {
-  /// Where its file goes: the one that it has brought before is replaced, wherever that is.
+  /// Path of its file. A file that the job downloaded before is replaced, wherever it is.
   var destination: String { earlier?.path ?? path }
 
-  /// What to do when a file stands under the final name. The one that it has brought before is its own.
+  /// What to do when a file stands under the final name. A file that the job downloaded before is its own.
   var policy: CollisionPolicy {
     if earlier != nil { return .replace }
     return CollisionPolicy(rawValue: options.ifExists ?? "") ?? .fail

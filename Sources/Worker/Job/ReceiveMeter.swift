@@ -19,7 +19,7 @@ struct ReceiveMeter: Sendable {
   /// The bytes received since the last report.
   mutating func add(_ count: Int64, of channel: Channel) { bytes[channel, default: 0] += count }
 
-  /// What comes a second, smoothed over about three reports; nothing of channels that are not `running` and brought nothing.
+  /// Bytes per second, smoothed over about three reports. Leaves out channels that are not `running` and received no bytes.
   mutating func report(
     now: ContinuousClock.Instant, running: Set<Channel>
   ) -> [ReceivedRate] {

@@ -3,7 +3,7 @@ import HaulTransfer
 import JobQueue
 import Stores
 
-/// The disk side of taking a job over: which part file the checkpoint means, and that nobody else can publish it.
+/// The disk side of taking a job over: finds the checkpoint's part file and makes sure that no other worker can publish it.
 ///
 /// Parts are looked up by job, so that a crash between renaming one and recording it costs nothing. The one that the checkpoint means (by
 /// inode) gets this lease's name, the others are removed: from then on an earlier worker that still runs finds nothing to rename.

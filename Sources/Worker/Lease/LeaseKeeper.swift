@@ -61,7 +61,7 @@ final class LeaseKeeper: Sendable {
     }
   }
 
-  /// Has the next heartbeat sent now: there are commands, or somebody needs a confirmation.
+  /// Sends the next heartbeat now, because there are commands or a task needs a confirmation.
   func beatNow() { wake.post() }
 
   /// The control session was lost or is back.
@@ -113,7 +113,7 @@ final class LeaseKeeper: Sendable {
   /// Whether its leases may have expired.
   var isFenced: Bool { state.withLock { $0.clock.standing == .fenced } }
 
-  /// Nobody waits for a confirmation any more.
+  /// Ends all waits for a confirmation.
   func close() {
     state.withLock { state in
       state.isClosed = true

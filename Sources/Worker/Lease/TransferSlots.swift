@@ -3,9 +3,9 @@ import Synchronization
 /// Limits concurrent transfers. A worker holds more leases than that; those without a slot wait, first come first served within
 /// a ``Rank``.
 ///
-/// Thus the network does not wait for the disk and the database: while some jobs are synced, published and settled, others
-/// have their leases already. Nor does it wait for silent hosts: transfers that wait for their first byte do not count, up to as
-/// many as there are slots. Once its byte has come such a transfer counts again, and nobody new enters as long as too many do.
+/// This way the network does not wait for the disk and the database: while some jobs are synced, published and settled, others
+/// have their leases already. It does not wait for silent hosts either: transfers that wait for their first byte do not count,
+/// up to the number of slots. After its first byte a transfer counts again. No other transfer enters while too many count.
 final class TransferSlots: Sendable {
   /// Who enters first.
   enum Rank: Int {
@@ -48,8 +48,8 @@ final class TransferSlots: Sendable {
     state = Mutex(State(count: count))
   }
 
-  /// Returns when `token` has a slot, or when it is skipped. `isSkipped` says whether that was so before: whoever skips makes
-  /// it true first.
+  /// Returns when `token` has a slot, or when it is skipped. `isSkipped` returns whether it was
+  /// skipped before. Set it before you call skip.
   func enter(
     _ token: Int64, rank: Rank = .answered, unless isSkipped: () -> Bool
   ) async {
