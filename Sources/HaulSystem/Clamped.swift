@@ -4,7 +4,7 @@ extension Duration {
   /// Longer than anything waits: a hundred years.
   package static let longest = Duration.seconds(100 * 365 * 86_400)
 
-  /// So many seconds, at most ``longest`` either way; zero for what is no number.
+  /// This many seconds, at most ``longest`` either way; zero if it is not a number.
   package static func clamped(seconds: Double) -> Duration {
     guard seconds == seconds else { return .zero }
     let limit = longest / .seconds(1)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread of its own for what may block; nobody waits for its end.
+/// A separate thread for work that may block. No one joins it.
 package enum DetachedThread {
   private final class Box {
     let body: @Sendable () -> Void

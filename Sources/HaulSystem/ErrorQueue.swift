@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// What goes to standard error, so that a reader that does not read holds nobody up.
+/// Queues text for standard error, so that a reader that does not read delays no thread.
 ///
 /// As long as the reader keeps up, a piece is written before ``append(_:)`` returns: a killed process has said all it said.
 /// Otherwise pieces wait for a thread of their own, up to ``limit`` bytes; what comes then is lost and counted.
@@ -13,7 +13,7 @@ final class ErrorQueue: Sendable {
     var lost = 0
     /// The thread writes, or is about to.
     var isWriting = false
-    /// A terminal has not taken a piece in time; nobody waits for it until it has taken all.
+    /// A terminal has not accepted a piece in time. No thread waits for it until it has accepted everything.
     var isStalled = false
   }
 
@@ -142,7 +142,7 @@ final class ErrorQueue: Sendable {
     return unsafe poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLOUT) != 0
   }
 
-  /// What cannot be written is lost: nobody is left to be told.
+  /// Text that cannot be written is lost: there is no other place to report it.
   private func write(_ bytes: [UInt8]) {
     var written = 0
     while written < bytes.count {

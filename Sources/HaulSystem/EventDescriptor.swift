@@ -19,7 +19,7 @@ package final class EventDescriptor: Sendable {
     eventfd_write(descriptor, 1)
   }
 
-  /// Blocks until the socket is ready for one of `events`, somebody signals, or the deadline, if
+  /// Blocks until the socket is ready for one of `events`, a thread signals, or the deadline, if
   /// there is one. May return early. What the signals announce must be looked at after this.
   ///
   /// Returns whether the socket has something.

@@ -6,7 +6,7 @@ package final class FileDescriptor: Sendable {
   /// The number that the kernel knows it by; valid while this object lives.
   package let raw: Int32
 
-  /// Takes over `raw`, which nobody else closes.
+  /// Takes over `raw`, which no other code may close.
   package init(owning raw: Int32) {
     self.raw = raw
   }

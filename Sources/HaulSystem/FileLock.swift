@@ -24,7 +24,7 @@ package final class FileLock: Sendable {
     release()
   }
 
-  /// Takes the lock if nobody is in the way, or changes its mode; where that fails, a lock held before
+  /// Takes the lock if no other process holds it, or changes its mode; where that fails, a lock held before
   /// is lost. (flock(2): a conversion drops the lock first)
   package func tryTake(_ mode: Mode) throws(SystemError) -> Bool {
     let operation = (mode == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
@@ -46,7 +46,7 @@ package final class FileLock: Sendable {
   /// What stands in the file.
   package var note: String { file.withLock { $0.map(SmallFile.read) } ?? "" }
 
-  /// Writes the file anew. That it cannot be written is no error: what stands there then is no note.
+  /// Rewrites the file. A failed write is not an error: then the content is not a note.
   package func leave(note: String) {
     file.withLock { file in
       guard let file else { return }

@@ -48,7 +48,7 @@ private final class IOQueue: Sendable {
     var waiting: [(@Sendable () -> Void)?] = []
     /// Index of the first that has not begun.
     var head = 0
-    /// Threads that sleep and that nobody has woken yet.
+    /// Threads that sleep and have not been woken yet.
     var sleeping = 0
     var isClosed = false
 
@@ -59,7 +59,7 @@ private final class IOQueue: Sendable {
       return true
     }
 
-    /// What a thread does next; one that is told to sleep counts as sleeping from here on.
+    /// What a thread does next. A thread that gets `sleep` counts as sleeping from here on.
     mutating func next() -> Next {
       guard head < waiting.count, let first = waiting[head] else {
         guard !isClosed else { return .end }

@@ -8,7 +8,7 @@ package final class OneShot<Value: Sendable>: Sendable {
     self.continuation = Mutex(continuation)
   }
 
-  /// Resumes the task that waits, unless somebody has done so before.
+  /// Resumes the waiting task, unless it was resumed before.
   package func resume(returning value: Value) {
     continuation.withLock { continuation in
       defer { continuation = nil }
@@ -18,6 +18,6 @@ package final class OneShot<Value: Sendable>: Sendable {
 }
 
 extension OneShot<Void> {
-  /// Resumes the task that waits, unless somebody has done so before.
+  /// Resumes the waiting task, unless it was resumed before.
   package func resume() { resume(returning: ()) }
 }

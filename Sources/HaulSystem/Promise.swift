@@ -41,8 +41,8 @@ package final class Promise<Value: Sendable>: Sendable {
     try await value { self.settle(.failure(CancellationError())) }
   }
 
-  /// Waits; to be called once. When the task is cancelled `onCancel` is told, and somebody else
-  /// must still settle.
+  /// Waits; to be called once. If the task is cancelled, `onCancel` is called, and another task
+  /// must still settle it.
   package func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

@@ -7,11 +7,11 @@ package enum StandardStream: Int32, Sendable {
   case output = 1
   case error = 2
 
-  /// Says `text`, which must be safe for a terminal already, on standard error. Where that cannot be written nobody is left
-  /// to be told, and that is no error.
+  /// Says `text`, which must be safe for a terminal already, on standard error. A failed
+  /// write is not an error, because there is no other place to report it.
   package static func say(_ text: String) { try? error.write(text) }
 
-  /// Waits until standard error has all that was written to it, at most a second: to be called before the process ends.
+  /// Waits until standard error has everything that was written to it, at most a second: to be called before the process ends.
   package static func flush() { ErrorQueue.shared.flush(within: .seconds(1)) }
 
   /// Writes all of `bytes`; one system call unless a signal or a full disk cuts it short.

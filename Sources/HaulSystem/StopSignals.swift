@@ -4,7 +4,7 @@ import Synchronization
 /// SIGTERM, SIGINT, and, unless they are ignored (nohup(1)), SIGHUP and SIGTSTP (Ctrl-Z), received by the main thread and by
 /// no other.
 ///
-/// A command that wants to stop in order says so with `handle`; without that the signals do what
+/// A command that stops gracefully calls `handle`; without that the signals do what
 /// they do to any program. Signals belong to the process, and so does the handler.
 package struct StopSignals {
   private struct Suspension {
@@ -21,7 +21,7 @@ package struct StopSignals {
 
   private let set: sigset_t
 
-  /// Blocks them for the calling thread and all that it starts from now on.
+  /// Blocks them for the calling thread and all threads that it starts from now on.
   package static func block() -> StopSignals {
     var set = sigset_t()
     unsafe sigemptyset(&set)

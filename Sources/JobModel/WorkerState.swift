@@ -16,6 +16,6 @@ package struct WorkerState: DatabaseWord {
 
   package static let known: [WorkerState] = [.alive, .silent, .draining, .dead, .stopped]
 
-  /// The states of a worker that is neither stopped nor dead.
+  /// The states of a live worker.
   package static let present: [WorkerState] = [.alive, .silent, .draining]
 }

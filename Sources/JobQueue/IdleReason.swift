@@ -1,5 +1,5 @@
-/// Why a host starts nothing more, as the column `why_idle` of `haul.hosts` spells it. Of several that hold the view tells
-/// the first; what a newer database may tell besides is not listed here.
+/// Why no more jobs start on a host, as in the column `why_idle` of `haul.hosts`. If several reasons apply, the view shows the
+/// first. Reasons of newer databases are not listed here.
 package enum IdleReason: String, CaseIterable, Sendable {
   case blocked, full, adaptive, unanswered, held, empty, paused, unserved, interval
 

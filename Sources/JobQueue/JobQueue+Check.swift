@@ -27,7 +27,7 @@ extension JobQueue {
     FROM pg_settings g WHERE g.name = 'idle_in_transaction_session_timeout'
     """
 
-  /// Facts that need neither Haul's schema nor any right but to connect. A snapshot counts when it holds back the
+  /// Facts that need only the right to connect, without Haul's schema. A snapshot counts when it holds back the
   /// removal of dead rows (`backend_xmin`, `backend_xid`); other users' are seen only with `pg_read_all_stats`.
   package func databaseFacts() async throws -> DatabaseFacts {
     try await callJSON(

@@ -54,7 +54,7 @@ extension JobQueue {
     }
   }
 
-  /// Starts nothing on a host for so long, or until ``unblockHost(_:)``. What runs there runs on.
+  /// Starts no jobs on a host for this time, or until ``unblockHost(_:)``. Running transfers continue.
   package func blockHost(_ name: String, for time: Duration?) async throws {
     try await rows(
       "SELECT haul.block_host($1, make_interval(secs => $2::double precision))",

@@ -33,8 +33,8 @@ package struct JobSelector: Sendable, Encodable, Equatable {
 extension JobQueue {
   /// Does `action` to every job of `selector`, in steps that each commit, and returns how many it changed.
   ///
-  /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat. `onStep` is told how many
-  /// it was so far. Done to a whole batch, it ends early when somebody takes it back or does another thing to that batch.
+  /// Running jobs are asked to stop and counted; their workers carry it out within a heartbeat. `onStep` gets the number
+  /// so far. On a whole batch, it ends early if another command withdraws or replaces it.
   /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
   package func control(
     _ action: JobAction, _ selector: JobSelector, onStep: (Int) -> Void = { _ in }

@@ -48,7 +48,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// How many hosts start nothing for each reason. Looks at every host.
+  /// Number of hosts for each reason why no more jobs start. Reads every host.
   package func hostCounts() async throws -> [HostCount] {
     try await view(
       """
@@ -91,7 +91,7 @@ package struct PoolTotals: Sendable, Decodable, Equatable {
   package var running: Int64
   /// Bytes a second.
   package var rate: Int64
-  /// Seconds since the leader's last round, whoever leads; nil where there was none since the server started.
+  /// Seconds since the last maintenance round of any leader; nil if there was none since the server started.
   package var leaderRoundAge: Double?
   package var now: Double
 }
@@ -154,7 +154,7 @@ extension [WorkerCount] {
   }
 }
 
-/// Rows of `haul.hosts` with one reason to start nothing.
+/// Hosts of `haul.hosts` with the same reason why no more jobs start.
 package struct HostCount: Sendable, Decodable, Equatable {
   /// nil: something may start.
   package var whyIdle: String?

@@ -1,8 +1,8 @@
 import Postgres
 
 extension JobQueue {
-  /// Lines that are made jobs in one transaction. Larger, and whoever meets one of their hosts or paths waits longer;
-  /// smaller, and the lanes of hosts that are on many lines are armed more often.
+  /// Lines that become jobs in one transaction. With more, other submissions with the same hosts or paths wait longer. With
+  /// fewer, the lanes of hosts with many lines are armed more often.
   package static let submitLimit = 100_000
   /// Between two looks at jobs that are to stop.
   private static let patience = Duration.milliseconds(500)
@@ -19,7 +19,7 @@ extension JobQueue {
   ///     `conflicts` too, with those that there are besides, perhaps none.
   ///   - renewal: how often the submission is renewed meanwhile, also while `pieces` let it wait. One that is silent for two
   ///     minutes by the database's clock ends: this throws `JobQueueError.busy` then.
-  ///   - observe: is told how far it is.
+  ///   - observe: gets the progress.
   /// - Throws: `SubmissionError`, also `miscounted` after jobs have been made; `JobQueueError.noSuchName` for the queue; what
   ///   `pieces` throws.
   package func submit<Pieces: AsyncSequence & Sendable>(
@@ -96,7 +96,7 @@ extension JobQueue {
     try await renew(key)
   }
 
-  /// Compares the lines of a submission, all of which must be there: that many are `staged`.
+  /// Checks the lines of a submission. All `staged` lines must exist.
   func check(
     _ submission: Submission, _ key: String, _ staged: Int
   ) async throws -> SubmitConflicts {

@@ -1,7 +1,7 @@
 import JobModel
 import Postgres
 
-/// What somebody looks at: the whole pool, one queue or one batch.
+/// The part of a pool that a reader watches: the whole pool, one queue or one batch.
 package enum PoolPart: Sendable, Hashable {
   case all
   case queue(String)
@@ -11,7 +11,7 @@ package enum PoolPart: Sendable, Hashable {
   fileprivate var batch: String? { if case .batch(let name) = self { name } else { nil } }
 }
 
-/// How a pool does at one moment.
+/// The state of a pool at one moment.
 package struct PoolFigures: Sendable, Equatable {
   /// Jobs under lease of the part looked at.
   package var running: Int
@@ -120,11 +120,11 @@ package struct PoolWorkers: Sendable, Equatable {
   }
 }
 
-/// Jobs that neither run nor have ended.
+/// Jobs that wait: not running and not ended.
 package struct PoolWaiting: Sendable, Equatable {
   /// Jobs that may start without an operator. Of a batch that is not paused as a whole, all waiting jobs count.
   package var jobs: Int64 = 0
-  /// Jobs that start only when somebody says so.
+  /// Jobs that start only after an operator's command.
   package var paused: Int64 = 0
 
   package init(jobs: Int64 = 0, paused: Int64 = 0) {
@@ -133,7 +133,7 @@ package struct PoolWaiting: Sendable, Equatable {
   }
 }
 
-/// Reads of somebody who looks every second. But for ``waiting(in:)`` their cost grows with what runs, not with what waits.
+/// Reads for a display that refreshes every second. Except for ``waiting(in:)``, their cost grows with the running jobs only.
 extension JobQueue {
   /// The database, this user's rights, and the minute it is now.
   package func poolSince() async throws -> PoolContext {
@@ -172,7 +172,7 @@ extension JobQueue {
       """, [])
   }
 
-  /// The session that holds the leader's lock (session_lock(0) in 20_register.sql); nil where none does.
+  /// The session that holds the leader's lock (session_lock(0) in 20_register.sql); nil if none does.
   package func poolLeader() async throws -> PoolLeader? {
     let names = try await rows(
       """
@@ -191,7 +191,7 @@ extension JobQueue {
     }
   }
 
-  /// Jobs of `part` that neither run nor have ended. Counts what waits in queues, while the numbers of batches are kept up.
+  /// Waiting jobs of `part`. Counts the rows of a queue; a batch has maintained totals.
   package func waiting(in part: PoolPart) async throws -> PoolWaiting {
     if let batch = part.batch {
       guard let row = try await batches([batch], limit: 1).first else { return PoolWaiting() }
@@ -209,7 +209,7 @@ extension JobQueue {
     return PoolWaiting(jobs: try row.decode(0), paused: try row.decode(1))
   }
 
-  /// What runs of `part`, the longest-running first, at most `limit`.
+  /// Running jobs of `part`, longest-running first, at most `limit`.
   package func transfers(of part: PoolPart, limit: Int) async throws -> [TransferRow] {
     let rows = try await rows(
       """

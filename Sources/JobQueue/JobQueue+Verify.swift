@@ -39,7 +39,7 @@ package struct FileSelection: Sendable {
   }
 }
 
-/// What is known of the file that a completed job has brought.
+/// Recorded facts about the file of a completed job.
 package struct FinishedFile: Sendable, Decodable {
   package let job: Int64
   package let queue: String

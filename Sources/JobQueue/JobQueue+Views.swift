@@ -62,8 +62,8 @@ extension JobQueue {
       """, [job])
   }
 
-  /// At most `limit` workers (nil: all) in the order of their registration: all that ever were, or only those that neither
-  /// stopped nor died; or those of `ids`, whatever has become of them.
+  /// At most `limit` workers (nil: all) in the order of their registration: all workers ever, only live ones, or those of
+  /// `ids` in any state.
   /// - Throws: `JobQueueError.noSuchName` for an id that does not exist.
   package func workers(
     _ ids: [Int64] = [], includingGone: Bool, limit: Int? = nil
@@ -170,8 +170,8 @@ extension JobQueue {
       """, [pattern])
   }
 
-  /// At most `limit` hosts, of `names` and of those that start nothing more for the reason `idle`, where these are given: those
-  /// that run most first, then those with jobs waiting, then by name.
+  /// At most `limit` hosts, filtered by `names` and by the reason `idle` if given. Hosts with the most running jobs come first,
+  /// then hosts with waiting jobs, then by name.
   /// - Throws: `JobQueueError.noSuchName` for a name that does not exist.
   package func hosts(
     _ names: [String] = [], idle: String? = nil, limit: Int

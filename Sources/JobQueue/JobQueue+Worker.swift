@@ -91,7 +91,7 @@ extension JobQueue {
       "SELECT haul.is_idle($1, $2, $3::text[])", [caller.worker, caller.secret, queues])
   }
 
-  /// Which of the part files found in a store instance nobody needs any more.
+  /// Returns those of the part files of a store instance that are no longer needed.
   package func unneededParts(
     _ caller: Caller, instance: Int, _ parts: [HeartbeatReply.Held]
   ) async throws -> [HeartbeatReply.Held] {
@@ -123,7 +123,7 @@ extension JobQueue {
 
 /// What the leader calls, once a second.
 extension JobQueue {
-  /// Whether this connection is to keep house now: it leads for as long as it lives, or the leader stands still.
+  /// Whether this connection must run maintenance now: it leads until it closes, or the leader hangs.
   /// - Throws: `PostgresError.noSession` where the lock may be another session's, whatever the connection was at its beginning.
   package func lead() async throws -> Bool {
     let row = try await rows("SELECT haul.lead(), pg_backend_pid()", [])[0]
@@ -151,7 +151,7 @@ extension JobQueue {
     try await call("SELECT haul.roll_up($1::int)", [limit])
   }
 
-  /// Goes on with an operator's word on a whole batch that nobody attends to, by up to `limit` jobs.
+  /// Continues an operator's command on a whole batch if its program has ended, by up to `limit` jobs.
   package func sweepOn(limit: Int) async throws {
     let _: Int = try await call("SELECT haul.sweep_on($1::int)", [limit])
   }

@@ -27,11 +27,11 @@ package enum JobQueueError: Error, Sendable, Equatable {
   case unknownWorker(String)
   /// A queue, store, batch, host or job of that name does not exist; `others` where one of them may have been meant.
   case noSuchName(String, hint: String?, others: OtherNames? = nil)
-  /// The input contradicts itself or what is there; nothing was changed.
+  /// The input contradicts itself or existing jobs. No change was made.
   case refused(String, hint: String?)
   /// A line's path is that of a job, for another URL or where no duplicate may be; nothing was changed.
   case pathTaken(String, hint: String?)
-  /// Somebody else has it now; nothing was changed.
+  /// Another session or worker has it now. No change was made.
   case busy(String, hint: String?)
 
   /// A name that does not exist, and some of its kind that do.

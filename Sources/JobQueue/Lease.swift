@@ -54,7 +54,7 @@ package struct Lease: Sendable, Decodable, Equatable {
 
 /// How a lease ends, as its worker sees it; what that means for the job is decided in the database.
 package struct LeaseEnding: Sendable, Encodable, Equatable {
-  /// `released`: given up in order, on drain, cancel, pause or because the job cannot go on here.
+  /// `released`: given up gracefully, on drain, cancel, pause or because the job cannot continue here.
   package enum Result: String, Sendable, Encodable { case completed, failed, released }
 
   package var job: Int64
@@ -87,7 +87,7 @@ package struct LeaseEnding: Sendable, Encodable, Equatable {
   package var fetched: Int64?
   /// The offset this attempt went on from; 0 = from the start.
   package var resumedAt: Int64?
-  /// True where the source could not be gone on with where an earlier attempt had stopped. Nothing in the database
+  /// True if the download could not resume where an earlier attempt had stopped. Nothing in the database
   /// depends on it.
   package var isAnew: Bool?
   /// How often the source changed in this attempt.

@@ -7,7 +7,7 @@ package import Schema
 package enum Migrator {
   /// What a run has done.
   package struct Report: Sendable, Equatable {
-    /// Versions applied now, in order; empty when there was nothing to do.
+    /// Versions applied now, in ascending order; empty if the schema was up to date.
     package var applied: [Int] = []
     /// Groups of functions and views applied now because their text differed.
     package var refreshed: [String] = []
@@ -29,8 +29,8 @@ package enum Migrator {
   ///   when it has none of those that this program has; `.functionsTooNew` when a newer program has replaced this one's
   ///   functions and views; `.wrongEncoding` and `.foreignSchema` when Haul's schema cannot stand there;
   ///   `.rolesTaken` when another pool has the roles, `.otherPrefix` when this pool has others;
-  ///   `JobQueueError.busy` when somebody, such as a dump, holds a table for longer than a minute. Nothing
-  ///   is changed then. That there is nothing to do is not an error.
+  ///   `JobQueueError.busy` when another session, such as a dump, locks a table for longer than a minute. Then
+  ///   no change is made. An up-to-date schema is not an error.
   package static func migrate(
     _ connection: Connection, edition: Edition = Schema.edition, roles: Roles = Roles(),
     force: Bool = false, patience: Duration = .seconds(90)
@@ -218,7 +218,7 @@ package enum Migrator {
     return try await connection.query("SELECT max(version) FROM haul.migration")[0].decode(0)
   }
 
-  /// Views before tables, and views that read others before those, as whoever reads views locks them. Their owner stays what it is.
+  /// Locks views before tables, and views before the views that they read: readers lock in the same order. Keeps their owner.
   private static let lockViews = """
     DO $$ DECLARE v regclass; BEGIN
       FOR v IN
@@ -240,6 +240,6 @@ package enum Migrator {
     try await connection.transaction { try await $0.script("\(ownNamesOnly); \(sql)") }
   }
 
-  /// Names in views and functions mean PostgreSQL's own objects, whatever somebody has put into `public`.
+  /// Names in views and functions refer to PostgreSQL's own objects, whatever the schema `public` contains.
   private static let ownNamesOnly = "SET LOCAL search_path = pg_catalog, pg_temp"
 }

@@ -28,7 +28,7 @@ package struct WorkReply: Sendable, Decodable, Equatable {
     /// The error class that counts; of a job that failed, why it did.
     package let cause: ErrorClass?
   }
-  /// Endings whose token was live. One that is neither here nor in ``later`` was stale and changed nothing.
+  /// Endings whose token was live. An ending that is missing here and in ``later`` was stale and changed nothing.
   package let settled: [Settled]
   /// Tokens of endings that another session held up; nil from a database of an earlier version.
   package let later: [Int64]?

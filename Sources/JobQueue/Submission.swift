@@ -53,7 +53,7 @@ package struct Submission: Sendable {
   package var onDuplicate = OnDuplicate.skip
   /// Whether ``OnDuplicate/replace`` leaves completed and cancelled jobs as they are.
   package var keepsEnded = false
-  /// Leave out lines that contradict each other or what is there, instead of refusing all.
+  /// Leave out lines that contradict each other or existing jobs, instead of refusing all.
   package var skipsConflicts = false
   /// Whether ``SubmitReply/others`` are wanted.
   package var wantsOthers = false
@@ -75,7 +75,7 @@ package struct Submission: Sendable {
 package enum SubmissionStep: Sendable, Equatable {
   /// This many lines are staged; no job exists yet.
   case staged(Int)
-  /// All are staged and being compared with each other and with what is there.
+  /// All lines are staged and are being compared with each other and with existing jobs.
   case checking
   /// This many of the staged lines are jobs, or were.
   case submitted(Int, of: Int)
@@ -236,9 +236,9 @@ struct ReplaceReply: Sendable, Decodable {
 
 /// Why a submission came to nothing, or not to all.
 package enum SubmissionError: Error, Sendable, Equatable {
-  /// Lines contradict each other or what is there; nothing was submitted.
+  /// Lines contradict each other or existing jobs. No job was submitted.
   case conflicts(SubmitConflicts)
-  /// The check found nothing, but somebody was faster then: so many lines had been submitted before.
+  /// The check found no conflict, but another submission was faster. This many lines had been submitted before.
   case overtaken(String, submitted: Int)
   /// The database has counted another number of lines than it was given: some may be lost.
   case miscounted(Int, of: Int)

@@ -168,7 +168,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   /// All that have not ended.
   package let unfinished: Int64
   package let running: Int64
-  /// Lengths of the files of completed jobs, and what is there of running ones.
+  /// Size of the completed files and the downloaded bytes of running jobs.
   package let bytes: Int64
   /// Bytes a second.
   package let rate: Int64
@@ -187,10 +187,10 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let held: Int64
   /// The queue of its newest job, where that is paused.
   package let pausedQueue: String?
-  /// What is there of running ones as parts of whole files, where their lengths are known.
+  /// Downloaded fractions of running files, added up. Files of unknown size count as 0.
   package let runningParts: Double
 
-  /// Whether it has not ended, and nothing of it runs or, as far as that queue tells, will until somebody lets it go on.
+  /// Whether it has not ended, no job of it runs, and its queue is paused until an operator resumes it.
   package var isPaused: Bool {
     unfinished > 0 && running == 0 && (isHeld || pausedQueue != nil)
   }
@@ -200,7 +200,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
 
   package static let mostHeld: Int64 = 1000
 
-  /// All that is there: what stops running does not take it away.
+  /// All downloaded bytes, including those of jobs that no longer run.
   package var allBytes: Int64 { bytes + waitingBytes }
 }
 

@@ -1,8 +1,8 @@
 import Postgres
 
-/// The jobs that somebody waits for.
+/// The jobs that a caller waits for.
 package struct AwaitedJobs: Sendable, Equatable {
-  /// All jobs of these batches, those of other submissions too.
+  /// All jobs of these batches, including those of other submissions.
   package var batches: [String]
   /// Ids of jobs besides, none of them in the batches.
   package var others: [Int64]
@@ -29,10 +29,10 @@ package struct AwaitedJobs: Sendable, Equatable {
   fileprivate var parameters: [(any PostgresEncodable)?] { [batches, others] }
 }
 
-/// Reads of the jobs that somebody waits for.
+/// Reads of the jobs that a caller waits for.
 extension JobQueue {
-  /// The jobs by state, all that waits in one row, `queued`. Those of batches are in numbers that are kept up, so this is
-  /// quick however many they are; the others are looked at one by one. Empty for batches that do not exist.
+  /// The number of jobs by state; all waiting jobs count as `queued`. Batches have maintained totals, so any number of their
+  /// jobs is fast. The other jobs are read one by one. Empty for batches that do not exist.
   package func counts(of jobs: AwaitedJobs) async throws -> [JobCount] {
     try await view(
       """
@@ -80,8 +80,8 @@ extension JobQueue {
       """, jobs.parameters)
   }
 
-  /// What keeps those that wait from being started: what somebody must mend, else, where it keeps all of them, what mends
-  /// itself. nil where something may start at any moment. Reads all of the jobs.
+  /// Why the waiting jobs do not start. Prefers causes that need an operator. Returns a cause that passes only if it affects
+  /// all of them. nil if a job may start at any moment. Reads all of the jobs.
   package func obstacle(to jobs: AwaitedJobs) async throws -> Obstacle? {
     let rows: [Obstacle] = try await view(
       "SELECT o FROM haul.obstacle($1::text[], $2::bigint[]) o WHERE o IS NOT NULL", jobs.parameters

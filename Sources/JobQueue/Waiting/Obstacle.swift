@@ -34,7 +34,7 @@ package struct Obstacle: Sendable, Decodable, Hashable {
   package let name: String
   package let seconds: Double?
   package let reason: String?
-  /// The worker to start for a queue without a worker.
+  /// The worker to start for a queue that no worker serves.
   package let start: WorkerStart?
   /// How many jobs it concerns, among those that were looked at.
   package let jobs: Int?
@@ -96,7 +96,7 @@ package struct Causes: Sendable, Decodable, Equatable {
   package let waiting: Int
   /// Those of them that nothing keeps from being started.
   package let free: Int
-  /// Causes that a person must repair come first, then those that pass; each by its number of jobs. At most 100.
+  /// Causes that need an operator first, then causes that pass; each by descending number of jobs. At most 100.
   package let causes: [Obstacle]
   /// Causes that are left out.
   package let more: Int
