@@ -20,7 +20,7 @@ struct ArgumentLexer {
 
   init(_ arguments: [String]) { self.arguments = arguments }
 
-  /// Text after `=` that nobody took: the option takes no value.
+  /// Text after `=` that was not used: the option takes no value.
   var hasUnclaimedValue: Bool { attached != nil }
 
   /// The next token, nil at the end.

@@ -5,7 +5,7 @@ package struct OperandSpec: Sendable, Equatable {
   /// One or two sentences.
   package var help: String
   package var isRequired: Bool
-  /// Takes all that is left; only the last operand of a command may.
+  /// Takes all remaining operands. Only the last operand of a command may do so.
   package var repeats: Bool
   /// Everything the value may be, where that is a short list.
   package var candidates: [String]
@@ -54,7 +54,7 @@ package struct Operand<Root>: Sendable {
     Operand(name, help, isRequired: false, repeats: false, .last(optional: path))
   }
 
-  /// All that are left; none at all is accepted only where `isRequired` is false.
+  /// All remaining operands. None at all is accepted only if `isRequired` is false.
   package static func repeated<Value: OptionValue>(
     _ name: String, _ path: any WritableKeyPath<Root, [Value]> & Sendable,
     isRequired: Bool = true, _ help: String

@@ -7,7 +7,7 @@ struct Setter<Root>: Sendable {
     var expected: String
   }
 
-  /// Sets the property from all texts given for it, at least one, in order.
+  /// Sets the property from all texts given for it, at least one, in the order of the command line.
   var set: @Sendable (inout Root, [String]) throws(Mismatch) -> Void
   /// The property's value as a user would write it; empty when there is nothing to show.
   var text: @Sendable (Root) -> String
@@ -50,7 +50,7 @@ struct Setter<Root>: Sendable {
       candidates: Value.candidates)
   }
 
-  /// All texts in order, in place of the default.
+  /// All texts in the order of the command line, instead of the default.
   static func all<Value: OptionValue>(
     _ path: any WritableKeyPath<Root, [Value]> & Sendable
   ) -> Setter {

@@ -3,7 +3,7 @@ import Glibc
 import HaulCLinux
 import HaulSystem
 
-/// What lies where in the cluster's directory, and that nobody else can change it.
+/// The layout of the cluster's directory, which no other user can change.
 ///
 /// Root's server is `postgres`, who may not change what root writes and reads here: only the data and
 /// the socket's directory are its own.
@@ -25,7 +25,7 @@ struct ClusterDirectory: Sendable {
   var newData: String { "\(path)/data.new" }
   var postmasterFile: String { "\(data)/postmaster.pid" }
 
-  /// Makes the directory, or makes sure that what is there is the caller's alone to change.
+  /// Creates the directory, or checks that only the caller can change the existing one.
   ///
   /// - Parameter fileSystem: the magic number of an open directory's file system, as statfs(2) has it.
   func prepare(
@@ -137,8 +137,8 @@ struct ClusterDirectory: Sendable {
     }
   }
 
-  /// Root refuses to work below a directory that somebody else could put another in the place of, or
-  /// that its server cannot enter.
+  /// Root refuses to work below a directory that another user could replace, or that its server cannot
+  /// enter.
   private func requireSafeWay(to path: String) throws(EmbeddedPostgresError) {
     var step = path
     while true {

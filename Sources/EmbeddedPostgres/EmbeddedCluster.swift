@@ -55,7 +55,7 @@ package final class EmbeddedCluster: Sendable {
   }
 
   /// libpq's string for a database of the cluster. It names the user that the server must run as, so
-  /// that nothing is told to another's.
+  /// that the client never talks to another user's server.
   package func conninfo(database: String) -> String {
     server.conninfo(database: database, user: directory.user)
   }
@@ -97,10 +97,10 @@ package final class EmbeddedCluster: Sendable {
     return server.conninfo(database: database, user: user)
   }
 
-  /// Stops the server if nobody else uses it.
+  /// Stops the server if no other process uses it.
   ///
-  /// The note is written before the signal is sent, and both while nobody can become a user: who does so
-  /// just afterwards finds the note, though the server has not yet heard of its end, and waits for it.
+  /// The note is written before the signal is sent, and no process can become a user meanwhile. A process that becomes a
+  /// user just afterwards finds the note and waits for the server to end.
   private static func leave(_ directory: ClusterDirectory, _ users: FileLock) {
     defer { users.release() }
     guard (try? users.tryTake(.exclusive)) ?? false else { return }

@@ -3,13 +3,13 @@
 package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Neither `HAUL_STATE_DIR` nor `HOME` says where the cluster belongs.
   case noHome
-  /// No PostgreSQL that is new enough is installed.
+  /// No installed PostgreSQL is new enough.
   case programsMissing
   /// The data is of a major version whose programs are not installed; `installed` is the newest.
   case otherMajor(data: Int, installed: Int?, directory: String)
   /// Root's server runs as a user that does not exist.
   case noServerUser(String)
-  /// A file or directory belongs to somebody else, who may also be able to change it.
+  /// A file or directory belongs to another user, or another user can change it.
   case notOurs(String, owner: String)
   /// The system does not permit to make, read or write it.
   case notPermitted(String, reason: String)

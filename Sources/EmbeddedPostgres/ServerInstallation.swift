@@ -10,7 +10,7 @@ struct ServerInstallation: Sendable, Equatable {
 
   func program(_ name: String) -> String { "\(directory)/\(name)" }
 
-  /// All that are new enough, the newest first.
+  /// All installations that are new enough, newest first.
   static func all(
     in location: ClusterLocation, for user: ServerUser
   ) async throws(EmbeddedPostgresError) -> [ServerInstallation] {

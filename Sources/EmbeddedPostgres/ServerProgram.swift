@@ -10,7 +10,7 @@ final class ServerProgram: Sendable {
   private let life = Mutex(Life.running(nil))
 
   private enum Life {
-    /// Somebody may wait for its end. May become ended.
+    /// A task may wait for its end. May become ended.
     case running(CheckedContinuation<Int32, Never>?)
     /// With a status as waitpid(2) gives it.
     case ended(Int32)
@@ -77,7 +77,7 @@ final class ServerProgram: Sendable {
   /// Runs it to its end.
   ///
   /// `turn` is its standard input, so that the lock is held until it ends even if the caller is killed:
-  /// nobody else works on the same files meanwhile.
+  /// no other process works on the same files meanwhile.
   ///
   /// - Returns: what it wrote, up to 64 KiB, and whether it ended with code 0.
   /// - Throws: `cancelled`, and why it cannot be started; that it failed is not an error.

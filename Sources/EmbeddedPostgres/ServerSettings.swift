@@ -1,7 +1,7 @@
 import Glibc
 import HaulSystem
 
-/// The server's configuration, written anew at each start so that a newer program's takes effect.
+/// The server's configuration, rewritten at each start so that a newer program's settings take effect.
 struct ServerSettings {
   /// Part of the socket's name; nothing listens on a network.
   static let port = 5432

@@ -5,9 +5,9 @@ import Postgres
 
 /// Brings the server of a cluster up, whatever state it is in: none, starting, serving, stopping, crashed.
 ///
-/// The caller is a user of it and has the turn, so that nobody else starts it meanwhile, and nobody
-/// stops it who has not begun to before. There is no limit of time as long as a process of the server
-/// lives: recovery takes what it takes, and the person at the terminal can end the wait.
+/// The caller is a user of it and has the turn, so that no other process starts or stops it meanwhile, unless a stop had begun
+/// before. There is no time limit as long as a process of the server lives: recovery may take long, and the person at the
+/// terminal can end the wait.
 struct ServerStart {
   let directory: ClusterDirectory
   let turn: FileLock

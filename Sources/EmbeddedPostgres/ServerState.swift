@@ -9,7 +9,7 @@ enum ServerState: Sendable, Equatable {
   case stopping(PostmasterFile)
 
   /// - Parameter note: what stands in the users' lock.
-  /// - Throws: `openFiles`: then nobody knows, and a server that runs is not to be taken for one that does not.
+  /// - Throws: `openFiles`: then the state is unknown, and the server may be running.
   static func of(
     _ directory: ClusterDirectory, note: String
   ) throws(EmbeddedPostgresError) -> ServerState {

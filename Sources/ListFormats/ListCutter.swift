@@ -57,7 +57,7 @@ struct ListCutter: Sendable {
     return nil
   }
 
-  /// What is told after the last line; nil for nothing more.
+  /// The message after the last line; nil for none.
   mutating func last() -> ListItem? {
     if hasNotice {
       hasNotice = false

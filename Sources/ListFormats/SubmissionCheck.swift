@@ -64,7 +64,7 @@ package enum SubmissionCheck {
     }
   }
 
-  /// C0, DEL or C1: all that Unicode calls control characters, and that will never be others.
+  /// C0, DEL or C1: the complete and stable set of Unicode's control characters.
   static func hasControlCharacter(_ text: String) -> Bool {
     text.unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) }
   }

@@ -28,7 +28,7 @@ enum TextCheck {
 
   /// Why a file that begins with `bytes` is no list of lines, as a clause without its full stop; nil where it may be one.
   ///
-  /// A file with a NUL byte is no list, nor is one with more than a third of bytes that are neither UTF-8 nor printable.
+  /// A file with a NUL byte is not a list. The same is true if more than a third of its bytes are not printable UTF-8.
   /// A smaller share is accepted: a line in Latin-1 is one wrong line of a list, and the first read of a pipe may end
   /// within a character.
   static func fault(of bytes: [UInt8]) -> String? {

@@ -44,8 +44,8 @@ package struct DownloadDirectory: Sendable {
   /// How a worker mounts it.
   package var mount: StoreMount { StoreMount(name: store, directory: path) }
 
-  /// Whether the file that an earlier job brought stands there with the length it had, and with the digest that it was not
-  /// compared with then, for which `verifier` reads all of it.
+  /// Whether the file of an earlier job exists with its recorded length. If a digest was not verified at download, `verifier`
+  /// reads the whole file and compares it.
   package func holds(_ line: FinishedLine, _ verifier: FileVerifier) async -> Bool {
     guard root.fileSize(line.path) == line.bytes else { return false }
     guard let text = line.digest else { return true }
@@ -62,8 +62,8 @@ package struct DownloadDirectory: Sendable {
     try FileVerifier(Destination(root: root))
   }
 
-  /// Removes marker and directories of Haul's own where nothing unfinished is left and nobody else fills the
-  /// directory now. What cannot be removed stays for the next time.
+  /// Removes Haul's marker and directories if no unfinished file is left and no other process uses the directory now. Files
+  /// that cannot be removed stay for the next time.
   package func leave(pool: String) {
     guard root.lock(exclusive: true) else { return }
     Store.removeEmptyParts(of: pool, below: root)

@@ -43,10 +43,10 @@ package struct GetConfiguration: Sendable {
 
 /// One `haul get`: a queue of its own in the local pool, and a worker in this process that empties it.
 ///
-/// What an earlier run has left unfinished in the directory is taken over where this one wants it too, and otherwise
-/// left alone: nobody serves its queue.
+/// It takes over unfinished files of earlier runs in the directory if it also wants them. It leaves other files alone: no worker
+/// serves their queue.
 package final class GetRun: Sendable {
-  /// What a run tells while it goes on.
+  /// Events of a run.
   package enum Event: Sendable {
     case database(EmbeddedCluster.Step)
     /// All lines are in the queue. `finished`: done by an earlier run, and not jobs of this one.
@@ -85,8 +85,8 @@ package final class GetRun: Sendable {
   /// What runs now, in no order.
   package var transfers: [RunningTransfer] { state.withLock { $0.worker }?.transfers ?? [] }
 
-  /// Ends the run with its progress saved, for a later one to go on with. Where the database is not there yet, it is
-  /// waited for no longer, and ``run()`` throws. From any thread; again is no error.
+  /// Ends the run with its progress saved, so that a later run can continue. If the database is not ready yet, ``run()`` stops
+  /// waiting and throws. Callable from any thread and more than once.
   package func stop() {
     opening.cancel()
     state.withLock { state in
@@ -101,7 +101,7 @@ package final class GetRun: Sendable {
   /// Lets the database go at once, for a process that ends without waiting for anything else.
   package func abandon() { opening.abandon() }
 
-  /// Runs until every job has ended, or ``stop()``. Files are durable when their settlement is told.
+  /// Runs until every job has ended, or ``stop()``. Files are durable when their settlement is reported.
   ///
   /// - Throws: `EmbeddedPostgresError`, `PostgresError`, `JobQueueError`, `StoreError`, `DescriptorLimit.TooLow`. That jobs fail is not an error.
   package func run() async throws {

@@ -19,7 +19,7 @@ package final class LocalPool: Sendable {
   private let database: String
   /// libpq's string for the database.
   package let conninfo: String
-  /// What the database was prepared over: for whoever has opened the pool to go on with, and to close.
+  /// The connection that prepared the database. The code that opened the pool continues to use it, and closes it.
   package let connection: Connection
 
   private init(

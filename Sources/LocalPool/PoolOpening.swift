@@ -1,7 +1,7 @@
 import EmbeddedPostgres
 import Synchronization
 
-/// The opening of a local pool, for whoever may have to end it from another thread.
+/// The opening of a local pool, which another thread can cancel.
 final class PoolOpening: Sendable {
   private struct State {
     var opening: Task<LocalPool, any Error>?

@@ -55,11 +55,11 @@ package final class UpRun: Sendable {
     /// Everything is there; `directory` is the store's, absolute.
     /// A host without a policy of its own may see `perHost` transfers at once.
     case ready(conninfo: String, directory: String, perHost: Int)
-    /// Jobs that have not ended have a part in another directory of the store: here they begin anew.
+    /// Unfinished jobs have part files in another directory of the store. Here they restart from zero.
     case interruptedElsewhere(jobs: Int, directory: String)
     /// A lease of one of its workers has ended.
     case settled(SettledLease)
-    /// All workers were drained by an operator: with nobody left to work the run ends.
+    /// An operator drained all workers. No worker is left, so the run ends.
     case drained
     /// Workers and coordinator have ended, and the database was let go.
     case closed

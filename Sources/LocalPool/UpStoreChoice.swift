@@ -1,8 +1,7 @@
 /// Which directory `haul up` serves.
 ///
-/// Two directories of one store are two disks to the pool: what was interrupted in one begins anew in the other, and files
-/// land in both. So without a word of its user `haul up` serves the directory it served before, from wherever it is
-/// started.
+/// Two directories of one store are two disks to the pool: jobs that were interrupted in one restart in the other, and files
+/// land in both. So by default `haul up` serves the same directory as before, wherever it is started.
 struct UpStoreChoice {
   /// A directory that was served before.
   struct Instance: Sendable, Equatable {
@@ -10,7 +9,7 @@ struct UpStoreChoice {
     let id: Int
     let marker: String
     let directory: String
-    /// Jobs that have not ended and of which a part lies there.
+    /// Unfinished jobs that have a part file there.
     let interrupted: Int
   }
 

@@ -44,7 +44,7 @@ struct Call {
 }
 
 extension CallWatch.Reason {
-  /// What the caller is told.
+  /// The result for the caller.
   var error: any Error {
     switch self {
     case .timeout: PostgresError.timedOut

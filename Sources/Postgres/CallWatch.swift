@@ -11,7 +11,7 @@ struct CallWatch {
     case none
     /// Ask the server to stop, once.
     case requestCancel
-    /// Neither the call nor the request was answered: the connection is dead.
+    /// The call and the cancel request got no answer: the connection is dead.
     case giveUp
   }
 

@@ -13,8 +13,8 @@ extension Connection {
   /// `body` gets a connection of its own for the time it runs; other callers of this one wait.
   /// After a deadlock or a serialization failure everything is rolled back and `body` runs again, a
   /// few times with growing random waits, so it must do nothing else that cannot be repeated. On any
-  /// other error, and on cancellation, it is rolled back and the error thrown. When the connection is
-  /// lost while the commit is under way nobody knows whether it took effect.
+  /// other error, and on cancellation, it is rolled back and the error thrown. If the connection is
+  /// lost during the commit, it is unknown whether the commit took effect.
   package func transaction<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {
@@ -33,7 +33,7 @@ extension Connection {
     return try await attempt()
   }
 
-  /// Runs `body` as ``transaction(_:)`` does, but all that it reads is as of one moment, and it can change nothing.
+  /// Runs `body` like ``transaction(_:)``, but read-only and in one snapshot.
   package func snapshot<T: Sendable>(
     _ body: @Sendable (Connection) async throws -> T
   ) async throws -> T {

@@ -70,7 +70,7 @@ package final class Connection: Sendable {
     return .shared(settings: configuration.ownSettings(isLocal: true))
   }
 
-  /// Returns the link of a connection that has not been told anything yet, and the process that the server names.
+  /// Returns the link of a new connection that has sent no command yet, and the server process id.
   static func reach(_ configuration: ConnectionConfiguration) async throws -> (Link, Int32) {
     let link = try Link(queryTimeout: configuration.queryTimeout)
     let connected = Promise<Int32>()
@@ -136,7 +136,7 @@ package final class Connection: Sendable {
   }
 
   /// Ends the connection without waiting for calls under way, which throw `connectionLost`; a
-  /// statement that runs is asked to stop. On return the server has been told.
+  /// statement that runs is asked to stop. On return the server has received the end of the connection.
   package func close() async {
     await link.close()
   }

@@ -17,7 +17,7 @@ import Glibc
   }
 
   /// Connects, asks, and waits until the server has closed: blocks. The signal has then been sent
-  /// to the process. Failure is not reported: whoever waits for the call's end will notice.
+  /// to the process. Failure is not reported: the code that waits for the call's end notices it.
   func request() {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
       _ = unsafe PQcancel(handle, message.baseAddress, Int32(message.count))

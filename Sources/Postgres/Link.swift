@@ -69,7 +69,7 @@ final class Link: Sendable {
 
   /// Has the thread do something and waits for it. Only one caller at a time (`Turns`).
   ///
-  /// If `shielded` it goes on when the task is cancelled, for what must be brought to an end.
+  /// If `shielded`, it continues when the task is cancelled, for work that must be completed.
   func perform(
     _ request: Operation.Request, timeout: Duration? = nil, shielded: Bool = false
   ) async throws -> Rows {

@@ -24,7 +24,7 @@ package final class Session: Sendable {
     case renewed
   }
 
-  /// A connection that lived longer than this starts the growing waits anew.
+  /// A connection that lived longer than this resets the growing waits.
   private static let longestWait = Duration.seconds(2)
 
   private struct State {
@@ -53,9 +53,9 @@ package final class Session: Sendable {
   /// - Parameters:
   ///   - configuration: of every connection.
   ///   - first: a connection with this configuration, which is the session's from now on and the first that it uses.
-  ///   - onConnect: prepares each new connection (LISTEN, locks) before anybody else gets it; when it
+  ///   - onConnect: prepares each new connection (LISTEN, locks) before any caller gets it; when it
   ///     throws, that connection is closed and counts as not made.
-  ///   - observe: is told of events in their order; must not block.
+  ///   - observe: gets all events in their order; must not block.
   package init(
     _ configuration: ConnectionConfiguration, first: Connection? = nil,
     onConnect: @escaping @Sendable (Connection) async throws -> Void = { _ in },

@@ -2,8 +2,8 @@
 /// passed in.
 ///
 /// Each worker leaves its sign in the directory and looks for those of the others. A sign that is old enough and is not
-/// there is in another directory. On NFS another machine's file may show late, hence the delay. Somebody may have removed
-/// it, and then it is back at the next look.
+/// there is in another directory. On NFS another machine's file may show late, hence the delay. If the file
+/// was only deleted, it is back at the next look.
 package struct CopiedStore: Sendable {
   package typealias Instant = ContinuousClock.Instant
 

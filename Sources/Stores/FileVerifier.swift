@@ -74,7 +74,7 @@ package struct FileVerifier: Sendable {
     }
   }
 
-  /// Makes room for the file to be fetched anew: what has its name is called `….damaged` from here on.
+  /// Makes room for downloading the file again: renames the damaged file to `….damaged`.
   package func setAside(_ path: RelativePath) async throws(TransferError) {
     try await io.run { () throws(TransferError) in try destination.setAside(path) }
   }

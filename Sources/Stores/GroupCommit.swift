@@ -6,7 +6,7 @@ import Synchronization
 /// How giving a part file its final name ended.
 package enum Published: Sendable, Equatable {
   case placed(RelativePath)
-  /// Another file of so many bytes, which is to stay, stands there since the transfer began.
+  /// Another file of this length, which must stay, was created there since the transfer began.
   case skipped(bytes: Int64)
 }
 
@@ -14,7 +14,7 @@ package enum Published: Sendable, Equatable {
 ///
 /// A file is synced before it gets its name and its directory after. Here all who come while a round runs are served by the
 /// next, each step of theirs by one round: a sync of the whole file system where that pays, else a sync each, of a
-/// directory one for all. A round that began before somebody came is of no use to him: it may have missed what he wrote.
+/// directory one for all. A round that began before a caller came does not serve it: it may have missed the caller's writes.
 package final class GroupCommit: Sendable {
   /// What has got its name in `parent`, not yet durable; `published` is nil where there was no part file.
   package typealias Named = (published: Published?, parent: Destination.Parent)
@@ -61,7 +61,7 @@ package final class GroupCommit: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - syncAll: makes all that was written to the file system durable; nil where it is not known to.
+  ///   - syncAll: makes everything written to the file system durable; nil if the file system may not support it.
   ///   - syncPart: makes one file durable, by its own descriptor.
   package init(
     syncAll: SyncAll?,
@@ -113,7 +113,7 @@ package final class GroupCommit: Sendable {
 
   // MARK: - On a thread that may block
 
-  /// One round after another while somebody waits.
+  /// Runs rounds while callers wait.
   private func rounds(_ io: IOPool) {
     while true {
       let (waiters, mayBeWhole) = begin()
@@ -141,7 +141,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// Whether another round is to follow, which whoever asks begins.
+  /// Whether another round must follow. If so, the caller begins it.
   private func hasMore() -> Bool {
     state.withLock { state in
       state.isRunning = !state.waiting.isEmpty
@@ -175,7 +175,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// A sync for each file and each directory, at the same time as far as there are threads; whoever is last goes on.
+  /// A sync for each file and each directory, at the same time as far as there are threads; the last one continues.
   private func syncApart(_ waiters: [Waiter], _ io: IOPool) {
     var groups: [[Waiter]] = []
     var directories: [Destination.Parent.Identity: Int] = [:]
@@ -216,7 +216,7 @@ package final class GroupCommit: Sendable {
     }
   }
 
-  /// What was asked for is durable: on to the next step, or back to whoever waits.
+  /// The request is durable: continue with the next step, or resume the waiting caller.
   private func advance(_ waiter: Waiter, after error: TransferError?) {
     if let error { return waiter.continuation.resume(returning: .failure(error)) }
     do throws(TransferError) {

@@ -11,7 +11,7 @@ import HaulTransfer
 package struct NamedDirectory: Sendable {
   /// Absolute, but where the working directory has been removed.
   package let path: String
-  /// What a user who may not write there is told: a clause.
+  /// A clause for users who may not write there.
   private let advice: String
 
   /// Looks at nothing yet.

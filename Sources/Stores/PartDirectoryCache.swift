@@ -11,6 +11,6 @@ package final class PartDirectoryCache: Sendable {
     set { opened.withLock { $0[path] = newValue } }
   }
 
-  /// Closes them, once nobody uses them any more: what is at their paths may be others by now.
+  /// Closes the directories once they are unused, because their paths may lead to other directories by now.
   package func forget() { opened.withLock { $0 = [:] } }
 }

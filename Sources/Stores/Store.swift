@@ -74,7 +74,7 @@ package struct Store: Sendable {
       "\(directory) is a copy of the directory that \(original) uses, with the same marker, and each lacks the other's files. To make it a store of its own, stop this worker, run 'rm -r \(word)/.haul' and 'haul store init \(name) \(word)', and start it again"
   }
 
-  /// The directory of a store that somebody has named.
+  /// The directory of a store that a user has named.
   package static func open(_ mount: StoreMount) throws(StoreError) -> FileDescriptor {
     do throws(StoreError) {
       return try directory(of: mount).open()
@@ -103,7 +103,7 @@ package struct Store: Sendable {
 
   /// Writes the marker into `directory`, or reads the one that is there. Durable on return.
   ///
-  /// Two runs at once agree: the marker is linked into place, and whoever comes second reads the first's.
+  /// Two runs at once agree: the marker is linked into place, and the second run reads the first one's marker.
   ///
   /// - Parameter marker: the instance id that a new marker gets; random without.
   package static func initialise(

@@ -51,7 +51,7 @@ package struct StoreHealth: Sendable, Equatable {
     return true
   }
 
-  /// Whether a closed store is to be looked at now; an open one is whenever somebody likes.
+  /// Whether a closed store is due for a check. An open store can be checked at any time.
   package func isDue(now: ContinuousClock.Instant) -> Bool {
     trouble == nil || isDueAt.map { $0 <= now } ?? true
   }

@@ -6,7 +6,7 @@ package import HaulTransfer
 /// The signs of workers in a store's directory: empty files `.haul/workers/POOL.NUMBER`.
 extension Store {
   private static let signsPath = ".haul/workers"
-  /// Signs of workers that have not ended in order go after a week, in seconds.
+  /// Seconds after which signs of workers that did not stop gracefully are removed: a week.
   private static let oldAge = 7 * 86_400
 
   /// Leaves a worker's sign, and renews it each time: on NFS a machine that changes a directory also sees what others have changed

@@ -41,8 +41,8 @@ struct AnyLines: ListParser {
 }
 
 extension ListFormat {
-  /// How the list called `name` is read whose first line that is neither blank nor a comment is `line`; nil: as lines of
-  /// URLs, perhaps with options of aria2's.
+  /// The format of the list `name`, judged by `line`, its first line that is not blank and not a comment; nil: lines of URLs,
+  /// perhaps with options of aria2.
   ///
   /// What the line shows counts; the name's ending decides where that leaves a choice.
   static func recognised(

@@ -10,7 +10,7 @@ enum ListURL {
 
   /// The URL of a line that should hold nothing else, without a comment behind it.
   ///
-  /// What is no URL at all is returned as it is, for whoever reads URLs to refuse.
+  /// Text that is not a URL is returned unchanged; the code that parses URLs refuses it.
   static func alone(in line: Substring) throws(ListFault) -> Substring {
     guard beginning(line) else {
       if isNamed(line) { throw .nameAhead }

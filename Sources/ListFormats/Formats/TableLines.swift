@@ -55,7 +55,7 @@ struct TableLines: ListParser {
     return header.isEntry ? .entry(try header.entry(cells, line: line.number)) : nil
   }
 
-  /// Whether a first line has the names of columns, one of which is that of the URLs.
+  /// Whether a first line has the names of columns, including the column of the URLs.
   static func isHeader(_ text: String, _ fields: TableFields, _ choices: ListColumns) -> Bool {
     guard let cells = try? fields.fields(of: text) else { return false }
     let names = choices.url.map(\.description) ?? ListField.url.name
