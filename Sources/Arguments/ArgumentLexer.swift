@@ -1,4 +1,4 @@
-/// Cuts an argument vector into options and operands, knowing nothing of which options exist.
+/// Cuts an argument vector into options and operands without knowing the options.
 ///
 /// POSIX utility syntax guidelines with GNU long options: `--name`, `--name=value`, `-c4`, `-c 4`,
 /// `-abc`; `--` ends the options and `-` alone is an operand. An option's value is taken on demand,

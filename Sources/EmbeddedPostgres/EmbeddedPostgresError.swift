@@ -1,7 +1,7 @@
 /// Why there is no embedded database. The description is a sentence for the operator, without its
 /// full stop, that says what to do.
 package enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Neither `HAUL_STATE_DIR` nor `HOME` says where the cluster belongs.
+  /// `HAUL_STATE_DIR` and `HOME` are both unset, so the place of the cluster is unknown.
   case noHome
   /// No installed PostgreSQL is new enough.
   case programsMissing

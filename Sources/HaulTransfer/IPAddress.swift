@@ -22,7 +22,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     self.bytes = bytes
   }
 
-  /// The address of a `sockaddr` of `length` bytes; nil if it is neither IPv4 nor IPv6.
+  /// The address in a `sockaddr` of `length` bytes; nil if its family is not IPv4 or IPv6.
   init?(socketAddress: UnsafeRawPointer, length: Int) {
     guard length >= MemoryLayout<sockaddr>.size else { return nil }
     // The family is what every sockaddr begins with on Linux.

@@ -84,7 +84,7 @@ package struct PoolTotals: Sendable, Decodable, Equatable {
   package var completed: Int64
   package var failed: Int64
   package var cancelled: Int64
-  /// All that have not ended.
+  /// Jobs that have not ended.
   package var unfinished: Int64
   /// Lengths of the files of completed jobs.
   package var completedBytes: Int64

@@ -165,7 +165,7 @@ package struct BatchRow: Sendable, Decodable, Equatable {
   package let completed: Int64
   package let failed: Int64
   package let cancelled: Int64
-  /// All that have not ended.
+  /// Jobs that have not ended.
   package let unfinished: Int64
   package let running: Int64
   /// Size of the completed files and the downloaded bytes of running jobs.

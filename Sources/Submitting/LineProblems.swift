@@ -58,7 +58,7 @@ package final class LineProblems: Sendable {
     }
   }
 
-  /// Adds `count` others, of which these are the first.
+  /// Adds `count` other problems; these are the first of them.
   package func add(_ others: [Problem], of count: Int) {
     state.withLock { state in
       state.count += count

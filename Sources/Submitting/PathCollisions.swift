@@ -20,7 +20,7 @@ struct PathCollisions {
     }
   }
 
-  /// The lines that are in nobody's way; the same URL twice is not.
+  /// The lines without a path conflict. A repeated URL is not among them.
   mutating func distinct(_ lines: [SubmitLine]) -> [SubmitLine] {
     lines.filter { line in
       if let other = other(of: line) {

@@ -49,7 +49,7 @@ package struct SubmissionReader {
   }
 
   /// The lines of the list `argument`, a file or `-`, in pieces as they are read. Lines that are wrong go to `problems`,
-  /// and whoever reads it decides what follows.
+  /// whose reader decides what happens.
   ///
   /// Iterating throws `ExitError` where the list cannot be read.
   package func pieces(ofList argument: String, problems: LineProblems) -> SubmissionPieces {

@@ -1,8 +1,8 @@
 /// URLs of files, by FTP (RFC 959), FTP over TLS (RFC 4217) and SFTP (draft-ietf-secsh-filexfer).
 extension WebURL {
-  /// What is always fetched, and all that a redirect may lead to.
+  /// Schemes that are always allowed. Redirects may lead only to these.
   package static let webSchemes: Set<String> = ["http", "https"]
-  /// What is fetched where ``DownloaderConfiguration/allowedSchemes`` has it.
+  /// Schemes that are allowed only if ``DownloaderConfiguration/allowedSchemes`` contains them.
   package static let fileSchemes: Set<String> = ["ftp", "ftps", "sftp"]
   /// What can be submitted.
   package static let knownSchemes = webSchemes.union(fileSchemes)

@@ -3,7 +3,7 @@ extension WebURL {
   /// What is fetched: in path and query every byte that RFC 3986 forbids is percent-encoded, and over HTTP the dot segments
   /// of the path are resolved (RFC 3986 §5.2.4). An existing `%` stays.
   ///
-  /// ``text`` keeps them as submitted, since jobs are told apart by it. The brackets of an IPv6 host are no part of this.
+  /// ``text`` keeps them as submitted, because it identifies the job. The brackets of an IPv6 host are no part of this.
   var wire: String {
     let bytes = text.utf8
     let host = bytes.index(bytes.startIndex, offsetBy: scheme.utf8.count + "://".utf8.count)

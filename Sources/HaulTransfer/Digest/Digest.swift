@@ -10,7 +10,7 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable, Codable {
   case sha1 = "sha-1"
   /// MD5: old, still published beside many files; proves nothing against an attacker.
   case md5
-  /// Against accidents only, as are all that follow.
+  /// Protects against accidents only, like all following algorithms.
   case crc64nvme
   /// Castagnoli's.
   case crc32c

@@ -14,7 +14,7 @@ public enum CollisionPolicy: String, Sendable, CaseIterable {
   case rename
 }
 
-/// The tree that results are published in. Nothing is made, opened or renamed outside of it, nor
+/// The tree that results are published in. No file is created, opened or renamed outside of it or
 /// through a symbolic link. Every call blocks.
 ///
 /// The steps are apart, so that a caller can record its intent before the rename, and sync the
@@ -41,8 +41,8 @@ package struct Destination: Sendable {
   /// A directory for one result or more.
   package struct Parent: Sendable {
     let directory: FileDescriptor
-    /// Directories on the way here whose entries are not known to be durable: whoever made them may not have come to
-    /// that yet.
+    /// Directories on the path whose entries may not be durable yet, because the process that created them may not have
+    /// synced them.
     let unsynced: [FileDescriptor]
     let path: String
     let durable: DurableDirectories
@@ -89,7 +89,7 @@ package struct Destination: Sendable {
     case placed(RelativePath)
     /// Another file stands there, and the policy is `skip`. The part file is still there.
     case skipped
-    /// There is no part file of this name: somebody else took it over. Not an error of the disk; on
+    /// There is no part file of this name: another worker took it over. Not an error of the disk; on
     /// NFS look again before believing it.
     case partMissing
   }

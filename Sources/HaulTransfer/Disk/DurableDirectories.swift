@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Directories below a root, by path, whose entries on the way are durable: this process has synced them. A directory
-/// that somebody has put in the place of another is not known.
+/// that has replaced another one is unknown.
 final class DurableDirectories: Sendable {
   /// What is forgotten is only synced once more.
   private static let limit = 4096

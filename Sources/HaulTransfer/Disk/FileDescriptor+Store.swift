@@ -135,8 +135,8 @@ extension FileDescriptor {
       || errno == ENOENT
   }
 
-  /// flock(2): shared waits for whoever has it exclusively; exclusive does not wait, gives up a shared one on the way, and
-  /// is false where somebody else has the lock. A file system without locks grants everything.
+  /// flock(2): shared waits for an exclusive owner. Exclusive does not wait: it gives up a shared lock first, and returns false
+  /// if another process has the lock. A file system without locks grants everything.
   package func lock(exclusive: Bool) -> Bool {
     while flock(raw, exclusive ? LOCK_EX | LOCK_NB : LOCK_SH) != 0 {
       if errno == EWOULDBLOCK { return false }

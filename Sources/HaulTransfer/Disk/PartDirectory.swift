@@ -106,7 +106,7 @@ package struct PartDirectory: Sendable {
   /// Opens the part file that a checkpoint means.
   ///
   /// - Returns: nil where it is gone, replaced by another file or link, shorter than the `length` it must hold, or longer
-  ///   than the `complete` file, all of which mean that nothing of it may be used. On NFS another machine's rename may show
+  ///   than the `complete` file, which all mean that it must not be used. On NFS another machine's rename may show
   ///   late: look again before concluding that it is gone.
   /// - Throws: `path_conflict` if parts are locked and another download uses this one.
   package func open(
@@ -125,8 +125,8 @@ package struct PartDirectory: Sendable {
     }
   }
 
-  /// Gives a part file a new name, so that whoever knows only the old one finds nothing. What had
-  /// the new name is replaced.
+  /// Renames a part file, so that a worker that knows only the old name cannot find it. Replaces a file with
+  /// the new name.
   ///
   /// - Returns: false where there is nothing of the old name.
   package func rename(_ name: String, to other: String) throws(TransferError) -> Bool {

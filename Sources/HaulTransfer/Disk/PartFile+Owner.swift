@@ -6,8 +6,8 @@ import HaulSystem
 ///
 /// Between the moment in which a file gets its name and the one in which that is recorded, a worker may die, and the source may
 /// change before the next one comes: the file is then equal to nothing that could still be fetched. Its mark tells
-/// it from a stranger's. It is a help and no proof: a file system without such attributes does without, and so does a file that
-/// somebody has changed since.
+/// it from a stranger's. It is a help and no proof: it is missing on file systems without such attributes and on files that were changed
+/// since.
 extension PartFile {
   /// Marks the file as `owner`'s, as it is now; durable with its directory. That this cannot be done is no error.
   package func mark(as owner: String) {
@@ -15,7 +15,7 @@ extension PartFile {
     _ = unsafe haul_set_owner(raw, value, value.utf8.count)
   }
 
-  /// Whether `owner` has marked it, and neither its length nor its time has changed since.
+  /// Whether `owner` has marked it, and its length and time are unchanged since.
   package func isMarked(as owner: String) throws(TransferError) -> Bool {
     let value = try signed(owner)
     return unsafe withUnsafeTemporaryAllocation(byteCount: value.utf8.count + 1, alignment: 1) {

@@ -122,7 +122,7 @@ package final class PartFile: Sendable {
   /// fsync(2): everything written before is durable on return, times and rights too.
   package func sync() throws(TransferError) { try translating(try file.sync()) }
 
-  /// futimens(2): it was last changed so many seconds after 1970; durable with the next ``sync()``.
+  /// Sets the modification time, in seconds since 1970. Durable after the next ``sync()``. (futimens(2))
   func setModified(_ seconds: Int64) throws(TransferError) {
     guard haul_set_modified(file.raw, seconds) == 0 else {
       throw .file(errno, "cannot set the time of the partial file \(name)")

@@ -32,7 +32,7 @@ import Synchronization
   /// Bytes that still fit.
   var room: Int { capacity - count }
 
-  /// Copies `bytes` behind what is there; the caller has made sure of ``room``.
+  /// Appends `bytes`. The caller has checked ``room``.
   func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress else { return }
     precondition(bytes.count <= room)
@@ -51,7 +51,7 @@ import Synchronization
 /// A fixed number of equal buffers, made when first needed and kept for the pool's life.
 ///
 /// When all are out, exchanges pause until a sink gives one back: memory stays bounded however slow the
-/// disk is. Nor may one disk have all of them, since it may stand still: a share gets no more than twice what is left
+/// disk is. One disk must not have all of them, because it may hang: a share gets at most twice the number that is left
 /// (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998), and one that has none always gets
 /// one, so that something is left for every other share.
 package final class BufferPool: Sendable {
@@ -76,9 +76,9 @@ package final class BufferPool: Sendable {
 
   /// - Parameters:
   ///   - capacity: bytes a buffer.
-  ///   - limit: the most buffers, but for the one that each share may have anyway.
+  ///   - limit: the maximum number of buffers, besides the one that each share may always have.
   ///   - whenFreed: called once after a failed ``take(for:)``, when one has come back that its share may have, from the
-  ///     thread that dropped it. Those of a disk that stands still do not wake anybody in vain.
+  ///     thread that dropped it. Buffers of a disk that hangs wake no exchange in vain.
   package init(capacity: Int, limit: Int, whenFreed: @escaping @Sendable () -> Void) {
     self.capacity = capacity
     self.limit = limit
@@ -93,7 +93,7 @@ package final class BufferPool: Sendable {
 
   /// An empty buffer, or nil when all are out that the share may have.
   ///
-  /// - Parameter share: what all that may stand still together have in common.
+  /// - Parameter share: the key of all exchanges that may hang together.
   package func take(for share: ObjectIdentifier? = nil) -> GatherBuffer? {
     let block: Block? = state.withLock { state in
       guard state.has(for: share, of: limit) else {

@@ -3,8 +3,8 @@ import HaulSystem
 
 /// A `CURL` handle, set up once for an engine and used for one exchange after another where libcurl allows that.
 ///
-/// Reuse keeps what is costly (libcurl's own memory), and nothing of an exchange: URL, fields and context
-/// are set anew each time.
+/// Reuse keeps libcurl's memory, which is costly to allocate, but no state of an exchange: URL, fields and context are
+/// set again each time.
 @safe final class EasyHandle {
   let raw: UnsafeMutableRawPointer
   /// The engine's watchdog; see ``EngineWatchdog``.
@@ -126,7 +126,7 @@ import HaulSystem
   }
 
   /// Log-in and first byte, which HTTP has in its fields: there they are taken back, lest libcurl make one of an earlier log-in. A
-  /// password goes out over TLS or SSH alone, and to nobody's agent.
+  /// password is only sent over TLS or SSH, and never to an agent.
   private func prepare(
     _ file: FileRequest?, _ request: ExchangeRequest, stallTime: Duration
   ) throws(TransferError) {

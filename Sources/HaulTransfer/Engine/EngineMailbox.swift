@@ -27,8 +27,8 @@ final class EngineMailbox: Sendable {
     case shutdown
   }
 
-  /// `@unchecked Sendable` holds: curl_multi_wakeup(3), which may be called from any thread, is all that
-  /// is done with `multi`.
+  /// `@unchecked Sendable` holds because the only call with `multi` is curl_multi_wakeup(3), which any thread may
+  /// make.
   @safe private struct State: @unchecked Sendable {
     var messages: [Message] = []
     /// nil once the thread has let go of it.
@@ -65,7 +65,7 @@ final class EngineMailbox: Sendable {
     if hasEnded { continuation.resume() } else { post(.shutdown) }
   }
 
-  /// The engine thread's: everything posted since the last call, in order.
+  /// For the engine thread: everything posted since the last call, oldest first.
   func takeAll() -> [Message] {
     state.withLock { state in
       defer { state.messages = [] }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import HaulCLibcurl
 import HaulSystem
 
-/// The engine's loop and all that only its thread may touch.
+/// The engine's loop and the state that only its thread may touch.
 @safe final class EngineThread {
   private let multi: UnsafeMutableRawPointer
   private let mailbox: EngineMailbox

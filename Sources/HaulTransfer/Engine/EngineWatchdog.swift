@@ -3,7 +3,7 @@ import Synchronization
 
 /// Frees an engine thread that does not come back from libcurl, by breaking its connections.
 ///
-/// libssh2 1.10 can read for ever, and asks nobody, where sshd loses what sends a file and keeps the connection: the end of the
+/// libssh2 1.10 can read for ever without a callback if sshd loses the process that sends a file and keeps the connection: the end of the
 /// channel inside a packet counts as nothing to read yet. Only the end of the connection ends that. Clock: `ContinuousClock`.
 final class EngineWatchdog: Sendable {
   private struct State {
@@ -29,7 +29,7 @@ final class EngineWatchdog: Sendable {
   /// libcurl got `socket`.
   func opened(_ socket: Int32) { state.withLock { _ = $0.sockets.insert(socket) } }
 
-  /// Closes `socket`. Under the lock: else its number might be somebody else's by the time that it is broken.
+  /// Closes `socket`. Under the lock, because otherwise its number could belong to another file before it is broken.
   func close(_ socket: Int32) {
     state.withLock { state in
       state.sockets.remove(socket)

@@ -41,7 +41,7 @@ package struct ExchangeRequest: Sendable {
   /// Whether the engine alone reads the response's length, which libcurl refuses where it is folded.
   /// (libcurl: CURLOPT_IGNORE_CONTENT_LENGTH)
   var measuresItself = false
-  /// Whose share of the engine's buffers its body takes: the same for all that write to one disk.
+  /// The share of the engine's buffers that its body uses. All exchanges that write to one disk have the same.
   package var share: ObjectIdentifier?
 
   /// A request made of its parts.
@@ -94,8 +94,8 @@ package protocol BodySink: AnyObject, Sendable {
 
   /// The next bytes of the body; the sink owns the buffer from here on.
   ///
-  /// While paused nothing comes, but for what was gathered already when the exchange ends: then once more,
-  /// and the verdict counts only if it is `.stop`.
+  /// While paused it is not called, except once at the end of the exchange with bytes that were gathered already. Then the
+  /// verdict counts only if it is `.stop`.
   func body(_ buffer: GatherBuffer) -> BodyVerdict
 }
 

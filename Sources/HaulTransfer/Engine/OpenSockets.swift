@@ -6,14 +6,14 @@ internal import Glibc
 /// a live one, and the next answer would begin with them (RFC 9112 §6.3 asks for the opposite). Lives on the
 /// engine thread.
 final class OpenSockets {
-  /// Descriptors may be closed and given out anew behind our back: none is believed unchecked.
+  /// The system may close and reuse descriptors at any time, so each one is checked before use.
   private var descriptors: [UInt16: Int32] = [:]
 
   /// Looks at the connection that is about to be used. `opened` are the sockets made for this exchange: one
-  /// of them is remembered, any other connection was used before and is broken if bytes lie in it that
-  /// nobody asked for.
+  /// of them is remembered, any other connection was used before and is broken if unrequested bytes lie
+  /// in it.
   ///
-  /// libcurl then fails to send, sees that nothing was answered yet, and connects anew by itself.
+  /// libcurl then fails to send, sees that there was no answer yet, and reconnects by itself.
   func inspect(opened: [Int32], localPort: UInt16, remotePort: UInt16) {
     if let socket = opened.last(where: { ports(of: $0) == (localPort, remotePort) }) {
       descriptors[localPort] = socket

@@ -23,7 +23,7 @@ final class RateGate {
     exchange.order.request.rateLimit?.consume(count, now: now)
   }
 
-  /// Lets go of those that may take a piece. Each may be held anew before this returns, behind those that still wait.
+  /// Releases the exchanges that may take a piece. Each may be held again before this returns, behind those that still wait.
   func release(now: ContinuousClock.Instant) {
     for exchange in held where wait(for: exchange, now: now) <= .zero {
       forget(exchange)
@@ -31,7 +31,7 @@ final class RateGate {
     }
   }
 
-  /// How long until somebody may be let go of; nil where nobody is held.
+  /// Time until the next exchange may be released; nil if none is held.
   func wait(now: ContinuousClock.Instant) -> Duration? {
     held.map { wait(for: $0, now: now) }.min()
   }

@@ -242,7 +242,7 @@ final class RunningExchange {
     brake(.pool, false)
   }
 
-  /// The gate lets go of it: the next piece is taken whatever the rates say then, so that nobody can be forestalled for ever.
+  /// The gate lets go of it: the next piece is taken whatever the rates say then, so that no exchange starves.
   func takeTurn() {
     hasTurn = true
     brake(.rate, false)
@@ -305,7 +305,7 @@ final class RunningExchange {
     ending = .rejected
   }
 
-  /// Whether the end of an exchange in FTP or SFTP, of which no byte came, tells what a head would have told.
+  /// Whether the end of an FTP or SFTP exchange without any byte serves as its head.
   private func isAnswer(_ finished: CurlEnd) -> Bool {
     file != nil && parsed == nil && ending == nil && (finished.isOK || finished.refusal != nil)
   }

@@ -23,7 +23,7 @@ struct StallWatch {
     if bytes >= quota { restart(now: now) }
   }
 
-  /// Time begins anew when the pause ends.
+  /// The time restarts when the pause ends.
   mutating func setPaused(_ paused: Bool, now: ContinuousClock.Instant) {
     guard paused != isPaused else { return }
     isPaused = paused

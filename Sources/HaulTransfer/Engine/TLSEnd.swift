@@ -8,7 +8,7 @@ internal import Synchronization
 /// 7.88 with OpenSSL 3 takes a connection that was cut for one that was closed, and has freed the session when it tells of
 /// the end: so OpenSSL is asked to tell of the alert when it comes.
 final class TLSEnd {
-  /// Sessions that somebody has an eye on, by address, and whether their peers have said it. OpenSSL gives its callback
+  /// Watched sessions by address, and whether their peers have sent it. OpenSSL gives its callback
   /// no context, so that there is one for the process.
   private static let said = Mutex<[UInt: Bool]>([:])
   private let session: UInt

@@ -27,7 +27,7 @@ struct ChunkDecoder: Sendable {
     if case .done = state { true } else { false }
   }
 
-  /// Takes the next bytes of the body. Returns where the content is in them, in order; what follows the end is ignored.
+  /// Takes the next bytes of the body. Returns the ranges of the content in them, in ascending order. Bytes after the end are ignored.
   mutating func take(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> [Range<Int>] {
     var content: [Range<Int>] = []
     var index = 0

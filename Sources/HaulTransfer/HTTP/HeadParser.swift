@@ -1,6 +1,6 @@
 /// Where a body ends (RFC 9112 §6.3, RFC 9113 §8.1).
 enum BodyFraming: Sendable, Equatable {
-  /// 204 and 304 have none, nor has the response to a HEAD.
+  /// 204, 304 and the response to HEAD have no body.
   case noBody
   /// Bytes by Content-Length.
   case length(Int64)
@@ -174,7 +174,7 @@ struct HeadParser {
     return isHTTP2 ? .stream : .untilClose
   }
 
-  /// Repeated equal values are one (RFC 9110 §8.6). A plus sign before the number counts for nothing, nor does a comma or a
+  /// Repeated equal values are one (RFC 9110 §8.6). A plus sign before the number is ignored, and so is a comma or a
   /// semicolon behind it.
   private static func contentLength(_ head: ResponseHead) throws(TransferError) -> Int64? {
     let fields = head.values("Content-Length")

@@ -44,7 +44,7 @@ package struct RequestField: Sendable, Hashable {
     if Self.reserved.contains(lower) || lower.hasPrefix("if-") { throw .reserved(name) }
   }
 
-  /// Reads those of one job, of which none has the name of another.
+  /// Reads the fields of one job. Their names must be unique.
   package static func all(_ texts: [String]) throws(Problem) -> [RequestField] {
     if texts.count > most { throw .tooMany }
     var fields: [RequestField] = []

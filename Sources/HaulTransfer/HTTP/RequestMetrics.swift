@@ -25,6 +25,6 @@ public struct RequestMetrics: Sendable, Hashable {
   /// Bytes of the body.
   public var received: Int64 = 0
 
-  /// Metrics of a request for `url`, of which nothing else is known.
+  /// Metrics of a request for `url`, without other facts.
   public init(url: String) { self.url = url }
 }

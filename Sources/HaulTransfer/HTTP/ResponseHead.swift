@@ -16,7 +16,7 @@ package struct ResponseHead: Sendable, Equatable {
     self.fields = fields
   }
 
-  /// Every value of `name`, in order; empty when the field is absent.
+  /// Every value of `name`, in the order of the head; empty if the field is absent.
   package func values(_ name: String) -> [String] {
     fields.filter { $0.isNamed(name) }.map(\.value)
   }

@@ -212,7 +212,7 @@ final class DownloadListFile: Sendable {
   /// Lets another queue have the list.
   func release() { current.withLock { $0 = nil } }
 
-  /// Does what ``release()`` does once the writes under way have ended. No write begins after it.
+  /// Like ``release()``, after all current writes. Later writes are ignored.
   func giveUp() async { await io.run { self.release() } }
 
   // MARK: - Reading

@@ -227,7 +227,7 @@ final class DownloadMembers: Sendable {
     }
   }
 
-  /// The list as it is at this moment, whatever has been told of it; nil where it is written already.
+  /// The list at this moment, even if it was not reported yet; nil if it is written already.
   private func entries(ifChanged: Bool) -> [DownloadListEntry]? {
     state.withLock { state in
       guard state.isChanged || !ifChanged else { return nil }

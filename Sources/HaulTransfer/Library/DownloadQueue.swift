@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Each is a ``Download`` with its own progress, pause and end, while it waits for its turn as well. They go
 /// on when the queue is let go of. Where only results matter, ``Downloading/downloads(_:maxConcurrent:continueAfterFailure:)``
-/// starts nothing before its turn, however long the list is.
+/// starts each download only when its turn comes, even in a long list.
 public final class DownloadQueue: Downloading {
   private let downloader: any Downloading
   private let gate: DownloadGate
@@ -170,22 +170,22 @@ public final class DownloadQueue: Downloading {
     return again
   }
 
-  /// Cancels all that are not over, as ``Download/cancel()`` does. What is added later is not touched.
+  /// Cancels all unfinished downloads like ``Download/cancel()``. Downloads that you add later are not affected.
   public func cancelAll() {
     endAll { $0.cancel() }
   }
 
-  /// Suspends all that are not over, as ``Download/suspend()`` does.
+  /// Suspends all unfinished downloads like ``Download/suspend()``.
   public func suspendAll() {
     endAll { $0.suspend() }
   }
 
-  /// Continues all that are suspended.
+  /// Continues all suspended downloads.
   public func resumeAll() {
     for download in members.unfinished { download.resume() }
   }
 
-  /// Pauses all that are not over, and returns once they have ended. None begins in between.
+  /// Pauses all unfinished downloads and returns when they have ended. No other download begins meanwhile.
   ///
   /// Of one that had not begun or cannot be continued, ``Download/resumeData`` is nil, and its ``Download/request`` says how to
   /// begin again.

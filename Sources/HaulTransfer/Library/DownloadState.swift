@@ -88,7 +88,7 @@ public struct DownloadResponse: Sendable, Hashable {
     ResponseHead(status: status, fields: fields).suggestedName
   }
 
-  /// Returns the values of all fields of that name, in order.
+  /// Returns the values of all fields with this name, in the order of the head.
   public func values(_ name: String) -> [String] {
     fields.filter { $0.isNamed(name) }.map(\.value)
   }

@@ -97,7 +97,7 @@ struct DownloadTarget: Sendable {
   /// What part files' names have between the file's name and a random number.
   static let mark = ".haul-part-"
 
-  /// A hidden name that nobody else takes, of at most 255 bytes.
+  /// A unique hidden name of at most 255 bytes.
   func newPartName() -> String {
     let end = Self.mark + String(UInt64.random(in: 0...(.max)), radix: 36)
     // Twelve bytes are left for the number of a second part.

@@ -13,7 +13,7 @@ extension Downloader {
   /// - Returns: the whole body, as it was sent, and the last response that carried bytes of it.
   /// - Throws: `CancellationError` where the task was cancelled, what ``DownloadOptions/validate`` threw, else a
   ///   ``TransferError``: `tooLarge` where the body has more bytes than ``DownloadOptions/maximumLength``, or than 16 MiB if that is
-  ///   nil; `blockedURL` for a URL that is neither http nor https.
+  ///   nil; `blockedURL` for a URL whose scheme is not http or https.
   public func data(
     from url: String, options: DownloadOptions
   ) async throws -> (Data, DownloadResponse) {

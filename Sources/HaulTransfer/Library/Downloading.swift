@@ -67,8 +67,8 @@ extension Downloading {
   ///
   /// - Returns: the file, durable as its name is.
   /// - Throws: `CancellationError` where the task was cancelled, what ``DownloadOptions/validate`` threw, else a
-  ///   ``TransferError``. A connection that breaks is no error while the rest can be had, nor is a redirect, of which ten in a
-  ///   row are followed.
+  ///   ``TransferError``. A broken connection is not an error while the download can resume. Up to ten redirects in a row are
+  ///   followed.
   public func download(_ request: DownloadRequest) async throws -> DownloadedFile {
     let download = start(request)
     do {

@@ -2,7 +2,7 @@ import Glibc
 
 /// Bytes a second, smoothed over about two seconds and unbiased from the first. Pure: time is passed in.
 ///
-/// A weighted mean of what each interval brought. The weights sum up to one from the beginning, so that a steady rate shows as
+/// A weighted mean of the bytes in each interval. The weights sum up to one from the beginning, so that a steady rate shows as
 /// what it is at once.
 struct RateMeter: Sendable {
   typealias Instant = ContinuousClock.Instant

@@ -1,7 +1,7 @@
 package import HaulSystem
 import Synchronization
 
-/// The disk half of a download's sink: takes buffers in order, writes them off the caller's thread,
+/// The disk half of a download's sink: takes buffers in file order, writes them off the caller's thread,
 /// and says when the network should wait.
 ///
 /// One writer serves one part file, through as many answers as it takes.
@@ -68,7 +68,7 @@ package final class FileWriter: Sendable {
   private let running: Mutex<Running>
 
   /// - Parameters:
-  ///   - opening: makes or opens the file; nobody else writes to it. Called before the first write.
+  ///   - opening: creates or opens the file, which only this object writes. Called before the first write.
   ///   - durable: what of it is durable already.
   ///   - digests: computed on the way, from what the disk holds already on; see ``catchUp()``.
   ///   - pool: whose threads write.
@@ -125,7 +125,7 @@ package final class FileWriter: Sendable {
 
   /// Waits for everything handed over before.
   ///
-  /// - Returns: all that is written. Of it, only what was durable before is durable.
+  /// - Returns: all written bytes. Only those that were durable before are durable.
   package func flush() async throws(Failure) -> ByteRanges {
     // Without a turn of the pool where nothing waits.
     if state.withLock({ $0.outstanding == 0 }) { return try written() }
@@ -135,7 +135,7 @@ package final class FileWriter: Sendable {
   /// Waits for everything handed over before, and for fdatasync; what is handed over later may be
   /// written meanwhile.
   ///
-  /// - Returns: all that is durable: the bytes that a checkpoint may name.
+  /// - Returns: all durable bytes, which a checkpoint may name.
   package func sync() async throws(Failure) -> ByteRanges {
     let (written, file) = try await io.run { () throws(Failure) in
       (try self.written(), try self.fileOrFailure())
@@ -212,7 +212,7 @@ package final class FileWriter: Sendable {
     }
   }
 
-  /// The digest of the first `length` bytes. What did not come through this writer in order is read back, once for all of its
+  /// The digest of the first `length` bytes. Bytes that did not pass through this writer in sequence are read back, once for all of its
   /// digests. All of the file is read for an algorithm that is not among them, or the second time.
   ///
   /// - Parameter isWanted: asked before each block that is read.

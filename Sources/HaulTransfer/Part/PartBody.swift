@@ -40,7 +40,7 @@ struct PartBody: Sendable {
     end = length
   }
 
-  /// Goes on with a range of the same representation.
+  /// Continues with a range of the same representation.
   mutating func begin(start: Int64, compareUntil: Int64, end: Int64) {
     isPart = true
     before = record?.durable.count ?? 0
@@ -59,7 +59,7 @@ struct PartBody: Sendable {
     return (offset, wanted)
   }
 
-  /// Bytes of the file so far: what earlier answers brought, and the position in this one.
+  /// Bytes of the file so far: those of earlier answers and the position in this one.
   var bytes: Int64 {
     isPart
       ? before + max(0, position - compareUntil)

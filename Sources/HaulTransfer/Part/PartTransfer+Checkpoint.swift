@@ -2,8 +2,8 @@ import Synchronization
 
 /// Durable progress: the bytes first, then their record.
 extension PartTransfer {
-  /// Saves what is written, if there is something new that could be resumed. One at a time: whoever
-  /// comes while one is under way waits for that one. Nothing once the run is over.
+  /// Saves what is written, if there is something new that could be resumed. One at a time: a call
+  /// during another one waits for that one. Does nothing once the run is over.
   func checkpoint() async {
     let saving = shared.withLock { shared -> Task<Void, Never>? in
       if shared.saving != nil || shared.isOver { return shared.saving }

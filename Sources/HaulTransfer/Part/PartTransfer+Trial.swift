@@ -24,7 +24,7 @@ struct PartTrial: Sendable {
 }
 
 extension PartTransfer.Shared {
-  /// Keeps the present part in case the next body fails.
+  /// Keeps the current part in case the next body fails.
   mutating func setAside(for kind: PartTrial.Kind, _ preview: ResponsePreview? = nil) {
     trial = PartTrial(
       kind: kind, preview: preview, body: body, partName: partName, modified: modified,
@@ -42,7 +42,7 @@ extension PartTransfer.Shared {
     report.digest = nil
   }
 
-  /// Whether the body under way, with this many bytes, is longer than the part that is kept beside it.
+  /// Whether this many bytes of the current body exceed the part that is kept beside it.
   func isWorthSaving(_ bytes: Int64) -> Bool {
     guard case .length(let kept)? = trial?.kind else { return true }
     return bytes > kept

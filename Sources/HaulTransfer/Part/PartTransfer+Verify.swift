@@ -44,7 +44,7 @@ extension PartTransfer {
     }
   }
 
-  /// The digest of all that `writer` has, which the report has then too. A stop ends it.
+  /// The digest of everything in `writer`, which it also adds to the report. A stop ends it.
   private func digest(
     _ algorithm: DigestAlgorithm, _ length: Int64, by writer: FileWriter
   ) async throws(TransferError) -> ExpectedDigest {

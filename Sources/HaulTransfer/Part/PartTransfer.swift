@@ -209,7 +209,7 @@ package final class PartTransfer: Sendable {
   /// What is known besides the outcome; complete once ``run()`` has returned.
   package var report: TransferReport { shared.withLock { $0.report } }
 
-  /// The names of all part files that it has begun or gone on with; some may not be there.
+  /// The names of all part files that it has started or continued. Some may no longer exist.
   var partNames: [String] {
     shared.withLock { $0.report.leftover + [$0.partName].compactMap(\.self) }
   }

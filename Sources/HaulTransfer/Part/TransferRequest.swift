@@ -102,7 +102,7 @@ package struct TransferRequest: Sendable {
 package enum TransferOutcome: Sendable {
   /// Every byte is written and the digest is right; nothing is synced yet.
   case complete(part: PartFile, length: Int64)
-  /// The source still has what ``TransferRequest/present`` is the record of, or only its head was asked for. No byte was brought
+  /// The source still has what ``TransferRequest/present`` is the record of, or only its head was asked for. No byte was downloaded
   /// and no file touched.
   case unchanged
   /// ``PartTransfer/stop()`` was called. What could be synced in time has been saved.

@@ -1,7 +1,7 @@
 /// What has already been tried for one download, so that strictness ends in one whole download and
 /// never goes round in circles.
 ///
-/// Every counter only grows and every flag is only set, but for `mode` and `zeroProgress`, which
+/// Counters only grow and flags are only set, except `mode` and `zeroProgress`, which
 /// start again with a new body or with progress; both are bounded by the others and by the length.
 struct Attempts: Sendable, Hashable {
   /// Haul stops resuming after the source has changed this many times.
@@ -30,7 +30,7 @@ struct Attempts: Sendable, Hashable {
   var mode = Mode.resume
   /// Times that the source was found replaced; kept in the checkpoint.
   var changes = 0
-  /// Range answers in a row that brought no new byte.
+  /// Consecutive range answers without a new byte.
   var zeroProgress = 0
   /// Row 7 or 10 has been answered by a Range without If-Range.
   var askedPlainRange = false
@@ -44,7 +44,7 @@ struct Attempts: Sendable, Hashable {
   var differed = false
   /// Row 15 has been answered by a probe.
   var probed = false
-  /// 421 has been answered by a connection of its own, as all that follows.
+  /// After a 421, this request and all later ones use a separate connection.
   var askedFresh = false
   /// Row 18 has been answered by starting at the original URL once more.
   var askedOriginal = false
@@ -124,7 +124,7 @@ struct Attempts: Sendable, Hashable {
     }
   }
 
-  /// Counts what follows from a body's end. `progress`: it brought a byte that was not there.
+  /// Updates the counters at a body's end. `progress`: the body had a new byte.
   mutating func note(_ ending: BodyEnding, progress: Bool) {
     switch ending {
     case .askForRest:

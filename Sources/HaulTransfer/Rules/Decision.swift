@@ -54,7 +54,7 @@ enum Action: Sendable, Equatable {
   case askAgain
   /// The answer contradicts what was recorded, again and again: ask for everything, and judge that answer alone.
   case startOver
-  /// The answer may be an error page: read its beginning for the message, then fail. What is there stays.
+  /// The answer may be an error page: read its beginning for the message, then fail. The part file stays.
   case suspect(SuspectPage, TransferError)
   /// The answer may be an error page, but the job's digest can tell, or its length: take the body from 0, into a part file of its
   /// own. If the digest does not match, or the body is much shorter, fail with this error. The old part stays until then.
@@ -65,7 +65,7 @@ enum Action: Sendable, Equatable {
   case askForRest
   /// Everything is durable: go to verify.
   case verify
-  /// The source still has what the finished file is: nothing is to be brought.
+  /// The source still has the finished file: there is no need to download.
   case unchanged
   /// Ask the same once more, over a connection of its own.
   case freshConnection

@@ -95,7 +95,7 @@ extension RequestKind {
   }
 }
 
-/// Row 12: what looks like an error page replaces neither a part nor a finished file.
+/// Row 12: a body that looks like an error page never replaces a part or a finished file.
 private func decideSuspect(
   _ state: TransferState, asked: RequestKind, _ new: Representation, _ head: ResponseHead,
   now: HTTPDate

@@ -35,7 +35,7 @@ public final class RateLimit: Sendable {
 /// Each byte moves the moment up to which the bytes so far use up the rate; until then nothing more is read. A
 /// piece may thus be larger than what is due when it comes, and what follows waits the longer.
 struct RatePace {
-  /// Unused time that may still be used: whoever waits wakes a little late.
+  /// Unused time that may still be used, because waiting exchanges wake a little late.
   static let slack = Duration.milliseconds(100)
 
   private(set) var bytesPerSecond: Int64

@@ -3,15 +3,15 @@ extension TransferError {
   package enum Retry: String, Sendable, CaseIterable {
     /// Asking again will not change it.
     case never = "permanent"
-    /// Trouble of this one download: again after a while, so many times.
+    /// A problem of this download: retry after a pause, a limited number of times.
     case job
     /// Trouble of the host: nothing is asked of it for a while, and the download is not to blame.
     case host
     /// Trouble of the worker that tried: again after a while, by whichever worker has the download then, and the download is
     /// not to blame.
     case worker
-    /// Asking again from here will not change it, but it is no fault of the download, and somebody may go on
-    /// with what is durable.
+    /// A retry from here will not help, but it is not the download's fault, and another attempt may continue from
+    /// the durable bytes.
     case kept
   }
 }

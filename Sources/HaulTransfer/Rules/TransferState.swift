@@ -57,7 +57,7 @@ struct TransferState: Sendable, Hashable {
 
   /// What is durable and recorded. An old one stays until a new body begins.
   var checkpoint: Checkpoint?
-  /// What the source said of a finished file, of which only a change is wanted; nil where there is none.
+  /// The source's validators for a finished file that is downloaded only if it changed; nil if there is none.
   var present: SourceRecord?
   /// The digest that the server states of the representation under way.
   var stated: ExpectedDigest?
@@ -79,7 +79,7 @@ struct TransferState: Sendable, Hashable {
     earlierLength = checkpoint.flatMap { $0.isFromElsewhere ? nil : $0.completeLength }
   }
 
-  /// What the file's digest must be. The job's own counts before the server's: whoever gave it knows better.
+  /// The required digest of the file. The job's digest takes precedence over the server's: the user knows better.
   var wantedDigest: ExpectedDigest? { policy.digest ?? stated }
 
   /// The next step, from what is durable and what has been tried.
@@ -157,7 +157,7 @@ struct TransferState: Sendable, Hashable {
   /// Statuses that may pass by themselves; a range that gets one is asked for again before it is given up.
   private static let passing: Set<Int> = [408, 425, 500, 502, 504]
 
-  /// Counts a failure of a request that brought nothing. Returns whether everything is to be asked for once, because the range
+  /// Counts a failure of a request without any bytes. Returns whether everything is to be asked for once, because the range
   /// may be why: at once where waiting changes nothing, otherwise after three in a row (row 27).
   mutating func failed(_ error: TransferError, asked: RequestKind) -> Bool {
     guard asked.isRange, !attempts.askedWhole else { return false }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import HaulCLinux
 import HaulSystem
 
-/// A small file with secrets in it, which nobody but its owner may read; one of root's also its group. So service managers
+/// A small file with secrets that only its owner may read; if root owns it, also its group. So service managers
 /// hand secrets out (systemd's LoadCredential=, a secret of Kubernetes with fsGroup), and so libpq takes keys (sslkey).
 package enum SecretFile {
   /// Why it is not taken. The description is a clause without its full stop; nothing of the content is in it.

@@ -89,7 +89,7 @@ enum ListURL {
     return urls
   }
 
-  /// Whether no URL that `opening` stands before goes on with `character`.
+  /// Whether `character` cannot occur in a URL that follows `opening`.
   private static func ends(_ character: Character, after opening: Character) -> Bool {
     character.isWhitespace || "<>\"`".contains(character) || opening == "'" && character == "'"
       || opening == "|" && character == "|"
