@@ -20,7 +20,7 @@ struct PathCollisions {
     }
   }
 
-  /// The lines without a path conflict. A repeated URL is not among them.
+  /// The lines without a path conflict. The same path and URL twice is no conflict.
   mutating func distinct(_ lines: [SubmitLine]) -> [SubmitLine] {
     lines.filter { line in
       if let other = other(of: line) {
