@@ -107,7 +107,7 @@ final class ErrorQueue: Sendable {
         }
         defer { state.lost = 0 }
         return Array(
-          "haul: \(state.lost) messages were lost because nobody read standard error\n".utf8)
+          "haul: \(state.lost) messages were lost because standard error was not read\n".utf8)
       }
       let bytes = state.waiting.removeFirst()
       state.bytes -= bytes.count

@@ -75,7 +75,7 @@ extension JobQueueError: CustomStringConvertible {
     case .wrongEncoding(let database, let encoding):
       "the database \(database) has the encoding \(encoding), and Haul needs UTF8: make one with 'createdb --encoding UTF8 --template template0 NAME'"
     case .foreignSchema(let owner, let admin):
-      "the schema haul belongs to \(owner), and Haul's belongs to \(admin): give Haul a database of its own, or, where nobody else uses that schema, let a superuser run ALTER SCHEMA haul OWNER TO \(admin)"
+      "the schema haul belongs to \(owner), and Haul's belongs to \(admin): give Haul its own database, or, if that schema is unused, let a superuser run ALTER SCHEMA haul OWNER TO \(admin)"
     case .versionNotServed(let message), .unknownWorker(let message): message
     case .noSuchName(let message, let hint, _), .refused(let message, let hint),
       .pathTaken(let message, let hint), .busy(let message, let hint):

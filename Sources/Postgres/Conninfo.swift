@@ -28,7 +28,7 @@ enum Conninfo {
     guard let name = unknown?.1, let range = string.firstRange(of: name),
       !string.contains("@"), !string[..<range.lowerBound].contains("pass")
     else {
-      return "the database's connection string is neither key=value pairs nor a postgresql:// URI"
+      return "the database's connection string must be key=value pairs or a postgresql:// URI"
         + " that libpq understands"
     }
     return "the database's connection string has an option that libpq does not know, \(name);"

@@ -1,6 +1,6 @@
 import HaulSystem
 
-/// A JSON value to print; an object keeps its members in order.
+/// A JSON value to print; an object keeps the order of its members.
 package enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)

@@ -7,7 +7,7 @@ struct PathCutter: Sendable {
   /// For paths whose names look alike: the words that tell each path from the others, the most telling first.
   private let telling: [String: [Range<Int>]]
 
-  /// The number of paths that are told apart; nobody sees more of them together.
+  /// Maximum number of paths that are kept distinct. A screen never shows more of them.
   private static let most = 1000
 
   /// For `paths`, which are free of control characters, in about `width` columns. Any others are cut as if alone, and so are
@@ -28,7 +28,7 @@ struct PathCutter: Sendable {
     }
   }
 
-  /// `path` in at most so many columns.
+  /// `path`, shortened to at most `columns`.
   func cut(_ path: String, to columns: Int) -> String {
     if DisplayWidth.of(path) <= columns { return path }
     if DisplayWidth.of(ellipsis) > columns { return "" }

@@ -10,7 +10,7 @@ struct ProgressBar: Sendable {
   /// What marks a cut of text drawn beside it.
   var ellipsis: String { symbols.ellipsis }
 
-  /// What is there of `fraction`, 0...1, and the rest, `width` columns together.
+  /// The filled part for `fraction`, 0...1, and the rest; together `width` columns.
   func parts(_ fraction: Double, _ width: Int) -> (full: String, rest: String) {
     let halves = Int(clamped: fraction * Double(2 * width))
     let full =

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Progress on standard error: a region at the bottom of a terminal, or now and then a line for a log.
 ///
 /// From any thread. Each call writes at once and whole, and so waits while the reader does not read; what
-/// cannot be written is lost, since there is nowhere left to say so. While a region is shown, nobody else
-/// may write to the terminal: messages go through `say`.
+/// cannot be written is lost, since there is nowhere left to say so. While a region is shown, no other
+/// code may write to the terminal: messages go through `say`.
 package final class ProgressDisplay: Sendable {
   /// For whom it is.
   package enum Mode: Sendable {

@@ -28,15 +28,15 @@ package struct TransferProgress: Sendable, Equatable {
   }
 }
 
-/// All that progress shows at one moment.
+/// Everything that progress shows at one moment.
 package struct ProgressFrame: Sendable, Equatable {
   /// Downloads that run now, in the order of their lines.
   package var transfers: [TransferProgress]
   /// Files that are there.
   package var done: Int
-  /// Files that will not come because something went wrong.
+  /// Files that failed.
   package var failed: Int
-  /// Files that will not come because nobody wants them any more.
+  /// Files that were cancelled.
   package var cancelled: Int
   /// Files in all; nil while that is unknown.
   package var all: Int?
@@ -50,7 +50,7 @@ package struct ProgressFrame: Sendable, Equatable {
   package var countsFiles: Bool
   /// Bytes a second over all.
   package var rate: Int64
-  /// Until all is done; nil while nobody knows.
+  /// Time until all is done; nil while unknown.
   package var timeLeft: Duration?
 
   package init(

@@ -76,7 +76,7 @@ package struct ProgressLayout: Sendable {
 
   /// What a line shows besides its label.
   private struct Row {
-    /// 0...1; nil draws neither bar nor percentage.
+    /// 0...1; nil draws no bar and no percentage.
     var fraction: Double?
     var bytes: String
     var rate: Int64

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The terminal of this process as a full screen: keys come as they are typed, and its other page is drawn on.
 ///
-/// Whatever ends the process must call ``leave()`` before, or the terminal stays as it is here until `reset(1)`; nobody can
-/// for SIGKILL. From any thread; nothing is drawn any more once `leave` has begun.
+/// Call ``leave()`` before the process ends, or the terminal stays in this state until `reset(1)`. After SIGKILL it does
+/// stay so. From any thread; nothing is drawn any more once `leave` has begun.
 package final class RawTerminal: Sendable {
   /// What is read when there is something to read.
   package enum Input: Sendable, Equatable {
@@ -45,7 +45,7 @@ package final class RawTerminal: Sendable {
   /// Takes the terminal, as it is now; in the background of its shell only once that brings the process to the foreground, since
   /// it is stopped until then (SIGTTOU).
   ///
-  /// Ctrl-C and Ctrl-Z stay signals; Ctrl-\ and Ctrl-S, after which nobody would tidy up, do nothing.
+  /// Ctrl-C and Ctrl-Z stay signals; Ctrl-\ and Ctrl-S do nothing, because the terminal would not be restored after them.
   package func enter() {
     state.withLock { state in
       guard state.before == nil else { return }
@@ -86,8 +86,8 @@ package final class RawTerminal: Sendable {
     }
   }
 
-  /// Takes the terminal anew where others have changed it meanwhile, as a shell does for what was stopped by SIGSTOP; true where
-  /// it had to, and all is to be drawn again.
+  /// Sets the terminal up again if another program has changed it meanwhile, like a shell after SIGSTOP. Returns whether it
+  /// did; then draw everything again.
   package func retake() -> Bool {
     let isOthers = state.withLock { state in
       guard state.before != nil, Screen.isInForeground(Self.output) else { return false }

@@ -40,8 +40,8 @@ package struct Screen: Sendable, Equatable {
     return locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8")
   }
 
-  /// Whether this process may draw on the terminal behind `stream`, as a job in the foreground of its shell, or where there is
-  /// nobody who would stand behind it. (tcgetpgrp(3))
+  /// Whether this process may draw on the terminal behind `stream`, as a job in the foreground of its shell, or because no
+  /// process group is in the foreground. (tcgetpgrp(3))
   package static func isInForeground(_ stream: StandardStream) -> Bool {
     let foreground = tcgetpgrp(stream.rawValue)
     return foreground < 0 || foreground == getpgrp()

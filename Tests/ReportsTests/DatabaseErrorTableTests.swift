@@ -75,7 +75,7 @@ struct DatabaseErrorTableTests {
     (connecting(nil, "query_wait_timeout"), .unavailable, "default_pool_size"),
     (.noPassword, .configuration, "~/.pgpass"),
     (.configuration(#"definition of service "x" not found"#), .configuration, "PGSERVICEFILE"),
-    (.configuration("the database's connection string is neither"), .configuration, "--database"),
+    (.configuration("the database's connection string must be"), .configuration, "--database"),
   ])
   func `each error has its way out`(error: PostgresError, code: ExitCode, advice: String) throws {
     let row = try #require(DatabaseErrorTable.row(for: error))

@@ -78,7 +78,7 @@ extension Engine.Configuration {
       ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }.prefix { $0 != "%" }.description
     if IPAddress(text) == nil, Self.endsInNumber(text) {
       throw TransferError(
-        .blockedURL, "\(host) is neither a name nor an address that is written out",
+        .blockedURL, "\(host) is not a valid host name or a complete IP address",
         host: url.hostKey)
     }
     guard let address = IPAddress(text), !(request.addressPolicy ?? addressPolicy).allows(address)

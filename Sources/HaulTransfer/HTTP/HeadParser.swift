@@ -157,7 +157,7 @@ struct HeadParser {
     // We send no TE, so nothing else may be applied (RFC 9110 §10.1.4), and libcurl would leave it on.
     guard head.status >= 300 || codings.allSatisfy({ $0 == "chunked" }) else {
       throw TransferError(
-        .protocol, "the answer has a transfer coding that nobody asked for", status: head.status)
+        .protocol, "the answer has a transfer coding that was not requested", status: head.status)
     }
     let lengthCounts = codings.isEmpty || isHTTP2
     if let first = head.fields.firstIndex(where: { $0.isNamed("content-length") }) {

@@ -182,7 +182,7 @@ struct CommandLineTests {
         ),
         (
           "user==password hunter2", 78,
-          "haul jobs: the database's connection string is neither key=value pairs nor a postgresql:// URI"
+          "haul jobs: the database's connection string must be key=value pairs or a postgresql:// URI"
             + " that libpq understands. Check --database or HAUL_DATABASE_URL."
         ),
         (

@@ -22,7 +22,7 @@ struct EngineHeadTests {
     BadHead("two lengths", "Content-Length: 5\nContent-Length: 6"),
     BadHead("two lengths in a list", "Content-Length: 5, 6"),
     BadHead("length in letters", "Content-Length: abc"),
-    BadHead("a transfer coding that nobody asked for", "Transfer-Encoding: gzip, chunked"),
+    BadHead("a transfer coding that was not requested", "Transfer-Encoding: gzip, chunked"),
     BadHead("negative length", "Content-Length: -5"),
     BadHead("length with a letter", "Content-Length: 5x"),
     BadHead("empty length", "Content-Length:"),
