@@ -60,10 +60,10 @@ $$;
 COMMENT ON FUNCTION haul.claim_band(bigint, bigint, integer, boolean, integer, integer, smallint, smallint,
   timestamptz, integer) IS
   'Claims up to p_free_slots jobs from a queue''s lanes of one instance and priority, for leases under (p_worker, '
-  'p_call). p_floor NULL takes the first jobs of each lane. Otherwise it takes the first job at this priority or a '
-  'later one, or the last one before it. Lanes that were due before p_since are left to a complete look. Returns the '
-  'number of jobs and "seen": when the last lane that it read became due, or an earlier lane that another session '
-  'held at that moment (NULL = it read no lane). Takes what it can lock and never waits.';
+  'p_call). p_floor NULL takes the first jobs of each lane. Otherwise it takes jobs at the first priority from '
+  'p_floor on that has waiting jobs, or at the last one before it. Lanes that were due before p_since are left to a '
+  'complete look. Returns the number of jobs and "seen": when the last lane that it read became due, or an earlier '
+  'lane that another session held at that moment (NULL = it read no lane). Takes what it can lock and never waits.';
 
 CREATE OR REPLACE FUNCTION haul.choose_jobs(
   p_queue integer, p_instance integer, p_lanes tid[], p_hosts tid[], p_floor smallint, p_depth integer,

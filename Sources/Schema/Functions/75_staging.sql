@@ -239,11 +239,12 @@ COMMENT ON FUNCTION haul.check_submission(uuid, text, text, boolean, integer, bi
   'Finds lines of a submission that contradict each other or existing jobs, or whose host is not that of their URL, '
   'before any line becomes a job. p_on_duplicate skip or refresh: a line with the path and URL of a job is that job; '
   'another URL is an error. replace: lines can only contradict each other. error: every path that is taken is an '
-  'error. p_remove removes these lines from the submission. Returns {"count", "removed": number of removed lines, '
-  '"first": [{"line", "path", "other_line", "job", "directory", "host"}]}, the first p_limit of them by line. "host" '
-  'is a host that differs from the URL''s. Otherwise "other_line" is the earlier line with the path, or "job" is the '
-  'job with the path. With "directory", other lines need the path as a directory. Raises HA003 for a queue that does '
-  'not exist, HA007 for a submission that has ended or that does not have p_staged lines (NULL = any number).';
+  'error. p_remove removes these lines from the submission. Returns {"count", "removed": number of jobs left out with '
+  'these lines, "first": [{"line", "path", "other_line", "job", "directory", "host"}]}, the first p_limit of them by '
+  'line. "host" is a host that differs from the URL''s. Otherwise "other_line" is the earlier line with the path, or '
+  '"job" is the job with the path. With "directory", other lines need the path as a directory. Raises HA003 for a '
+  'queue that does not exist, HA007 for a submission that has ended or that does not have p_staged lines (NULL = any '
+  'number).';
 
 -- Programs that read jobs must be able to show unknown options.
 CREATE OR REPLACE FUNCTION haul.wrong_option(p_options jsonb) RETURNS text

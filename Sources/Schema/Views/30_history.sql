@@ -53,7 +53,7 @@ COMMENT ON COLUMN haul.attempts.worker IS 'Id of the worker that held it.';
 COMMENT ON COLUMN haul.attempts.machine IS 'Host name of that worker''s machine.';
 COMMENT ON COLUMN haul.attempts.result IS
   'completed, failed, released (by the worker), rescued (from it), cancelled or paused.';
-COMMENT ON COLUMN haul.attempts.charged IS 'Whether it counts against the job''s maximum number of attempts.';
+COMMENT ON COLUMN haul.attempts.charged IS 'Whether it counts against the job''s limits on attempts.';
 COMMENT ON COLUMN haul.attempts.started_at IS 'When the lease began.';
 COMMENT ON COLUMN haul.attempts.ended_at IS 'When it ended.';
 COMMENT ON COLUMN haul.attempts.resumed_at IS 'Offset at which it continued earlier work; 0 = from the start.';
