@@ -20,7 +20,7 @@ struct LeaderTerm {
 
   private var state = State.unknown
 
-  /// Takes the database's answer at `now`: whether this process leads. Returns what is worth logging.
+  /// Takes the database's answer at `now`: whether this process leads. Returns an event to log.
   mutating func asked(leads: Bool, now: ContinuousClock.Instant) -> News? {
     switch (state, leads) {
     case (.leads, true), (.standsBy, false): return nil
@@ -35,11 +35,11 @@ struct LeaderTerm {
     }
   }
 
-  /// A round has ended.
+  /// Records the end of a round.
   mutating func kept(now: ContinuousClock.Instant) {
     if case .leads = state { state = .leads(keptAt: now) }
   }
 
-  /// The session that led is gone.
+  /// The leading session was lost.
   mutating func lost() { state = .unknown }
 }

@@ -9,15 +9,15 @@ import Synchronization
 /// Coordinators and workers all run it, so a pool without a coordinator has maintenance too. The lock belongs to a session:
 /// when the process dies, another process takes it within a second.
 package final class Leadership: Sendable {
-  /// From one round of the leader's to the next.
+  /// Time between two rounds of the leader.
   package static let round = Duration.seconds(1)
-  /// How often one that does not lead tries to: soon enough that rounds follow each other within three seconds.
+  /// Time between two attempts of a process that does not lead. Short enough that rounds follow each other within 3 seconds.
   private static let standby = Duration.milliseconds(1500)
   /// Jobs moved in one step of promotion.
   private static let promoteLimit = 1000
-  /// Staged lines of a submission that broke off, removed in one round.
+  /// Staged lines of interrupted submissions, removed in one round.
   private static let clearLimit = 10_000
-  /// Ids that must be covered by partitions ahead of the last one drawn.
+  /// Number of future job ids that partitions must cover.
   private static let partitionRoom: Int64 = 2_000_000
 
   private struct State {
@@ -32,7 +32,7 @@ package final class Leadership: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// `lock` is the session that holds the leader lock; `work` carries the calls, and may be another one.
+  /// `lock` is the session that holds the leader lock. `work` makes the calls and may be another session.
   package init(lock: Session, work: Session, logger: Logger) {
     self.lock = lock
     self.work = work
@@ -45,8 +45,8 @@ package final class Leadership: Sendable {
   /// How many rounds this process has begun as leader.
   package var rounds: Int { state.withLock { $0.rounds } }
 
-  /// Rounds, one a second from `first` on, until the task is cancelled or a session is closed. Trouble with the database
-  /// is logged and the round tried again.
+  /// Runs one round per second from `first` on, until the task is cancelled or a session is closed. Logs database errors and
+  /// tries the round again.
   package func run(from first: ContinuousClock.Instant = .now) async {
     try? await Task.sleep(until: first, clock: .continuous)
     while !Task.isCancelled {
@@ -77,7 +77,7 @@ package final class Leadership: Sendable {
         self.logger.warning(.leaderLost)
       }
       try await connection.requireSession()
-      // Asked in every round: whoever stood in for a leader that stood still is none when that one is back.
+      // Asked in every round: a stand-in for a leader that hung no longer leads when that leader is back.
       return try await JobQueue(connection).lead() ? connection.backendPID : nil
     }
     let news = state.withLock { state in
@@ -86,7 +86,7 @@ package final class Leadership: Sendable {
     }
     switch news {
     case .elected: logger.info(.leaderElected)
-    // It stood in for one that is back.
+    // The leader that it stood in for is back.
     case .standsBy(hasLed: true): logger.info(.leaderStandby)
     case .standsBy(hasLed: false): logger.debug(.leaderStandby)
     case nil: break
@@ -121,10 +121,10 @@ package final class Leadership: Sendable {
       if moved.due > 0 || moved.unheld > 0 {
         logger.info(.promoteDone, (.count, LogValue(moved.due + moved.unheld)))
       }
-      // Dead workers are looked for again, however many jobs are due.
+      // Look for dead workers again, however many jobs are due.
       if moved.due < Self.promoteLimit || ContinuousClock.now >= end { break }
     }
-    // A leader that lets more than three seconds pass between two rounds rescues nobody for a while.
+    // After more than three seconds between two rounds, a leader rescues no jobs for a while.
     let lateEnd = ContinuousClock.now + Self.round / 2
     try await work.withConnection { connection in
       while try await JobQueue(connection).rollUp(limit: Self.promoteLimit) == Self.promoteLimit,

@@ -16,21 +16,21 @@ package final class PoolCoordinator: Sendable {
   /// How many rounds it has begun as leader.
   package var rounds: Int { housekeeper.withLock { $0?.rounds ?? 0 } }
 
-  /// Nothing runs yet; `conninfo` as libpq takes it.
+  /// Creates a coordinator without starting it. `conninfo` is a libpq connection string.
   package init(conninfo: String, logger: Logger) {
     self.conninfo = conninfo
     self.logger = logger
   }
 
   /// Runs until ``stop()``.
-  /// - Throws: at the start what keeps it from the database, such as a schema that is too new, or a missing role. Later trouble is
-  ///   logged and waited out.
+  /// - Throws: errors at the start, such as a schema that is too new or a missing role. It logs later database errors and
+  ///   waits until they pass.
   package func run() async throws {
     let configuration = ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul-coordinator", writes: true)
     let first = try await Connection.connect(configuration)
     try await JobQueue(first).requireSchema()
-    // Adds nothing up: whether this user may keep house shows now, and not in the log of every round.
+    // Adds up no changes. Shows now, and not in the log of every round, whether this user may run maintenance.
     _ = try await JobQueue(first).rollUp(limit: 0)
     await first.close()
 

@@ -1,22 +1,22 @@
 import JobModel
 import JobQueue
 
-/// What `/api/jobs` is asked for.
+/// The parameters of `/api/jobs`.
 struct JobSearch: Sendable, Equatable {
-  /// Jobs in one answer.
+  /// Maximum number of jobs in one answer.
   static let most = 100
 
   var selector = JobSelector()
-  /// In the path or URL; empty: any.
+  /// Text in the path or URL; empty: any.
   var text = ""
-  /// Only those with a smaller id.
+  /// Only jobs with a smaller id.
   var before = Int64.max
 
   init() {}
 
-  /// Reads the query of a request. An empty value is none.
+  /// Reads the query of a request. Empty values are ignored.
   ///
-  /// - Throws: ``Wrong`` for a state or number that is none.
+  /// - Throws: ``Wrong`` for an invalid state or number.
   init(_ query: [HTTPRequest.Parameter: String]) throws(Wrong) {
     func value(_ name: HTTPRequest.Parameter) -> String? {
       query[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -35,7 +35,7 @@ struct JobSearch: Sendable, Equatable {
     if let text = value(.before) { before = try Self.id(text) }
   }
 
-  /// An id of a job.
+  /// Parses the id of a job.
   static func id(_ text: String?) throws(Wrong) -> Int64 {
     guard let id = text.flatMap({ Int64($0) }), id > 0 else {
       throw Wrong("A job id is a number from 1 up.")
@@ -43,7 +43,7 @@ struct JobSearch: Sendable, Equatable {
     return id
   }
 
-  /// A query that means nothing; the sentence says why.
+  /// An invalid query; the sentence says why.
   struct Wrong: Error, Equatable {
     let sentence: String
 

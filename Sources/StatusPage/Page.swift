@@ -1,15 +1,15 @@
 import FoundationEssentials
 import HaulCLibcrypto
 
-/// The page and the form before it: each whole in itself, so that a browser asks nothing of anybody else.
+/// The page and the login form. Each is self-contained, so the browser loads no other resource.
 enum Page {
-  /// What the page may load and do (CSP Level 3): its own style and script by their digests, its own data, nothing else.
+  /// Content security policy of the page (CSP Level 3): allows only its own style and script, by digest, and its own data.
   static let policy = policy(style: file("page.css"), script: script)
   static let formPolicy = policy(style: file("page.css"), script: nil)
   /// The policy of every response that is not a page.
   static let closedPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-  /// The page with what it shows at first, before its script asks for more.
+  /// The page with its first data. Its script asks for more.
   static func html(_ state: PageState) -> String {
     filled(
       file("page.html"),
@@ -20,7 +20,7 @@ enum Page {
       ])
   }
 
-  /// The form that asks for the token, with a sentence where the last try was wrong.
+  /// The form that asks for the token, with a sentence if the last token was wrong.
   static func login(_ sentence: String?) -> String {
     filled(
       file("login.html"),
@@ -30,7 +30,7 @@ enum Page {
       ])
   }
 
-  /// As the script writes it too.
+  /// The page's title. The script sets the same one.
   private static func title(_ state: PageState) -> String {
     state.pool.map { "\($0) – Haul" } ?? "Haul"
   }
@@ -46,7 +46,7 @@ enum Page {
   private static let iconURL =
     "data:image/svg+xml;base64," + Data(file("icon.svg").utf8).base64EncodedString()
 
-  /// Replaces each `{{name}}`, once, and in nothing that was put in.
+  /// Replaces each `{{name}}` of the template once. Does not replace anything in the inserted texts.
   private static func filled(_ template: String, _ values: [String: String]) -> String {
     var text = ""
     var rest = template[...]
@@ -62,7 +62,7 @@ enum Page {
     text.replacing(scalars: ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
   }
 
-  /// Nodes and tables before those who fill them; the last one begins to ask.
+  /// The scripts in the order in which they need each other. The last one starts the requests.
   private static let script = ["nodes", "tables", "pool", "jobs", "page"]
     .map { file("\($0).js") }.joined()
 

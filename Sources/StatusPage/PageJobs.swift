@@ -2,10 +2,10 @@ import FoundationEssentials
 import JobModel
 import JobQueue
 
-/// Jobs as the page's script gets them. Names are those of columns of the views, moments are as the database writes them.
+/// Jobs in the form that the page's script reads. Keys are columns of the views; times are in the database's format.
 struct PageJobs: Encodable, Sendable {
   var jobs: [Job]
-  /// Older ones have smaller ids than this; nil where there are none.
+  /// Older jobs have smaller ids than this; nil if there are none.
   var older: Int64?
 
   struct Job: Encodable, Sendable {
@@ -67,7 +67,7 @@ extension PageJobs.Attempt {
 }
 
 extension Encodable {
-  /// In one line of JSON.
+  /// The value as one line of JSON.
   var pageJSON: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes]

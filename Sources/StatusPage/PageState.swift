@@ -1,9 +1,9 @@
 import JobModel
 import JobQueue
 
-/// What the page shows, as its script gets it. Names are those of columns of the views; ages and spans are seconds.
+/// The page's data in the form that its script reads. Keys are columns of the views; ages and durations are in seconds.
 struct PageState: Encodable, Sendable {
-  /// Whether the database answered; where not, `trouble` says why and the rest is missing.
+  /// Whether the database answered. If not, `trouble` says why and the rest is missing.
   var up: Bool
   var trouble: String?
   /// The database and its server; nil until it has answered.
@@ -16,13 +16,13 @@ struct PageState: Encodable, Sendable {
   var minutes: [[Int64]]?
   var workers: [Worker]?
   var gone: Gone?
-  /// Seconds since what follows was counted.
+  /// Seconds since the following values were counted.
   var countedAge: Double?
   var queues: [Queue]?
   var hosts: [Host]?
   var hostCounts: [HostCount]?
   var batches: [Batch]?
-  /// How many there are in all.
+  /// Number of all batches.
   var batchCount: Int64?
   var failures: [Failure]?
 
@@ -59,7 +59,7 @@ struct PageState: Encodable, Sendable {
     var trouble: String?
   }
 
-  /// How many workers ended, and how.
+  /// Number of ended workers.
   struct Gone: Encodable, Sendable {
     var dead, stopped: Int64
   }
@@ -102,7 +102,7 @@ struct PageState: Encodable, Sendable {
     var lastAge: Double
   }
 
-  /// In one line of JSON that may stand within a page too: `<` is written as `\u003c`.
+  /// The value as one line of JSON that is safe within HTML: `<` is written as `\u003c`.
   var json: String {
     pageJSON.replacing(scalars: ["<": "\\u003c"])
   }

@@ -2,15 +2,15 @@ import JobQueue
 import Postgres
 import Synchronization
 
-/// Reads the pool for everybody who looks, over connections of its own, however many they are: never more often than
-/// ``liveInterval``, and what counts rows so rarely that it keeps the database busy for 2 % of the time at most.
+/// Reads the pool for all clients over connections of its own. It reads at most once per ``liveInterval``, and counts rows so
+/// rarely that this keeps the database busy for at most 2 % of the time.
 actor PoolReader {
-  /// What was read, and how old it is.
+  /// The facts that were read, and their age.
   struct Reading: Sendable {
-    /// nil where the database did not answer in time; `trouble` says why.
+    /// nil if the database did not answer in time; `trouble` says why.
     var live: LiveFacts?
     var trouble: String?
-    /// The last there was, however the database is now.
+    /// The last known counts, even if the database does not answer now.
     var counted: CountedFacts?
     var countedAge: Duration?
     var countedSeconds: Double?
@@ -18,32 +18,32 @@ actor PoolReader {
   }
 
   private struct Count {
-    /// nil where counting has failed.
+    /// nil if counting failed.
     let facts: CountedFacts?
     let at: ContinuousClock.Instant
     let took: Duration
 
-    /// When counting again is worth it.
+    /// Whether to count again.
     var isDue: Bool { at.duration(to: .now) > max(PoolReader.liveInterval, took * 50) }
     /// Whether it is fast enough for a request to wait for it.
     var isQuick: Bool { took < .milliseconds(200) }
-    /// Whether it may be done each time that the rest is read, as of the same moment.
+    /// Whether it is fast enough to run with each live read, in the same snapshot.
     var isAlways: Bool { facts != nil && took * 50 < PoolReader.liveInterval }
   }
 
   static let liveInterval = Duration.milliseconds(900)
-  /// How long anybody waits for an answer of the database.
+  /// Maximum wait for an answer of the database.
   private static let patience = Duration.seconds(3)
 
   private let session: Session
-  /// A connection of its own, since counting may take long.
+  /// A separate connection, because counting may take long.
   private let counting: Session
   /// For the page's searches of jobs.
   private let looking: Session
   private let lastError: LastError
   private var live: (reading: Result<LiveFacts, any Error>, at: ContinuousClock.Instant)?
   private var liveTask: Task<Result<LiveFacts, any Error>, Never>?
-  /// The last count, and the last that did not fail.
+  /// The last count, and the last successful one.
   private var count: Count?
   private var counted: Count?
   private var countTask: Task<Void, Never>?
@@ -75,7 +75,7 @@ actor PoolReader {
 
   /// The newest jobs of `search`, at most ``JobSearch/most``.
   ///
-  /// - Throws: `PostgresError.timedOut` where the database takes longer than three seconds; `JobQueueError.noSuchName`.
+  /// - Throws: `PostgresError.timedOut` if the database takes longer than three seconds; `JobQueueError.noSuchName`.
   func jobs(_ search: JobSearch) async throws -> JobPage {
     try await look { queue in
       try await queue.find(
@@ -83,7 +83,7 @@ actor PoolReader {
     }
   }
 
-  /// A job and its attempts, in their order.
+  /// A job and its attempts, oldest first.
   ///
   /// - Throws: as ``jobs(_:)``.
   func job(_ id: Int64) async throws -> (JobRow, [AttemptRow]) {
@@ -108,7 +108,7 @@ actor PoolReader {
     }.get()
   }
 
-  /// What is known now.
+  /// The current facts.
   func read() async -> Reading {
     let live = await readLive()
     if case .success = live { await readCount() }
@@ -152,7 +152,7 @@ actor PoolReader {
     return Count(facts: facts, at: .now, took: start.duration(to: .now))
   }
 
-  /// Has rows counted where that is due, and waits for it where it was quick the last time, or never was done.
+  /// Counts rows if that is due. Waits for the result if the last count was fast or there was none.
   private func readCount() async {
     if let count, !count.isDue { return }
     let task = countTask ?? Task { await self.countRows() }
@@ -177,7 +177,7 @@ actor PoolReader {
       + ([".", "?"].contains { text.hasSuffix($0) } ? "" : ".")
   }
 
-  /// Returns when `task` has ended, or that time is over.
+  /// Returns when `task` has ended or the time is over.
   private static func wait(for task: Task<Void, Never>, atMost limit: Duration) async {
     let (stream, input) = AsyncStream.makeStream(of: Never.self)
     let timer = Task {
@@ -192,7 +192,7 @@ actor PoolReader {
     timer.cancel()
   }
 
-  /// The result of `body`, which is cancelled once that time is over.
+  /// Returns the result of `body`, or cancels it when the time is over.
   private static func within<Value: Sendable>(
     _ limit: Duration, _ body: @escaping @Sendable () async throws -> Value
   ) async -> Result<Value, any Error> {
@@ -215,7 +215,7 @@ private struct DatabaseTimeout: Error, CustomStringConvertible {
   let description = "the database does not answer"
 }
 
-/// Why there is no connection, while there is none.
+/// The reason while there is no connection.
 private final class LastError: Sendable {
   private let state = Mutex<String?>(nil)
 

@@ -13,7 +13,7 @@ struct StatusResponder: Sendable {
   let refusals = RefusalCount()
   let readers = ReaderPlaces()
 
-  /// What every answer carries, whatever it is: nothing is kept, guessed, framed or told to others.
+  /// Header fields of every answer. They forbid caching, content sniffing, framing and referrers.
   private static let fields = [
     "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store", "X-Frame-Options": "DENY",
@@ -73,7 +73,7 @@ struct StatusResponder: Sendable {
     ).pageJSON
   }
 
-  /// JSON, or a sentence that says why there is none.
+  /// Returns JSON, or an error with a sentence.
   private func found(
     _ request: HTTPRequest, _ body: () async throws -> String
   ) async -> HTTPResponse {

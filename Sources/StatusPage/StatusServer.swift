@@ -1,9 +1,8 @@
 package import Log
 
-/// The metrics and the page of a pool, served on one address. It reads and changes nothing: the rights of `haul_monitor` are
-/// enough.
+/// Serves the metrics and the page of a pool on one address. It only reads, so the rights of `haul_monitor` are enough.
 package final class StatusServer: Sendable {
-  /// Where it listens, with the port that it got.
+  /// The address that it listens on, with its actual port.
   package let address: ListenAddress
   private let reader: PoolReader
   private let server: HTTPServer

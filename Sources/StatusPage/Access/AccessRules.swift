@@ -1,4 +1,4 @@
-/// What can be asked for.
+/// The paths that the server answers.
 enum Endpoint: String, CaseIterable, Sendable {
   case page = "/"
   case state = "/api/state"
@@ -13,9 +13,9 @@ enum Endpoint: String, CaseIterable, Sendable {
   var readsDatabase: Bool { self != .health && self != .login }
 }
 
-/// Decides from the request alone who may ask for what.
+/// Decides from a request alone how to answer it.
 struct AccessRules: Sendable {
-  /// What is to be done with a request.
+  /// How to answer a request.
   enum Verdict: Sendable, Equatable {
     /// Answer the request. `isKnown`: the client has the token, or needs none.
     case serve(Endpoint, isKnown: Bool)
@@ -96,7 +96,7 @@ struct AccessRules: Sendable {
     return name == "localhost" || ListenAddress("\(name):0")?.isLoopback == true
   }
 
-  /// The value of a cookie (RFC 6265 §4.2.1); the first of several of that name.
+  /// The value of a cookie (RFC 6265 §4.2.1). If the name repeats, the first one counts.
   static func cookie(_ name: String, in field: String) -> String? {
     for pair in field.split(separator: ";") {
       let sides = pair.split(separator: "=", maxSplits: 1)

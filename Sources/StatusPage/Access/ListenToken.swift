@@ -2,7 +2,7 @@ import HaulCLibcrypto
 
 /// The secret of the status page, and the sessions signed with it. Comparisons take constant time, so guesses learn nothing.
 package struct ListenToken: Sendable {
-  /// A session's life, in seconds.
+  /// Lifetime of a session in seconds.
   static let sessionSeconds: Int64 = 12 * 3600
   /// A shorter one could be guessed; a longer one does not fit into the form.
   private static let shortest = 16
@@ -10,8 +10,8 @@ package struct ListenToken: Sendable {
 
   private let bytes: [UInt8]
 
-  /// The first line of `text`, which stood in the file `path`, without blanks around it.
-  /// - Throws: `token` where that is not 16 printable characters or more.
+  /// Reads the token from the first line of `text`, the content of the file `path`, without blanks around it.
+  /// - Throws: `token` if the line has fewer than 16 characters, or characters that are not printable.
   package init(firstLineOf text: String, path: String) throws(ListenError) {
     guard let line = text.split(whereSeparator: \.isNewline).first,
       line.utf8.count <= Self.longest
@@ -34,7 +34,7 @@ package struct ListenToken: Sendable {
   /// Whether `guess` is the token.
   func matches(_ guess: String) -> Bool { areEqual(sign("token \(guess)"), sign(secret)) }
 
-  /// What a browser keeps for a session that begins at `now`, in seconds since 1970: its end, signed.
+  /// The cookie of a session that begins at `now`, in seconds since 1970: its signed end.
   func session(now: Int64) -> String {
     let end = now + Self.sessionSeconds
     return "\(end).\(hex(sign("session \(end)")))"
@@ -50,7 +50,7 @@ package struct ListenToken: Sendable {
 
   private var secret: String { "token " + String(decoding: bytes, as: UTF8.self) }
 
-  /// HMAC-SHA-256 with the token as its key (RFC 2104), so that all there is to compare has one length.
+  /// HMAC-SHA-256 with the token as its key (RFC 2104), so that all compared values have the same length.
   private func sign(_ text: String) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     let message = Array(text.utf8)
@@ -58,7 +58,7 @@ package struct ListenToken: Sendable {
     return digest
   }
 
-  /// In a time that does not depend on where they differ (CRYPTO_memcmp(3)).
+  /// Compares in constant time (CRYPTO_memcmp(3)).
   private func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
   }

@@ -1,6 +1,6 @@
-/// A request, as far as anything here looks at it.
+/// The parts of a request that the server uses.
 struct HTTPRequest: Sendable {
-  /// Fields that are read; of a field given twice the first counts.
+  /// Header fields that are read. If a field repeats, the first one counts.
   enum Field: String, CaseIterable, Sendable {
     case host = "Host"
     case accept = "Accept"
@@ -9,7 +9,7 @@ struct HTTPRequest: Sendable {
     case contentType = "Content-Type"
   }
 
-  /// What a query may name; of a parameter given twice the first counts.
+  /// Query parameters. If a parameter repeats, the first one counts.
   enum Parameter: String, CaseIterable, Sendable {
     case id, before, state, batch, queue, host, error, text
   }
@@ -20,19 +20,19 @@ struct HTTPRequest: Sendable {
   var fields: [Field: String] = [:]
   /// Decoded.
   var query: [Parameter: String] = [:]
-  /// What was sent with it; cut off past ``longestBody``, and then `isTooLong`.
+  /// The body, cut off after ``longestBody``; then `isTooLong` is set.
   var body: [UInt8] = []
   var isTooLong = false
 
-  /// The most bytes that are taken of a body: a form with a token.
+  /// Maximum size of a body in bytes: a form with a token.
   static let longestBody = 4096
 }
 
-/// An answer, whole and in memory.
+/// A complete response in memory.
 struct HTTPResponse: Sendable, Equatable {
   var status: UInt32
   var contentType: String
-  /// Besides Content-Type and those that every answer has.
+  /// Header fields besides Content-Type and those of every response.
   var fields: [String: String] = [:]
   var body: String
 

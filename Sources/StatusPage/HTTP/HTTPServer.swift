@@ -3,7 +3,7 @@ import Glibc
 import HaulSystem
 import Synchronization
 
-/// libmicrohttpd with one thread of its own: takes requests, has each answered by a task, and sends what that returns.
+/// An HTTP server: libmicrohttpd with one thread. It receives requests, a task answers each, and it sends the response.
 ///
 /// A connection is suspended while its answer is made, so a slow one does not delay others.
 /// Every connection that is suspended is resumed once; the daemon is stopped when none is (libmicrohttpd: MHD_stop_daemon).
@@ -17,7 +17,7 @@ import Synchronization
   private let daemon: Daemon
   private let sweeper: Task<Void, Never>
 
-  /// Answers on `socket`, which is the server's from now on, until ``stop()``.
+  /// Answers requests on `socket` until ``stop()``. The server takes over the socket.
   init(
     _ socket: ListenSocket, limits: OpenConnections.Limits = OpenConnections.Limits(),
     handler: @escaping Handler
@@ -41,12 +41,12 @@ import Synchronization
     }
   }
 
-  /// Takes no more requests, waits for the answers under way and closes all connections.
+  /// Stops accepting requests, waits for responses in progress and closes all connections.
   func stop() async {
     sweeper.cancel()
     let listening = unsafe MHD_quiesce_daemon(daemon.pointer)
     for answer in desk.close() { await answer.value }
-    // Joins the daemon's thread: nothing for one of Swift's.
+    // Joins the daemon's thread, so it must not block one of Swift's threads.
     await withCheckedContinuation { continuation in
       let stop: @Sendable () -> Void = { [daemon] in
         unsafe MHD_stop_daemon(daemon.pointer)
@@ -67,11 +67,11 @@ import Synchronization
 /// (libmicrohttpd: MHD_resume_connection).
 @safe private struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer
-  /// Its own while it is open.
+  /// Unique while it is open.
   var id: Int { unsafe Int(bitPattern: pointer) }
 }
 
-/// Where requests are handed to tasks.
+/// Hands requests to tasks.
 private final class RequestDispatcher: Sendable {
   private struct State {
     var isClosed = false
@@ -88,7 +88,7 @@ private final class RequestDispatcher: Sendable {
     self.connections = connections
   }
 
-  /// Has `exchange` answered, and its connection, which is suspended, resumed then. Returns false, and does nothing, once
+  /// Starts a task that answers `exchange` and then resumes its suspended connection. Does nothing and returns false once
   /// the desk is closed.
   func take(_ exchange: Exchange, suspending connection: ConnectionHandle) -> Bool {
     state.withLock { state in
@@ -106,7 +106,7 @@ private final class RequestDispatcher: Sendable {
     }
   }
 
-  /// Takes no more, and returns the answers under way, which are cancelled.
+  /// Closes the desk. Cancels the answers in progress and returns them.
   func close() -> [Task<Void, Never>] {
     let answers = state.withLock { state in
       state.isClosed = true
@@ -119,7 +119,7 @@ private final class RequestDispatcher: Sendable {
   private func forget(_ number: Int) { state.withLock { $0.answers[number] = nil } }
 }
 
-/// One request and what is answered. Its pieces come on the daemon's thread, the answer from a task.
+/// One request and its answer. The request arrives on the daemon's thread; a task makes the answer.
 private final class Exchange: Sendable {
   private struct State {
     var request: HTTPRequest
@@ -176,7 +176,7 @@ private let receivePiece:
     return desk.take(exchange, suspending: handle) ? .YES : .NO
   }
 
-/// MHD_RequestCompletedCallback: the request is over, in whatever way.
+/// MHD_RequestCompletedCallback: the request has ended in any way.
 private let endExchange:
   @convention(c) (
     UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,

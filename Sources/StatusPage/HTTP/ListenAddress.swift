@@ -4,11 +4,11 @@ import Glibc
 package struct ListenAddress: Sendable, Hashable {
   /// An address in numbers, IPv6 without brackets.
   package let address: String
-  /// 0: any that is free.
+  /// 0: any free port.
   package var port: UInt16
   let isIPv6: Bool
 
-  /// Reads the whole of `text`; nil when it is none. The only accepted name is `localhost`.
+  /// Parses `text`; nil if it is not an address. The only accepted name is `localhost`.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"),
       let port = UInt16(text[text.index(after: colon)...]),
@@ -40,7 +40,7 @@ package struct ListenAddress: Sendable, Hashable {
     return unsafe inet_pton(family, host, &bytes) == 1
   }
 
-  /// Calls `body` with the kernel's form of it.
+  /// Calls `body` with the address as a `sockaddr`.
   func withSocketAddress<Result>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {

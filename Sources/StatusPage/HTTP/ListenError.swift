@@ -7,9 +7,9 @@ package enum ListenError: Error, Sendable, Equatable {
   case inUse(ListenAddress)
   /// The kernel refuses it, by its error number: no such address here, or no right to the port.
   case refused(ListenAddress, errno: Int32)
-  /// The address can be reached from other machines, and nothing keeps strangers away.
+  /// The address can be reached from other machines, and there is no token.
   case needsToken(ListenAddress)
-  /// The file of the token cannot be used; says why, never what is in it.
+  /// The token file cannot be used. The text says why, but never shows its content.
   case token(path: String, String)
   /// No thread or memory for the server.
   case noRoom

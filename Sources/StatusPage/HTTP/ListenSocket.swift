@@ -3,7 +3,7 @@ import Glibc
 /// A socket that listens. The owner of the descriptor closes it.
 struct ListenSocket {
   let descriptor: Int32
-  /// With the port that it got.
+  /// The address with its actual port.
   let address: ListenAddress
 
   init(_ wanted: ListenAddress) throws(ListenError) {
@@ -27,7 +27,7 @@ struct ListenSocket {
     self.address = address
   }
 
-  /// 0 where the kernel does not say.
+  /// 0 if the kernel does not report it.
   private static func port(of descriptor: Int32) -> UInt16 {
     var storage = sockaddr_in6()
     var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -36,7 +36,7 @@ struct ListenSocket {
         unsafe getsockname(descriptor, $0, &length)
       }
     }
-    // The port stands at the same place in both families.
+    // The port is at the same offset in both address families.
     return status == 0 ? UInt16(bigEndian: storage.sin6_port) : 0
   }
 }

@@ -5,7 +5,7 @@ struct MetricFamily: Sendable, Equatable {
     case gauge
     /// Only grows, or restarts at 0; its samples end in `_total`.
     case counter
-    /// Says what something is, by labels; its sample is 1 and ends in `_info`.
+    /// Describes something by labels; its sample is 1 and its name ends in `_info`.
     case info
   }
 
@@ -25,13 +25,13 @@ struct MetricFamily: Sendable, Equatable {
   var help: String
   var samples: [Sample]
 
-  /// By the ending of its name.
+  /// The kind, from the ending of the name.
   var kind: Kind {
     if name.hasSuffix("_total") { return .counter }
     return name.hasSuffix("_info") ? .info : .gauge
   }
 
-  /// One without labels; without a value it has no sample.
+  /// A family without labels. Without a value it has no sample.
   init(_ name: String, _ help: String, _ value: Double?) {
     self.init(name, help, value.map { [Sample(value: $0)] } ?? [])
   }

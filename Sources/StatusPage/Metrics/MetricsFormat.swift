@@ -1,8 +1,8 @@
-/// How metrics are written out.
+/// The text formats of metrics.
 package enum MetricsFormat: Sendable, CaseIterable {
   /// OpenMetrics 1.0, which ends in `# EOF`.
   case openMetrics
-  /// Prometheus's own text format 0.0.4, which node_exporter's textfile collector takes too.
+  /// Prometheus's text format 0.0.4. The textfile collector of node_exporter reads it too.
   case prometheus
 
   package var contentType: String {
@@ -12,7 +12,7 @@ package enum MetricsFormat: Sendable, CaseIterable {
     }
   }
 
-  /// What an Accept field likes best (RFC 9110 §12.5.1); without one, or where it likes neither, Prometheus's own.
+  /// The format that an Accept field prefers (RFC 9110 §12.5.1). Without a preference: Prometheus's text format.
   static func preferred(accept: String?) -> MetricsFormat {
     var best: (format: MetricsFormat, quality: Double) = (.prometheus, 0)
     for range in (accept ?? "").split(separator: ",") {
@@ -32,7 +32,7 @@ package enum MetricsFormat: Sendable, CaseIterable {
     return best.format
   }
 
-  /// The families, each with its help and type; one without samples is left out.
+  /// The families, each with its help and type. Families without samples are left out.
   func text(_ families: [MetricFamily]) -> String {
     var text = ""
     for family in families where !family.samples.isEmpty {

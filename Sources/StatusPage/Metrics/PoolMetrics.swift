@@ -16,9 +16,9 @@ struct PoolMetrics: Sendable {
     var ended: EndedCounter
     /// Seconds since the counted facts were read.
     var countedAge: Double?
-    /// How long reading them took.
+    /// Seconds that reading them took.
     var countedSeconds: Double?
-    /// How long it took to make this answer ready.
+    /// Seconds that preparing this answer took.
     var scrapeSeconds: Double
   }
 
