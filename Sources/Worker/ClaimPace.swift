@@ -6,12 +6,12 @@
 struct ClaimPace: Sendable {
   /// Jobs claimed since a claim returned fewer than it asked for; nil: there are enough for every worker.
   private var taken: Int?
-  /// Claims in a row that others kept from being full.
+  /// Consecutive claims that others kept from being full.
   private var contended = 0
 
   init() {}
 
-  /// How many jobs to ask for.
+  /// Returns the number of jobs to ask for.
   ///
   /// - Parameters:
   ///   - room: how many the worker has room for.
@@ -22,8 +22,8 @@ struct ClaimPace: Sendable {
     return min(room, max(1, concurrency / (2 * (peers + 1))))
   }
 
-  /// Records that a claim for `asked` jobs returned `claimed`. That others held what was due (`isContended`) says nothing of
-  /// how much there is.
+  /// Records that a claim for `asked` jobs returned `claimed`. If others held due jobs (`isContended`), the result says nothing about
+  /// the number of jobs.
   mutating func took(_ claimed: Int, asked: Int, isContended: Bool, concurrency: Int) {
     contended = claimed < asked && isContended ? contended + 1 : 0
     if claimed < asked, !isContended {
@@ -33,19 +33,19 @@ struct ClaimPace: Sendable {
     }
   }
 
-  /// How long a worker that holds `held` jobs leaves what is announced to others: those with less to do come first.
+  /// How long a worker that holds `held` jobs leaves announced jobs to others. Workers with less to do come first.
   func delay(held: Int, peers: Int, concurrency: Int) -> Duration {
     guard peers > 0, taken != nil, held > 0 else { return .zero }
     return Self.turn(held: held, concurrency: concurrency)
   }
 
-  /// From one share to the next, so that others have their turn.
+  /// Time between two shares, so that others have their turn.
   static func turn(held: Int, concurrency: Int) -> Duration {
     .milliseconds(10) + .milliseconds(30) * load(held, concurrency)
   }
 
-  /// When to ask again after others held what was due, by `chance` from 0 to 1: the sooner the less the worker has to do, unless
-  /// they go on holding it, as an open transaction does.
+  /// When to ask again after others held due jobs, by `chance` from 0 to 1. A worker with less to do asks sooner, unless
+  /// others keep holding the jobs, like an open transaction.
   func retry(held: Int, concurrency: Int, chance: Double) -> Duration {
     let share = contended > 3 ? 1 : Self.load(held, concurrency)
     return .milliseconds(5) + .milliseconds(5) * chance + .milliseconds(30) * (share * chance)

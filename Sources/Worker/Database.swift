@@ -5,8 +5,8 @@ import Postgres
 
 /// The worker's two connections and the calls made over them.
 ///
-/// `work` carries claims, settlements and checkpoints; `control` carries heartbeats and notifications, so that nothing that
-/// waits for a lock can keep a heartbeat from its time.
+/// `work` carries claims, settlements and checkpoints; `control` carries heartbeats and notifications, so that no wait
+/// for a lock delays a heartbeat.
 struct Database: Sendable {
   let caller: JobQueue.Caller
   let work: Session
@@ -15,10 +15,10 @@ struct Database: Sendable {
 
   /// How long a worker holds its leases without a connection for work; then they expire.
   private static let patience = Duration.seconds(10)
-  /// Between two tries of a call that fails again and again.
+  /// Longest pause between two tries of a call that keeps failing.
   private static let longestPause = Duration.seconds(1)
 
-  /// How `work` connects. Nothing of a worker's takes long: a connection that is silent for this time is given up.
+  /// How `work` connects. A worker's calls are short, so a connection that is silent for this time is closed.
   static func workConfiguration(_ conninfo: String) -> ConnectionConfiguration {
     ConnectionConfiguration(
       conninfo: conninfo, applicationName: "haul-worker", queryTimeout: .seconds(20), writes: true)
@@ -58,7 +58,7 @@ struct Database: Sendable {
   }
 
   /// Repeats `body` over a live work connection until it has an answer; for calls that may be repeated. Logs errors that
-  /// waiting does not mend, and goes on: an operator may mend them.
+  /// waiting does not solve, and continues: an operator may solve them.
   func persist<T: Sendable>(
     _ body: @Sendable (JobQueue) async throws -> T
   ) async throws -> T {

@@ -2,7 +2,7 @@ import Glibc
 
 /// How many files this process may have open: getrlimit(2), `RLIMIT_NOFILE`.
 package struct DescriptorLimit: Sendable, Equatable {
-  /// What counts, and what a process may raise that to.
+  /// The current limit, and the maximum that a process may set.
   let soft, hard: UInt
 
   /// The hard limit is too low. The description is a sentence for the operator.
@@ -14,9 +14,9 @@ package struct DescriptorLimit: Sendable, Equatable {
     }
   }
 
-  /// Raises the soft limit to what workers of this process need, where it is lower.
+  /// Raises the soft limit if the workers of this process need more.
   ///
-  /// - Parameter leases: jobs held at once, of each worker, beside those being published.
+  /// - Parameter leases: jobs that each worker holds at once, besides those being published.
   package static func raise(
     workers: Int = 1, leases: Int, stores: Int = 1
   ) throws(TooLow) {
@@ -26,7 +26,7 @@ package struct DescriptorLimit: Sendable, Equatable {
     let needed = needed(workers: workers, leases: leases, stores: stores)
     let found = DescriptorLimit(soft: UInt(limit.rlim_cur), hard: UInt(limit.rlim_max))
     limit.rlim_cur = rlim_t(try found.raised(to: needed))
-    // Up to the hard limit it is everybody's right.
+    // Every process may raise it up to the hard limit.
     _ = unsafe setrlimit(resource, &limit)
   }
 

@@ -53,7 +53,7 @@ package final class PoolWorker: Sendable {
     giveUpWhereFenced()
   }
 
-  /// Drains as the database asks; then the worker waits for the database without a limit.
+  /// Drains at the database's request. Then the worker waits for the database without a time limit.
   private func drainAsTold() {
     let (loop, hook) = state.withLock { state in
       defer { state.isDraining = true }
@@ -63,7 +63,7 @@ package final class PoolWorker: Sendable {
     hook?.hurry()
   }
 
-  /// Ends a draining worker whose leases may have expired: it has nothing left to settle. A process that was stopped and
+  /// Ends a draining worker whose leases may have expired, because no result is left to save. A process that was stopped and
   /// continued finds itself in this state too, but the database answers it.
   private func giveUpWhereFenced() {
     guard state.withLock(\.isHopeless) else { return }
@@ -75,7 +75,7 @@ package final class PoolWorker: Sendable {
         return (state.work, state.loop)
       }
       work?.cancel()
-      // It may wait for nothing but to be woken.
+      // It may be waiting only to be woken.
       loop?.claimSoon()
     }
   }
@@ -84,7 +84,7 @@ package final class PoolWorker: Sendable {
   /// After SIGCONT they continue by themselves. If their leases have expired, they restart from the durable bytes.
   package func suspend() { state.withLock { $0.keeper }?.suspend() }
 
-  /// From now on ``run()`` returns once nothing is left to do, as with `exitWhenIdle`.
+  /// From now on ``run()`` returns when no job is left, as with `exitWhenIdle`.
   package func stopWhenIdle() {
     state.withLock { state in
       state.stopsWhenIdle = true
@@ -92,17 +92,17 @@ package final class PoolWorker: Sendable {
     }?.stopWhenIdle()
   }
 
-  /// What is being transferred or published now, in no order.
+  /// Jobs that are being transferred or published now, in any order.
   package var transfers: [RunningTransfer] {
     let runs = state.withLock { $0.loop }?.running ?? []
     return runs.filter(\.hasBegun).map(\.snapshot)
   }
 
-  /// Runs until drained, or, if so configured, until nothing is left to do.
+  /// Runs until drained or, if configured so, until no job is left.
   ///
   /// First it registers and puts its parts together, then it lets them run.
-  /// - Throws: at the start what keeps it from working: `PostgresError`, `JobQueueError`, `TransferError`. Later
-  ///   trouble with the database is waited out; ``DrainTimeout`` where a drain could not be.
+  /// - Throws: at the start `PostgresError`, `JobQueueError` or `TransferError`. Later it waits until database errors pass;
+  ///   ``DrainTimeout`` if a drain could not wait that long.
   package func run() async throws {
     let parts = try await assemble()
     begin(parts)
@@ -135,10 +135,10 @@ package final class PoolWorker: Sendable {
     let leadership: Leadership
   }
 
-  /// Registers and makes the parts; none of them runs yet.
+  /// Registers and creates the parts without starting them.
   private func assemble() async throws -> Parts {
     let sent = ContinuousClock.now
-    // Over what becomes the first connection for work, so that what is wrong shows at once.
+    // Over the future first connection for work, so that errors show at once.
     let connection = try await Connection.connect(
       Database.workConfiguration(configuration.conninfo))
     let registration = try await register(over: connection)
@@ -184,7 +184,7 @@ package final class PoolWorker: Sendable {
       leadership: Leadership(lock: database.control, work: database.work, logger: logger))
   }
 
-  /// Makes the parts known to other threads, and tells them what was asked of the worker before they existed.
+  /// Makes the parts visible to other threads, and passes on requests that came before they existed.
   private func begin(_ parts: Parts) {
     let (isDraining, stopsWhenIdle) = state.withLock { state in
       state.loop = parts.loop
@@ -207,7 +207,7 @@ package final class PoolWorker: Sendable {
     await parts.watch.closeFull()
     try await parts.loop.run()
     await parts.janitor.sweep()
-    // The leases that the database still knows of are none: tell it that this worker is gone.
+    // The database knows of no more leases: report that this worker is gone.
     let database = parts.database
     try? await database.queue { try await $0.stopWorker(database.caller) }
   }

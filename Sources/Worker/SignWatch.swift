@@ -5,7 +5,7 @@ import JobQueue
 import Stores
 import Synchronization
 
-/// Finds out that a store's directory is a copy of another worker's, with its marker, and closes the store.
+/// Detects that a store's directory is a copy of another worker's, including the marker, and closes the store.
 final class SignWatch: Sendable {
   private let database: Database
   private let stores: OpenStores
@@ -25,7 +25,7 @@ final class SignWatch: Sendable {
     copies = Mutex([:])
   }
 
-  /// Signs and looks now and then, until the task is cancelled.
+  /// Signs and checks regularly until the task is cancelled.
   func run() async {
     repeat {
       await round()

@@ -6,21 +6,20 @@ import Log
 import Stores
 import Synchronization
 
-/// Keeps a worker from claiming for a store that cannot take what it brings: a full disk, one that cannot be written, one
-/// that does not answer.
+/// Keeps a worker from claiming jobs for a store that cannot take their files: its disk is full, cannot be written or hangs.
 ///
-/// A store is looked at after a job has failed at its disk, now and then while jobs write to it, and as long as it is closed.
+/// It checks a store after a job has failed at its disk, regularly while jobs write to it, and while it is closed.
 final class StoreWatch: Sendable {
-  /// How often stores in use are looked at.
+  /// Time between checks of stores in use.
   static let interval = Duration.seconds(5)
-  /// A look that takes longer finds that the disk hangs.
+  /// If a check takes longer, the disk hangs.
   static let patience = Duration.seconds(10)
 
   private struct State {
     var standing: [String: StoreHealth] = [:]
-    /// By store, who waits for the look that has not come back.
+    /// By store, the callers that wait for the current check.
     var looking: [String: [OneShot<StoreTrouble?>]] = [:]
-    /// By store, why it counts as a copy of another worker's.
+    /// By store, why it counts as a copy of another worker's store.
     var copied: [String: String] = [:]
   }
 
@@ -51,10 +50,10 @@ final class StoreWatch: Sendable {
     self.onChange = onChange
   }
 
-  /// Looks at the store where a failure of this class may be its fault. True: it is closed, and the database knows it; or it
-  /// has been opened again since the job that failed began with `used`.
+  /// Checks the store if it may have caused a failure of this class. True: it is closed, and the database knows it; or it
+  /// has been opened again since the failed job began with `used`.
   ///
-  /// Where no file can be opened there is nothing to look at: by now one can perhaps, and the job is not to blame.
+  /// If no file could be opened, it does not check: opening may work by now, and it was not the job's fault.
   func closes(_ used: Store?, after error: ErrorClass) async -> Bool {
     guard let error = TransferError.Class(rawValue: error.rawValue), let used,
       let store = stores[used.name]
@@ -85,7 +84,7 @@ final class StoreWatch: Sendable {
     if let reason { await close(name, because: .unwritable(reason)) }
   }
 
-  /// Looks at stores in use and at closed ones, until the task is cancelled.
+  /// Checks stores in use and closed ones until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: Self.interval)) != nil {
       let inUse = Set(runningJobs.running.map(\.lease.store))
@@ -153,7 +152,7 @@ final class StoreWatch: Sendable {
     }
     guard isNews else { return }
     if trouble == .hangs {
-      // What waits for that disk keeps nobody else from the network, nor from its host.
+      // Jobs that wait for that disk take no slot and no place at their host from others.
       for run in runningJobs.running where run.lease.store == name {
         run.waitsForDisk = true
         slots.leave(run.lease.token)
@@ -181,8 +180,8 @@ final class StoreWatch: Sendable {
 }
 
 extension Store {
-  /// What keeps the pool's results from being written: a missing right, a small file that could not be written and synced, or, where that is asked for,
-  /// no room to speak of. nil where nothing does. Blocks while the disk does.
+  /// Why the pool's results cannot be written: a missing right, a small file that could not be written and synced or, if asked
+  /// for, too little room. nil if they can. Blocks while the disk does.
   func trouble(forRoom: Bool, pool: String) -> StoreTrouble? {
     do throws(StoreError) {
       try Self.requireRight(to: root, directory, pools: [pool])

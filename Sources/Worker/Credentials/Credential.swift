@@ -6,11 +6,11 @@ import HaulTransfer
 struct Credential: Sendable {
   private(set) var fields: [ResponseHead.Field] = []
   private(set) var certificate: ClientCertificate?
-  /// What FTP and SFTP have in place of ``fields``; nil for what they have no use for.
+  /// The login for FTP and SFTP, instead of ``fields``; nil if they cannot use this credential.
   private(set) var login: Login?
   private let origins: [OriginPattern]
 
-  /// What a credential's file may say, one a line as `key: value`.
+  /// The keys of a credential's file, one per line as `key: value`.
   private enum Key: String, CaseIterable {
     case type, origins, token, user, password, header, certificate, key
     case tokenFile = "token-file"
@@ -25,7 +25,7 @@ struct Credential: Sendable {
 
   func maySend(to url: WebURL) -> Bool { origins.contains { $0.contains(url) } }
 
-  /// - Throws: `credential` where the URL's protocol has no use for what it is. `name` is the credential's.
+  /// - Throws: `credential` if the URL's protocol cannot use it. `name` is the credential's name.
   func requireUse(at url: WebURL, name: String) throws(TransferError) {
     if login?.keyPath != nil, url.scheme != "sftp" {
       throw TransferError(
@@ -41,7 +41,7 @@ struct Credential: Sendable {
 
   /// Reads a file's text; other files that it names are read by `content`, whose paths are `path`'s business.
   ///
-  /// - Throws: what is wrong, without any of the content.
+  /// - Throws: the problem, without any of the content.
   init(
     _ text: String, path: (String) -> String,
     content: (String) throws(SecretFile.Problem) -> String
@@ -83,7 +83,7 @@ struct Credential: Sendable {
       certificate = ClientCertificate(
         path: path(try need(.certificate)), keyPath: path(try need(.key)))
       used = [.certificate, .key]
-      // Only to find out that it may be read, and by nobody else.
+      // Only to check that its owner, and no other user, may read it.
       _ = try content(path(try need(.key)))
     case .sshKey?:
       login = Login(user: try need(.user), keyPath: path(try need(.key)))

@@ -5,8 +5,8 @@ package import HaulTransfer
 package struct CredentialDirectory: Sendable {
   let path: String
 
-  /// - Throws: where it is no directory that can be read. What is in it is looked at when a job names it, so that a credential can
-  ///   be added and renewed while the worker runs.
+  /// - Throws: an error if it is not a readable directory. Its files are read when a job names them, so that you can add and renew
+  ///   credentials while the worker runs.
   package init(_ path: String) throws(SecretFile.Problem) {
     try self.init(path, right: R_OK | X_OK)
   }
@@ -23,7 +23,7 @@ package struct CredentialDirectory: Sendable {
 
   /// The credential of that name. Blocks.
   ///
-  /// - Throws: `credential`, where this worker has none of that name, or it cannot be used. The sentence holds nothing of it.
+  /// - Throws: `credential` if this worker has none of that name, or it cannot be used. The message has none of its content.
   static func credential(
     _ name: String, in directory: CredentialDirectory?
   ) throws(TransferError) -> Credential {
@@ -36,7 +36,7 @@ package struct CredentialDirectory: Sendable {
         "the job needs the credential \(name), and this worker was started without --credentials")
     }
     let path = "\(directory.path)/\(name)"
-    // What else keeps it from being read is told below.
+    // Other reasons why it cannot be read are reported below.
     if unsafe access(path, F_OK) != 0, errno == ENOENT {
       throw TransferError(.credential, "this worker has no credential \(name)")
     }

@@ -1,22 +1,22 @@
 package import HaulTransfer
 
-/// What goes along with the requests of a worker, and the way they take.
+/// Logins, cookies, proxies and other settings of a worker's requests.
 package struct RequestSettings: Sendable {
-  /// Where jobs' credentials are found; nil for none.
+  /// Directory of jobs' credentials; nil for none.
   package var credentials: CredentialDirectory?
   /// Users and passwords by host.
   package var netrc: Netrc?
   /// Cookies by host.
   package var cookies: CookieFile?
-  /// What all connections go through.
+  /// The proxy of all connections.
   package var proxy: ProxyAddress?
-  /// Without ``proxy``: what the environment says.
+  /// Proxies from the environment, used without ``proxy``.
   package var proxyRules: ProxyRules?
   /// Certificates to trust instead of the system's (PEM).
   package var caFile: String?
-  /// Schemes that are fetched besides http and https: of ftp, ftps and sftp.
+  /// Allowed schemes besides http and https: any of ftp, ftps and sftp.
   package var schemes: Set<String> = []
-  /// The keys of hosts that sftp is spoken with, as OpenSSH has them; nil for none.
+  /// Known host keys for sftp, in OpenSSH's format; nil for none.
   package var knownHosts: String?
   /// A mail address or URL that tells the operators of servers whose requests these are.
   package var contact: String?

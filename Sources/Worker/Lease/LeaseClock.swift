@@ -1,4 +1,4 @@
-/// What a worker may still believe of its leases, by the monotonic clock. Pure: time is passed in.
+/// Tells what a worker may assume about its leases, by the monotonic clock. Pure: the time is passed in.
 ///
 /// A lease lives for `expiry` from the *sending* of the last heartbeat that was acknowledged: the database cannot have
 /// started counting before that. Without its session the worker counts as dead after three seconds without a heartbeat, so
@@ -6,7 +6,7 @@
 struct LeaseClock: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// What the leases are good for.
+  /// The state of the leases.
   enum Standing: Sendable, Equatable {
     /// Transfers run. To: suspended, fenced.
     case confirmed
@@ -16,7 +16,7 @@ struct LeaseClock: Sendable {
     case fenced
   }
 
-  /// What the owner is to do.
+  /// What the owner must do.
   enum Action: Sendable, Equatable { case suspend, resume, fence }
 
   /// Transfers pause after this long without an acknowledged heartbeat and without a session.
@@ -29,7 +29,7 @@ struct LeaseClock: Sendable {
   private var sent: Instant
   private var expiry: Duration
   private var hasSession = true
-  /// Since when nothing can have taken a lease back unnoticed: the acknowledgement of the heartbeat that ended the last gap.
+  /// Since when no lease can have been lost unnoticed: the acknowledgement of the heartbeat that ended the last gap.
   private var since: Instant
   /// The session was lost since the last acknowledged heartbeat.
   private var wasCutOff = false
@@ -41,7 +41,7 @@ struct LeaseClock: Sendable {
     since = sent
   }
 
-  /// How long the leases are certain to live on.
+  /// Remaining time for which the leases are certain to live.
   func remaining(now: Instant) -> Duration { sent + expiry - now }
 
   /// The connection that the database knows the worker by is gone or is back.
@@ -68,7 +68,7 @@ struct LeaseClock: Sendable {
     return move(to: present(now))
   }
 
-  /// Looks at the clock. Nothing is confirmed by that.
+  /// Checks the clock. This does not confirm any lease.
   mutating func look(now: Instant) -> Action? {
     let present = present(now)
     return move(to: present == .confirmed ? standing : present)
@@ -90,7 +90,7 @@ struct LeaseClock: Sendable {
     case (.confirmed, .suspended): return .suspend
     case (.confirmed, .fenced), (.suspended, .fenced): return .fence
     case (.suspended, .confirmed): return .resume
-    // What was fenced has stopped: there is nothing to suspend or resume.
+    // Fenced transfers have stopped: there is nothing to suspend or resume.
     default: return nil
     }
   }

@@ -4,10 +4,10 @@ import Log
 import Postgres
 import Synchronization
 
-/// Keeps the worker's leases alive: heartbeats, and what follows when they fail.
+/// Keeps the worker's leases alive with heartbeats, and acts when they fail.
 final class LeaseKeeper: Sendable {
   static let interval = Duration.seconds(2)
-  /// A rename needs a lease that is certain to live so long.
+  /// A rename needs a lease that is certain to live this long.
   static let renameTime = Duration.seconds(5)
 
   private struct State {
@@ -26,7 +26,7 @@ final class LeaseKeeper: Sendable {
   private let wake = AsyncSignal()
   /// Called when the database asks this worker to drain.
   private let onDrain: @Sendable () -> Void
-  /// Called when there is something for the next `work` call, or one may claim again.
+  /// Called when the next `work` call has something to do, or may claim again.
   private let onNews: @Sendable () -> Void
   /// Called when the leases may have expired.
   private let onFenced: @Sendable () -> Void
@@ -52,7 +52,7 @@ final class LeaseKeeper: Sendable {
     }
   }
 
-  /// Looks at the clock four times a second, until the task is cancelled: suspends and fences in time, also while a
+  /// Checks the clock four times a second until the task is cancelled: suspends and fences in time, also while a
   /// heartbeat hangs or the process was stopped.
   func watch() async {
     while !Task.isCancelled {
@@ -70,7 +70,7 @@ final class LeaseKeeper: Sendable {
     if isThere { wake.post() }
   }
 
-  /// The process is about to be stopped: nothing goes on until a heartbeat has confirmed the leases.
+  /// The process is about to be stopped: transfers pause until a heartbeat has confirmed the leases.
   func suspend() { change { $0.suspend() } }
 
   /// Whether the lease `token` is ours (``LeaseClock/holds(claimed:listed:now:)``) and certain to live long enough for a rename;
@@ -90,7 +90,7 @@ final class LeaseKeeper: Sendable {
     return false
   }
 
-  /// The answer of ``confirm(_:)`` where it needs no wait, else nil. Does not block.
+  /// The answer of ``confirm(_:)`` if it needs no wait, otherwise nil. Does not block.
   func isSure(of token: Int64) -> Bool? {
     guard let run = runningJobs.run(token) else { return false }
     let isSure = state.withLock { state -> Bool? in
@@ -104,7 +104,7 @@ final class LeaseKeeper: Sendable {
     return run.isAbandoned ? false : isSure
   }
 
-  /// Whether its leases are confirmed: without that a worker asks for no more.
+  /// Whether its leases are confirmed. Without that a worker claims no jobs.
   var mayClaim: Bool { state.withLock { $0.clock.standing == .confirmed } }
 
   /// How many other workers could take the same jobs, as the last heartbeat said.

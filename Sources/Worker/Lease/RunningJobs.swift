@@ -1,15 +1,15 @@
 import JobQueue
 import Synchronization
 
-/// What the worker holds: jobs running, endings not yet settled. The one place that claims, heartbeats and jobs share.
+/// The jobs that the worker holds: running jobs and endings that are not settled yet. Claims, heartbeats and jobs share it.
 final class RunningJobs: Sendable {
   private struct State {
     var running: [Int64: JobRun] = [:]
     /// Ended, to be settled by the next call.
     var endings: [LeaseEnding] = []
-    /// In the call under way.
+    /// Part of the current call.
     var settling: [LeaseEnding] = []
-    /// Held up in the database by another session: again after `putOffUntil`.
+    /// Blocked in the database by another session: retried after `putOffUntil`.
     var putOff: [LeaseEnding] = []
     var putOffUntil = ContinuousClock.now
     var pause = RunningJobs.shortestPause
@@ -21,7 +21,7 @@ final class RunningJobs: Sendable {
     var received = ReceiveMeter()
   }
 
-  /// How long what another session holds up is put off: at first, and the longest.
+  /// Delay of endings that another session blocks: the first and the longest one.
   private static let shortestPause = Duration.milliseconds(100)
   private static let longestPause = Duration.seconds(2)
 
@@ -30,12 +30,12 @@ final class RunningJobs: Sendable {
   /// Jobs that run now.
   var running: [JobRun] { state.withLock { Array($0.running.values) } }
   var runningCount: Int { state.withLock { $0.running.count } }
-  /// Whether something is to be settled now.
+  /// Whether there are endings to settle now.
   func hasEndings(now: ContinuousClock.Instant = .now) -> Bool {
     state.withLock { !$0.endings.isEmpty || Self.isDue($0, now) }
   }
   var isEmpty: Bool { state.withLock { $0.running.isEmpty && $0.unsettled.isEmpty } }
-  /// How long until what was put off is to be settled; nil where nothing was.
+  /// Time until delayed endings are due; nil if there are none.
   func timeToSettle(now: ContinuousClock.Instant = .now) -> Duration? {
     state.withLock { $0.putOff.isEmpty ? nil : max(now.duration(to: $0.putOffUntil), .zero) }
   }
@@ -47,7 +47,7 @@ final class RunningJobs: Sendable {
   /// A run by its token.
   func run(_ token: Int64) -> JobRun? { state.withLock { $0.running[token] } }
 
-  /// A job has ended and is to be settled; nil: its lease is lost and there is nothing to say.
+  /// Records the end of a job for settlement; nil: its lease is lost, and there is nothing to settle.
   func end(_ token: Int64, with ending: LeaseEnding?) {
     state.withLock { state in
       let last = state.rates.removeValue(forKey: token)
@@ -83,7 +83,7 @@ final class RunningJobs: Sendable {
       let heldUp = state.settling.filter { later.contains($0.token) }
       state.settling = []
       if !heldUp.isEmpty {
-        // Those that wait already are not put off once more.
+        // Endings that are already delayed are not delayed again.
         if state.putOff.isEmpty {
           state.putOffUntil = now + state.pause
           state.pause = min(state.pause * 2, Self.longestPause)

@@ -4,8 +4,8 @@ import JobQueue
 /// Keeps hosts that do not answer from taking the worker's slots.
 ///
 /// A transfer that waits for its first byte for ``patience`` takes no slot from others. There may be as many such transfers as
-/// slots. If there are more, and jobs of other hosts wait for a slot, the latest are given up, where their host has not answered
-/// anybody: the host is asked again later.
+/// slots. If there are more, and jobs of other hosts wait for a slot, it gives up the latest ones whose host has not answered any
+/// transfer. Haul asks that host again later.
 final class SilenceWatch: Sendable {
   /// After this long without a byte a transfer does not count against the slots.
   static let patience = Duration.seconds(3)
@@ -23,7 +23,7 @@ final class SilenceWatch: Sendable {
     self.onChange = onChange
   }
 
-  /// Looks four times a second, until the task is cancelled.
+  /// Checks four times a second until the task is cancelled.
   func run() async {
     while (try? await Task.sleep(for: .milliseconds(250))) != nil { look(now: .now) }
   }
@@ -35,7 +35,7 @@ final class SilenceWatch: Sendable {
     if slots.setSilent(Set(silent.map(\.run.lease.token))) { onChange() }
     let hindered = slots.hinderedCount
     guard hindered > 0 else { return }
-    // Those that have waited longest go on: a host that is only slow answers at last.
+    // Keep those that have waited longest: a host that is only slow answers at last.
     let probes = silent.filter { $0.run.lease.hostFailures != nil }
     for (run, time) in probes.sorted(by: { $0.time < $1.time }).prefix(hindered) {
       run.giveUp(after: time)

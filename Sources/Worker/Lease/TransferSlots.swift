@@ -11,26 +11,26 @@ final class TransferSlots: Sendable {
   enum Rank: Int {
     /// Its host answers.
     case answered
-    /// Its host has not been heard of yet.
+    /// Its host has not answered yet.
     case new
-    /// Its host is in trouble, and tried again.
+    /// Its host is in trouble, and this is a retry.
     case again
   }
 
   private struct State {
     let count: Int
-    /// Tokens that have been let in.
+    /// Tokens that have a slot.
     var inside: Set<Int64> = []
-    /// Those inside whose hosts keep silent.
+    /// Tokens with a slot whose hosts are silent.
     var silent: Set<Int64> = []
-    /// By rank.
+    /// Waiting tokens by rank.
     var waiting: [(token: Int64, rank: Rank, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// How many of the silent ones take slots from others, since there are more than slots.
+    /// Number of silent transfers that take slots from others, because there are more of them than slots.
     var excess: Int { max(silent.count - count, 0) }
     var isFull: Bool { inside.count - silent.count + excess >= count }
 
-    /// Lets in who may enter now.
+    /// Gives free slots to waiting tokens.
     mutating func admit() -> [CheckedContinuation<Void, Never>] {
       var admitted: [CheckedContinuation<Void, Never>] = []
       while !isFull, !waiting.isEmpty {
@@ -68,18 +68,18 @@ final class TransferSlots: Sendable {
     }
   }
 
-  /// How many wait for a slot.
+  /// Number of tokens that wait for a slot.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
-  /// How many inside are silent.
+  /// Number of silent transfers with a slot.
   var silentCount: Int { state.withLock { $0.silent.count } }
-  /// How many silent ones would have to end so that others can enter, whose hosts are not in trouble.
+  /// Number of silent transfers that must end so that waiting transfers of hosts without trouble can enter.
   var hinderedCount: Int {
     state.withLock { state in
       state.isFull ? min(state.excess, state.waiting.count { $0.rank != .again }) : 0
     }
   }
 
-  /// Says which of those inside wait for their first byte. Returns whether there are others than before.
+  /// Sets which transfers with a slot wait for their first byte. Returns whether the set has changed.
   func setSilent(_ tokens: Set<Int64>) -> Bool {
     let (isNews, admitted) = state.withLock { state in
       let silent = tokens.intersection(state.inside)
@@ -91,7 +91,7 @@ final class TransferSlots: Sendable {
     return isNews
   }
 
-  /// Gives the slot of `token` to the next; nothing where it had none.
+  /// Gives the slot of `token` to the next one. Does nothing if it had none.
   func leave(_ token: Int64) {
     state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.silent.remove(token)
