@@ -38,7 +38,8 @@ struct StatusResponder: Sendable {
   ) async -> HTTPResponse {
     let readsDatabase = endpoint.readsDatabase
     guard !readsDatabase || readers.enter() else {
-      return .sentence(503, "Too many concurrent requests. Try again in a second.", fields: ["Retry-After": "1"])
+      return .sentence(
+        503, "Too many concurrent requests. Try again in a second.", fields: ["Retry-After": "1"])
     }
     defer { if readsDatabase { readers.leave() } }
     switch endpoint {
@@ -84,7 +85,8 @@ struct StatusResponder: Sendable {
     } catch JobQueueError.noSuchName {
       return .sentence(404, "There is no such job, batch, queue or host.")
     } catch PostgresError.timedOut {
-      return .sentence(503, "The database takes too long for this search. Name a batch, queue or host.")
+      return .sentence(
+        503, "The database takes too long for this search. Name a batch, queue or host.")
     } catch {
       return .sentence(503, "The database does not answer.", fields: ["Retry-After": "1"])
     }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -48,7 +49,8 @@ struct WordsTests {
     Sample(
       "comments and texts of SQL, but no migrations",
       [
-        "Sources/Schema/Views/a.sql": "-- Told by nobody.\nCOMMENT ON VIEW a IS 'what is '\n  'there';\n",
+        "Sources/Schema/Views/a.sql":
+          "-- Told by nobody.\nCOMMENT ON VIEW a IS 'what is '\n  'there';\n",
         "Sources/Schema/Migrations/1.sql": "-- anew\n",
       ],
       #"Sources/Schema/Views/a.sql:1: "nobody" in: Told by nobody."#,
@@ -65,19 +67,27 @@ struct WordsTests {
       "docs/a.md:1: 26 words: \(long)."),
     Sample("a sentence of 25 words", ["docs/a.md": "Haul \(long.dropFirst(7)).\n"]),
     Sample("inline code is one word", ["docs/a.md": "Run `\(long)`.\n"]),
-    Sample("items are sentences of their own", ["docs/a.md": "- \(long.prefix(40))\n- \(long.prefix(50))\n"]),
+    Sample(
+      "items are sentences of their own",
+      ["docs/a.md": "- \(long.prefix(40))\n- \(long.prefix(50))\n"]),
     Sample(
       "the texts of commands",
-      ["Sources/haul/A.swift": "let a = \"\"\"\n  \(long.prefix(40)) \\\n  \(long.dropFirst(40)).\n  \"\"\"\n"],
+      [
+        "Sources/haul/A.swift":
+          "let a = \"\"\"\n  \(long.prefix(40)) \\\n  \(long.dropFirst(40)).\n  \"\"\"\n"
+      ],
       "Sources/haul/A.swift:2: 26 words: \(long)."),
     Sample("no other strings", ["Sources/Reports/A.swift": "let a = \"\(long)\"\n"]),
-    Sample("generated pages", ["docs/sql.md": "\(long).\n", "docs/performance.md": "| \(long) |\n"]),
+    Sample(
+      "generated pages", ["docs/sql.md": "\(long).\n", "docs/performance.md": "| \(long) |\n"]),
   ]
 
   private static let columns = [
     Sample("101 columns", ["README.md": "\(wide)\n"], "README.md:1: 101 columns"),
     Sample("100 columns", ["README.md": "\(wide.dropLast())\n"]),
-    Sample("what cannot be broken", ["README.md": "- \(wide.dropFirst(5))xxxxxxx\n- `\(wide)`\n# \(wide)\n"]),
+    Sample(
+      "what cannot be broken",
+      ["README.md": "- \(wide.dropFirst(5))xxxxxxx\n- `\(wide)`\n# \(wide)\n"]),
     Sample("tables and code", ["README.md": "| \(wide) |\n\n```\n\(wide)\n```\n"]),
   ]
 

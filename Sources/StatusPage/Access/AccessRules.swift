@@ -35,7 +35,8 @@ struct AccessRules: Sendable {
   func verdict(on request: HTTPRequest, now: Int64) -> Verdict {
     if token == nil, !Self.isLocal(host: request.fields[.host] ?? "") {
       return .answer(
-        .sentence(403, "Haul answers here only to localhost and this machine's loopback addresses."))
+        .sentence(403, "Haul answers here only to localhost and this machine's loopback addresses.")
+      )
     }
     guard let endpoint = Endpoint(rawValue: request.path), endpoint != .login || token != nil else {
       return .answer(.sentence(404, "There is no such page."))
@@ -72,7 +73,9 @@ struct AccessRules: Sendable {
   }
 
   private func login(_ request: HTTPRequest, now: Int64) -> Verdict {
-    guard let token, !request.isTooLong else { return .answer(.sentence(413, "The form is too long.")) }
+    guard let token, !request.isTooLong else {
+      return .answer(.sentence(413, "The form is too long."))
+    }
     let type = request.fields[.contentType]?.split(separator: ";").first?.lowercased()
     guard type == "application/x-www-form-urlencoded" else {
       return .answer(.sentence(415, "Send the form."))

@@ -66,7 +66,9 @@ struct PoolMetrics: Sendable {
     let present = WorkerState.present.compactMap { counts[$0] }
     return [
       MetricFamily(
-        "haul_workers", "Workers by state, including all dead and stopped workers since the pool was created.", by: "state",
+        "haul_workers",
+        "Workers by state, including all dead and stopped workers since the pool was created.",
+        by: "state",
         WorkerState.known.map { ($0.rawValue, Double(counts[$0]?.workers ?? 0)) }),
       MetricFamily(
         "haul_worker_places", "Transfers that all live workers together may run at once.",
@@ -104,7 +106,8 @@ struct PoolMetrics: Sendable {
         [("open", Double(hosts[nil] ?? 0))] + reasons.map { ($0, Double(hosts[$0] ?? 0)) }),
       MetricFamily(
         "haul_attempts_total",
-        "Attempts that have ended, by result. Other attempts continue released and rescued ones.", by: "result",
+        "Attempts that have ended, by result. Other attempts continue released and rescued ones.",
+        by: "result",
         AttemptResult.ended.map { ($0.rawValue, Double(attempts[$0] ?? 0)) }),
       MetricFamily(
         "haul_handoffs_total", "Attempts that another attempt continued.",
@@ -147,7 +150,8 @@ struct PoolMetrics: Sendable {
   private func own(_ process: ProcessFacts) -> [MetricFamily] {
     [
       MetricFamily(
-        "haul_jobs_ended_total", "Jobs that ended since the first scrape of this process, by state.",
+        "haul_jobs_ended_total",
+        "Jobs that ended since the first scrape of this process, by state.",
         by: "state",
         [
           ("completed", Double(process.ended.completed)),
@@ -165,7 +169,8 @@ struct PoolMetrics: Sendable {
         "Age of the metrics that count rows: jobs by queue, hosts, attempts, failures, snapshots.",
         process.countedAge),
       MetricFamily(
-        "haul_counts_duration_seconds", "Time that the last count of these rows took.", process.countedSeconds),
+        "haul_counts_duration_seconds", "Time that the last count of these rows took.",
+        process.countedSeconds),
       MetricFamily(
         "haul_scrape_duration_seconds", "Time that this scrape took.",
         process.scrapeSeconds),
