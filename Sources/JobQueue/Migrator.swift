@@ -17,13 +17,15 @@ package enum Migrator {
     package var version: Int
   }
 
-  /// Applies what is missing: tables and the functions that use them in one transaction, under an advisory lock, so that any
-  /// number of runs at once do the work once. Running it on a live pool is safe: for a lock it waits two seconds, since
-  /// all others wait behind it, and then tries again a little later.
+  /// Applies what is missing: tables and the functions that use them in one transaction. Any number of runs at once do
+  /// the work once. Running it on a live pool is safe: it waits two seconds for a table, because other sessions wait
+  /// behind it, and then tries again a little later.
+  ///
+  /// The runs wait for each other at `haul.migration`, in a lock mode that only the owner of the schema may take. No other
+  /// login can stop them.
   ///
   /// `edition` is this program's own unless a test gives another. `force` lets it replace newer functions and views.
-  /// `roles` is about a new pool; another keeps its roles. Any login may hold the lock for ever: after `patience` it is not waited
-  /// for, and of two migrations that then meet, one fails and changes nothing.
+  /// `roles` is about a new pool; another keeps its roles.
   ///
   /// - Throws: `JobQueueError.schemaTooNew` when the database has migrations this program does not know; `.schemaTooOld`
   ///   when it has none of those that this program has; `.functionsTooNew` when a newer program has replaced this one's
@@ -33,18 +35,76 @@ package enum Migrator {
   ///   no change is made. An up-to-date schema is not an error.
   package static func migrate(
     _ connection: Connection, edition: Edition = Schema.edition, roles: Roles = Roles(),
-    force: Bool = false, patience: Duration = .seconds(90)
+    force: Bool = false
   ) async throws -> Report {
-    try await lock(connection, patience)
-    do {
-      try await connection.requireSession()
-      let report = try await run(connection, edition, roles, force: force)
-      try await unlock(connection)
-      return report
-    } catch {
-      if !connection.isLost { try await unlock(connection) }
-      throw error
+    try await connection.requireSession()
+    let database: String = try await connection.query("SELECT current_database()")[0].decode(0)
+    if try await connection.query("SELECT FROM pg_namespace WHERE nspname = 'haul'").isEmpty {
+      try await requireUTF8(connection, database)
     }
+    let prefix = try await prefix(connection, roles)
+    let edition = edition.naming(prefix)
+    try await apply(connection, Schema.naming(prefix, in: Schema.roles))
+    // Before the schema is touched: a newer one is left exactly as it is.
+    _ = try await asOwner(connection, prefix) { try await present($0, for: edition) }
+    try await prepare(connection, prefix)
+    return try await patiently {
+      try await asOwner(connection, prefix) { connection in
+        try await connection.script(
+          "SET LOCAL lock_timeout = '60s'; LOCK TABLE haul.migration IN EXCLUSIVE MODE; SET LOCAL lock_timeout = '2s'"
+        )
+        var report = try await bring(connection, to: edition, prefix, force: force)
+        report.database = database
+        return report
+      }
+    }
+  }
+
+  /// Applies what is missing. The caller holds the lock.
+  private static func bring(
+    _ connection: Connection, to edition: Edition, _ prefix: String, force: Bool
+  ) async throws -> Report {
+    let present = try await present(connection, for: edition)
+    let migrations = edition.migrations.filter { $0.version > present ?? 0 }
+    var groups: [(group: Repeatable, standing: Standing)] = []
+    for group in edition.repeatables {
+      let standing = try await standing(of: group, edition.program, connection)
+      if standing == .newer, !force { throw JobQueueError.functionsTooNew }
+      if standing != .same { groups.append((group, standing)) }
+    }
+    if !migrations.isEmpty || !groups.isEmpty {
+      try await connection.script(Schema.naming(prefix, in: lockViews))
+    }
+    for migration in migrations { try await apply(migration, connection) }
+    for (group, standing) in groups {
+      try await apply(group, of: edition.program, over: standing, connection)
+    }
+    return Report(
+      applied: migrations.map(\.version), refreshed: groups.map(\.group.name),
+      version: edition.version)
+  }
+
+  /// The version of the database, if this program can bring it to `edition`.
+  private static func present(_ connection: Connection, for edition: Edition) async throws -> Int? {
+    let (first, last) = (edition.migrations.first?.version ?? 0, edition.version)
+    let present = try await version(connection)
+    if let present {
+      if present > last { throw JobQueueError.schemaTooNew(database: present, program: last) }
+      if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
+    }
+    return present
+  }
+
+  /// Makes the schema and the tables that record what was applied. A run that meets another one here fails with one of
+  /// these errors once the other has committed, and then finds them.
+  private static func prepare(_ connection: Connection, _ prefix: String) async throws {
+    let met = ["23505", "42P06", "42P07", "42701", "XX000"].map(SQLState.init(rawValue:))
+    for _ in 1..<20 {
+      do {
+        return try await apply(connection, Schema.naming(prefix, in: Schema.base))
+      } catch let error as PostgresError where error.sqlState.map(met.contains) ?? false {}
+    }
+    try await apply(connection, Schema.naming(prefix, in: Schema.base))
   }
 
   /// Whether the database needs no ``migrate(_:edition:force:)`` for this program: it has this program's schema, or a newer
@@ -91,66 +151,6 @@ package enum Migrator {
     return numbers(other).lexicographicallyPrecedes(numbers(one))
   }
 
-  private static func lock(_ connection: Connection, _ patience: Duration) async throws {
-    do {
-      try await connection.transaction {
-        try await $0.execute("SET LOCAL lock_timeout = \(patience.wholeMilliseconds)")
-        try await $0.execute("SELECT pg_advisory_lock(hashtextextended('haul.migrate', 0))")
-      }
-    } catch let error as PostgresError where error.sqlState == .lockNotAvailable {}
-  }
-
-  private static func unlock(_ connection: Connection) async throws {
-    try await connection.execute("SELECT pg_advisory_unlock(hashtextextended('haul.migrate', 0))")
-  }
-
-  private static func run(
-    _ connection: Connection, _ edition: Edition, _ roles: Roles, force: Bool
-  ) async throws -> Report {
-    let (first, last) = (edition.migrations.first?.version ?? 0, edition.version)
-    var report = Report(version: last)
-    report.database = try await connection.query("SELECT current_database()")[0].decode(0)
-    if try await connection.query("SELECT FROM pg_namespace WHERE nspname = 'haul'").isEmpty {
-      try await requireUTF8(connection, report.database)
-    }
-    let prefix = try await prefix(connection, roles)
-    let edition = edition.naming(prefix)
-    try await apply(connection, Schema.naming(prefix, in: Schema.roles))
-    // Read before the schema is touched: a newer one is left exactly as it is.
-    let present = try await asOwner(connection, prefix) { try await version($0) }
-    if let present {
-      if present > last { throw JobQueueError.schemaTooNew(database: present, program: last) }
-      if present < first { throw JobQueueError.schemaTooOld(database: present, first: first) }
-    }
-    try await apply(connection, Schema.naming(prefix, in: Schema.base))
-    let migrations = edition.migrations.filter { $0.version > present ?? 0 }
-    let standings = try await asOwner(connection, prefix) { connection in
-      var standings: [(group: Repeatable, standing: Standing)] = []
-      for group in edition.repeatables {
-        standings.append((group, try await standing(of: group, edition.program, connection)))
-      }
-      return standings
-    }
-    let groups = standings.filter { $0.standing != .same }
-    if !force, groups.contains(where: { $0.standing == .newer }) {
-      throw JobQueueError.functionsTooNew
-    }
-    guard !migrations.isEmpty || !groups.isEmpty else { return report }
-    try await patiently {
-      try await asOwner(connection, prefix) { connection in
-        try await connection.script(
-          "SET LOCAL lock_timeout = '2s'; \(Schema.naming(prefix, in: lockViews))")
-        for migration in migrations { try await apply(migration, connection) }
-        for (group, standing) in groups {
-          try await apply(group, of: edition.program, over: standing, connection)
-        }
-      }
-    }
-    report.applied = migrations.map(\.version)
-    report.refreshed = groups.map(\.group.name)
-    return report
-  }
-
   /// In other encodings some texts cannot be stored, or are cut in the middle of a character. A schema that stands in such a
   /// database already is kept up to date.
   private static func requireUTF8(_ connection: Connection, _ database: String) async throws {
@@ -173,7 +173,9 @@ package enum Migrator {
   }
 
   /// Runs `body` again, for a minute, where it did not get a lock in time.
-  private static func patiently(_ body: @Sendable () async throws -> Void) async throws {
+  private static func patiently<Result: Sendable>(
+    _ body: @Sendable () async throws -> Result
+  ) async throws -> Result {
     let end = ContinuousClock.now + .seconds(60)
     while true {
       do { return try await body() } catch let error as PostgresError

@@ -31,7 +31,7 @@ BEGIN
       RAISE WARNING 'haul: the clock of the database was set back; the next round corrects waiting times';
     END;
   ELSE
-    PERFORM haul.mend_waits(haul.mended_at_once());
+    PERFORM haul.mend_times(haul.mended_at_once());
   END IF;
   UPDATE haul.pulse SET round_at = CASE WHEN v_mended THEN v_now ELSE round_at END,
     server_start = pg_postmaster_start_time(), holders = haul.watch_holders(holders, v_now),

@@ -7,7 +7,12 @@ BEGIN
   -- From an earlier step, if it has retries left.
   PERFORM haul.mend_waits(2147483647);
   UPDATE haul.pulse SET round_at = '-infinity', grace_until = '-infinity', promoted_at = NULL,
-    stepped_at = p_now, step = p_step, mended_to = 0;
+    stepped_at = p_now, step = p_step, mended_to = 0, hosts_left = ARRAY(
+      SELECT h.id FROM haul.host h
+      WHERE greatest(h.last_start, h.trouble_since, h.next_start, h.range_unsafe_until) > p_now
+        OR h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator'
+        OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
+      ORDER BY h.id);
   -- How far claims have looked at the lanes of their queues.
   UPDATE haul.worker_call c SET seen = '{}' FROM (
     SELECT k.worker FROM haul.worker_call k WHERE k.seen <> '{}' ORDER BY k.worker FOR UPDATE) k
@@ -20,16 +25,11 @@ BEGIN
     WHERE greatest(k.heartbeat_at, k.steady_since, k.stopped_at, k.expires_at - haul.lease_expiry()) > p_now
     ORDER BY k.id FOR UPDATE) k
   WHERE w.id = k.id;
-  PERFORM haul.mend_waits(haul.mended_at_once());
-  UPDATE haul.ready r SET hold_until = p_now + haul.hold_time() FROM (
-    SELECT k.job FROM haul.ready k WHERE k.instance <> 0 AND k.hold_until > p_now + haul.hold_time()
-    ORDER BY k.job FOR UPDATE SKIP LOCKED) k
-  WHERE r.job = k.job;
   -- A step that holds its submission renews it at its end.
   UPDATE haul.submission s SET renewed_at = p_now FROM (
     SELECT k.id FROM haul.submission k WHERE k.renewed_at > p_now ORDER BY k.id FOR UPDATE SKIP LOCKED) k
   WHERE s.id = k.id;
-  PERFORM haul.mend_hosts(p_now, p_step);
+  PERFORM haul.mend_times(haul.mended_at_once());
   RAISE WARNING 'haul: the clock of the database was set back by %', p_step;
 END
 $$;
@@ -37,10 +37,26 @@ COMMENT ON FUNCTION haul.mend_clock(timestamptz, interval) IS
   'Corrects times that were written while the clock was ahead by p_step: leases, retries, held part files, '
   'submissions, automatic blocks and the next starts of hosts. Times set by a person stay: the start of an untried '
   'job, and an operator''s block. A time written before the clock was ahead comes that much earlier. Locks in the '
-  'usual order. mend_waits() corrects the retries in steps.';
+  'usual order. mend_times() corrects waiting jobs and hosts in steps.';
 
 CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 20000;
-COMMENT ON FUNCTION haul.mended_at_once() IS 'Number of retries that mend_waits() corrects in one round of the leader.';
+COMMENT ON FUNCTION haul.mended_at_once() IS
+  'Number of retries, of held part files and of hosts that mend_times() corrects in one round of the leader.';
+
+CREATE OR REPLACE FUNCTION haul.mend_times(p_limit integer) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
+BEGIN
+  PERFORM haul.mend_waits(p_limit);
+  UPDATE haul.ready r SET hold_until = clock_timestamp() + haul.hold_time() FROM (
+    SELECT k.job FROM haul.ready k WHERE k.instance <> 0 AND k.hold_until > clock_timestamp() + haul.hold_time()
+    ORDER BY k.hold_until LIMIT p_limit FOR UPDATE SKIP LOCKED) k
+  WHERE r.job = k.job;
+  PERFORM haul.mend_hosts(p_limit);
+END
+$$;
+COMMENT ON FUNCTION haul.mend_times(integer) IS
+  'One step of what mend_clock() leaves: at most p_limit retries, held part files and hosts. Does nothing once all '
+  'have been corrected.';
 
 CREATE OR REPLACE FUNCTION haul.mend_waits(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off
@@ -81,27 +97,48 @@ COMMENT ON FUNCTION haul.mend_waits(integer) IS
   'Corrects the retries of the next p_limit waiting jobs after pulse.mended_to, as described in mend_clock(). Does '
   'nothing once all have been checked. Skips rows that another session holds.';
 
-CREATE OR REPLACE FUNCTION haul.mend_hosts(p_now timestamptz, p_step interval) RETURNS void
+CREATE OR REPLACE FUNCTION haul.mend_hosts(p_limit integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, haul, pg_temp SET jit = off AS $$
 DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_left integer[];
+  v_step interval;
   v_hosts integer[];
 BEGIN
-  SELECT array_agg(t.id) INTO v_hosts FROM (
-    SELECT h.id FROM haul.host h
-    WHERE greatest(h.last_start, h.trouble_since, h.next_start, h.range_unsafe_until) > p_now
-      OR h.blocked_until > p_now AND h.block_reason IS DISTINCT FROM 'operator'
-      OR h.id IN (SELECT l.host FROM haul.lane l WHERE l.next_at > p_now)
-    ORDER BY h.id FOR UPDATE) t;
-  UPDATE haul.host h SET last_start = least(h.last_start, p_now), trouble_since = least(h.trouble_since, p_now),
-    next_start = least(h.next_start, p_now + h.min_interval * h.burst),
-    range_unsafe_until = least(h.range_unsafe_until, p_now + interval '1 hour'),
-    blocked_until = CASE WHEN h.block_reason IS DISTINCT FROM 'operator' AND h.blocked_until > p_now
-      THEN greatest(p_now, h.blocked_until - p_step) ELSE h.blocked_until END
+  SELECT p.hosts_left, p.step INTO v_left, v_step FROM haul.pulse p WHERE p.hosts_left IS NOT NULL;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  -- A host stays in the list while another session holds it or one of its lanes.
+  v_hosts := ARRAY(
+    SELECT h.id FROM unnest(v_left) AS u(id) JOIN haul.host h ON h.id = u.id
+    ORDER BY h.id LIMIT p_limit FOR UPDATE OF h SKIP LOCKED);
+  WITH free AS MATERIALIZED (
+    SELECT l.host, l.queue, l.instance FROM haul.lane l WHERE l.host = ANY (v_hosts) AND l.head IS NOT NULL
+    ORDER BY l.host, l.queue, l.instance FOR UPDATE SKIP LOCKED
+  ), taken AS (
+    SELECT l.host, l.queue, l.instance FROM haul.lane l WHERE l.host = ANY (v_hosts) AND l.head IS NOT NULL
+    EXCEPT SELECT f.host, f.queue, f.instance FROM free f
+  )
+  SELECT ARRAY(SELECT unnest(v_hosts) EXCEPT SELECT t.host FROM taken t) INTO v_hosts;
+  UPDATE haul.host h SET last_start = least(h.last_start, v_now), trouble_since = least(h.trouble_since, v_now),
+    next_start = least(h.next_start, v_now + h.min_interval * h.burst),
+    range_unsafe_until = least(h.range_unsafe_until, v_now + interval '1 hour'),
+    blocked_until = CASE WHEN h.block_reason IS DISTINCT FROM 'operator' AND h.blocked_until > v_now
+      THEN greatest(v_now, h.blocked_until - v_step) ELSE h.blocked_until END
   WHERE h.id = ANY (v_hosts);
-  UPDATE haul.range_unsafe u SET until = p_now + interval '1 hour' WHERE u.until > p_now + interval '1 hour';
+  UPDATE haul.range_unsafe u SET until = v_now + interval '1 hour'
+  WHERE u.host = ANY (v_hosts) AND u.until > v_now + interval '1 hour';
   -- A claim that meets a lane too early moves it on.
   PERFORM haul.wake_lanes(v_hosts);
+  -- Hosts that were deleted meanwhile leave the list too.
+  UPDATE haul.pulse SET hosts_left = (
+    SELECT array_agg(l.id ORDER BY l.id)
+    FROM (SELECT unnest(v_left) AS id EXCEPT SELECT unnest(v_hosts)) l
+    WHERE EXISTS (SELECT FROM haul.host h WHERE h.id = l.id));
 END
 $$;
-COMMENT ON FUNCTION haul.mend_hosts(timestamptz, interval) IS
-  'The part of mend_clock() for hosts and their lanes. Locks hosts by id, then lanes.';
+COMMENT ON FUNCTION haul.mend_hosts(integer) IS
+  'Corrects the times of at most p_limit hosts of pulse.hosts_left and their lanes, as described in mend_clock(). '
+  'A host stays in the list while another session holds it or one of its lanes. Locks hosts by id, then lanes, and '
+  'never waits.';

@@ -182,6 +182,44 @@ struct ClockStepTests {
     }
   }
 
+  @Test func `hosts and held part files come back in steps, each once`() async throws {
+    try await Pool.open { pool in
+      let worker = try await pool.worker()
+      for host in 1...5 { try await pool.submit(1, to: "\(host).test") }
+      for lease in try await worker.claim(9) {
+        try await worker.checkpoint(lease, instance: pool.instance)
+        try await worker.end(lease, .released)
+      }
+      try await pool.endGrace()
+      // Their blocks are longer than the step, so that a second time would show.
+      try await pool.execute(
+        """
+        UPDATE haul.host SET block_reason = 'rate_limited', blocked_until = clock_timestamp() + interval '10 hours'
+        """)
+      try await pool.execute(
+        "UPDATE haul.ready SET hold_until = clock_timestamp() + interval '10 hours'")
+      try await pool.execute(
+        """
+        CREATE OR REPLACE FUNCTION haul.mended_at_once() RETURNS integer LANGUAGE sql IMMUTABLE RETURN 2
+        """)
+      try await pool.execute("UPDATE haul.pulse SET round_at = round_at + interval '2 hours'")
+      for mended in [2, 4, 5, 5, 5] {
+        _ = try await pool.jobs.rescue()
+        #expect(
+          try await pool.value(
+            "SELECT count(*) FROM haul.host WHERE blocked_until < clock_timestamp() + interval '9 hours'"
+          ) == mended)
+        #expect(
+          try await pool.value(
+            "SELECT count(*) FROM haul.ready WHERE hold_until < clock_timestamp() + interval '9 hours'"
+          ) == mended)
+      }
+      #expect(
+        try await pool.value(
+          "SELECT min(blocked_until) > clock_timestamp() + interval '7 hours' FROM haul.host"))
+    }
+  }
+
   @Test func `what a person has set stays`() async throws {
     try await Pool.open { pool in
       let later = try await pool.submit(1, after: .seconds(3600))[0]

@@ -233,17 +233,42 @@ struct OpenTransactionTests {
       try await pool.submit(1)
       try await pool.worker().claim(1)
       try await pool.endGrace()
-      let isAhead = "SELECT last_start > clock_timestamp() FROM haul.host WHERE name = 'a.test'"
+      let isAhead = "SELECT expires_at > clock_timestamp() + interval '1 hour' FROM haul.worker"
       try await pool.execute(
         "UPDATE haul.pulse SET round_at = round_at + interval '2 hours', grace_until = round_at + interval '2 hours'"
       )
-      try await pool.execute("UPDATE haul.host SET last_start = last_start + interval '2 hours'")
-      try await pool.holding(Self.holdsHost) { () async throws in
+      try await pool.execute("UPDATE haul.worker SET expires_at = expires_at + interval '2 hours'")
+      try await pool.holding("SELECT FROM haul.worker FOR UPDATE") { () async throws in
         #expect(try await pool.jobs.rescue().grace == false)
         #expect(try await pool.value(isAhead))
       }
       #expect(try await pool.jobs.rescue().grace)
       #expect(try await pool.value(isAhead) == false)
+    }
+  }
+
+  @Test(arguments: [holdsLane, holdsHost])
+  func `a clock that was set back is mended for the hosts that nobody holds`(held: String)
+    async throws
+  {
+    try await Pool.open { pool in
+      try await pool.submit(2)
+      try await pool.submit(2, to: "b.test")
+      try await pool.worker().claim(2)
+      try await pool.endGrace()
+      try await pool.execute("UPDATE haul.pulse SET round_at = round_at + interval '2 hours'")
+      try await pool.execute("UPDATE haul.host SET last_start = last_start + interval '2 hours'")
+      let ahead =
+        "SELECT n.name FROM haul.host h JOIN haul.host_name n USING (id) WHERE h.last_start > clock_timestamp() ORDER BY 1"
+      try await pool.holding(held) { () async throws in
+        for _ in 1...3 {
+          _ = try await pool.jobs.rescue()
+          #expect(try await pool.column(ahead) == ["a.test"])
+        }
+      }
+      _ = try await pool.jobs.rescue()
+      #expect(try await pool.column(ahead) == [String]())
+      #expect(try await pool.value("SELECT hosts_left IS NULL FROM haul.pulse"))
     }
   }
 
