@@ -17,7 +17,7 @@ package struct ConnectionConfiguration: Sendable {
   ///   - conninfo: libpq's key=value string or URI; empty means libpq's environment variables.
   ///     What it sets wins over the defaults made here (keepalives, `tcp_user_timeout`).
   ///   - applicationName: shown in `pg_stat_activity` unless the string or environment sets another.
-  ///   - connectTimeout: for each host of the string until it is ready for queries. Name
+  ///   - connectTimeout: for each host of the string until it is ready for queries, unless the string sets another. Name
   ///     resolution inside libpq cannot be interrupted and is not counted.
   ///   - queryTimeout: for one statement, from its sending to its last row.
   ///   - writes: whether a server that only reads counts as none.
@@ -64,6 +64,17 @@ package struct ConnectionConfiguration: Sendable {
     COMMIT;
     SELECT pg_catalog.pg_backend_pid()
     """
+  }
+
+  /// The time-out for each server that the connection string or `PGCONNECT_TIMEOUT` sets: whole seconds, from 2 to 600; nil where
+  /// neither sets one. (libpq: `connect_timeout`)
+  static func timeout(
+    in parameters: [String: String], environment: String?
+  ) -> Duration? {
+    guard let seconds = (parameters["connect_timeout"] ?? environment).flatMap({ Int($0) }),
+      seconds > 0
+    else { return nil }
+    return .seconds(min(max(seconds, 2), 600))
   }
 
   /// What is used where the connection string says nothing (PostgreSQL manual, "Parameter Key

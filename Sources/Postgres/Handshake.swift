@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import HaulSystem
 
@@ -15,11 +16,15 @@ enum Handshake {
     parameters["client_encoding"] = "UTF8"
     if configuration.writes { parameters["target_session_attrs"] = "read-write" }
     let list = try ServerList(parameters)
+    let environment = ProcessInfo.processInfo.environment["PGCONNECT_TIMEOUT"]
+    let timeout =
+      ConnectionConfiguration.timeout(in: parameters, environment: environment)
+      ?? configuration.connectTimeout
     if list.servers.count < 2 || list.isChosenFrom {
-      let timeout = configuration.connectTimeout * max(list.servers.count, 1)
-      return try finish(try start(parameters), within: timeout, link: link)
+      return try finish(
+        try start(parameters), within: timeout * max(list.servers.count, 1), link: link)
     }
-    return try connect(parameters, list.servers, within: configuration.connectTimeout, link: link)
+    return try connect(parameters, list.servers, within: timeout, link: link)
   }
 
   private static func connect(

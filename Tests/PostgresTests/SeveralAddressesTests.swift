@@ -55,6 +55,32 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("", nil, nil) as (String, String?, Int?), ("", "7", 7), ("connect_timeout=30", "7", 30),
+    ("connect_timeout=1", nil, 2),
+    ("connect_timeout=0", nil, nil), ("connect_timeout=-1", nil, nil),
+    ("connect_timeout=x", nil, nil), ("postgresql://a/b?connect_timeout=99999", nil, 600),
+  ])
+  func `the time-out of the string or environment holds for each server`(
+    conninfo: String, environment: String?, seconds: Int?
+  ) throws {
+    let parameters = try Conninfo.parse(conninfo)
+    #expect(
+      ConnectionConfiguration.timeout(in: parameters, environment: environment)
+        == seconds.map { .seconds($0) })
+  }
+
+  /// The program's own time-out would let this test wait for ten minutes.
+  @Test func `a server that hangs is waited for as long as the string says`() async throws {
+    let silent = try SilentServer()
+    await #expect(throws: PostgresError.self) {
+      _ = try await Connection.connect(
+        ConnectionConfiguration(
+          conninfo: "host=\(silent.host) user=x dbname=x connect_timeout=2",
+          applicationName: "haul-tests", connectTimeout: .seconds(600)))
+    }
+  }
+
   @Test func `where no server answers, each says why`() async throws {
     let directory = try TemporaryDirectory()
     let conninfo = "host=\(directory.path)/a,\(directory.path)/b port=5432,5433 user=x dbname=x"

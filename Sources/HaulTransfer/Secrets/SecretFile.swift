@@ -54,7 +54,7 @@ package enum SecretFile {
   /// What the system's error `number` says of a file with secrets, or a directory of such.
   package static func unreadable(_ path: String, _ number: Int32) -> Problem {
     guard number == EACCES else {
-      return Problem("\(path) cannot be read: \(SystemError.reason(number))")
+      return Problem("cannot read \(path): \(SystemError.reason(number))")
     }
     var found = stat()
     guard unsafe stat(path, &found) == 0 else {

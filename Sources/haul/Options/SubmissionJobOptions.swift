@@ -35,7 +35,7 @@ extension SubmissionJobOptions {
       if case .secret(let name) = error, Self.command == .get {
         throw ExitError(
           .usage,
-          "the header \(name) contains a secret, which the database would store. Use --cookies for cookies, and --credential or --netrc for a login."
+          "the header \(name) contains a secret, and other users can see command lines. Use --cookies for cookies, and --credential or --netrc for a login."
         )
       }
       throw ExitError(.usage, "\(error).")

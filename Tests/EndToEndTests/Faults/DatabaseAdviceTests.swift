@@ -69,9 +69,10 @@ import Testing
           """)
         return !cancelled.isEmpty
       }
-      #expect(try await command.exit() == .code(75))
+      let output = try await command.child.result()
+      #expect(output.exit == .code(75))
       #expect(
-        command.child.output.value.standardError.last?.hasSuffix(
+        output.standardError.last?.hasSuffix(
           "Connect to PostgreSQL itself, not to a pooler, and try again.") == true)
       try await pool.admin.script("ROLLBACK")
       await observer.close()

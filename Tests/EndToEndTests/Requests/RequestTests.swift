@@ -125,7 +125,7 @@ import Testing
         (["get", "http://h/a", "--header", "Cookie: hunter2"], 64, "Use --cookies for cookies"),
         (
           ["get", "http://h/a", "--header", "Authorization: hunter2"], 64,
-          "--credential or --netrc for a log-in"
+          "--credential or --netrc for a login"
         ),
         (["submit", "http://h/a", "--header", "Range: bytes=0-"], 64, "for haul itself"),
         (["submit", "http://h/a", "--credential", "../x"], 64, "the name of a credential"),

@@ -255,7 +255,7 @@ struct BrowserTests {
           page.url("/"), "--until",
           "document.querySelector('#workers tbody td').textContent === 'trouble'",
           "--until",
-          "document.getElementById('chart-text').textContent.endsWith(', failed 1 time')",
+          "document.getElementById('chart-text').textContent.endsWith(', 1 failure')",
           "--until", "document.getElementById('n-failed').textContent === '0'",
         ])
       #expect(seen.exit == .code(0), "\(seen.standardOutput) \(seen.standardError)")

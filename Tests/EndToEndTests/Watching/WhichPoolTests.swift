@@ -43,7 +43,7 @@ import Testing
       #expect(try await said("http://b.test/2").isEmpty)
       let wrong = try await said("ftp://b.test/3", "http://10.0.0.5/4", "http://127.0.0.1:1/5")
       #expect(wrong.count == 2, "\(wrong)")
-      #expect(wrong.contains { $0.contains("fetches ftp URLs") })
+      #expect(wrong.contains { $0.contains("downloads ftp URLs") })
       #expect(wrong.contains { $0.contains("connects to 10.0.0.5, which is not public") })
       try await worker.drain()
     }
