@@ -49,7 +49,7 @@ extension GetAgainTests {
     let again = try await place.get(file.origin.url("/file"))
     #expect(again.exit == .code(0))
     // Its server would have gone on.
-    #expect(!again.standardError.contains { $0.contains("fetched again") })
+    #expect(!again.standardError.contains { $0.contains("starting again") })
     #expect(try file.firstDifference(in: place.directory) == nil)
     #expect(try place.files() == ["file"])
   }

@@ -269,10 +269,10 @@ import Testing
     }
     rest.open()
     let end = try await screen.wait(for: "the end") { $0.rows.contains("exit 0") }
-    #expect(end.rows.count { $0.contains("fetched again") } == 1, "\(end)")
+    #expect(end.rows.count { $0.contains("starting again") } == 1, "\(end)")
   }
 
-  /// Without a length the whole file is fetched a second time.
+  /// Without a length the whole file is downloaded a second time.
   @Test func `a bar that falls because two fetches are compared is explained`() async throws {
     let (place, first, second) = (
       try await GetPlace(), Gate("the end of the first"), Gate("the rest")
@@ -304,6 +304,6 @@ import Testing
     }
     second.open()
     let end = try await screen.wait(for: "the end") { $0.rows.contains("exit 0") }
-    #expect(end.rows.count { $0.contains("fetched again") } == 1, "\(end)")
+    #expect(end.rows.count { $0.contains("starting again") } == 1, "\(end)")
   }
 }

@@ -110,7 +110,8 @@ import Testing
     let output = try await place.get(origin.urls("one"))
     #expect(output.exit == .code(64))
     #expect(
-      output.said.first?.contains("names the directory, and \(place.directory) is a file;") == true)
+      output.said.first?.contains("--dir needs a directory, but \(place.directory) is a file.")
+        == true)
     #expect(try Data(contentsOf: URL(filePath: place.directory)) == Data("mine".utf8))
 
     let below = try await place.get(origin.urls("one"), to: place.directory + "/below")

@@ -171,7 +171,8 @@ extension GetPlace {
     #expect(try place.files() == ["a/b/c", "other"])
     for (wrong, sentence) in [
       (
-        ["-o", "other"] + origin.urls("one", "two"), "needs exactly one URL; -d names the directory"
+        ["-o", "other"] + origin.urls("one", "two"),
+        "needs exactly one URL. Use -d to name the directory."
       ),
       (
         ["-o", "other", "--tree"] + origin.urls("one"),
@@ -180,8 +181,14 @@ extension GetPlace {
       (["-o", "a"] + origin.urls("one"), "a is a directory. Use -d a."),
       (["-o", "-"] + origin.urls("one"), "For a file named -, use -o ./-."),
       (["-o", "new/"] + origin.urls("one"), "new/ is a directory. Use -d new/."),
-      (["-o", ".haul/x"] + origin.urls("one"), ".haul/x is in a directory .haul, which belongs"),
-      (["-o", "a/.HAUL"] + origin.urls("one"), "a/.HAUL is in a directory .haul, which belongs"),
+      (
+        ["-o", ".haul/x"] + origin.urls("one"),
+        ".haul/x is in a directory .haul, which Haul uses itself."
+      ),
+      (
+        ["-o", "a/.HAUL"] + origin.urls("one"),
+        "a/.HAUL is in a directory .haul, which Haul uses itself."
+      ),
       (["--name", "other"] + origin.urls("one"), "-o names the file, with its directory."),
     ] {
       let refused = try await place.get(wrong)
