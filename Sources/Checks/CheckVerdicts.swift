@@ -223,6 +223,26 @@ package enum CheckVerdicts {
 
   private static let diskFull = "disk_full"
 
+  /// Error classes for which a machine or Haul is to blame, not a URL or its server.
+  private static let faultsOfMachines: Set<ErrorClass> = Set(
+    [diskFull, "io", "not_permitted", "open_files", "internal"].map(ErrorClass.init(rawValue:)))
+
+  /// `counts` are the jobs that failed lately, by class.
+  package static func failures(_ counts: [JobCount]) -> [CheckFinding] {
+    let counts = counts.filter { $0.error.map(faultsOfMachines.contains) == true }
+    if counts.isEmpty { return [] }
+    let classes = counts.map { "\($0.jobs) with \($0.error?.rawValue ?? "")" }
+    let total = counts.reduce(0) { $0 + $1.jobs }
+    let retry = counts.compactMap(\.error?.rawValue).map { "haul retry --error \($0)" }
+    return [
+      .warn(
+        "failures",
+        "\(counted(total, "job")) failed in the last two hours because of a machine: \(classes.joined(separator: ", "))",
+        "'haul failures' shows the messages. Repair the cause, then run: \(retry.joined(separator: "; "))"
+      )
+    ]
+  }
+
   package static func health(_ rows: [HealthRow]) -> [CheckFinding] {
     let broken = rows.filter { $0.violations > 0 }
     if broken.isEmpty { return [.ok("health", "all \(rows.count) invariants hold")] }

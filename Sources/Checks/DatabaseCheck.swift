@@ -62,6 +62,7 @@ package struct DatabaseCheck {
       let mounted = (known.rows ?? []).filter { $0.workers > 0 }.map(\.store)
       return CheckVerdicts.queues(rows, mounted: Set(mounted), troubles: troubles)
     }
+    await ask("failures", &findings) { CheckVerdicts.failures(try await queue.recentFailures()) }
     await ask("files", &findings) {
       CheckVerdicts.files(try await queue.digestCounts(), known.rows ?? [])
     }

@@ -74,6 +74,17 @@ extension JobQueue {
       """, [])
   }
 
+  /// How many jobs have failed in this hour or the one before, and are failed still, by class.
+  package func recentFailures() async throws -> [JobCount] {
+    try await view(
+      """
+      SELECT to_json(v) FROM (
+        SELECT 'failed' AS state, f.error, sum(f.jobs)::bigint AS jobs, 0 AS bytes FROM haul.failures f
+        WHERE f.hour >= date_trunc('hour', clock_timestamp()) - interval '1 hour'
+        GROUP BY f.error ORDER BY jobs DESC, f.error) v
+      """, [])
+  }
+
   /// Queues whose live workers cannot write to the queue's store, with one of these workers and the reason.
   package func closedQueues() async throws -> [String: String] {
     let rows = try await rows(

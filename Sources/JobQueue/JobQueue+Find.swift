@@ -50,6 +50,24 @@ extension JobQueue {
     return page
   }
 
+  /// At most `limit` jobs of `selector` whose path or URL contains `text`, ignoring case, the newest first. Reads all jobs of the
+  /// selector where it finds fewer.
+  /// - Throws: `JobQueueError.noSuchName` for a batch, queue, host or id that does not exist.
+  package func jobs(
+    _ selector: JobSelector, containing text: String, limit: Int
+  ) async throws -> [JobRow] {
+    if selector != JobSelector() { try await requireNames(selector) }
+    var ids: [Int64] = []
+    var older: Int64? = .max
+    while let before = older, ids.count < limit {
+      let page = try await find(
+        selector, text: text, before: before, limit: min(limit - ids.count, 1000))
+      ids += page.rows.map(\.job)
+      older = page.older
+    }
+    return try await jobs(ids)
+  }
+
   /// These jobs, as ``find(_:text:before:limit:looking:and:)`` gives them, in any order; those that are gone are missing.
   package func listed(_ jobs: [Int64]) async throws -> [JobRow] {
     try await rows("SELECT \(Self.listed) FROM haul.jobs j WHERE j.job = ANY ($1)", [jobs])

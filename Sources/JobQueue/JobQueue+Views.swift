@@ -30,6 +30,11 @@ extension JobQueue {
     if selector != JobSelector() { try await requireNames(selector) }
     let ids: [Int64] = try await call(
       "SELECT haul.first_jobs($1::jsonb, $2::int)", [try Self.json(selector), limit])
+    return try await jobs(ids)
+  }
+
+  /// These jobs in this order, without those that are gone.
+  func jobs(_ ids: [Int64]) async throws -> [JobRow] {
     var rows: [JobRow] = []
     for start in stride(from: 0, to: ids.count, by: Self.rowsAtOnce) {
       rows += try await view(

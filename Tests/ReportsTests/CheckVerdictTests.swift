@@ -1,4 +1,5 @@
 import Foundation
+import JobModel
 import Stores
 import Terminal
 import Testing
@@ -62,6 +63,25 @@ struct CheckVerdictTests {
     let libraries = TransferLibraries(
       curl: "7.88.1", tls: tls, nghttp2: nghttp2, zlib: nil, openSSL: "3")
     #expect(CheckVerdicts.libraries(libraries, libpq: "15.1").verdict == verdict)
+  }
+
+  @Test func `failures of machines are told, and no others`() {
+    func counts(_ jobs: [(String, Int)]) -> [JobCount] {
+      jobs.map {
+        JobCount(
+          state: .failed, error: ErrorClass(rawValue: $0.0), jobs: $0.1, bytes: 0, parts: nil)
+      }
+    }
+    #expect(CheckVerdicts.failures([]) == [])
+    #expect(CheckVerdicts.failures(counts([("http_404", 9), ("digest", 1)])) == [])
+    #expect(
+      CheckVerdicts.failures(counts([("http_404", 9), ("disk_full", 3), ("io", 1)])) == [
+        .warn(
+          "failures",
+          "4 jobs failed in the last two hours because of a machine: 3 with disk_full, 1 with io",
+          "'haul failures' shows the messages. Repair the cause, then run: haul retry --error disk_full; haul retry --error io"
+        )
+      ])
   }
 
   @Test func `PostgreSQL before 15 fails`() {

@@ -40,19 +40,31 @@ struct ConfirmOptions: OptionGroup {
       return false
     }
     if total == 0 { return true }
-    StandardStream.say(
-      "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()) in the pool \(ConnectedPool.name ?? "")? [y/N] "
+    try Confirmation.require(
+      "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()) in the pool \(ConnectedPool.name ?? "")?"
     )
-    let answer = readLine()?.filter { !$0.isWhitespace }.lowercased()
-    guard answer == "y" || answer == "yes" else {
-      throw ExitError(.failed, "nothing was changed.")
-    }
     return true
   }
 
   /// Whether a person is there who may have meant less.
   private func asks(_ selector: JobSelector) -> Bool {
-    !isConfirmed && selector.ids == nil && selector.batch == nil
-      && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+    !isConfirmed && selector.ids == nil && selector.batch == nil && Confirmation.isPossible
+  }
+}
+
+/// A question to the person at the terminal.
+enum Confirmation {
+  /// Whether a person is there.
+  static var isPossible: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
+
+  /// Asks, and waits for the answer.
+  ///
+  /// - Throws: ``ExitError`` where it is not yes.
+  static func require(_ question: String) throws(ExitError) {
+    StandardStream.say("\(question) [y/N] ")
+    let answer = readLine()?.filter { !$0.isWhitespace }.lowercased()
+    guard answer == "y" || answer == "yes" else {
+      throw ExitError(.failed, "nothing was changed.")
+    }
   }
 }

@@ -12,27 +12,39 @@ struct QueueDeleteCommand: HaulCommand {
     If jobs of the queue wait or run, the command changes nothing and exits with 65. Haul deletes the \
     settings of the queue. It keeps ended jobs and their files. 'haul retry' can no longer queue failed and \
     cancelled jobs of the queue: submit their URLs to another queue. You can create a queue with the same \
-    name later. Haul lists live workers that name the queue in --queue on standard error. They continue, but \
-    exit with 78 at their next start with it.
+    name later. Haul lists live workers that name the queue in --queue on standard error, and asks on a \
+    terminal first. They continue, but exit with 78 at their next start with it.
     """
   static let examples = [
     Example("haul queue delete scratch", "Deletes the queue scratch."),
     Example("haul queue delete scratch --json", "Does the same and prints JSON."),
   ]
-  static let options: [Option<Self>] = group(\.output) + group(\.database)
+  static let options: [Option<Self>] =
+    [
+      .flag(
+        "yes", \.isConfirmed,
+        "Do not ask for confirmation. Haul asks on a terminal if live workers name the queue.")
+    ] + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .required("name", \.queue, "The queue.").from(.names("queue"))
   ]
 
   var queue = ""
+  var isConfirmed = false
   var output = OutputOptions()
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let workers = try await database.writing.withQueue { [name = queue] queue in
-      try await queue.deleteQueue(name)
-      return try await queue.workers(includingGone: false)
+    let workers = try await database.writing.withQueue { [name = queue, isConfirmed] queue in
+      let workers = try await queue.workers(includingGone: false)
         .filter { $0.queues?.contains(name) == true }
+      if !workers.isEmpty, !isConfirmed, Confirmation.isPossible {
+        try Confirmation.require(
+          "\(counted(workers.count, "live worker")) \(workers.count == 1 ? "names" : "name") the queue \(name) in the pool \(ConnectedPool.name ?? ""). Delete it?"
+        )
+      }
+      try await queue.deleteQueue(name)
+      return workers
     }
     try output.print([.init("queue", .string(queue))], orSay: "deleted the queue \(queue)")
     for worker in workers {

@@ -14,18 +14,24 @@ struct JobsCommand: HaulCommand {
 
     On a pool with millions of jobs, select a batch or ids. Other selectors may read every job. An error in \
     parentheses is from the last attempt of a job that waits for the next one. --error selects only jobs \
-    that failed for good.
+    that failed for good. With --text, Haul lists the newest jobs first, whatever their state.
     """
   static let examples = [
     Example("haul jobs --batch films --state failed", "Lists the failed jobs of the batch films."),
+    Example("haul jobs --text .iso", "Lists jobs with .iso in their path or URL, newest first."),
     Example("haul jobs --json --limit 1000", "Prints the first thousand jobs as JSON."),
   ]
   static let options: [Option<Self>] =
-    group(\.limit) + group(\.selectors) + group(\.output) + group(\.database)
+    [
+      .value(
+        "text", "<text>", \.text,
+        "Only jobs whose path or URL contains this text. Case does not matter.")
+    ] + group(\.limit) + group(\.selectors) + group(\.output) + group(\.database)
   static let operands: [Operand<Self>] = [
     .repeated("id", \.ids, isRequired: false, "Ids of jobs.")
   ]
 
+  var text: String?
   var limit = LimitOptions()
   var ids: [Int64] = []
   var selectors = SelectorOptions()
@@ -33,8 +39,12 @@ struct JobsCommand: HaulCommand {
   var database = DatabaseOptions()
 
   func perform() async throws {
-    let rows = try await database.withQueue {
-      try await $0.firstJobs(selectors.selector(ids: ids), limit: limit.asked)
+    let selector = selectors.selector(ids: ids)
+    let rows = try await database.withQueue { queue in
+      if let text, !text.isEmpty {
+        return try await queue.jobs(selector, containing: text, limit: limit.asked)
+      }
+      return try await queue.firstJobs(selector, limit: limit.asked)
     }
     try output.print(
       rows, upTo: limit, label: "haul jobs", JobRow.columns, json: JobRow.moreColumns,

@@ -68,6 +68,13 @@ import Testing
         try await shell.wait(for: text) { $0.rows.contains { $0.contains(text) } }
       }
       try await run("cancel --queue default", answer: "n", until: "nothing was changed")
+      try await pool.command("queue", "create", "music", "--store", HaulPool.store)
+      let worker = try pool.worker("--queue", "music")
+      try await worker.event("worker.started")
+      try await run("queue delete music", answer: "n", until: "nothing was changed")
+      #expect(try await pool.value("SELECT count(*) FROM haul.queues WHERE queue = 'music'") == 1)
+      try await run("queue delete music --yes", answer: nil, until: "deleted the queue music")
+      try await worker.drain()
       #expect(try await states(pool) == ["queued", "queued", "queued"])
       try await run("cancel --host h.test", answer: "", until: "nothing was changed")
       #expect(try await states(pool) == ["queued", "queued", "queued"])

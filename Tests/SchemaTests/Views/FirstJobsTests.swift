@@ -31,6 +31,26 @@ struct FirstJobsTests {
     }
   }
 
+  @Test func `jobs are found by a text of their path or URL, the newest first`() async throws {
+    try await Pool.open { pool in
+      try await pool.execute("SELECT haul.set_host('*', 100, NULL, NULL)")
+      let first = try await pool.submit(3, to: "a.test")
+      try await pool.submit(1100, to: "b.test")
+      let last = try await pool.submit(2, to: "a.test")
+      var selector = JobSelector()
+      func found(_ text: String, _ limit: Int) async throws -> [Int64] {
+        try await pool.jobs.jobs(selector, containing: text, limit: limit).map(\.job)
+      }
+      // More jobs than one call looks for lie between them.
+      #expect(try await found("//A.test/", 1000) == (first + last).sorted(by: >))
+      #expect(try await found("//a.test/", 3) == last.sorted(by: >) + [first[2]])
+      #expect(try await found("b.test", 2000).count == 1100)
+      #expect(try await found("c.test", 10) == [])
+      selector.ids = [first[0]]
+      #expect(try await found("a.test", 10) == [first[0]])
+    }
+  }
+
   private func checkAll(_ pool: Pool, hosts: [String], batch: String) async throws {
     for state in [nil] + JobState.known.map({ $0 }) {
       var selector = JobSelector()
