@@ -3,8 +3,8 @@ package import JobQueue
 import Terminal
 
 extension CheckVerdicts {
-  /// What alarms of `rows`, but for what was never measured, since a pool that has not begun is not ill, and for what other
-  /// findings have `told`: `connections` or, with the subject, `stranded_lanes films`.
+  /// A finding for each alarming vital of `rows`. Vitals that were never measured are left out, since a new pool is not ill,
+  /// and so are those that other findings have `told`: `connections` or, with the subject, `stranded_lanes films`.
   package static func vitals(_ rows: [VitalRow], told: Set<String>) -> [CheckFinding] {
     let alarming = rows.filter { row in
       row.alarming && row.value != nil

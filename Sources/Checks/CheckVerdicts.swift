@@ -119,7 +119,7 @@ package enum CheckVerdicts {
     return "\(words.dropLast().joined(separator: ", ")) \(conjunction) \(last)"
   }
 
-  /// `ahead` is how far this machine's clock is ahead of the database's, as well as that can be told.
+  /// Compares clocks. `ahead` estimates how far this machine's clock is ahead of the database's.
   package static func clock(ahead: Duration) -> CheckFinding {
     let apart = ahead < .zero ? .zero - ahead : ahead
     let side = ahead < .zero ? "behind" : "ahead of"

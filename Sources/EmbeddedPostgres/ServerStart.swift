@@ -3,7 +3,7 @@ import Glibc
 import HaulSystem
 import Postgres
 
-/// Brings the server of a cluster up, whatever state it is in: none, starting, serving, stopping, crashed.
+/// Starts the server of a cluster in any state: none, starting, serving, stopping, crashed.
 ///
 /// The caller is a user of it and has the turn, so that no other process starts or stops it meanwhile, unless a stop had begun
 /// before. There is no time limit as long as a process of the server lives: recovery may take long, and the person at the
@@ -18,7 +18,7 @@ struct ServerStart {
   private var started: ServerProgram?
   private var silence: ContinuousClock.Instant?
 
-  /// How long a server may be ready by its own word and not be heard.
+  /// How long a server may call itself ready and not answer.
   private static let patience = Duration.seconds(30)
   /// How long the server's lock may be held by processes that cannot be seen.
   private static let patienceForLock = Duration.seconds(5)

@@ -5,7 +5,7 @@ enum ServerState: Sendable, Equatable {
   case none
   case starting(PostmasterFile)
   case ready(PostmasterFile)
-  /// By its own word, or by the note of the last user, who has told it to.
+  /// It says so itself, or the note of its last user says that this user stopped it.
   case stopping(PostmasterFile)
 
   /// - Parameter note: what stands in the users' lock.

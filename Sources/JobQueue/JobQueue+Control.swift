@@ -70,7 +70,7 @@ extension JobQueue {
   }
 
   /// Gives the jobs of `selector` that have not ended another priority, 0 (first) to 9, in steps that each commit, and
-  /// returns how many it changed. Of a running job it counts when it waits again.
+  /// returns how many it changed. A running job uses it when it waits again.
   package func prioritize(
     _ selector: JobSelector, to priority: Int, onStep: (Int) -> Void = { _ in }
   ) async throws -> Int {

@@ -122,7 +122,7 @@ package struct PoolWorkers: Sendable, Equatable {
 
 /// Jobs that wait: not running and not ended.
 package struct PoolWaiting: Sendable, Equatable {
-  /// Jobs that may start without an operator. Of a batch that is not paused as a whole, all waiting jobs count.
+  /// Jobs that may start without an operator. If a batch is not paused as a whole, all its waiting jobs count.
   package var jobs: Int64 = 0
   /// Jobs that start only after an operator's command.
   package var paused: Int64 = 0

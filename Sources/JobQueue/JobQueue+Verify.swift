@@ -55,9 +55,9 @@ package struct DigestCounts: Sendable, Equatable {
   package static let limit = 1_000_000
 
   package var ended: Int
-  /// Of these, those that completed.
+  /// The completed ones among these.
   package var completed: Int
-  /// Of these, those whose file has no digest.
+  /// The completed ones without a digest.
   package var withoutDigest: Int
 
   package init(ended: Int, completed: Int, withoutDigest: Int) {

@@ -8,7 +8,7 @@ import Schema
 /// throws, and whether it took effect is then unknown: `work` may be repeated with its number.
 package struct JobQueue: Sendable {
   let connection: Connection
-  /// Told of every repetition after 40P01 or 40001.
+  /// Called before every repetition after 40P01 or 40001.
   let onRetry: @Sendable (SQLState) -> Void
 
   /// Calls over `connection`.
@@ -70,7 +70,7 @@ package struct JobQueue: Sendable {
     try await rows(sql, parameters)[0].decode(0)
   }
 
-  /// One statement: repeated on deadlock, with the queue's own errors told apart.
+  /// Runs one statement. Repeats it after a deadlock, and throws the queue's own errors as such.
   @discardableResult
   func rows(_ sql: String, _ parameters: [(any PostgresEncodable)?]) async throws -> Rows {
     var attempt: Int64 = 0

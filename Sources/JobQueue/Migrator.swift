@@ -3,7 +3,7 @@ import JobModel
 package import Postgres
 package import Schema
 
-/// Brings a database to this program's schema.
+/// Migrates a database to this program's schema.
 package enum Migrator {
   /// What a run has done.
   package struct Report: Sendable, Equatable {

@@ -255,7 +255,7 @@ extension SubmitConflict {
     let owner = otherLine.map { "line \($0)" } ?? "job \(job ?? 0)"
     return onDuplicate == .error
       ? "\(owner) has the path \"\(path)\" already."
-      : "\(owner) already brings another URL to the path \"\(path)\". Give this line another path"
+      : "\(owner) already downloads another URL to the path \"\(path)\". Give this line another path"
         + (otherLine == nil ? ", or let it take the job over with --on-duplicate replace." : ".")
   }
 }

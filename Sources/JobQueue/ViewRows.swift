@@ -70,7 +70,7 @@ package struct WorkerRow: Sendable, Decodable, Equatable {
   package let stores: [String]?
   package let registeredAt: String
   package let heartbeatAt: String
-  /// When it counts as dead unless it is heard of again.
+  /// When it counts as dead unless another heartbeat arrives.
   package let expiresAt: String
   /// Seconds since the last heartbeat.
   package let silence: Double
@@ -254,7 +254,7 @@ package struct QueueService: Sendable, Decodable, Equatable {
   package let paused: Bool
   /// Whether live workers mount its store, whatever queues they claim from.
   package let mounted: Bool
-  /// Of live workers that claim from it, each kind once.
+  /// What live workers that claim from it can reach, each kind once.
   package let workers: [Reach]
 
   package init(store: String, paused: Bool, mounted: Bool, workers: [Reach]) {

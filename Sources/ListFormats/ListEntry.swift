@@ -2,7 +2,7 @@ package import JobModel
 
 /// One job as a list names it; everything but the URL is optional in every format.
 ///
-/// Readers check nothing but the kinds of values. `SubmissionCheck` checks the rest.
+/// Readers check only the kinds of values. `SubmissionCheck` checks the rest.
 package struct ListEntry: Sendable, Equatable {
   /// Where the entry starts in its list, counted from 1.
   package var line: Int

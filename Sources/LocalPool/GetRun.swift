@@ -9,7 +9,7 @@ import Stores
 import Synchronization
 package import Worker
 
-/// What `haul get` is to bring, and where.
+/// What `haul get` downloads, and where to.
 package struct GetConfiguration: Sendable {
   package var lines: [SubmitLine]
   /// Where the files go; made where it is missing.

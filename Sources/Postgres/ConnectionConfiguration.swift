@@ -42,7 +42,8 @@ package struct ConnectionConfiguration: Sendable {
     self.compiles = compiles
   }
 
-  /// What a session is first told, whatever an administrator has set for its role or database; or, if `isLocal`, a transaction.
+  /// The first settings of a session, or of a transaction if `isLocal`. They override what an administrator has set for the
+  /// role or database.
   ///
   /// The program has time-outs of its own, waits idle for notifications, and its statements need READ COMMITTED. Who may write is
   /// left as it is: a provider sets `default_transaction_read_only` for a reason. `transaction_timeout` is PostgreSQL 17's.

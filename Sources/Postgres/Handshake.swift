@@ -6,8 +6,8 @@ import HaulSystem
 enum Handshake {
   /// Returns the connection, or why there is none. Ends early when `link` is closed.
   ///
-  /// Of several servers the one that answered last is tried first, and each gets its time: libpq alone would wait for one that
-  /// takes connections and says nothing until no time is left for the others.
+  /// If there are several servers, the one that answered last is tried first, and each gets its time. libpq alone would wait
+  /// for a server that accepts connections and says nothing until no time is left for the others.
   static func connect(
     _ configuration: ConnectionConfiguration, link: Link
   ) throws(PostgresError) -> Libpq {

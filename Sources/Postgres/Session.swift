@@ -12,8 +12,8 @@ package final class Session: Sendable {
     /// Connected, and `onConnect` has returned; `again` after a connection that was lost.
     case connected(backendPID: Int32, again: Bool)
     case lost(PostgresError)
-    /// There is no connection, because of `error`; the next attempt is `after` from now. Told once, and again when
-    /// the reason is another or 30 s have passed.
+    /// There is no connection, because of `error`; the next attempt is `after` from now. Reported once, and again
+    /// when the reason is another or 30 s have passed.
     case retrying(after: Duration, error: any Error)
   }
 

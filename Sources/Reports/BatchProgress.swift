@@ -7,7 +7,7 @@ package struct BatchProgress {
   /// The number of jobs that must have ended before their pace predicts the end of the rest, or a quarter of all: the view
   /// `batches` has the same rule.
   private static let fewest = 20
-  /// How long nothing may run before somebody should know why; and how long no byte may come before a rate is none.
+  /// How long nothing may run before the line says why, and how long no byte may arrive before no rate is shown.
   private static let patience = Duration.seconds(5)
 
   /// How much of a running job was there when that was last seen to change.
@@ -84,14 +84,14 @@ package struct BatchProgress {
       rate: isKnown ? rate : 0, timeLeft: isKnown ? timeLeft : nil)
   }
 
-  /// What the running ones report. Small files end before they ever report a rate: then it is measured,
-  /// and only then, since a measure takes for fetched what an earlier attempt had brought.
+  /// The sum of what running jobs report. Small files end before they report a rate: only then the rate is measured.
+  /// A measured rate also counts bytes that an earlier attempt had received.
   private var rate: Int64 {
     let reported = transfers.reduce(0) { $0 + $1.rate }
     return reported > 0 ? reported : bytesMeter.rate
   }
 
-  /// By the pace of the jobs, but no sooner than what runs now; nil while what waits has no pace.
+  /// Estimated from the pace of the jobs, and at least the time that running jobs need; nil while there is no pace.
   private var timeLeft: Duration? {
     let running = transfers.compactMap(\.timeLeft).max()
     if tally.pending <= transfers.count { return running }

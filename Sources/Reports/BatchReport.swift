@@ -24,7 +24,7 @@ package struct BatchReport: Sendable {
   private let tally: Tally
   private let examples: [FailureExample]
 
-  /// Looks at the single jobs only where some failed. Those that are in no batch are told of with the first.
+  /// Reads single jobs only if some failed. Jobs without a batch are reported with the first batch.
   package init(of jobs: AwaitedJobs, from queue: JobQueue) async throws {
     var batches: [Batch] = []
     var all: [JobCount] = []

@@ -75,7 +75,7 @@ package struct BatchWait {
     }
   }
 
-  /// What is known of the jobs, for whoever looks at them and whoever shows it.
+  /// What is known of the jobs: the task that reads them writes it, and the display reads it.
   private final class Board: Sendable {
     let progress = Mutex(BatchProgress())
 

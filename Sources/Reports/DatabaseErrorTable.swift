@@ -5,7 +5,7 @@ package import Postgres
 package enum DatabaseErrorTable {
   /// What `docs/errors.md` shows of an error, and how a command ends with it.
   package struct Row: Sendable {
-    /// What tells it, one of these: a code of five characters, a class of two, or words of libpq, all that have " … " between them.
+    /// How to recognise it: a code of five characters, a class of two, or words of libpq. " … " stands for any text between them.
     package let signs: [String]
     /// What happened.
     package let cause: String

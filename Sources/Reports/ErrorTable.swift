@@ -138,7 +138,7 @@ extension ErrorTable {
     case .sourceChanged:
       .init(
         errorClass.retry, "The source changed between attempts, every time.",
-        "Wait until nobody writes to the source, then run 'haul retry'.")
+        "Wait until the source no longer changes, then run 'haul retry'.")
     case .suspectPage:
       .init(
         errorClass.retry,

@@ -1,7 +1,7 @@
 package import Log
 
-/// Lines about single jobs, no more of them than a person can read: of each event the first few of a round are shown, the
-/// others are counted; after a round of too many all are counted until they are few again, but for some that failed.
+/// Lines about single jobs, only as many as a person can read. A round shows the first few of each event and counts the rest.
+/// After a round with too many, all are counted until they are few again, except some failures.
 package struct JobLines {
   /// How many events of one kind a round shows.
   package static let most = 8

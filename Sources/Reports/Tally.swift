@@ -8,13 +8,13 @@ package struct Tally {
   package private(set) var completed = 0
   package private(set) var failed = 0
   package private(set) var cancelled = 0
-  /// All that have not ended, running ones too.
+  /// Jobs that have not ended, including running ones.
   package private(set) var pending = 0
   /// Bytes of the files that are there, and of what waits with a part of its file.
   package private(set) var bytes: Int64 = 0
   /// What waits with a part of its file, in whole files.
   package private(set) var parts = 0.0
-  /// Failed jobs by error class, where these were told.
+  /// Failed jobs by error class, if the counts have classes.
   private var errors: [ErrorClass: Int] = [:]
 
   package init(_ counts: [JobCount]) {
@@ -44,9 +44,8 @@ package struct Tally {
 
   package var ended: Int { completed + failed + cancelled }
 
-  /// Why nothing can run without somebody's doing or before its time, and what to do about it; nil when
-  /// something may start at any moment. `selector` names the jobs for another command, where one can;
-  /// `obstacle` is what stands in their way.
+  /// Why nothing can run before its time or before a person acts, and what to do about it; nil if a job may start at any
+  /// moment. `selector` names the jobs for another command, if it can. `obstacle` keeps them from starting.
   package func reasonToStandStill(selector: String?, obstacle: Obstacle?) -> String? {
     guard pending > 0, let obstacle else { return nil }
     let sentence = obstacle.sentence(of: selector)

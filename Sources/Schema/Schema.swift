@@ -25,7 +25,7 @@ package struct Repeatable: Sendable {
   }
 }
 
-/// What one version of the program brings a database to.
+/// The schema of one version of the program.
 package struct Edition: Sendable {
   /// The program's version, such as 0.1.0.
   package var program: String

@@ -7,7 +7,7 @@
 package struct CopiedStore: Sendable {
   package typealias Instant = ContinuousClock.Instant
 
-  /// Another worker that has signed this instance and is heard of.
+  /// Another worker that has signed this instance and sends heartbeats.
   package struct Peer: Sendable, Equatable {
     package let worker: Int64
     package let machine: String

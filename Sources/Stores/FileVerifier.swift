@@ -42,7 +42,7 @@ package struct FileVerifier: Sendable {
 
   /// Looks at the file, and reads all of it where a digest was recorded.
   ///
-  /// - Parameter onRead: told, before each MiB that is read, how many bytes of the file have been read.
+  /// - Parameter onRead: called before each MiB with the number of bytes of the file that have been read.
   package func look(
     at path: RelativePath, length: Int64, digest: ExpectedDigest?,
     onRead: @escaping @Sendable (Int64) -> Void = { _ in }

@@ -18,7 +18,7 @@ package enum StoreTrouble: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Whether a store takes what a worker brings, by the monotonic clock. Pure: time is passed in.
+/// Whether a store accepts a worker's files, by the monotonic clock. Pure: time is passed in.
 package struct StoreHealth: Sendable, Equatable {
   /// How soon a closed store is looked at again, and how late at most when it closes again and again.
   package static let shortest = Duration.seconds(5)

@@ -21,8 +21,8 @@ package struct Listing<Row>: Sendable {
     /// A column headed `title` whose JSON member is `key`. Without `text` the table shows the
     /// value itself: strings bare, null as `-`. Text may come from anywhere: what could steer a
     /// terminal is escaped. Where there is too little room for a table, the column of the highest `rank` is left out first; one
-    /// of 0 never is. Of those that are left a name, such as a path or a host, keeps what tells it from others; all other
-    /// text loses its end.
+    /// of 0 never is. In the others a name, such as a path or a host, keeps what distinguishes it; all other text loses its
+    /// end.
     package init(
       _ title: String, key: String, _ alignment: Alignment = .left, isName: Bool = false,
       rank: Int = 0,

@@ -14,7 +14,7 @@ package final class ProgressDisplay: Sendable {
     case live
     /// A line now and then.
     case plain
-    /// Nothing but errors.
+    /// Only errors.
     case quiet
 
     /// Live only where lines can be overwritten.
@@ -152,8 +152,7 @@ package final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Removes the region for good; later `say` just writes. Where lines have told how far it is, the last
-  /// one tells the end.
+  /// Removes the region for good; later `say` just writes. If lines have shown the progress, a last line shows the end.
   package func finish() {
     state.withLock { state in
       if state.isFinished { return }

@@ -42,7 +42,7 @@ package final class RawTerminal: Sendable {
     return (columns > 0 ? columns : 80, rows > 0 ? rows : 24)
   }
 
-  /// Takes the terminal, as it is now; in the background of its shell only once that brings the process to the foreground, since
+  /// Takes the terminal, as it is now; in the background of its shell only once that moves the process to the foreground, since
   /// it is stopped until then (SIGTTOU).
   ///
   /// Ctrl-C and Ctrl-Z stay signals; Ctrl-\ and Ctrl-S do nothing, because the terminal would not be restored after them.

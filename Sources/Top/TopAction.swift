@@ -137,7 +137,7 @@ package struct TopAction: Sendable, Equatable {
   /// Throws where it is not right, or cannot be read on this machine.
   package typealias Verify = @Sendable (JobQueue, _ job: Int64) async throws -> String
 
-  /// Does it, and says what has become of it. `onStep` is told how many jobs it was so far.
+  /// Carries it out and returns the result as a sentence. `onStep` gets the number of jobs that it has changed so far.
   package func perform(
     on queue: JobQueue, verify: Verify, onStep: (Int) -> Void
   ) async throws -> String {

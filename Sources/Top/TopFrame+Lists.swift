@@ -51,7 +51,7 @@ extension TopFrame {
     return line
   }
 
-  /// Of rows that have no room on the screen, which ones are shown.
+  /// Which rows are shown, if the screen has no room for all.
   private var place: StyledLine? {
     let list = model.list
     guard list.shown.count > layout.rows else { return nil }

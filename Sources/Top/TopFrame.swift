@@ -69,7 +69,7 @@ package struct TopFrame {
     return line(left, state)
   }
 
-  /// How fresh what is shown is, and who keeps house.
+  /// How old the figures are, and which process leads.
   private var state: StyledLine {
     if let outage = model.outage {
       let age = HumanFormat.age(outage.since.duration(to: now))

@@ -3,12 +3,12 @@ package import JobQueue
 import Reports
 package import Terminal
 
-/// What `haul top` shows and what keys do to that. Pure: whoever owns it reads the pool, draws, and does what it asks for.
+/// What `haul top` shows and what keys do to that. Pure: its owner reads the pool, draws, and carries out its requests.
 package struct TopModel: Sendable {
   /// What the owner is to do after a key.
   package enum Request: Sendable, Equatable {
     case quit
-    /// Draw the whole screen, which somebody else has written on.
+    /// Draw the whole screen, because another program has written on it.
     case redraw
     /// Read what is shown now.
     case read
@@ -111,7 +111,7 @@ package struct TopModel: Sendable {
     for pane in lists.keys { lists[pane]?.expire(at: now) }
   }
 
-  /// There is no connection; it is being made anew.
+  /// The connection is lost, and the session is reconnecting.
   package mutating func lose(_ reason: String, at now: ContinuousClock.Instant) {
     outage = (outage?.since ?? now, reason)
   }

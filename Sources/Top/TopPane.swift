@@ -83,9 +83,9 @@ package struct TopRow: Sendable, Equatable {
   package let cells: [TableCell]
   /// By which the columns sort.
   package let keys: [JSONValue]
-  /// All that the table may have cut or left out, in a sentence.
+  /// A sentence with everything that the table may have cut or left out.
   package let detail: String
-  /// Of a job in the list of jobs.
+  /// The job of a row in the list of jobs.
   package let job: JobRow?
 
   /// Whether a filter finds it; upper and lower case are the same.

@@ -33,9 +33,9 @@ package final class TopReader: Sendable {
   private static let jobLimit = 300
   /// Longer than this nothing is waited for.
   private static let patience = Duration.seconds(30)
-  /// For so many times as long as a read took there is none of its kind.
+  /// After a read, the next one of its kind waits this many times as long as that read took.
   private static let rest = 19
-  /// But not for longer than this.
+  /// It never waits longer than this.
   private static let longestRest = Duration.seconds(30)
 
   private let configuration: ConnectionConfiguration
@@ -61,8 +61,8 @@ package final class TopReader: Sendable {
     }
   }
 
-  /// Tells `tell` of what it finds in the database of `conninfo`, once it runs. `describe` gives the sentence for an error
-  /// of somebody who may only look.
+  /// Calls `tell` with what it finds in the database of `conninfo`, once it runs. `describe` gives the sentence for an error
+  /// of a reader.
   package init(
     _ conninfo: String, of part: PoolPart, every interval: Duration,
     describe: @escaping @Sendable (any Error) -> String,
@@ -293,7 +293,7 @@ package final class TopReader: Sendable {
       isCut: page.older != nil, older: page.older)
   }
 
-  /// nil where it failed: a lost connection is made again by the session, and what else goes wrong is told of `pane`.
+  /// nil if it failed: the session reconnects by itself, and any other error is shown in `pane`.
   @discardableResult
   private func attempt<Answer: Sendable>(
     _ session: Session, _ pane: TopPane,

@@ -12,7 +12,7 @@ package struct TopScreen {
     case resized(columns: Int, rows: Int)
     /// Comes every second.
     case tick
-    /// Somebody else has written on the screen.
+    /// Another program has written on the screen.
     case disturbed
     case found(TopReader.Reading)
     /// The number of jobs that the running action has changed so far.

@@ -134,7 +134,7 @@ package struct TopPage: Sendable {
   package var left: [TopRow]
   /// Whether there are more rows than these.
   package var isCut: Bool
-  /// Of a list of jobs: where the next page begins.
+  /// Where the next page of a list of jobs begins.
   package var older: Int64?
 
   package init(

@@ -113,8 +113,8 @@ extension ExitError {
     self.init(code, Self.sentence("\(error)"))
   }
 
-  /// The user lacks what `role` has in a pool whose roles begin with `prefix`; what nobody's role is enough for is told with
-  /// the server's `refusal`.
+  /// The user lacks the rights of `role` in a pool whose roles begin with `prefix`. Without a role, no role of the pool is
+  /// enough, and the message has the server's `refusal`.
   init(lacking role: PoolRole?, prefix: String, because refusal: PostgresError? = nil) {
     let advice = "Connect as a user that has this role, or ask an administrator to grant it."
     if let role {

@@ -5,7 +5,7 @@
 /// (RFC 6890) - loopback, link-local with cloud metadata, private, shared, documentation,
 /// benchmarking, multicast, reserved. IPv6 addresses that stand for an IPv4 address are judged by it.
 public struct AddressPolicy: Sendable, Hashable {
-  /// Nothing but public addresses.
+  /// Only public addresses.
   public static let publicOnly = AddressPolicy(allowing: [])
 
   /// Any address at all.

@@ -6,12 +6,12 @@ public struct DownloaderConfiguration: Sendable {
   public var connectTimeout = Duration.seconds(10)
   /// From the request to the end of the head. Default: 60 seconds.
   public var responseTimeout = Duration.seconds(60)
-  /// A body must bring ``stallFloor`` bytes a second, taken over this time; while it is held back by a rate or a pause,
-  /// no time runs. Default: 60 seconds.
+  /// The time over which a body must reach ``stallFloor`` bytes a second on average. Time in which a rate or a pause holds
+  /// the body back does not count. Default: 60 seconds.
   public var stallTime = Duration.seconds(60)
-  /// Bytes a second. Below what any line brings, and enough that an origin which trickles holds no place for ever. Default: 100.
+  /// Bytes a second. Every line is faster, and an origin that sends less cannot hold a place for ever. Default: 100.
   public var stallFloor: Int64 = 100
-  /// Bytes that a body must bring in each ``stallTime``.
+  /// Bytes that a body must receive in each ``stallTime``.
   var stallQuota: Int64 { Int64(clamped: stallTime / .seconds(1) * Double(stallFloor)) }
   /// The most idle connections kept for reuse. Default: 128.
   public var maxConnections = 128

@@ -85,7 +85,7 @@ import HaulSystem
     }
   }
 
-  /// Sets the method and the body. Of the fields that libcurl would add to a POST none is sent.
+  /// Sets the method and the body. None of the fields that libcurl would add to a POST is sent.
   private func prepare(body request: ExchangeRequest) throws(TransferError) {
     // Here libcurl's own PUT, which reads from a callback, is a POST by another name.
     let name = request.method == .put ? request.method.rawValue : nil

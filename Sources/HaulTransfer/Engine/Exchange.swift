@@ -122,7 +122,7 @@ package struct ExchangeResult: Sendable {
 package enum ExchangeOutcome: Sendable, Equatable {
   /// The framing says so: Content-Length met, last chunk seen, or HTTP/2 END_STREAM.
   case complete
-  /// Ended by the peer's close, and no length told where the end is (RFC 9112 §6.3): proof of nothing.
+  /// The peer closed the connection, and no length stated the end (RFC 9112 §6.3): this proves nothing.
   case closed
   /// The peer closed the connection as in `closed`, but TLS announced no end (RFC 8446 §6.1): anybody on the way may have cut it.
   case cut

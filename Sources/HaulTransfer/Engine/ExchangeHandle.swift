@@ -50,7 +50,7 @@ package final class ExchangeHandle: Sendable {
     state.withLock { $0.notify = notify }
   }
 
-  /// The engine's: no more wishes are heard, and nothing is kept alive for them.
+  /// Called by the engine: later wishes have no effect, and the handle keeps nothing alive for them.
   func detach() {
     state.withLock { $0.notify = nil }
   }

@@ -10,7 +10,7 @@ final class RateGate {
     self.limit = limit
   }
 
-  /// Whether `exchange` may take a piece. If not, it is held, and told by ``RunningExchange/takeTurn()`` when it may.
+  /// Whether `exchange` may take a piece. If not, it waits until the gate calls ``RunningExchange/takeTurn()``.
   func admits(_ exchange: RunningExchange, now: ContinuousClock.Instant) -> Bool {
     if wait(for: exchange, now: now) <= .zero { return true }
     held.append(exchange)

@@ -39,7 +39,7 @@ final class RunningExchange {
   /// Why the system gave no socket, the last time it did not.
   private(set) var socketError: Int32 = 0
   private(set) var connectedTo: String?
-  /// Where nothing but the end of a TLS connection ends the body.
+  /// Set if only the end of a TLS connection ends the body.
   private(set) var tlsEnd: TLSEnd?
   /// What the policy did not allow, in the order it was met.
   private(set) var refused: [IPAddress] = []

@@ -1,8 +1,8 @@
 /// Tells when an exchange has been too slow for too long.
 ///
-/// Waiting for the head, nothing less than the head counts. In the body each `limit` must bring `quota`
-/// bytes, counted afresh whenever they are there. While paused no time runs, which
-/// `CURLOPT_LOW_SPEED_TIME` cannot promise for the time before the head. Clock: `ContinuousClock`.
+/// Before the body, only the complete head counts. In the body `quota` bytes must arrive in each `limit`, and the count
+/// starts again whenever they have. While paused no time runs, which `CURLOPT_LOW_SPEED_TIME` cannot promise for the
+/// time before the head. Clock: `ContinuousClock`.
 struct StallWatch {
   private let limit: Duration
   private let quota: Int64

@@ -58,7 +58,7 @@ private struct CalendarFields {
   var minute = 0
   /// 0 to 60.
   var second = 0
-  /// 0 is Monday. Of no account where a date is read.
+  /// 0 is Monday. Ignored when a date is read.
   var weekday = 0
 
   static let weekdays = [

@@ -189,7 +189,7 @@ public final class Download: Sendable {
   // MARK: - Steering
 
   /// Ends the download and removes its partial file, also after ``pause()`` or a failure, unless another download of the same
-  /// downloader continues it. Of a complete download nothing is removed.
+  /// downloader continues it. It removes nothing of a complete download.
   public func cancel() { end(.cancel) }
 
   /// Ends the download and keeps what can be continued. Returns after the download has ended.

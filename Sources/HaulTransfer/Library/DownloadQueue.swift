@@ -187,8 +187,8 @@ public final class DownloadQueue: Downloading {
 
   /// Pauses all unfinished downloads and returns when they have ended. No other download begins meanwhile.
   ///
-  /// Of one that had not begun or cannot be continued, ``Download/resumeData`` is nil, and its ``Download/request`` says how to
-  /// begin again.
+  /// If a download had not begun or cannot be continued, its ``Download/resumeData`` is nil, and its ``Download/request``
+  /// says how to begin again.
   ///
   /// - Returns: those, in the order in which they were added.
   public func pauseAll() async -> [Download] {

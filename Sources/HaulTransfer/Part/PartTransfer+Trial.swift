@@ -9,7 +9,7 @@ struct PartTrial: Sendable {
     case judgement
     /// The part, which it is compared with. `isSame`: what it adds counts even where it breaks off.
     case comparison(isSame: Bool)
-    /// That it brings more than the number of bytes that are durable: nothing could continue it where it breaks off.
+    /// It must have more bytes than are durable, because nothing could continue it if it breaks off.
     case length(Int64)
   }
 

@@ -1,14 +1,14 @@
 package import HaulSystem
 import Synchronization
 
-/// Brings one representation into a part file, through as many exchanges as it takes.
+/// Downloads one representation into a part file, in as many exchanges as it takes.
 ///
 /// The decisions are `TransferState`'s; this is the hand that carries them out. One run a value. Durable progress is
 /// handed to `save` after it was synced: as often as the order says, at a stop and at a failure.
 package final class PartTransfer: Sendable {
   /// Records durable progress; false means that the right to the job is gone.
   package typealias Save = @Sendable (Checkpoint) async -> Bool
-  /// Told of each ruling of the decision table: row and what it led to, for logs.
+  /// Called for each ruling of the decision table with the row and the result, for logs.
   package typealias Observe = @Sendable (_ row: Int, _ verdict: String) -> Void
 
   /// The number of broken bodies, each within ``TransferRequest/checkpointBytes`` of the last, after which the rest is
@@ -55,7 +55,7 @@ package final class PartTransfer: Sendable {
     var ruling: Action?
     /// Why the file cannot stand where it is to go; nil where it can, or nothing was asked.
     var refusal: TransferError?
-    /// Length of the whole, once a body's end has told it.
+    /// Length of the whole file, known from the end of a body.
     var length: Int64?
     var isPaused = false
     /// The run, where it waits with its next question until it is paused no more.

@@ -1,4 +1,4 @@
-/// What a transfer is to bring, and where.
+/// What a transfer downloads, and where to.
 package struct TransferRequest: Sendable {
   /// The original URL; each attempt follows its redirects again.
   package var url: WebURL
@@ -13,7 +13,7 @@ package struct TransferRequest: Sendable {
   /// What is durable already, and its part file, which bears ``partName`` by now.
   package var resuming: (checkpoint: Checkpoint, part: PartFile)?
   /// What the source said of a finished file that stands where this one is to go: if it still has the same, the transfer
-  /// ends as ``TransferOutcome/unchanged``. Of no account where there is something to resume.
+  /// ends as ``TransferOutcome/unchanged``. Ignored if there is something to resume.
   package var present: SourceRecord?
   /// Headers that the job asks with; they go where ``credentials`` do.
   package var fields: [RequestField] = []
@@ -30,7 +30,7 @@ package struct TransferRequest: Sendable {
   /// Asked about each redirect before it is followed. An error ends the transfer.
   package var onRedirect:
     (@Sendable (ResponseHead, _ from: WebURL, _ to: WebURL) -> TransferError?)?
-  /// Told what each request has taken.
+  /// Called with the metrics of each request.
   package var onRequest: (@Sendable (RequestMetrics) -> Void)?
   /// Asked about each response before a byte of its body is taken, on the engine thread. An error ends the transfer.
   package var onResponse: (@Sendable (ResponseHead, WebURL) -> TransferError?)?

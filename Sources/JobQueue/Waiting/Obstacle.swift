@@ -116,8 +116,8 @@ extension JobQueue {
 
   /// What keeps the jobs of `selector` from being started, which are as many in each state as `counts` says.
   ///
-  /// Ready jobs of the whole pool, of a queue or of a host are counted by the database. Of all others at most
-  /// ``mostOneByOne`` are looked at, some of each state. `isWhole` tells whether these were all.
+  /// The database counts ready jobs of the whole pool, of a queue or of a host. Haul reads at most ``mostOneByOne`` other
+  /// jobs, some of each state. `isWhole` tells whether these were all.
   package func causes(
     of selector: JobSelector, counts: [(state: JobState, count: Int)]
   ) async throws -> (causes: Causes, isWhole: Bool) {

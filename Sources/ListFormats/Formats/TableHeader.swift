@@ -6,7 +6,7 @@ struct TableHeader: Sendable, Equatable {
   private(set) var columns: [ListMember?]
   /// The columns that are left out, by name or number.
   let leftOut: [String]
-  /// Whether the line that told this is the table's first entry, and no header.
+  /// Whether these columns come from the table's first entry, because it has no header.
   let isEntry: Bool
   /// Whether each line must have as many fields as the header.
   private let isStrict: Bool

@@ -28,7 +28,7 @@ package struct GetFile: Sendable {
     message = isThere ? nil : ending.message
   }
 
-  /// A file that an earlier run has brought. It was compared with the digest of its line then, or has been now.
+  /// A file that an earlier run downloaded. That run or this one has compared it with the digest of its line.
   init(_ file: FinishedLine, _ line: SubmitLine?) {
     url = line?.url
     path = file.path

@@ -23,7 +23,7 @@ package final class GetProgress: Sendable {
     /// Says in a while what is waited for.
     var notice: Task<Void, Never>?
 
-    /// Whether how far it is is worth showing. Of what is being stopped nothing would be counted that is saved.
+    /// Whether to show progress. A run that stops shows none, because it would not count what is saved meanwhile.
     var isCounting: Bool { !isStopping && !tally.isSingleFailure }
   }
 
@@ -46,7 +46,7 @@ package final class GetProgress: Sendable {
   private let report: (@Sendable (GetFile) -> Void)?
   private let state: Mutex<State>
 
-  /// `report` is called for each file as it ends, first for those that an earlier run has brought.
+  /// `report` is called for each file as it ends, first for those that an earlier run downloaded.
   package init(
     _ lines: [SubmitLine], on display: ProgressDisplay,
     report: (@Sendable (GetFile) -> Void)? = nil
@@ -203,7 +203,7 @@ package final class GetProgress: Sendable {
     }
   }
 
-  /// Reports a file that an earlier run has brought.
+  /// Reports a file that an earlier run downloaded.
   private func tell(_ file: FinishedLine) {
     guard let report else { return }
     let line = line(of: file.path) ?? lines.first { $0.line == file.line }

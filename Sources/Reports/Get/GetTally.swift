@@ -7,14 +7,14 @@ package import Worker
 
 /// What has come of a `haul get` so far.
 package struct GetTally: Sendable {
-  /// Files that this run is to bring; the number of lines until they are in the queue.
+  /// Files that this run downloads; the number of lines until they are in the queue.
   package private(set) var all: Int
-  /// Files that an earlier run had brought.
+  /// Files that an earlier run downloaded.
   package private(set) var finishedBefore = 0
   /// Bytes of those files.
   package private(set) var bytesBefore: Int64 = 0
   package private(set) var completed = 0
-  /// Files that are not brought because another stands there, which is to stay.
+  /// Files that are not downloaded because another file has the name and must stay.
   package private(set) var skipped = 0
   package private(set) var failures = FailureTally()
   /// Bytes of the completed files.
@@ -31,7 +31,7 @@ package struct GetTally: Sendable {
     start = now
   }
 
-  /// Files of the whole list, those that an earlier run had brought too.
+  /// Files of the whole list, including those that an earlier run downloaded.
   package var files: Int { all + finishedBefore }
 
   /// Files of the whole list that are there.
@@ -88,9 +88,9 @@ package struct GetTally: Sendable {
     ]
   }
 
-  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`. Where an earlier run has brought files, the whole list is counted
-  /// too: `…, 298 of 300 complete, 229 finished before`. Where what was fetched is not what the files hold, because of an earlier run
-  /// or of files that are not there yet, both: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
+  /// `3 files, 1.2 GiB in 42s (29.1 MiB/s), 1 skipped, 4 failed`. If an earlier run downloaded files, the whole list is counted
+  /// too: `…, 298 of 300 complete, 229 finished before`. If the files hold more or less than this run fetched, because of an
+  /// earlier run or of unfinished files, both are shown: `1 file, 1.2 GiB; 0.4 GiB fetched in 15s (…)`.
   package var sentence: String {
     var parts: [String] = []
     if completed > 0 || finishedBefore + skipped == 0 {

@@ -52,14 +52,14 @@ package struct HostTroubleLines {
     return true
   }
 
-  /// Once a round what was not shown, where it is as much as was told before.
+  /// Once a round: troubles whose number of files has doubled since they were last shown.
   package mutating func endRound(now: ContinuousClock.Instant) -> [More] {
     if let lastRound, lastRound.duration(to: now) < Self.round { return [] }
     lastRound = now
     return tell { _, count in count.files.count >= 2 * count.told }
   }
 
-  /// All that failed and was not told.
+  /// Every failure that was not shown.
   package mutating func end() -> [More] { tell { trouble, _ in trouble.isFailed } }
 
   private mutating func tell(where isDue: (Trouble, Count) -> Bool) -> [More] {

@@ -57,7 +57,7 @@ extension JobRun {
     return ending
   }
 
-  /// Given back as it is, or to be tried again once its host is heard of.
+  /// The ending of a job that is given back as it is, or tried again once its host answers.
   func released(_ report: TransferReport, silence: Duration?) -> LeaseEnding {
     var ending = LeaseEnding(job: lease.job, token: lease.token, result: .released)
     fill(&ending, report)

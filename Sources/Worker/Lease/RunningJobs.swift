@@ -73,7 +73,7 @@ final class RunningJobs: Sendable {
   }
 
   /// The reply to call `number` was taken in: its endings are settled, except those in `later`, and its leases run.
-  /// Returns the new leases: a repeated call may bring some a second time.
+  /// Returns the new leases: a repeated call may return some a second time.
   func took(
     _ number: Int64, _ leases: [Lease], later: Set<Int64>, now: ContinuousClock.Instant = .now,
     makeRun: (Lease) -> JobRun

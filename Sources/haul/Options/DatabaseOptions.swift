@@ -45,9 +45,9 @@ struct DatabaseOptions: OptionGroup {
   enum Place {
     /// The user, here or in libpq's environment.
     case named(String)
-    /// Nobody; it is that of 'haul up', whose server runs.
+    /// No database was named. The server of 'haul up' runs, so the command uses it.
     case standing(String)
-    /// Nobody, and libpq looks where PostgreSQL usually is.
+    /// No database was named, and libpq looks where PostgreSQL usually is.
     case usual
 
     var conninfo: String {
@@ -118,7 +118,7 @@ struct DatabaseOptions: OptionGroup {
     return prefix.map { RefusedStatement(prefix: $0, refusal: error) }
   }
 
-  /// Why there is no connection; what libpq says is no help where nobody has named a database.
+  /// Why there is no connection. If no database was named, libpq's message does not help.
   static func reason(_ place: Place, _ state: SQLState?, _ text: String) -> ExitError {
     let advice = "Start a pool with 'haul up', or name a database with --database."
     switch (place, state) {

@@ -115,7 +115,7 @@ struct RequestOptions: OptionGroup {
       "haul: \(path): ignored line \(shown)\(more), which is not a cookie in Netscape format\n")
   }
 
-  /// Without the keys sftp speaks with nobody: that is to show at once.
+  /// Without keys of servers sftp cannot connect, so the command fails at once.
   private func readableKnownHosts() throws(ExitError) -> String? {
     guard let knownHosts else {
       if schemes.contains(.sftp) {

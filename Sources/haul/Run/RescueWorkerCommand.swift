@@ -10,7 +10,7 @@ struct RescueWorkerCommand: HaulCommand {
   static let role: PoolRole? = .admin
   static let abstract = "Hand a worker's jobs to other workers at once."
   static let discussion = """
-    Use this for a worker that hangs or that nobody can reach. The pool rescues dead workers by itself. For \
+    Use this for a worker that hangs or that you cannot reach. The pool rescues dead workers by itself. For \
     a healthy worker use 'haul drain', which also keeps its latest progress.
 
     Haul fences the worker: the pool ignores what it reports about these jobs and gives it no others. Other \

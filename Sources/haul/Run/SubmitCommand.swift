@@ -169,8 +169,8 @@ struct SubmitCommand: HaulCommand {
     case list(SubmissionPieces)
   }
 
-  /// Reads what can be read before the database is asked. What is wrong with a list is told later, with what of it
-  /// contradicts the queue.
+  /// Reads what it can before it asks the database. Mistakes in a list are reported later, together with lines that
+  /// contradict the queue.
   private func begin(
     _ display: ProgressDisplay, _ problems: LineProblems, _ reach: AskedReach
   ) async throws -> Lines {
@@ -214,7 +214,7 @@ struct SubmitCommand: HaulCommand {
     problems.add(first, of: conflicts.count)
   }
 
-  /// What ends the command. Where it is no fault of the lines, those that are wrong are told all the same.
+  /// The error that ends the command. If the lines did not cause it, wrong lines are reported as well.
   private func conclude(
     _ error: any Error, _ problems: LineProblems, _ display: ProgressDisplay
   ) -> any Error {
@@ -230,7 +230,7 @@ struct SubmitCommand: HaulCommand {
         ? "Nothing was submitted"
         : "\(counted(submitted, "line")) \(submitted == 1 ? "was" : "were") submitted"
       return ExitError(
-        .badInput, "somebody else submitted the same path just now: \(reason) \(so). Try again.")
+        .badInput, "another command submitted the same path just now: \(reason) \(so). Try again.")
     default:
       if !list.skipBad { problems.list(on: display) }
       return error

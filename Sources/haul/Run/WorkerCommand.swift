@@ -30,8 +30,14 @@ struct WorkerCommand: HaulCommand {
       origins: https://example.org, https://*.example.org
       token-file: example.token
 
-    The type is bearer (token or token-file), basic (user, and password or password-file), header (header: \
-    Name: value), client-certificate (certificate and key, in PEM) or, for sftp, ssh-key (user and key). \
+    The types and their fields:
+
+      bearer              token or token-file
+      basic               user, and password or password-file
+      header              header, in the form Name: value
+      client-certificate  certificate and key, in PEM
+      ssh-key             user and key, only for sftp
+
     Haul sends a credential to the URL of a job if that URL has one of the origins. It stops at the first \
     redirect to another origin. Haul reads the file again for each job. If this worker lacks the credential \
     of a job, the job waits up to a day for a worker that has it. Haul reads the files of --netrc and \

@@ -3,8 +3,8 @@ import HaulSystem
 import JobQueue
 
 extension JobQueue {
-  /// What somebody should know who has just set or blocked `host`, a name or pattern, where no job is on such a host: it
-  /// may be misspelt, or early. nil where one is. `undo`: the command that takes back what was done, without the host.
+  /// A note for an operator who has just set or blocked `host`, a name or pattern, if no job is on such a host: it may be
+  /// misspelt, or the jobs come later. nil if a job is on it. `undo`: the command that reverts it, without the host.
   func note(onHost host: String, undo: String) async throws -> String? {
     guard host != "*", try await !hasJobs(onHost: host) else { return nil }
     let absence = "no job has \(host.hasPrefix("*") ? "such a" : "this") host yet"

@@ -95,7 +95,7 @@ struct VerifyRun {
     tally.requeued += try await queue.redo([file.job])
   }
 
-  /// Of a store with several directories here, the file may be in any: in the first one that has it.
+  /// If a store has several directories here, the first one that has the file counts.
   private func verdict(
     _ verifiers: [FileVerifier], _ path: RelativePath, _ length: Int64, _ digest: ExpectedDigest?
   ) async -> (FileVerifier.Verdict, FileVerifier) {

@@ -8,7 +8,7 @@ struct BatchShowCommand: HaulCommand {
   static let name = "show"
   static let abstract = "Show the progress of one batch."
   static let discussion = """
-    If no job of the batch runs, DOES NOT START shows why. A cause that somebody must repair comes first. \
+    If no job of the batch runs, DOES NOT START shows why. A cause that a person must repair comes first. \
     Haul reads all jobs of the batch to find it. To list the jobs, use 'haul jobs --batch NAME', with \
     --state failed for failed ones.
     """

@@ -2,8 +2,8 @@ import Arguments
 import JobQueue
 import Reports
 
-/// `batch wait` for somebody who looks on: the same picture, but what has become of the jobs is told and not made an exit code. A
-/// script that must know waits; a person who only looks does not want a failure of theirs to end a chain of commands here.
+/// `batch wait` for a person: the same picture, but failed jobs do not change the exit code. A failed job must not end a
+/// chain of commands of a person who only watches. Scripts use `batch wait`.
 struct WatchCommand: HaulCommand {
   static let name = "watch"
   static let abstract = "Follow a batch until all its jobs have ended."

@@ -10,7 +10,7 @@ struct WhyCommand: HaulCommand {
   static let abstract = "Explain why jobs do not start, and show what to type."
   static let discussion = """
     Haul looks at the jobs that have not ended. If you select none, it looks at all jobs of the pool. It \
-    prints one line for each cause: how many jobs it affects, and what to type. Causes that somebody must \
+    prints one line for each cause: how many jobs it affects, and what to type. Causes that a person must \
     repair come first. A job can have several causes. Haul counts ready jobs by queue and host. It reads up \
     to 1,000 other jobs, or up to 1,000 jobs of a batch.
     """

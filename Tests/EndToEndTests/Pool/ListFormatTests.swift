@@ -139,9 +139,9 @@ struct ListFormatTests {
 
         """, to: "list.jsonl")
       let wrong = [
-        "\(list):1: job 1 already brings another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace.",
+        "\(list):1: job 1 already downloads another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace.",
         "\(list):2: the URL contains a user name or password, which the database would store. Remove it, and use a credential or a netrc file.",
-        "\(list):4: line 3 already brings another URL to the path \"y\". Give this line another path.",
+        "\(list):4: line 3 already downloads another URL to the path \"y\". Give this line another path.",
       ]
       let refused = try await pool.haul(["submit", "-q", "-i", list])
       #expect(refused.exit == .code(65) && refused.standardOutput == [])
@@ -188,7 +188,7 @@ struct ListFormatTests {
       #expect(refused.exit == .code(65))
       #expect(
         refused.standardError == [
-          "haul submit: \(list):2: job 1 already brings another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace. Nothing was submitted."
+          "haul submit: \(list):2: job 1 already downloads another URL to the path \"x\". Give this line another path, or let it take the job over with --on-duplicate replace. Nothing was submitted."
         ])
       #expect(try await pool.value("SELECT count(*) FROM haul.job") == 1)
       let replaced = try await pool.command(

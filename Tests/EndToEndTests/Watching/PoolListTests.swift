@@ -58,7 +58,7 @@ import Testing
       for (code, sentence) in [
         (
           "HA008",
-          "somebody else submitted the same path just now: no. Nothing was submitted. Try again."
+          "another command submitted the same path just now: no. Nothing was submitted. Try again."
         ), ("HA004", "no."),
       ] {
         try await pool.admin.execute(

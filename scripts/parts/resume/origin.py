@@ -412,7 +412,7 @@ CASES = [
     Case("the part file is longer than the file", held(OLD), correct(OLD), grow),
     Case("the part file ends in zeros", held(OLD), correct(OLD), lose_the_end),
     Case("the file is there already (416)", correct(OLD), correct(OLD)),
-    Case("kept in gzip, nobody asked for it", zipped(held(PACKED)), zipped(correct(PACKED))),
+    Case("kept in gzip, not requested", zipped(held(PACKED)), zipped(correct(PACKED))),
     Case("Content-Length, cut once", once(cut, correct(OLD))),
     Case("chunked, cut once", once(chunked(CUT), chunked(SIZE))),
     Case("no length (HTTP/1.0)", without_length(SIZE)),
