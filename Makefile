@@ -5,7 +5,7 @@ help:      ## list these targets
 	@grep -E '^[a-z]+: .*##' Makefile | sed -E 's/^([a-z]+): +## (.*)/  make \1\t\2/' | expand -t 20
 build:     ## build everything, with tests
 	swift build --build-tests
-quick:     ## run before each commit: format, import rules, pure tests (2 minutes)
+quick:     ## run before each commit: format, words, import rules, pure tests (2 minutes)
 	scripts/test --quick
 test:      ## run everything (25 minutes on 2 cores); it is what counts
 	scripts/test

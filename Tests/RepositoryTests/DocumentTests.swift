@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The Markdown pages of the repository: their links, and how they are written.
+/// The links of the repository's Markdown pages. `scripts/words` checks how they are written.
 struct DocumentTests {
   /// A page by its path, without the lines of fenced code.
   private struct Page {
@@ -85,35 +85,6 @@ struct DocumentTests {
       })
     for page in pages where page.path.hasPrefix("docs/") {
       #expect(named.contains(String(page.path.dropFirst("docs/".count))), "\(page.path)")
-    }
-  }
-
-  /// Two pages are made by scripts.
-  private static let made: Set = ["docs/sql.md", "docs/resume-matrix.md"]
-
-  @Test func `lines of docs have at most 100 columns`() throws {
-    for page in try Self.pages()
-    where page.path.hasPrefix("docs/") && !Self.made.contains(page.path) {
-      let long = page.lines.filter { $0.count > 100 && !$0.hasPrefix("|") && !$0.contains("](") }
-      #expect(long == [], "\(page.path)")
-    }
-  }
-
-  /// Words that made readers stop; CONTRIBUTING says how to write.
-  @Test(arguments: [
-    "anew", "brought", "keeps house", "keep house", "hold still", "starts nothing", "but for",
-    "whoever", "nor ", "for want of", "all that", "of which",
-  ])
-  func `pages for operators are in plain words`(phrase: String) throws {
-    let index = try Page("docs/guide.md")
-    let names = Set(index.links.map { "docs/" + $0.prefix { $0 != "#" } }).subtracting([
-      // Their tables come from the program or the database.
-      "docs/errors.md", "docs/sql.md",
-    ])
-    #expect(names.count > 20)
-    for page in try names.sorted().map(Page.init) {
-      let found = page.lines.filter { $0.lowercased().contains(phrase) }
-      #expect(found == [], "\(page.path)")
     }
   }
 }

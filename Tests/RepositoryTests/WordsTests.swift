@@ -21,8 +21,8 @@ struct WordsTests {
   private static let phrases = [
     Sample(
       "a phrase on two lines has the line where it begins",
-      ["README.md": "# Haul\n\nWorkers are\ntold so.\n"],
-      #"README.md:3: "are told" in: Workers are told so."#),
+      ["README.md": "# Haul\n\nWorkers go\non with it.\n"],
+      #"README.md:3: "go on with" in: Workers go on with it."#),
     Sample(
       "what is released is history",
       ["CHANGELOG.md": "## [Unreleased]\n\n- Anew.\n\n## [1.0.0]\n\n- Anew.\n"],
@@ -31,7 +31,14 @@ struct WordsTests {
       "an order is no manner",
       ["CONTRIBUTING.md": "In order to sort, list them in order of age. Stop it in order.\n"],
       #"CONTRIBUTING.md:1: "in order" in: Stop it in order."#),
-    Sample("code blocks are skipped", ["docs/a.md": "```\nanew\n```\n"]),
+    Sample(
+      "code blocks and inline code are skipped, but no part of an item",
+      ["docs/a.md": "`anew`\n\n```\nanew\n```\n\n    anew\n\n- a\n\n    anew\n"],
+      #"docs/a.md:11: "anew" in: anew"#),
+    Sample(
+      "a sentence that begins with Of",
+      ["docs/a.md": "Some\nOf these. Of\ntwo, one. Of course.\n\n- Of one.\n"],
+      #"docs/a.md:2: "Of" in: Of two, one."#, #"docs/a.md:5: "Of" in: Of one."#),
     Sample("no part of a word is a phrase", ["docs/a.md": "The normal case.\n"]),
     Sample(
       "doc comments and strings of Swift, but no other comments and no code",
@@ -50,15 +57,16 @@ struct WordsTests {
       "comments and texts of SQL, but no migrations",
       [
         "Sources/Schema/Views/a.sql":
-          "-- Told by nobody.\nCOMMENT ON VIEW a IS 'what is '\n  'there';\n",
+          "-- Read by nobody.\nCOMMENT ON VIEW a IS 'what is '\n  'there';\n",
         "Sources/Schema/Migrations/1.sql": "-- anew\n",
       ],
-      #"Sources/Schema/Views/a.sql:1: "nobody" in: Told by nobody."#,
+      #"Sources/Schema/Views/a.sql:1: "nobody" in: Read by nobody."#,
       #"Sources/Schema/Views/a.sql:2: "what is there" in: what is there"#),
     Sample(
       "the status page",
-      ["Sources/StatusPage/Page/page.js": "set(\"Hold still\");\n"],
-      #"Sources/StatusPage/Page/page.js:1: "Hold still" in: set("Hold still");"#),
+      ["Sources/StatusPage/Page/page.js": "set(\"Hold still\");\nset(`${n} anew`);\n"],
+      #"Sources/StatusPage/Page/page.js:1: "Hold still" in: set("Hold still");"#,
+      #"Sources/StatusPage/Page/page.js:2: "anew" in: set(`${n} anew`);"#),
   ]
 
   private static let sentences = [
